@@ -205,7 +205,7 @@ def belongs(value: Callable[..., Any]) -> str:
     for part, name in {
         "interchange": "interchange", "exchange": "interchange", "training": "training", "construct": "making",
         "create": "making", "random": "making", "default_device": "making", "autograd.array": "classes",
-        "nested.array": "classes", "structure": "classes", "attention.block_mask": "classes",
+        "nested.nested_array": "classes", "structure": "classes", "attention.block_mask": "classes",
         "attention.besides": "classes", "autograd": "gradients",
     }.items():  # fmt: skip
         if part in module:

@@ -58,7 +58,6 @@ from . import method_functions as _method_functions  # noqa: E402
 from . import notebook as _notebook  # noqa: E402, F401  what notebooks show of arrays
 from . import operators as _operators  # noqa: E402
 from ._version import __version__  # noqa: E402
-from .components.extending import elementwise, map_components  # noqa: E402
 from .construct.likeness import empty_like, full_like, ones_like, rand_like, randint_like, randn_like, zeros_like  # noqa: E402
 from .interchange import (  # noqa: E402
     from_arrow,
@@ -80,13 +79,14 @@ from .interchange import (  # noqa: E402
     to_tensorflow,
     to_torch,
 )
+from .lifting.mapping import elementwise, map_components  # noqa: E402
 from .name_hints import add_hints as _add_hints  # noqa: E402
 from .name_hints import no_function as _no_function  # noqa: E402
-from .nested import opening as _opening  # noqa: E402, F401  nested arrays make themselves known to autograd
-from .nested.array import NestedArray  # noqa: E402
+from .nested import autograd_container as _opening  # noqa: E402, F401  nested arrays make themselves known to autograd
+from .nested.nested_array import NestedArray  # noqa: E402
 from .operators import *  # noqa: E402
 from .operators.writing.random_numbers import normal_, uniform_  # noqa: E402
-from .structure.layouts import Layout, jagged, strided  # noqa: E402
+from .structure.layout import Layout, jagged, strided  # noqa: E402
 from .surface import passing as _passing  # noqa: E402
 
 bool = _np.dtype(_np.bool_)

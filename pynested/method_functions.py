@@ -5,7 +5,7 @@
 from pynested.autograd import backward
 from pynested.autograd.hooks import register_hook
 
-from .components.packing import as_gradient
+from .nested.layout_conversion import as_gradient
 from .nested.protocols import as_ndarray, as_text, deep_copy, pickle_parts
 from .numpy_protocol import call_function, call_ufunc
 from .operators import *

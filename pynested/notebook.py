@@ -10,7 +10,7 @@ from typing import Any
 
 from pynested.autograd import Array
 from pynested.autograd.show import Tape
-from pynested.nested.array import NestedArray
+from pynested.nested.nested_array import NestedArray
 from pynested.operators.attention.block_mask import BlockMask
 
 

@@ -18,7 +18,7 @@ from pynested.autograd.rules.functions import FUNCTIONS
 from pynested.autograd.rules.pairs import PAIRS
 from pynested.backends.errors import ArgumentError
 from pynested.construct import likeness
-from pynested.nested.array import NestedArray
+from pynested.nested.nested_array import NestedArray
 
 
 def _round(a: Any) -> Any:

@@ -13,7 +13,7 @@ from ..dispatch import method
 if TYPE_CHECKING:
     from pynested.autograd.array import Array
     from pynested.nested.operands import Dims, DType, Operand
-    from pynested.structure.layouts import Layout
+    from pynested.structure.layout import Layout
 
 Reduced = TypeVar("Reduced")  # Array for a dense array, NestedArray | Array for a nested one
 

@@ -23,11 +23,11 @@ from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import get_backend, transfer
 from pynested.backends.dtypes import is_bfloat16, promoted
 from pynested.backends.errors import DeviceError, StructureError
-from pynested.components import packing
-from pynested.nested.array import NestedArray
+from pynested.nested import layout_conversion
+from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Components, DType
 from pynested.structure import Jagged, Strided, regular_sizes
-from pynested.structure.layouts import Layout, canonical_layout, jagged
+from pynested.structure.layout import Layout, canonical_layout, jagged
 
 from .entries import bare_arrays, check_ranks, common_dtype, entries_of
 
@@ -135,7 +135,7 @@ def _of_nothing(layout: Layout, dtype: Any, device: str, requires_grad: bool) ->
             "pn.nested_array_from_jagged(values, offsets=[0]) for a jagged array without components."
         )
     values = array([], dtype=dtype, device=device, requires_grad=requires_grad)
-    return NestedArray(values, Strided.of_packed(np.zeros((1, 0), np.int64), 0))
+    return NestedArray(values, Strided.from_extents(np.zeros((1, 0), np.int64), 0))
 
 
 def _packed_list(arrays: list[Any], layout: Layout, device: str) -> NestedArray:
@@ -147,14 +147,14 @@ def _packed_list(arrays: list[Any], layout: Layout, device: str) -> NestedArray:
         )
     if layout is jagged and len({x.shape[1:] for x in arrays}) == 1:
         rows, lengths = backend.pack_list(arrays)
-        return NestedArray(Array(rows, device), Jagged.of_lengths(lengths))
+        return NestedArray(Array(rows, device), Jagged.from_lengths(lengths))
     sizes = np.array([x.shape for x in arrays], np.int64).reshape(len(arrays), rank)
     if layout is jagged:
-        at = packing.irregular_dim(regular_sizes(sizes))
+        at = layout_conversion.irregular_dim(regular_sizes(sizes))
         values = backend.xp.concatenate(arrays, axis=at - 1)
-        return NestedArray(Array(values, device), Jagged.of_lengths(sizes[:, at - 1], at))
+        return NestedArray(Array(values, device), Jagged.from_lengths(sizes[:, at - 1], at))
     flat = backend.xp.concatenate(arrays, axis=None)
-    return NestedArray(Array(flat, device), Strided.of_packed(sizes, len(arrays)))
+    return NestedArray(Array(flat, device), Strided.from_extents(sizes, len(arrays)))
 
 
 @operator
@@ -203,9 +203,9 @@ def as_nested_array(
     if type(tensor_list) is NestedArray:
         x = tensor_list if device is None else tensor_list.to(device=device)
         if dtype is not None and canonical_dtype(dtype, x.device) != x.dtype:
-            tight = packing.packed(x)
+            tight = layout_conversion.packed(x)
             x = NestedArray(_converted(tight.data, dtype), tight.structure)
-        return x if layout is None else packing.in_layout(x, canonical_layout("as_nested_array", layout))
+        return x if layout is None else layout_conversion.to_layout(x, canonical_layout("as_nested_array", layout))
     chosen = canonical_layout("as_nested_array", layout)
     if isinstance(tensor_list, Array | np.ndarray):
         return _of_dense(placed("as_nested_array", tensor_list, device), dtype, chosen)
@@ -223,7 +223,7 @@ def as_nested_array(
     devices = {x.device for x in given}
     if len(devices) > 1:
         raise DeviceError(f"as_nested_array: the arrays lie on different devices: {', '.join(sorted(devices))}.")
-    return packing.nest([to_dtype(x, kind) for x in given], chosen)
+    return layout_conversion.nest([to_dtype(x, kind) for x in given], chosen)
 
 
 def _converted(x: Array, dtype: Any) -> Array:
@@ -241,8 +241,8 @@ def _of_dense(x: Array, dtype: Any, layout: Layout) -> NestedArray:
         )
     x = x if dtype is None else _converted(x, dtype)
     count, *shape = x.shape
-    outline = np.tile(np.array(shape, np.int64), (max(count, 1), 1))
+    extents = np.tile(np.array(shape, np.int64), (max(count, 1), 1))
     if layout is jagged:
-        rows = Jagged.of_lengths(outline[:count, 0])
+        rows = Jagged.from_lengths(extents[:count, 0])
         return NestedArray(moves.reshape(x, (count * shape[0], *shape[1:])), rows)
-    return NestedArray(moves.reshape(x, (x.numel(),)).contiguous(), Strided.of_packed(outline, count))
+    return NestedArray(moves.reshape(x, (x.numel(),)).contiguous(), Strided.from_extents(extents, count))

@@ -16,10 +16,10 @@ from pynested.autograd.default_device import placed
 from pynested.autograd.dispatch import operator
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import ArgumentError, DimensionError, StructureError
-from pynested.nested.array import NestedArray
+from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dense, IntsLike
-from pynested.structure import Jagged, Strided, misfit
-from pynested.structure.metadata import check_lengths, integers
+from pynested.structure import Jagged, Strided
+from pynested.structure.validation import as_integers, check_lengths
 
 
 @operator
@@ -88,22 +88,22 @@ def nested_array_from_jagged(
     else:
         structure = Jagged(offsets, lengths, at, name=name)
     if not structure.fits(data.data):
-        raise misfit(name, data, structure)
+        raise structure.misfit_error(name, data)
     _check_limits(name, structure, min_seqlen, max_seqlen)
     return NestedArray(moves.alias(data), structure)
 
 
 def _one_after_the_other(name: str, lengths: Any, at: int, rows: int) -> Jagged:
     """Components that follow each other from 0; what they leave of the rows is a hole."""
-    counted = integers(name, "lengths", lengths, 1)
+    counted = as_integers(name, "lengths", lengths, 1)
     check_lengths(name, counted)
-    packed = Jagged.of_lengths(counted, at)
+    packed = Jagged.from_lengths(counted, at)
     if packed.rows > rows:
         raise StructureError(
             f"{name}: lengths add up to {packed.rows}, and values have {rows} rows. Give offsets too where components "
             "overlap."
         )
-    return packed if packed.rows == rows else Jagged.derived(packed.offsets, counted, at)
+    return packed if packed.rows == rows else Jagged.from_valid(packed.offsets, counted, at)
 
 
 def _check_limits(name: str, structure: Jagged, shortest: Any, longest: Any) -> None:

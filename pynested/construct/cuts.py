@@ -15,12 +15,12 @@ from pynested.autograd.rules import movement as moves
 from pynested.backends import get_backend, packed_strides
 from pynested.backends.errors import ArgumentError, DimensionError, ShapeError, StructureError
 from pynested.backends.host import to_host
-from pynested.components.views import picked, sliced
-from pynested.nested.array import NestedArray
+from pynested.nested.component_views import select_components, slice_dim
+from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dense, IntsLike
 from pynested.structure import Ints, Jagged, Strided
-from pynested.structure.layouts import Layout, canonical_layout, jagged, strided
-from pynested.structure.metadata import integers, plain
+from pynested.structure.layout import Layout, canonical_layout, jagged, strided
+from pynested.structure.validation import as_host_array, as_integers
 
 from . import as_nested_array
 
@@ -90,14 +90,14 @@ def narrow(
     if chosen is jagged:
         rows = moves.reshape(x, (count * x.shape[1], *x.shape[2:]))
         offsets = np.append(starts + np.arange(count) * x.shape[1], rows.shape[0])
-        return NestedArray(rows, Jagged.derived(offsets, lengths))
-    outline = np.tile(np.array(x.shape[1:], np.int64), (max(count, 1), 1))
-    outline[:, at - 1] = each if each.size else -1
+        return NestedArray(rows, Jagged.from_valid(offsets, lengths))
+    extents = np.tile(np.array(x.shape[1:], np.int64), (max(count, 1), 1))
+    extents[:, at - 1] = each if each.size else -1
     steps = packed_strides(np.array([x.shape], np.int64))[0]  # NumPy's can be negative where a size is 1
     strides = np.tile(steps[1:], (count, 1))
     offsets = np.arange(count) * steps[0] + starts * strides[:, at - 1]
-    offsets = np.where((outline[:count] > 0).all(axis=1), offsets, 0)
-    return NestedArray(moves.reshape(x, (x.numel(),)), Strided.derived(outline, strides, offsets, x.numel()))
+    offsets = np.where((extents[:count] > 0).all(axis=1), offsets, 0)
+    return NestedArray(moves.reshape(x, (x.numel(),)), Strided.from_valid(extents, strides, offsets, x.numel()))
 
 
 def _narrow_nested(x: NestedArray, dim: int, start: Any, length: Any) -> NestedArray:
@@ -107,10 +107,10 @@ def _narrow_nested(x: NestedArray, dim: int, start: Any, length: Any) -> NestedA
     entries = slice(int(first), int(first) + int(each))
     if not at:
         _checked_range(first, each, 1, len(x))
-        return picked(x, entries)
-    sizes = x.outline[:, at - 1]
+        return select_components(x, entries)
+    sizes = x.extents[:, at - 1]
     _checked_range(first, each, len(sizes), np.where(sizes < 0, np.iinfo(np.int64).max, sizes))
-    return sliced(x, at, entries)
+    return slice_dim(x, at, entries)
 
 
 def _per_entry(what: str, value: Any, count: int | None) -> Ints:
@@ -118,8 +118,8 @@ def _per_entry(what: str, value: Any, count: int | None) -> Ints:
     wanted = "an integer" if count is None else f"an integer, or one for each of the {count} entries"
     if value is None:
         raise ArgumentError(f"narrow: {what} is missing. Give {wanted}.")
-    given = plain("narrow", what, value)
-    numbers = integers("narrow", what, given, given.ndim)
+    given = as_host_array("narrow", what, value)
+    numbers = as_integers("narrow", what, given, given.ndim)
     if numbers.shape and numbers.shape != (count,):
         raise StructureError(f"narrow: {what} has shape {numbers.shape}. Give {wanted}.")
     return numbers
@@ -181,7 +181,7 @@ def masked_select(array: Dense, mask: Dense) -> NestedArray:
             f"masked_select: a mask of shape {chosen.shape} does not broadcast to an array of shape {x.shape}."
         )
     lengths, places = _selected(get_backend(x.device).xp, chosen, x.shape)
-    return NestedArray(moves.take_rows(moves.reshape(x, (x.numel(),)), places), Jagged.of_lengths(lengths))
+    return NestedArray(moves.take_rows(moves.reshape(x, (x.numel(),)), places), Jagged.from_lengths(lengths))
 
 
 def _selected(xp: Any, chosen: Any, shape: tuple[int, ...]) -> tuple[Ints, Any]:

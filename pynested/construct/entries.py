@@ -13,7 +13,7 @@ from pynested.autograd.default_dtype import dtype_of_python
 from pynested.autograd.numbers import check_fits
 from pynested.backends.dtypes import is_bfloat16
 from pynested.backends.errors import ArgumentError, DTypeError, PynestedError, StructureError
-from pynested.nested.array import NestedArray
+from pynested.nested.nested_array import NestedArray
 
 
 def entries_of(name: str, given: Any, device: str | None) -> list[Any]:

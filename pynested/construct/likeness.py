@@ -20,25 +20,25 @@ from pynested.autograd.call_errors import check_flags
 from pynested.autograd.default_device import chosen_device
 from pynested.autograd.dispatch import operator
 from pynested.backends.errors import StructureError
-from pynested.components.packing import in_layout
-from pynested.nested.array import NestedArray
-from pynested.nested.operands import DType, Kind
+from pynested.nested.layout_conversion import to_layout
+from pynested.nested.nested_array import NestedArray
+from pynested.nested.operands import ArrayT, DType
 from pynested.structure import Strided
-from pynested.structure.layouts import Layout, canonical_layout
+from pynested.structure.layout import Layout, canonical_layout
 
 Make = Callable[[tuple[int, ...], np.dtype[Any], str], Array]
 
 
 def _like(
-    name: str, x: Kind, dtype: DType | None, requires_grad: bool, make: Make, layout: Layout | None = None
-) -> Kind:
+    name: str, x: ArrayT, dtype: DType | None, requires_grad: bool, make: Make, layout: Layout | None = None
+) -> ArrayT:
     """``make(shape, dtype, device)`` for the values that packed components of ``x``, in ``layout``, have."""
     check_flags(name, requires_grad=requires_grad)
     given = x if isinstance(x, NestedArray) else as_array(name, x)
     kind = given.dtype if dtype is None else canonical_dtype(dtype, given.device)
     if isinstance(given, NestedArray):
         if layout is not None:
-            given = in_layout(given.detach(), canonical_layout(name, layout))
+            given = to_layout(given.detach(), canonical_layout(name, layout))
         nested = NestedArray(make(_packed_shape(given), kind, given.device), given.structure.packed)
         return nested.requires_grad_(requires_grad)
     if layout is not None:
@@ -56,8 +56,8 @@ def _packed_shape(x: NestedArray) -> tuple[int, ...]:
 
 @operator
 def empty_like(
-    x: Kind, *, dtype: DType | None = None, requires_grad: bool = False, layout: Layout | None = None
-) -> Kind:
+    x: ArrayT, *, dtype: DType | None = None, requires_grad: bool = False, layout: Layout | None = None
+) -> ArrayT:
     """An array like ``x`` with arbitrary values: ``(B, *, D) -> (B, *, D)``.
 
     Clauses: LIKE-1, LIKE-2, LIKE-4 to LIKE-6, LIKE-9, LIKE-10.
@@ -72,8 +72,8 @@ def empty_like(
 
 @operator
 def zeros_like(
-    x: Kind, *, dtype: DType | None = None, requires_grad: bool = False, layout: Layout | None = None
-) -> Kind:
+    x: ArrayT, *, dtype: DType | None = None, requires_grad: bool = False, layout: Layout | None = None
+) -> ArrayT:
     """An array like ``x`` of zeros: ``(B, *, D) -> (B, *, D)``.
 
     Clauses: LIKE-1 to LIKE-5, LIKE-9, LIKE-10.
@@ -88,8 +88,8 @@ def zeros_like(
 
 @operator
 def ones_like(
-    x: Kind, *, dtype: DType | None = None, requires_grad: bool = False, layout: Layout | None = None
-) -> Kind:
+    x: ArrayT, *, dtype: DType | None = None, requires_grad: bool = False, layout: Layout | None = None
+) -> ArrayT:
     """An array like ``x`` of ones: ``(B, *, D) -> (B, *, D)``.
 
     Clauses: LIKE-1 to LIKE-5, LIKE-9, LIKE-10.
@@ -104,13 +104,13 @@ def ones_like(
 
 @operator
 def full_like(
-    x: Kind,
+    x: ArrayT,
     fill_value: float,
     *,
     dtype: DType | None = None,
     requires_grad: bool = False,
     layout: Layout | None = None,
-) -> Kind:
+) -> ArrayT:
     """An array like ``x`` with ``fill_value`` everywhere: ``(B, *, D) -> (B, *, D)``.
 
     Clauses: LIKE-1 to LIKE-5, LIKE-7 to LIKE-10.
@@ -127,8 +127,8 @@ def full_like(
 
 @operator
 def rand_like(
-    x: Kind, *, dtype: DType | None = None, requires_grad: bool = False, generator: np.random.Generator | None = None
-) -> Kind:
+    x: ArrayT, *, dtype: DType | None = None, requires_grad: bool = False, generator: np.random.Generator | None = None
+) -> ArrayT:
     """An array like ``x`` of uniform random numbers from [0, 1): ``(B, *, D) -> (B, *, D)``.
 
     DTypeError for a dtype that is not floating. ``generator`` is the one of `manual_seed` by default.
@@ -146,8 +146,8 @@ def rand_like(
 
 @operator
 def randn_like(
-    x: Kind, *, dtype: DType | None = None, requires_grad: bool = False, generator: np.random.Generator | None = None
-) -> Kind:
+    x: ArrayT, *, dtype: DType | None = None, requires_grad: bool = False, generator: np.random.Generator | None = None
+) -> ArrayT:
     """An array like ``x`` of random numbers with the standard normal distribution: ``(B, *, D) -> (B, *, D)``.
 
     DTypeError for a dtype that is not floating. ``generator`` is the one of `manual_seed` by default.
@@ -166,13 +166,13 @@ def randn_like(
 
 @operator
 def randint_like(
-    x: Kind,
+    x: ArrayT,
     low: int,
     high: int | None = None,
     *,
     dtype: DType | None = None,
     generator: np.random.Generator | None = None,
-) -> Kind:
+) -> ArrayT:
     """An array like ``x`` of random integers from ``low`` to ``high - 1``: ``(B, *, D) -> (B, *, D)``.
 
     Without ``high``, from 0 to ``low - 1``. They have the dtype of ``x``, also a floating one. ``generator`` is the one

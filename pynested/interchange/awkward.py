@@ -10,7 +10,7 @@ from pynested.autograd import Array
 from pynested.autograd.call_errors import check_optional_flags
 from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ExchangeError
-from pynested.nested.array import NestedArray
+from pynested.nested.nested_array import NestedArray
 
 from .levels import array_of, lists_of
 from .lists import Level, Lists, anywhere, library, tight, untracked

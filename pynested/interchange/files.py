@@ -17,8 +17,8 @@ from pynested.autograd.arguments.canonical import own_class
 from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ArgumentError, ExchangeError, named_type
 from pynested.backends.host import stored_once
-from pynested.components.packing import compact, contiguous
-from pynested.nested.array import NestedArray
+from pynested.nested.layout_conversion import contiguous, drop_gaps
+from pynested.nested.nested_array import NestedArray
 from pynested.structure import Jagged, Strided
 
 from .lists import library, untracked
@@ -92,7 +92,7 @@ def _taken_apart(x: Value) -> tuple[dict[str, Any], Parts]:
     if isinstance(x, Array):
         values = values_on_host("save", x, None)
         return {"kind": "dense", "shape": values.shape}, {"values": stored_once(values)}
-    x = compact(x)
+    x = drop_gaps(x)
     told, parts = _taken_apart(x.data)
     parts["offsets"] = x.structure.offsets
     if isinstance(x.structure, Jagged):

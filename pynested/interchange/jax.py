@@ -12,7 +12,7 @@ from pynested.autograd.dispatch import operator
 from pynested.autograd.exchange import from_dlpack
 from pynested.backends.errors import ArgumentError, DTypeError, LayoutError
 from pynested.construct.buffers import nested_array_from_jagged
-from pynested.nested.array import NestedArray
+from pynested.nested.nested_array import NestedArray
 from pynested.structure import Jagged
 
 from .lists import library, untracked

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from pynested.autograd import Array
 from pynested.backends.errors import StructureError
-from pynested.components.packing import elements
 from pynested.construct.buffers import nested_array_from_jagged, nested_array_from_strided
-from pynested.nested.array import NestedArray
+from pynested.nested.layout_conversion import elements
+from pynested.nested.nested_array import NestedArray
 from pynested.structure import Ints, Jagged
 
 from .lists import Level, Lists, contiguous, untracked
@@ -31,7 +31,7 @@ def lists_of(receiver: Receiver, x: NestedArray, copy: bool | None) -> Lists:
     structure = x.structure
     if isinstance(structure, Jagged) and structure.ragged_dim == 1:
         return Lists((Level(structure.offsets, structure.lengths),), accepted_values(receiver, x.data, copy), len(x))
-    if isinstance(structure, Jagged) or not structure.contiguous:
+    if isinstance(structure, Jagged) or not structure.is_contiguous:
         must_copy(receiver.function, copy, "the elements of a component do not lie one after another")
     return _row_major(x, accepted_values(receiver, elements(x), copy))
 

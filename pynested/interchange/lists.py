@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pynested.autograd import Array
 from pynested.backends.errors import ArgumentError, GradientError, MissingDependency, named_type
-from pynested.nested.array import NestedArray
+from pynested.nested.nested_array import NestedArray
 from pynested.structure import Ints
 
 from .receivers import must_copy

@@ -12,8 +12,8 @@ from pynested.autograd.call_errors import check_optional_flags
 from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ExchangeError
 from pynested.construct import nested_array
-from pynested.nested.array import NestedArray
-from pynested.structure.layouts import Layout
+from pynested.nested.nested_array import NestedArray
+from pynested.structure.layout import Layout
 
 from .lists import untracked
 from .receivers import NUMPY, accepted_values, must_copy, received_values

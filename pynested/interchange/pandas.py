@@ -8,8 +8,8 @@ from pynested.autograd import Array
 from pynested.autograd.call_errors import check_optional_flags
 from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ExchangeError
-from pynested.nested.array import NestedArray
-from pynested.structure.layouts import jagged
+from pynested.nested.nested_array import NestedArray
+from pynested.structure.layout import jagged
 
 from .arrow import from_arrow, to_arrow
 from .lists import library

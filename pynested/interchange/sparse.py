@@ -10,8 +10,8 @@ from pynested.autograd.call_errors import check_optional_flags
 from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ExchangeError, ShapeError
 from pynested.construct.buffers import nested_array_from_jagged
-from pynested.nested.array import NestedArray
-from pynested.structure.layouts import jagged
+from pynested.nested.nested_array import NestedArray
+from pynested.structure.layout import jagged
 
 from .lists import library, untracked
 from .receivers import CSR, accepted_values, must_copy, received_values
@@ -89,7 +89,7 @@ def to_csr(x: NestedArray, *, copy: bool | None = None) -> Any:
     untracked("to_csr", x)
     if x.ndim != 2:
         raise ShapeError(f"to_csr: takes an array of two dimensions, (B, *), not of {x.ndim}.")
-    if not x.structure.tiles:
+    if not x.structure.is_packed:
         must_copy("to_csr", copy, "there are holes")
     packed = x.contiguous().to(layout=jagged)
     lengths = packed.lengths_along(1)

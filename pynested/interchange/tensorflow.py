@@ -10,7 +10,7 @@ from pynested.autograd import Array
 from pynested.autograd.call_errors import check_optional_flags
 from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ExchangeError
-from pynested.nested.array import NestedArray
+from pynested.nested.nested_array import NestedArray
 
 from .levels import array_of, lists_of
 from .lists import Level, Lists, library, tight, untracked
@@ -96,7 +96,7 @@ def to_tensorflow(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     untracked(name, x)
     if isinstance(x, Array):
         return _tensor(tf, accepted_values(TENSORFLOW, x, copy))
-    if not x.structure.tiles:
+    if not x.structure.is_packed:
         must_copy(name, copy, "a ragged tensor has no holes")
         x = x.contiguous()
     lists = lists_of(TENSORFLOW, x, copy)

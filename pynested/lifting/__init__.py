@@ -1,1 +1,1 @@
-"""Lifting of functions of dense arrays to nested arrays: element by element, reductions, along one dimension."""
+"""Lifting: how a function of dense arrays becomes one of nested arrays."""

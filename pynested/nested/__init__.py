@@ -1,4 +1,4 @@
-"""`NestedArray`: the class, its methods, and what Python and NumPy ask of it."""
+"""`NestedArray`: the class, its views, layout conversion, comparison of shapes, text, and place in autograd."""
 
 from __future__ import annotations
 

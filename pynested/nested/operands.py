@@ -1,4 +1,4 @@
-"""What operators take and give, for type checkers."""
+"""Operands of operators: type aliases, the first nested operand, and the checks of devices."""
 
 from __future__ import annotations
 
@@ -10,22 +10,54 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from pynested.autograd import Array
+from pynested.autograd.arguments.canonical import as_array
+from pynested.autograd.rules.rule import apart as device_mismatch_error
+from pynested.backends.errors import ArgumentError
 
-from .array import NestedArray
+from .nested_array import NestedArray
+
+__all__ = [
+    "ArrayResult", "ArrayT", "Components", "DType", "Dense", "DenseLike", "Dims", "Index", "IntsLike", "Operand",
+    "check_devices", "first_nested", "on_one_device",
+]  # fmt: skip
 
 Dense: TypeAlias = Array | np.ndarray[Any, Any]
-Plain: TypeAlias = Dense | np.generic | float  # a float, an int or a bool
-Operand: TypeAlias = NestedArray | Plain
+DenseLike: TypeAlias = Dense | np.generic | float  # for type checkers, float includes int and bool
+Operand: TypeAlias = NestedArray | DenseLike
 DType: TypeAlias = DTypeLike
 IntsLike: TypeAlias = int | Sequence[int] | Sequence[Sequence[int]] | Dense
 Components: TypeAlias = NestedArray | Dense | Iterable[Any]
-Entry: TypeAlias = int | slice | EllipsisType | None
-Picked: TypeAlias = Sequence[int] | Sequence[bool] | Dense  # places, or a mask
-Index: TypeAlias = Entry | Picked | NestedArray | tuple[Entry | Picked, ...]
+IndexEntry: TypeAlias = int | slice | EllipsisType | None
+IndexArray: TypeAlias = Sequence[int] | Sequence[bool] | Dense  # integers, or a mask
+Index: TypeAlias = IndexEntry | IndexArray | NestedArray | tuple[IndexEntry | IndexArray, ...]
 Dims: TypeAlias = int | tuple[int, ...] | None
 
-Joined: TypeAlias = NestedArray | Array  # nested where an operand is
+ArrayResult: TypeAlias = NestedArray | Array  # nested if an operand is nested
 
-Kind = TypeVar("Kind", NestedArray, Array)  # nested gives nested, dense gives dense
+ArrayT = TypeVar("ArrayT", NestedArray, Array)  # a nested operand gives a nested result, a dense one a dense result
 
-__all__ = ["Components", "DType", "Dense", "Dims", "Index", "IntsLike", "Joined", "Kind", "Operand", "Plain"]
+
+def first_nested(name: str, operands: Sequence[Any]) -> NestedArray:
+    """Return the first nested operand; raise if there is none."""
+    for operand in operands:
+        if type(operand) is NestedArray:
+            return operand
+    raise ArgumentError(f"{name}: no operand is nested; call the function itself, or nest one: pn.as_nested_array(x).")
+
+
+def on_one_device(name: str, a: Any, b: Any) -> tuple[Any, Any]:
+    """Return two operands as arrays of one device, nested or dense; a number goes to the other one's device."""
+    if type(a) is not NestedArray and type(a) is not Array:
+        a = as_array(name, a, b.device)
+    if type(b) is not NestedArray and type(b) is not Array:
+        b = as_array(name, b, a.device)
+    if a.device != b.device:
+        raise device_mismatch_error(name, {a.device, b.device})
+    return a, b
+
+
+def check_devices(name: str, operands: Sequence[Any]) -> None:
+    """Raise if the arrays among ``operands`` lie on different devices."""
+    devices = {operand.device for operand in operands if isinstance(operand, NestedArray | Array)}
+    if len(devices) > 1:
+        raise device_mismatch_error(name, devices)

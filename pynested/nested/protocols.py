@@ -1,4 +1,4 @@
-"""What Python, NumPy and pickle ask of a nested array."""
+"""Conversion to NumPy, pickling and deep copies of nested arrays; `NestedArray` reaches these functions as methods."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.backends.errors import ArgumentError, GradientError
-from pynested.components.packing import as_dense, compact, contiguous
 
-from .array import NestedArray
-from .show import as_text
+from .array_text import as_text
+from .layout_conversion import as_dense, contiguous, drop_gaps
+from .nested_array import NestedArray
 
 __all__ = ["as_ndarray", "as_text", "deep_copy", "pickle_parts"]
 
@@ -27,14 +27,14 @@ def as_ndarray(x: NestedArray, dtype: Any, copy: bool | None) -> np.ndarray[Any,
 
 
 def pickle_parts(x: NestedArray) -> Any:
-    """Return a function and its arguments, which make the array again; gaps of the buffer are left out."""
+    """Return a function and its arguments that make the array again; gaps of the buffer are left out."""
     detached = x.detach()
-    kept = compact(detached)
+    kept = drop_gaps(detached)
     if kept is detached:
         return type(x), (x.data, x.structure)
     if x.is_leaf:
         kept.data.requires_grad = x.requires_grad
-    return _unpickled, (type(x), kept.data, kept.structure)
+    return _unpickle, (type(x), kept.data, kept.structure)
 
 
 def deep_copy(x: NestedArray, memo: dict[int, Any]) -> NestedArray:
@@ -45,8 +45,8 @@ def deep_copy(x: NestedArray, memo: dict[int, Any]) -> NestedArray:
     return make(*[deepcopy(part, memo) for part in parts])  # type: ignore[no-any-return]
 
 
-def _unpickled(kind: Any, data: Array, structure: Any) -> NestedArray:
-    """Return a nested array of stored parts, whose dimensions of stride 0 were stored once."""
-    kept = contiguous(kind(data.detach(), structure))
+def _unpickle(nested_class: Any, data: Array, structure: Any) -> NestedArray:
+    """Return a contiguous nested array of pickled parts, in which a dimension of stride 0 is stored once."""
+    kept = contiguous(nested_class(data.detach(), structure))
     kept.data.requires_grad = data.requires_grad
     return kept

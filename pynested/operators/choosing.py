@@ -8,16 +8,22 @@ from pynested.autograd.rules import movement as moves
 from pynested.backends import strided_index
 from pynested.backends.errors import ArgumentError, StructureError
 from pynested.backends.host import to_host
-from pynested.components.mapping import check_devices
-from pynested.components.packing import gathered, in_buffer, repacked, to_jagged, to_strided
-from pynested.components.shapes import apart, describe
-from pynested.nested.array import NestedArray, around
+from pynested.nested.layout_conversion import (
+    as_strided_parts,
+    gather_elements,
+    repacked,
+    to_jagged,
+    to_strided,
+)
+from pynested.nested.nested_array import NestedArray, wrap_unchecked
+from pynested.nested.operands import check_devices
+from pynested.nested.shape_comparison import first_difference, shape_text
 from pynested.structure import Ints, Strided
 
 
 def components_at(x: NestedArray, picks: Ints) -> NestedArray:
     """A copy of the components of these numbers, in their order."""
-    return repacked(around(x.data, x.structure.picked(picks).structure))
+    return repacked(wrap_unchecked(x.data, x.structure.select_components(picks).structure))
 
 
 def chosen_of(x: NestedArray, mask: NestedArray) -> NestedArray:
@@ -31,23 +37,23 @@ def chosen_of(x: NestedArray, mask: NestedArray) -> NestedArray:
             f"index: a mask of {mask.ndim} dimensions and {len(mask)} components picks from {x.ndim} dimensions and "
             f"{len(x)} components; it must have as many components, and 2 to {x.ndim} dimensions."
         )
-    outline = x.outline
-    found = apart(mask.outline, outline[:, :covered])
+    extents = x.extents
+    found = first_difference(mask.extents, extents[:, :covered])
     if found:
         i = found[0]
         which = f"component {i}" if len(x) else "a component, if there were one,"
         raise StructureError(
-            f"index: the mask has shape {describe(mask.outline[i])} at {which} of shape {describe(outline[i])}. It "
+            f"index: the mask has shape {shape_text(mask.extents[i])} at {which} of shape {shape_text(extents[i])}. It "
             f"must have the first {covered} sizes of every component."
         )
-    holds = to_host(gathered(to_strided(mask.detach())).data)
-    sizes = outline[: len(x)]
+    holds = to_host(gather_elements(to_strided(mask.detach())).data)
+    sizes = extents[: len(x)]
     numels, widths = sizes[:, :covered].prod(axis=1), sizes[:, covered:].prod(axis=1)
     ends = np.append(0, np.cumsum(holds))[np.append(0, np.cumsum(numels))]
-    buffer, structure = in_buffer(x)
+    buffer, structure = as_strided_parts(x)
     places = strided_index(sizes, structure.strides, structure.offsets)
     values = moves.take_rows(buffer, places[np.repeat(holds, np.repeat(widths, numels))])
     counts = np.diff(ends) if len(x) else np.array([-1])
-    chosen = NestedArray(values, Strided.of_packed(np.column_stack([counts, outline[:, covered:]]), len(x)))
+    chosen = NestedArray(values, Strided.from_extents(np.column_stack([counts, extents[:, covered:]]), len(x)))
     ragged = x.structure.ragged_dim
     return chosen if ragged is None or ragged > covered else to_jagged(chosen, 1)

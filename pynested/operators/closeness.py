@@ -14,8 +14,8 @@ from pynested.autograd.call_errors import check_flags
 from pynested.autograd.dispatch import operator
 from pynested.autograd.numbers import canonical_real, nearest_float
 from pynested.autograd.rules.movement import to_dtype
-from pynested.components.mapping import elementwise
-from pynested.nested.array import NestedArray
+from pynested.lifting.mapping import map_elementwise
+from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Operand
 
 
@@ -59,7 +59,7 @@ def allclose(self: Operand, other: Operand, rtol: float = 1e-05, atol: float = 1
         return _near(a, b, relative, absolute, equal_nan)
 
     nested = NestedArray in (type(self), type(other))
-    found = elementwise("allclose", near, self, other).data if nested else near(self, other)
+    found = map_elementwise("allclose", near, self, other).data if nested else near(self, other)
     return bool(found.data.all())
 
 

@@ -22,11 +22,11 @@ from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float, promoted
 from pynested.backends.errors import ShapeError, StructureError
-from pynested.components.mapping import check_devices, elementwise
-from pynested.components.packing import elements
-from pynested.components.shapes import apart, same_shape
-from pynested.nested.array import NestedArray
-from pynested.nested.operands import Dense, Joined, Kind, Operand, Plain
+from pynested.lifting.mapping import map_elementwise
+from pynested.nested.layout_conversion import elements
+from pynested.nested.nested_array import NestedArray
+from pynested.nested.operands import ArrayResult, ArrayT, Dense, DenseLike, Operand, check_devices
+from pynested.nested.shape_comparison import first_difference, same_shape
 
 from .closeness import allclose
 from .elementwise.operands import apply_rule
@@ -43,7 +43,7 @@ def _negated(x: Array) -> Array:
 
 
 @operator
-def logical_not(self: Kind) -> Kind:
+def logical_not(self: ArrayT) -> ArrayT:
     """True where an element is zero or False: ``(B, *, D) -> (B, *, D)``.
 
     Any dtype, and the result is bool. Both zeros give True; NaN and the infinities give False. No gradient.
@@ -93,7 +93,7 @@ def equal(self: Operand, other: Operand) -> bool:
     if len(nested) != (whole.shape[0] if whole.ndim else -1) or nested.ndim != whole.ndim:
         return False
     sizes = np.array([whole.shape[1:]], np.int64)
-    same = apart(nested.outline, sizes) is None
+    same = first_difference(nested.extents, sizes) is None
     return same and _same_elements(nested.device, _flat(nested), whole.data.reshape(-1))
 
 
@@ -133,7 +133,7 @@ def _chosen(condition: Any, self: Any, other: Any) -> Array:
 
 
 @overload
-def where(condition: Dense, self: Plain, other: Plain) -> Array: ...
+def where(condition: Dense, self: DenseLike, other: DenseLike) -> Array: ...
 @overload
 def where(condition: NestedArray, self: Operand, other: Operand) -> NestedArray: ...
 @overload
@@ -141,7 +141,7 @@ def where(condition: Operand, self: NestedArray, other: Operand) -> NestedArray:
 @overload
 def where(condition: Operand, self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
-def where(condition: Operand, self: Operand, other: Operand) -> Joined:
+def where(condition: Operand, self: Operand, other: Operand) -> ArrayResult:
     """``self`` where ``condition`` holds, ``other`` elsewhere: ``(B, *, D), (B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -174,7 +174,7 @@ def where(condition: Operand, self: Operand, other: Operand) -> Joined:
     (array([1., 0.]), array([3.]))
     """
     if NestedArray in (type(condition), type(self), type(other)):
-        return elementwise("where", _chosen, condition, self, other)
+        return map_elementwise("where", _chosen, condition, self, other)
     return _chosen(condition, self, other)
 
 
@@ -187,11 +187,11 @@ def _filled(self: Any, mask: Any, value: Any) -> Array:
 
 
 @overload
-def masked_fill(self: Plain, mask: Operand, value: float) -> Array: ...
+def masked_fill(self: DenseLike, mask: Operand, value: float) -> Array: ...
 @overload
 def masked_fill(self: NestedArray, mask: Operand, value: float) -> NestedArray: ...
 @operator
-def masked_fill(self: Operand, mask: Operand, value: float) -> Joined:
+def masked_fill(self: Operand, mask: Operand, value: float) -> ArrayResult:
     """``value`` where ``mask`` holds, ``self`` elsewhere: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -232,7 +232,7 @@ def masked_fill(self: Operand, mask: Operand, value: float) -> Joined:
         if whole.shape != np.shape(raw(self)):
             raise ShapeError(_enlarging(mask, self))
         return whole
-    filled = elementwise("masked_fill", lambda x, hidden: _filled(x, hidden, value), self, mask)
+    filled = map_elementwise("masked_fill", lambda x, hidden: _filled(x, hidden, value), self, mask)
     if not same_shape(filled, self):
         raise (StructureError if type(mask) is NestedArray else ShapeError)(_enlarging(mask, self))
     return filled

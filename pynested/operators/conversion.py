@@ -16,13 +16,13 @@ from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules.devices import converted
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, StructureError
 from pynested.backends.registry import canonical_device, devices
-from pynested.components import packing
 from pynested.construct import as_nested_array, nested_array
 from pynested.construct.buffers import nested_array_from_jagged, nested_array_from_strided
 from pynested.construct.cuts import masked_select, narrow
-from pynested.nested.array import NestedArray
-from pynested.nested.operands import DType, Kind
-from pynested.structure.layouts import Layout, canonical_layout
+from pynested.nested import layout_conversion
+from pynested.nested.nested_array import NestedArray
+from pynested.nested.operands import ArrayT, DType
+from pynested.structure.layout import Layout, canonical_layout
 
 from .indexing import getitem
 from .padding import to_padded_array
@@ -34,7 +34,7 @@ __all__ = [
 
 
 @operator
-def contiguous(self: Kind) -> Kind:
+def contiguous(self: ArrayT) -> ArrayT:
     """The same components, one after the other in C order: ``(B, *, D) -> (B, *, D)``.
 
     ``self`` itself if they lie so already, a view if other memory lies before or behind them, else a copy: bit by bit
@@ -49,19 +49,19 @@ def contiguous(self: Kind) -> Kind:
     array([1, 4, 5])
     """
     if isinstance(self, NestedArray):
-        return packing.contiguous(self)
+        return layout_conversion.contiguous(self)
     x = as_array("contiguous", self)
     return x if x.is_contiguous() else moves.copy(x)
 
 
 @operator
 def to(
-    self: Kind,
+    self: ArrayT,
     *targets: DType | Layout,
     dtype: DType | None = None,
     device: str | None = None,
     layout: Layout | None = None,
-) -> Kind:
+) -> ArrayT:
     """The array in another dtype, layout, or both: ``(B, *, D) -> (B, *, D)``.
 
     The one operator that is there to make numbers narrower, and the same bits come out on every processor and device.
@@ -116,7 +116,7 @@ def to(
     if targets and isinstance(targets[-1], Layout):
         *targets, layout = targets  # type: ignore[assignment]
     x = NestedArray(_placed(self.data, *targets, dtype=dtype, device=device), self.structure)
-    return x if layout is None else packing.in_layout(x, canonical_layout("to", layout))
+    return x if layout is None else layout_conversion.to_layout(x, canonical_layout("to", layout))
 
 
 def _placed(x: Array, *targets: Any, dtype: Any, device: str | None) -> Array:
@@ -162,7 +162,7 @@ def to_dense(self: NestedArray | Array) -> Array:
     array([[1, 2],
            [3, 4]])
     """
-    return packing.as_dense("to_dense", self) if isinstance(self, NestedArray) else self
+    return layout_conversion.as_dense("to_dense", self) if isinstance(self, NestedArray) else self
 
 
 @operator

@@ -8,8 +8,8 @@ from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import as_array
 from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ArgumentError, DimensionError
-from pynested.components.views import picked, sliced
-from pynested.nested.array import NestedArray
+from pynested.nested.component_views import select_components, slice_dim
+from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dense, Index, Operand
 
 from .choosing import chosen_of, components_at
@@ -110,7 +110,7 @@ def _indexed(x: NestedArray, index: Any) -> NestedArray | Array:
         elif item is None:
             result, dim = _new_dimension(result, dim), dim + 1
         elif isinstance(item, slice):
-            result = sliced(result, dim, item) if dim else picked(result, item)
+            result = slice_dim(result, dim, item) if dim else select_components(result, item)
             dim += 1
         else:
             result = select(result, dim, item)

@@ -18,9 +18,9 @@ from pynested.autograd.rules import movement as moves
 from pynested.backends import get_backend, packed_strides, strided_index
 from pynested.backends.errors import GradientError, ShapeError, StructureError
 from pynested.backends.host import from_host
-from pynested.components import packing
-from pynested.components.packing import lead, packed, to_strided
-from pynested.nested.array import NestedArray
+from pynested.nested import layout_conversion
+from pynested.nested.layout_conversion import axis_first, packed, to_strided
+from pynested.nested.nested_array import NestedArray
 from pynested.structure import Jagged
 
 
@@ -70,7 +70,7 @@ def to_padded_array(
         raise StructureError(f"to_padded_array: the input must be nested, not {type(input).__name__}.")
     fill = scalar("to_padded_array", padding, input.dtype)
     _, target = together("to_padded_array", input.data, out, optional=1)
-    needed = (len(input), *input.outline.max(axis=0, initial=0).tolist())
+    needed = (len(input), *input.extents.max(axis=0, initial=0).tolist())
     shape = (
         needed
         if output_size is None
@@ -97,14 +97,14 @@ def _checked_size(x: NestedArray, shape: tuple[int, ...], needed: tuple[int, ...
 
 
 def _padded(x: NestedArray, shape: tuple[int, ...], fill: Any) -> Array:
-    rows = packing.as_jagged_view(x)
+    rows = layout_conversion.as_jagged_view(x)
     x = x if rows is None else rows
     structure = x.structure
     if isinstance(structure, Jagged) and shape[0] == len(x):
         r = structure.ragged_dim
         rest = x.data.shape[: r - 1] + x.data.shape[r:]
         if rest == shape[1:r] + shape[r + 1 :]:
-            leading = moves.transpose(x.data, lead(r - 1, x.data.ndim)) if r > 1 else x.data
+            leading = moves.transpose(x.data, axis_first(r - 1, x.data.ndim)) if r > 1 else x.data
             filled = _pad_rows(leading, structure, shape[r], fill)
             back = (0, *range(2, r + 1), 1, *range(r + 1, x.ndim))
             return filled if r == 1 else moves.transpose(filled, back).contiguous()
@@ -133,7 +133,7 @@ def _pad_places(x: NestedArray, shape: tuple[int, ...], fill: Any) -> Array:
     source = np.full(total, places.size, np.int64)
     source[places] = np.arange(places.size)
     filler = Array(from_host(np.full(1, fill, x.dtype), x.device), x.device)
-    flat = moves.concatenate([packing.gathered(x), filler], 0)
+    flat = moves.concatenate([layout_conversion.gather_elements(x), filler], 0)
     return moves.reshape(moves.take_rows(flat, source), shape)  # type: ignore[no-any-return]
 
 

@@ -7,10 +7,8 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.dispatch import operator
 from pynested.autograd.rules.segment import segment_cumsum
-from pynested.backends import Segments
-from pynested.lifting.along_dim import along_dim, swap_axes
-from pynested.lifting.result_dtypes import sum_dtype
-from pynested.nested.operands import DType, Kind
+from pynested.nested.operands import ArrayT, DType
+from pynested.tables.dtypes import added
 
 from .dimensions import either_dim
 
@@ -18,7 +16,7 @@ __all__ = ["cumsum"]
 
 
 @operator
-def cumsum(self: Kind, dim: int | None = None, *, dtype: DType | None = None, axis: int | None = None) -> Kind:
+def cumsum(self: ArrayT, dim: int | None = None, *, dtype: DType | None = None, axis: int | None = None) -> ArrayT:
     """Return the cumulative sums along ``dim``: ``(B, *, D) -> (B, *, D)``.
 
     Parameters

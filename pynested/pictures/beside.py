@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from pynested.autograd import Array
 from pynested.backends.errors import ArgumentError, named_type
 from pynested.backends.host import to_host
-from pynested.components.views import component_data
-from pynested.nested.array import NestedArray
+from pynested.nested.component_views import component_ndarray
+from pynested.nested.nested_array import NestedArray
 
 from .elide import Gap, cell_label, digits_of_all, ends, in_short, more, with_gaps, written
 from .memory import PAGE
@@ -99,7 +99,7 @@ def _rows(name: str, array: Any, count: int, shown: list[int]) -> dict[int, NDAr
     if type(array) is NestedArray:
         if len(array) != count:
             raise ArgumentError(f"beside: {name} has {len(array)} components, the first nested array {count}.")
-        found = {i: to_host(component_data(array, i)) for i in shown}
+        found = {i: to_host(component_ndarray(array, i)) for i in shown}
     elif isinstance(array, Array) and array.ndim and array.shape[0] == count:
         found = {i: to_host(array.data[i]) for i in shown}
     else:

@@ -13,7 +13,7 @@ from pynested.autograd.dispatch import method
 from pynested.autograd.show import Tape
 from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, MissingDependency, named_type
-from pynested.nested.array import NestedArray
+from pynested.nested.nested_array import NestedArray
 from pynested.operators.attention.block_mask import BlockMask
 from pynested.structure import Jagged
 

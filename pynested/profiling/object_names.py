@@ -13,7 +13,7 @@ from pynested.autograd.array import raw
 from pynested.autograd.tape import Line
 from pynested.backends.errors import named_type
 from pynested.backends.storage import Storage
-from pynested.nested.array import NestedArray
+from pynested.nested.nested_array import NestedArray
 
 MOST_CHARACTERS = 60  # of a value in words
 MOST_ITEMS = 4  # of a list

@@ -1,4 +1,4 @@
-"""The structure of the strided layout: sizes, strides and an offset for each component."""
+"""`Strided`: the structure of the strided layout, with sizes, strides and an offset for each component."""
 
 from __future__ import annotations
 
@@ -8,51 +8,54 @@ from typing import Any
 
 import numpy as np
 
+from pynested.autograd import Array
 from pynested.autograd.arguments.shapes import canonical_int
 from pynested.backends import Matrices, packed_offsets, packed_strides, same_integers, strided_index
 from pynested.backends.errors import StructureError
 from pynested.backends.limits import MOST_DIMENSIONS
 
-from .immutable import Immutable
-from .jagged import Jagged
-from .layouts import Layout, strided
-from .metadata import (
+from .base import ImmutableStructure, StructureView, slice_bounds
+from .extents import (
     Ints,
-    check_outline,
-    check_possible,
-    frozen,
-    given_outline,
-    integers,
-    matrices_of,
-    placed_inside,
-    sealed,
+    are_disjoint,
+    as_frozen,
+    component_matrices,
+    extents_of_regular_sizes,
+    freeze,
+    merge_axes,
+    regular_sizes,
+    replace_columns,
 )
-from .outlines import disjoint, merged_axes, outline_of, regular_sizes, replaced
-from .parts import Part, ranges
+from .jagged import Jagged
+from .layout import Layout, strided
+from .validation import as_integers, check_extents, check_size_limits, empty_batch_extents, validate_placement
 
-# What is known of the places of elements, whatever shape they are seen in.
-_OF_PLACES = ("numels", "tiles", "overlapping", "_disjoint")
+# Cached properties of the positions of elements: a view with other sizes and strides has the same ones.
+_SHARED_BY_VIEWS = ("numels", "is_packed", "has_overlap", "_is_disjoint")
 
 
-class Strided(Immutable):
-    """Any dimension may differ between components, which lie in a flat buffer each in its own way.
+class Strided(ImmutableStructure):
+    """Components of any sizes in a flat buffer, each with strides of its own; any dimension may be irregular.
 
     Attributes
     ----------
     sizes, strides : int64 (B, d)
+        Shape and strides of each component, in elements.
     offsets : int64 (B,)
-        In elements; components may leave gaps or overlap.
+        Position of the first element of each component; components can leave gaps and overlap.
     buffer_size : int
         The number of elements of the buffer.
-    outline : int64 (max(B, 1), d)
-        The sizes; of no components a row all the same, the sizes that a component would have, -1 where that is not
-        known. What is asked of sizes is asked of the outline, so that no components obey the rules of one.
+    extents : int64 (max(B, 1), d)
+        The sizes, one row for each component. An empty batch keeps one row: the sizes that a component would have, -1
+        if unknown, so that checks of shapes need no special case.
+    count : int
+        The number of components, B.
     """
 
     layout: Layout = strided
-    ragged_dim: None = None  # none of them is *the* ragged one
+    ragged_dim: None = None  # any dimension can be irregular
 
-    outline: Ints
+    extents: Ints
     sizes: Ints
     buffer_size: int
     count: int
@@ -67,110 +70,128 @@ class Strided(Immutable):
         *,
         name: str = "Strided",
     ) -> None:
-        """Check everything; by default strides are those of C order, and components follow each other from 0.
+        """Validate all arguments. For None, components are row-major, and begin one after another from 0.
 
-        ``regular`` is for no components: the size of each dimension, or None where it is not known.
+        ``regular`` gives the sizes of an empty batch: the size of each dimension, or None for an unknown one.
         """
-        shapes, size = integers(name, "sizes", sizes, 2), canonical_int(name, "buffer_size", buffer_size)
-        outline = shapes if len(shapes) else given_outline(name, shapes.shape[1], regular)
-        check_outline(name, outline, len(shapes))
-        steps = sealed(packed_strides(shapes)) if strides is None else integers(name, "strides", strides, 2)
-        starts = sealed(packed_offsets(shapes)) if offsets is None else integers(name, "offsets", offsets, 1)
+        shapes, size = as_integers(name, "sizes", sizes, 2), canonical_int(name, "buffer_size", buffer_size)
+        extents = shapes if len(shapes) else empty_batch_extents(name, shapes.shape[1], regular)
+        check_extents(name, extents, len(shapes))
+        steps = freeze(packed_strides(shapes)) if strides is None else as_integers(name, "strides", strides, 2)
+        starts = freeze(packed_offsets(shapes)) if offsets is None else as_integers(name, "offsets", offsets, 1)
         if steps.shape != shapes.shape or starts.shape != shapes.shape[:1]:
             raise StructureError(
                 f"{name}: sizes {shapes.shape}, strides {steps.shape} and offsets {starts.shape} must be (B, d), "
                 "(B, d) and (B,)."
             )
-        steps, starts = placed_inside(name, shapes, steps, starts, size)
+        steps, starts = validate_placement(name, shapes, steps, starts, size)
         self.__dict__.update(
-            outline=outline, sizes=shapes, strides=steps, offsets=starts, buffer_size=size, count=len(shapes)
+            extents=extents, sizes=shapes, strides=steps, offsets=starts, buffer_size=size, count=len(shapes)
         )
 
     @classmethod
-    def derived(cls, outline: Ints, strides: Ints, offsets: Ints, buffer_size: int) -> Strided:
-        """Of numbers that are known to be valid; there are as many components as offsets."""
-        made, shapes, starts = cls.__new__(cls), frozen(outline), frozen(offsets)
-        made.__dict__.update(
-            outline=shapes,
+    def from_valid(cls, extents: Ints, strides: Ints, offsets: Ints, buffer_size: int) -> Strided:
+        """Return the structure of integers that are known to be valid; there are as many components as offsets."""
+        structure, shapes, starts = cls.__new__(cls), as_frozen(extents), as_frozen(offsets)
+        structure.__dict__.update(
+            extents=shapes,
             sizes=shapes if starts.size else shapes[:0],
-            strides=frozen(strides),
+            strides=as_frozen(strides),
             offsets=starts,
             buffer_size=buffer_size,
             count=starts.size,
         )
-        return made
+        return structure
 
     @classmethod
-    def of_packed(cls, outline: Ints, count: int) -> Strided:
-        """Row-major components of these sizes one after the other."""
-        sizes = outline if count else outline[:0]
+    def from_extents(cls, extents: Ints, count: int) -> Strided:
+        """Return the packed structure of ``count`` row-major components; strides and offsets are computed if read."""
+        sizes = extents if count else extents[:0]
         numels = np.multiply.reduce(sizes, axis=1, dtype=np.int64)
         if np.count_nonzero(numels) < max(count, 1) or sizes.shape[1] >= MOST_DIMENSIONS:
-            check_possible("nested array", outline)  # where all have elements, they are in memory
-        made, shapes = cls.__new__(cls), frozen(outline)
-        made.__dict__.update(
-            outline=shapes,
+            check_size_limits("nested array", extents)  # without empty components, the buffer is a limit already
+        structure, shapes = cls.__new__(cls), as_frozen(extents)
+        structure.__dict__.update(
+            extents=shapes,
             sizes=shapes if count else shapes[:0],
-            numels=sealed(numels),
+            numels=freeze(numels),
             buffer_size=int(np.add.reduce(numels)),
             count=count,
-            contiguous=True,
-            tiles=True,
+            is_contiguous=True,
+            is_packed=True,
         )
-        return made
-
-    @cached_property
-    def strides(self) -> Ints:
-        """Those of packed components, whose sizes say where they lie; of others they are given."""
-        return sealed(packed_strides(self.sizes))
-
-    @cached_property
-    def offsets(self) -> Ints:
-        """Those of packed components; of others they are given."""
-        offsets = np.zeros(self.count, np.int64)
-        np.add.accumulate(self.numels[:-1], out=offsets[1:])
-        return sealed(offsets)
-
-    @cached_property
-    def matrices(self) -> Matrices:
-        """The matrices of all components once they are packed; these have two dimensions at least."""
-        return matrices_of(self.sizes)
+        return structure
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Strided, (self.sizes, self.strides, self.offsets, self.buffer_size, None if self.count else self.regular)
 
     @cached_property
+    def strides(self) -> Ints:
+        """The strides of `from_extents`; other constructors set the attribute."""
+        return freeze(packed_strides(self.sizes))
+
+    @cached_property
+    def offsets(self) -> Ints:
+        """The offsets of `from_extents`; other constructors set the attribute."""
+        offsets = np.zeros(self.count, np.int64)
+        np.add.accumulate(self.numels[:-1], out=offsets[1:])
+        return freeze(offsets)
+
+    # ---- sizes ------------------------------------------------------------------------------------------------------
+
+    @cached_property
     def regular(self) -> tuple[int | None, ...]:
-        """The size of each dimension in which components do not differ, None for the others and where it is unknown."""
-        return regular_sizes(self.outline)
+        """The size along each axis on which all components agree, None for an irregular or unknown one."""
+        return regular_sizes(self.extents)
 
     @cached_property
     def numels(self) -> Ints:
-        """The number of elements of each component."""
-        return frozen(self.sizes.prod(axis=1, dtype=np.int64))
+        """The number of elements of each component: int64 (B,)."""
+        return as_frozen(self.sizes.prod(axis=1, dtype=np.int64))
+
+    @cached_property
+    def matrices(self) -> Matrices:
+        """The matrices (last two axes) of all components in packed values; components have two axes or more."""
+        return component_matrices(self.sizes)
+
+    # ---- values -----------------------------------------------------------------------------------------------------
 
     def fits(self, values: Any) -> bool:
-        """Whether ``values``, an array of whatever device, are the buffer."""
+        """Return whether ``values``, an ndarray of any device, can be the buffer."""
         return values.shape == (self.buffer_size,) and bool(values.flags.c_contiguous)
+
+    def misfit_error(self, name: str, values: Array) -> StructureError:
+        """Return the error for values that the structure does not fit."""
+        return StructureError(
+            f"{name}: the buffer of this structure is flat and contiguous and has {self.buffer_size} elements; "
+            f"the values have shape {values.shape} and strides {values.stride()}."
+        )
+
+    # ---- memory -----------------------------------------------------------------------------------------------------
 
     @property
     def packed(self) -> Strided:
-        """The same sizes, row-major and one after the other."""
-        return self if self.contiguous else self.tight
+        """The structure of packed, row-major values: this one if it is contiguous, else `repacked`."""
+        return self if self.is_contiguous else self.repacked
 
     @cached_property
-    def tight(self) -> Strided:
-        """What `packed` is of a copy, whether or not this is packed already."""
-        return Strided.of_packed(self.outline, self.count)
+    def repacked(self) -> Strided:
+        """The structure of a packed copy; another object than this one, also if this one is contiguous."""
+        return Strided.from_extents(self.extents, self.count)
 
     @cached_property
-    def contiguous(self) -> bool:
-        """Whether the components are row-major, in order, and fill the buffer."""
+    def is_contiguous(self) -> bool:
+        """Whether the components are row-major and in order, and cover the buffer exactly once."""
         return int(np.add.reduce(self.numels)) == self.buffer_size and self.span is not None
 
     @cached_property
+    def is_packed(self) -> bool:
+        """Whether the components cover the buffer exactly once, in any order and with any strides."""
+        return int(self.numels.sum()) == self.buffer_size and self._is_disjoint
+
+    @cached_property
     def span(self) -> slice | None:
-        """The part of the buffer that row-major components fill one after another; None if they do not."""
+        """The part of the buffer that row-major components fill in order and without gaps between them, else None."""
         numels = self.numels
         starts = (self.offsets - numels.cumsum() + numels)[numels > 0]
         if (starts != starts[:1]).any() or not self._row_major():
@@ -179,122 +200,126 @@ class Strided(Immutable):
         return slice(first, first + int(np.add.reduce(numels)))
 
     def _row_major(self, axes: slice = slice(None), step: int | Ints = 1) -> bool:
-        """Whether the elements along ``axes`` of each component lie in C order, ``step`` apart."""
+        """Return whether the elements along ``axes`` of each component lie in C order, ``step`` apart."""
         sizes = self.sizes[:, axes]
         in_steps = (self.strides[:, axes] == packed_strides(sizes) * step) | (sizes == 1)
         return bool((np.logical_and.reduce(in_steps, axis=1) | (self.numels == 0)).all())
 
     @cached_property
-    def last_follows(self) -> bool:
-        """Whether the elements along the last axis of each component follow each other."""
+    def has_adjacent_rows(self) -> bool:
+        """Whether the elements along the last axis of each component are adjacent in memory."""
         return not ((self.strides[:, -1] != 1) & (self.sizes[:, -1] > 1)).any()
 
     @cached_property
-    def tiles(self) -> bool:
-        """Whether the components cover the buffer exactly once, in whatever order."""
-        return int(self.numels.sum()) == self.buffer_size and self._disjoint
+    def has_overlap(self) -> bool:
+        """Whether two elements share memory."""
+        return not self._is_disjoint
 
     @cached_property
-    def overlapping(self) -> bool:
-        """Whether two elements may lie at one place."""
-        return not self._disjoint
-
-    @cached_property
-    def _disjoint(self) -> bool:
-        """Whether no place is used twice."""
+    def _is_disjoint(self) -> bool:
         if int(self.numels.sum()) > self.buffer_size:
             return False
         live = self.numels > 0
         if np.count_nonzero(live) == self.count:
-            return disjoint(self.sizes, self.strides, self.offsets)
-        return disjoint(self.sizes[live], self.strides[live], self.offsets[live])
+            return are_disjoint(self.sizes, self.strides, self.offsets)
+        return are_disjoint(self.sizes[live], self.strides[live], self.offsets[live])
 
     @cached_property
     def jagged_view(self) -> tuple[Jagged, tuple[int, ...]] | None:
-        """The same memory as rows of one shape, where only the first dimension of packed components differs."""
-        if not self.contiguous or not self.count or not self.sizes.shape[1]:
+        """The same memory as a jagged structure and the shape of its rows.
+
+        None unless the components are contiguous and only their first dimension is irregular.
+        """
+        if not self.is_contiguous or not self.count or not self.sizes.shape[1]:
             return None
         rest = self.regular[1:]
         known = tuple(size for size in rest if size is not None)
-        return None if len(known) < len(rest) else (Jagged.of_lengths(self.sizes[:, 0]), known)
+        return None if len(known) < len(rest) else (Jagged.from_lengths(self.sizes[:, 0]), known)
 
-    # ---- the same elements in the same places, seen in another shape ----------------------------------------------
+    # ---- the same elements in another shape: the buffer stays -------------------------------------------------------
 
-    def _seen(self, outline: Ints, strides: Ints) -> Strided:
-        made = Strided.derived(outline, strides, self.offsets, self.buffer_size)
-        for fact in _OF_PLACES:
+    def _with_shape(self, extents: Ints, strides: Ints) -> Strided:
+        """Return a structure of the same elements, with the cached properties that it shares."""
+        structure = Strided.from_valid(extents, strides, self.offsets, self.buffer_size)
+        for fact in _SHARED_BY_VIEWS:
             if fact in self.__dict__:
-                made.__dict__[fact] = self.__dict__[fact]
-        return made
+                structure.__dict__[fact] = self.__dict__[fact]
+        return structure
 
     def with_axes(self, order: Sequence[int]) -> Strided:
-        """The axes of every component in this order; those that are left out have size 1."""
+        """Return the structure with the axes of every component in this order; axes of size 1 can be left out."""
         axes = np.array(order, np.intp)
-        return self._seen(sealed(self.outline.take(axes, 1)), sealed(self.strides.take(axes, 1)))
+        return self._with_shape(freeze(self.extents.take(axes, 1)), freeze(self.strides.take(axes, 1)))
 
-    def with_one(self, axis: int) -> Strided:
-        """A new axis of size 1 before ``axis``."""
+    def with_new_axis(self, axis: int) -> Strided:
+        """Return the structure with a new axis of size 1 before ``axis``."""
         one = np.ones(1, np.int64)
-        return self._seen(replaced(self.outline, axis, axis, one), replaced(self.strides, axis, axis, one))
+        return self._with_shape(
+            replace_columns(self.extents, axis, axis, one), replace_columns(self.strides, axis, axis, one)
+        )
 
     def unflattened(self, axis: int, sizes: Sequence[int]) -> Strided:
-        """One axis as several, row-major, of ``sizes``."""
+        """Return the structure with an axis split into several axes, row-major, of ``sizes``."""
         parts = np.array([sizes], np.int64).reshape(1, len(sizes))
-        outline = replaced(self.outline, axis, axis + 1, parts)
-        check_possible("unflatten", outline)
+        extents = replace_columns(self.extents, axis, axis + 1, parts)
+        check_size_limits("unflatten", extents)
         steps = self.strides[:, axis : axis + 1] * packed_strides(parts)
-        return self._seen(outline, replaced(self.strides, axis, axis + 1, steps))
+        return self._with_shape(extents, replace_columns(self.strides, axis, axis + 1, steps))
 
     def flattened(self, first: int, last: int) -> Strided | None:
-        """The axes from ``first`` to ``last`` as one; None where their elements do not lie in equal steps."""
+        """Return the structure with the axes from ``first`` to ``last`` merged, None if it needs a copy."""
         step = self.strides[:, last : last + 1]
         if not self._row_major(slice(first, last + 1), step):
             return None
-        return self._seen(merged_axes(self.outline, first, last), replaced(self.strides, first, last + 1, step))
+        return self._with_shape(
+            merge_axes(self.extents, first, last), replace_columns(self.strides, first, last + 1, step)
+        )
 
-    def reshaped(self, outline: Ints) -> Strided | None:
-        """The components in other sizes, which hold as many elements; None where one of them is not row-major."""
-        return self._seen(outline, sealed(packed_strides(outline[: self.count]))) if self._row_major() else None
+    def reshaped(self, extents: Ints) -> Strided | None:
+        """Return the structure with components of other sizes and equal numels, None unless all are row-major."""
+        return self._with_shape(extents, freeze(packed_strides(extents[: self.count]))) if self._row_major() else None
 
-    # ---- parts of it: the buffer stays ----------------------------------------------------------------------------
+    # ---- indexing: the buffer stays ---------------------------------------------------------------------------------
 
-    def picked(self, picks: slice | Ints) -> Part:
-        """The components of these numbers."""
-        sizes, offsets = self.sizes[picks], self.offsets[picks]
-        outline = sizes if offsets.size else outline_of(self.regular)
-        return Part(Strided.derived(outline, self.strides[picks], offsets, self.buffer_size))
+    def select_components(self, index: slice | Ints) -> StructureView:
+        """Return the components at ``index``."""
+        sizes, offsets = self.sizes[index], self.offsets[index]
+        extents = sizes if offsets.size else extents_of_regular_sizes(self.regular)
+        return StructureView(Strided.from_valid(extents, self.strides[index], offsets, self.buffer_size))
 
-    def selected(self, axis: int, index: int) -> Part:
-        """The entry at ``index`` along ``axis`` of each component, without the axis; all of them must have it."""
-        kept = [k for k in range(self.outline.shape[1]) if k != axis]
+    def select_index(self, axis: int, index: int) -> StructureView:
+        """Return the entry at ``index``, valid in all components, along ``axis``; the axis is removed."""
+        kept = [k for k in range(self.extents.shape[1]) if k != axis]
         at = self.sizes[:, axis] + index if index < 0 else index
         offsets = self.offsets + at * self.strides[:, axis]
-        return Part(self._elsewhere(self.outline[:, kept], self.strides[:, kept], offsets))
+        return StructureView(self._with_placement(self.extents[:, kept], self.strides[:, kept], offsets))
 
-    def sliced(self, axis: int, part: slice) -> Part:
-        """The entries along ``axis`` that ``part`` names in each component; a copy where it goes backwards."""
-        outline, strides = self.outline.copy(), self.strides.copy()
-        starts, outline[:, axis], step = ranges(part, outline[:, axis])
+    def slice_axis(self, axis: int, part: slice) -> StructureView:
+        """Return the entries ``part`` along ``axis`` of each component; a negative step needs a copy."""
+        extents, strides = self.extents.copy(), self.strides.copy()
+        starts, extents[:, axis], step = slice_bounds(part, extents[:, axis])
         offsets = self.offsets + starts[: self.count] * strides[:, axis]
         strides[:, axis] *= step
         if step < 0:
-            places = strided_index(outline[: self.count], strides, offsets)
-            return Part(Strided.of_packed(outline, self.count), 0, places)
-        return Part(self._elsewhere(outline, strides, offsets))
+            positions = strided_index(extents[: self.count], strides, offsets)
+            return StructureView(Strided.from_extents(extents, self.count), 0, positions)
+        return StructureView(self._with_placement(extents, strides, offsets))
 
-    def _elsewhere(self, outline: Ints, strides: Ints, offsets: Ints) -> Strided:
-        """Other places of the buffer; the offsets of components without elements say nothing."""
-        live = (outline[: self.count] > 0).all(axis=1)
-        return Strided.derived(outline, strides, np.where(live, offsets, 0), self.buffer_size)
+    def _with_placement(self, extents: Ints, strides: Ints, offsets: Ints) -> Strided:
+        """Return other components in the same buffer; the offset of an empty one, which can lie outside, becomes 0."""
+        live = (extents[: self.count] > 0).all(axis=1)
+        return Strided.from_valid(extents, strides, np.where(live, offsets, 0), self.buffer_size)
+
+    # ---- comparison -------------------------------------------------------------------------------------------------
 
     def same_placement(self, other: Any) -> bool:
-        """Whether equal places mean equal elements."""
+        """Return whether components lie at equal positions, so that elements correspond one to one in equal buffers."""
         if self is other:
             return True
         return (
             isinstance(other, Strided)
             and self.buffer_size == other.buffer_size
-            and same_integers(self.outline, other.outline)
+            and same_integers(self.extents, other.extents)
             and same_integers(self.offsets, other.offsets)
             and same_integers(self.strides, other.strides)
         )

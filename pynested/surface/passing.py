@@ -34,7 +34,7 @@ from pynested.autograd.array_methods.in_place import InPlaceMethods
 from pynested.autograd.array_methods.python_operators import PythonOperators
 from pynested.autograd.array_methods.shape_methods import ShapeMethods
 from pynested.autograd.protocols import ArrayProtocols
-from pynested.nested.array import NestedArray
+from pynested.nested.nested_array import NestedArray
 
 Watcher = Callable[["Call"], Any]
 PUBLIC: dict[str, FunctionType] = {}  # the functions by their names; `pynested` itself fills it

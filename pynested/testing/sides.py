@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pynested.autograd import Array
 from pynested.backends.errors import ArgumentError, named_type
-from pynested.nested.array import NestedArray
+from pynested.nested.nested_array import NestedArray
 
 
 @dataclass(frozen=True)

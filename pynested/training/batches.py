@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from pynested.autograd.arguments.shapes import canonical_int
 from pynested.autograd.dispatch import method
 from pynested.backends.errors import ArgumentError
-from pynested.nested.array import NestedArray
-from pynested.structure.metadata import check_lengths, integers
+from pynested.nested.nested_array import NestedArray
+from pynested.structure.validation import as_integers, check_lengths
 
 Ints = NDArray[np.int64]
 
@@ -63,7 +63,7 @@ def batches(
     """
     if isinstance(lengths, NestedArray):
         raise ArgumentError("batches: takes the lengths of the components, not the array: x.lengths_along(1).")
-    counted = integers("batches", "lengths", lengths, 1)
+    counted = as_integers("batches", "lengths", lengths, 1)
     check_lengths("batches", counted)
     limits = {"most_elements": most_elements, "most_components": most_components}
     given = {name: canonical_int("batches", name, one) for name, one in limits.items() if one is not None}

@@ -11,8 +11,8 @@ from pynested.autograd import Array, no_grad
 from pynested.autograd.containers import flatten
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, StructureError, named_type
-from pynested.components.shapes import check_same_shape
-from pynested.nested.array import NestedArray
+from pynested.nested.nested_array import NestedArray
+from pynested.nested.shape_comparison import check_same_shape
 
 Rebuild = Callable[[Sequence[Any]], Any]
 _SAME = "Take the gradients of the same tree: pn.grad(loss, parameters)."

@@ -122,7 +122,7 @@ def test_a_structure_that_its_values_do_not_fit_shows_in_use(some_operators: Cor
             holes = np.concatenate([[7], np.asarray(made.values()), [7]])
             lengths = np.asarray(made.lengths_along(1))
             wrong = pn.nested_array_from_jagged(holes, np.asarray(made.offsets()) + 1, lengths)
-            wrong.structure.__dict__["tiles"] = True
+            wrong.structure.__dict__["is_packed"] = True
             return wrong
 
     made = run(some_operators, ForgetsTheOrder(), ops=("neg",), match="neg/float32/batch1-len1/1", layouts=("jagged",))

@@ -111,7 +111,7 @@ SIZES: dict[str, Call] = {
     "padded size": lambda n: pn.to_padded_array(JAGGED_X[:1], 0.0, (1, n, 2)), "size": lambda n: JAGGED_X.size(n),
     "stride": lambda n: JAGGED_X.stride(n), "ragged_dim": lambda n: Jagged([0, 1], None, n).ragged_dim,
     "buffer_size": lambda n: Strided([[1]], None, None, n).buffer_size,
-    "a regular size": lambda n: Strided(np.zeros((0, 1), np.int64), None, None, 0, [n]).outline,
+    "a regular size": lambda n: Strided(np.zeros((0, 1), np.int64), None, None, 0, [n]).extents,
     **{f"{place} reshape": lambda n, x=x: x.reshape(2, -1, 2, n) for place, x in NESTED.items()},
     **{f"{place} unflatten": lambda n, x=x: x.unflatten(2, (2, n)) for place, x in NESTED.items()},
     **{f"{place} stack": lambda n, x=x: pn.stack([x, x], n) for place, x in NESTED.items()},

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import pynested as pn
 from pynested.backends.errors import ReadOnlyError
 from pynested.spec.components import layouts
-from pynested.structure import Jagged, Strided, frozen
-from pynested.structure.sizes import RaggedSize
+from pynested.structure import Jagged, Strided, as_frozen
+from pynested.structure.ragged_size import RaggedSize
 
 from ..nests import JAGGED, JAGGED_2, LAYOUTS, PLACEMENTS, assert_same, batch, nest, plain
 from ..support.structures import Numbers, jagged, shown, strided
@@ -35,9 +35,9 @@ def test_facts_of_jagged_structures(pair: tuple[Jagged, Numbers]) -> None:
     axis, rows = structure.ragged_dim - 1, np.arange(values.shape[structure.ragged_dim - 1])
     places = elements(Jagged(structure.offsets, structure.lengths), rows)
     assert structure.row_index.tolist() == places
-    assert structure.overlapping is (len(set(places)) < len(places))
+    assert structure.has_overlap is (len(set(places)) < len(places))
     assert structure.component_lengths.tolist() == [one.shape[axis] for one in shown(structure, values)]
-    assert structure.tiles is (structure.lengths is None)
+    assert structure.is_packed is (structure.lengths is None)
     packed = structure.packed
     assert packed.lengths is None and packed.ragged_dim == structure.ragged_dim
     assert packed.component_lengths.tolist() == structure.component_lengths.tolist()
@@ -49,14 +49,14 @@ def test_facts_of_strided_structures(pair: tuple[Strided, Numbers], more: int) -
     places = elements(*pair)
     size = max(places, default=-1) + 1 + more
     structure = Strided(pair[0].sizes, pair[0].strides, pair[0].offsets, size)
-    assert structure.contiguous is (places == list(range(size)))
-    assert structure.overlapping is (len(set(places)) < len(places))
-    assert structure.tiles is (sorted(places) == list(range(size)))
+    assert structure.is_contiguous is (places == list(range(size)))
+    assert structure.has_overlap is (len(set(places)) < len(places))
+    assert structure.is_packed is (sorted(places) == list(range(size)))
     packed = structure.packed
     assert elements(packed, np.arange(len(places))) == list(range(len(places)))
-    assert packed.contiguous and packed.tiles and packed.packed is packed
+    assert packed.is_contiguous and packed.is_packed and packed.packed is packed
     due = [[math.prod(max(size, 1) for size in sizes[axis:]) for axis in (1, 2, 3)] for sizes in packed.sizes.tolist()]
-    assert structure.tight.strides.tolist() == due
+    assert structure.repacked.strides.tolist() == due
 
 
 def test_jagged_structures_are_compared_by_value() -> None:
@@ -68,7 +68,7 @@ def test_jagged_structures_are_compared_by_value() -> None:
 
 
 def test_ragged_sizes_are_equal_by_value() -> None:
-    a, b, c = (RaggedSize(frozen(lengths)) for lengths in ([1, 2], [1, 2], [2, 1]))
+    a, b, c = (RaggedSize(as_frozen(lengths)) for lengths in ([1, 2], [1, 2], [2, 1]))
     assert a == b and hash(a) == hash(b) and repr(a) == repr(b)
     assert a != c and repr(a) != repr(c) and a != 2
     x, y = nest(batch([(2, 2), (1, 2)])), nest(batch([(2, 3), (1, 3)]), pn.strided, "holes")
@@ -96,7 +96,7 @@ def test_sizes_of_small_batches(kind: Any, placement: str, layout: Any) -> None:
     "x", [nest(X), nest(X, pn.strided), nest(X, pn.jagged, "holes")], ids=["jagged", "strided", "with gaps"]
 )
 def test_nothing_of_it_can_be_set(x: Any) -> None:
-    for owner, names in ((x, ("data", "structure")), (x.structure, ("offsets", "count", "tiles", "new"))):
+    for owner, names in ((x, ("data", "structure")), (x.structure, ("offsets", "count", "is_packed", "new"))):
         for name in names:
             with pytest.raises(ReadOnlyError, match=f"{type(owner).__name__}.{name}"):
                 setattr(owner, name, None)

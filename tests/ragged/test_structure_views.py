@@ -12,7 +12,7 @@ import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pynested.structure import Jagged, Part, Strided
+from pynested.structure import Jagged, Strided, StructureView
 
 from ..support.structures import NDIM, Numbers, jagged, shown, strided
 
@@ -23,7 +23,7 @@ SLICES = st.builds(slice, *[st.none() | st.integers(-4, 4)] * 2, st.none() | st.
 def with_facts(pair: tuple[Any, Numbers]) -> tuple[Any, Numbers]:
     """Return the pair, once the structure has worked out all facts."""
     structure = pair[0]
-    assert structure.packed and structure.overlapping in (True, False) and structure.tiles in (True, False)
+    assert structure.packed and structure.has_overlap in (True, False) and structure.is_packed in (True, False)
     assert isinstance(structure, Strided) or structure.segments
     return pair
 
@@ -44,7 +44,7 @@ def check_view(structure: Any, values: Numbers, view: Any, change: Callable[[Num
     )
     if isinstance(structure, Strided):
         again = Strided(view.sizes, view.strides, view.offsets, view.buffer_size)
-        for fact in ("tiles", "overlapping", "contiguous"):
+        for fact in ("is_packed", "has_overlap", "is_contiguous"):
             assert getattr(view, fact) == getattr(again, fact), fact
         assert view.numels.tolist() == again.numels.tolist()
     else:
@@ -63,7 +63,7 @@ def test_axes_in_another_order(pair: Any, order: list[int]) -> None:
 @given(ANY, st.integers(0, NDIM))
 def test_an_axis_of_size_1_comes_and_goes(pair: Any, axis: int) -> None:
     structure, values = pair
-    more = structure.with_one(axis)
+    more = structure.with_new_axis(axis)
     check_view(structure, values, more, lambda one: np.expand_dims(one, axis))
     kept = [k for k in range(NDIM + 1) if k != axis]
     same(shown(more.with_axes(kept), values), shown(structure, values))
@@ -105,15 +105,15 @@ def test_several_axes_as_one(pair: Any, first: int, last: int) -> None:
 @given(strided().map(with_facts), st.permutations(range(NDIM)))
 def test_components_in_other_sizes(pair: Any, order: list[int]) -> None:
     structure, values = pair
-    outline, before = structure.outline[:, order], shown(structure, values)
-    view = structure.reshaped(outline)
+    extents, before = structure.extents[:, order], shown(structure, values)
+    view = structure.reshaped(extents)
     in_order = all(one.size < 2 or (np.diff(one.reshape(-1)) == 1).all() for one in before)
-    assert view is not None if structure.contiguous else in_order or view is None
+    assert view is not None if structure.is_contiguous else in_order or view is None
     if view is not None:
-        same(shown(view, values), [one.reshape(sizes) for one, sizes in zip(before, outline.tolist(), strict=False)])
+        same(shown(view, values), [one.reshape(sizes) for one, sizes in zip(before, extents.tolist(), strict=False)])
 
 
-def check_part(structure: Any, values: Numbers, part: Part, due: Sequence[Numbers], view: bool) -> None:
+def check_part(structure: Any, values: Numbers, part: StructureView, due: Sequence[Numbers], view: bool) -> None:
     """Take the entries of a part out of the values, and compare the components that its structure shows of them."""
     left = values[(*[slice(None)] * part.axis, part.entries)]
     assert np.shares_memory(left, values) or not view or not left.size
@@ -126,10 +126,10 @@ def check_part(structure: Any, values: Numbers, part: Part, due: Sequence[Number
 def test_some_of_the_components(pair: Any, part: slice, numbers: list[int]) -> None:
     structure, values = pair
     components = shown(structure, values)
-    check_part(structure, values, structure.picked(part), components[part], True)
+    check_part(structure, values, structure.select_components(part), components[part], True)
     if numbers and structure.count:
         picks = np.array(numbers) % structure.count
-        check_part(structure, values, structure.picked(picks), [components[i] for i in picks], True)
+        check_part(structure, values, structure.select_components(picks), [components[i] for i in picks], True)
 
 
 @given(ANY, AXIS, st.data())
@@ -139,7 +139,7 @@ def test_one_entry_of_each_component(pair: Any, axis: int, data: Any) -> None:
     assume(structure.ragged_dim != axis + 1 and size)
     index = data.draw(st.integers(-size, size - 1))
     due = [one.take(index, axis) for one in shown(structure, values)]
-    check_part(structure, values, structure.selected(axis, index), due, True)
+    check_part(structure, values, structure.select_index(axis, index), due, True)
 
 
 @given(ANY, AXIS, SLICES)
@@ -151,21 +151,24 @@ def test_some_entries_of_each_component(pair: Any, axis: int, part: slice) -> No
         copied = axis == structure.ragged_dim - 1 and min(step, max(1, *structure.component_lengths, 1)) != 1
     else:
         copied = step < 0
-    check_part(structure, values, structure.sliced(axis, part), due, not copied)
+    check_part(structure, values, structure.slice_axis(axis, part), due, not copied)
 
 
 def test_neighbours_without_gaps_leave_the_rows_of_others_behind() -> None:
-    part = Jagged([0, 2, 5, 6]).picked(slice(1, 3))
+    part = Jagged([0, 2, 5, 6]).select_components(slice(1, 3))
     assert (part.axis, part.entries, part.structure.offsets.tolist()) == (0, slice(2, 6), [0, 3, 4])
-    assert part.structure.tiles and not Jagged([0, 2, 5, 6]).picked(slice(None, None, 2)).structure.tiles
+    assert (
+        part.structure.is_packed
+        and not Jagged([0, 2, 5, 6]).select_components(slice(None, None, 2)).structure.is_packed
+    )
 
 
 def test_a_component_that_is_left_empty_lies_within_the_buffer() -> None:
     structure = Strided([[3, 0], [1, 4]], [[4, 1], [4, 1]], [4, 0], 4)
-    assert structure.sliced(0, slice(2, None)).structure.offsets.tolist() == [0, 0]
-    assert structure.picked(slice(0, 1)).structure.selected(0, 2).structure.offsets.tolist() == [0]
+    assert structure.slice_axis(0, slice(2, None)).structure.offsets.tolist() == [0, 0]
+    assert structure.select_components(slice(0, 1)).structure.select_index(0, 2).structure.offsets.tolist() == [0]
 
 
 def test_steps_beyond_every_component_stay_small() -> None:
-    assert Jagged([0, 1, 2]).sliced(0, slice(None, None, 2**62)).entries == slice(None)
-    assert Strided([[3]], [[2]], [1], 9).sliced(0, slice(None, None, 2**62)).structure.strides.tolist() == [[6]]
+    assert Jagged([0, 1, 2]).slice_axis(0, slice(None, None, 2**62)).entries == slice(None)
+    assert Strided([[3]], [[2]], [1], 9).slice_axis(0, slice(None, None, 2**62)).structure.strides.tolist() == [[6]]

@@ -16,7 +16,7 @@ import pytest
 
 import pynested as pn
 from pynested.spec.table import Operator, clause, load_table
-from pynested.structure import sizes
+from pynested.structure import ragged_size
 
 OPERATORS = {name: operator for name, operator in load_table().items() if not operator.is_idea}
 PUBLIC = {name: getattr(pn, name) for name in pn.__all__ if isinstance(getattr(pn, name), (FunctionType, type))}
@@ -114,7 +114,7 @@ def test_examples_of(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if module.endswith(".__main__"):
         return  # importing it runs it
     for examples in doctest.DocTestFinder().find(import_module(module), extraglobs={"np": np, "pn": pn}):
-        monkeypatch.setattr(sizes, "_names", {})  # so that the first ragged size is j1
+        monkeypatch.setattr(ragged_size, "_numbers_by_digest", {})  # so that the first ragged size is j1
         assert failed_examples(examples) == ""
 
 

@@ -87,7 +87,7 @@ def noticed(saved: Any, write: Callable[[], Any]) -> None:
     else:
         assert pn.equal(found, needed)
         assert needed.is_nested
-        assert not saved.structure.tiles
+        assert not saved.structure.is_packed
 
 
 @pytest.mark.parametrize("first", WAYS_IN)

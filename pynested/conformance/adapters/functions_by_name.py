@@ -53,7 +53,7 @@ def create_nested_block_mask(mask_mod: str, q_nt: Any, *args: Any, **kwargs: Any
     nested = isinstance(q_nt, pn.NestedArray)
     sizes = [q_nt.regular_size(dim) for dim in range(1, q_nt.ndim - 2)] if nested else [mask.shape[1]]
     lead = None if None in sizes else int(np.prod([size or 0 for size in sizes]))
-    pairs = zip(mask.blocks, mask.outline.tolist(), strict=False)
+    pairs = zip(mask.blocks, mask.extents.tolist(), strict=False)
     blocks = [np.broadcast_to(one, (heads, *one.shape[1:])) for one, (heads, _, _) in pairs]
     return Components(blocks, (len(blocks), lead, None, None), np.int8)
 

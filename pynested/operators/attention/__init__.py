@@ -9,7 +9,7 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.dispatch import operator
-from pynested.nested.array import NestedArray
+from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dense, Operand
 
 from .attended import Asked, attended

@@ -80,11 +80,11 @@ class BlockMask:
     """
 
     def __init__(
-        self, mask_mod: MaskMod, outline: Ints, BLOCK_SIZE: tuple[int, int], blocks: Sequence[States], nested: bool
+        self, mask_mod: MaskMod, extents: Ints, BLOCK_SIZE: tuple[int, int], blocks: Sequence[States], nested: bool
     ) -> None:
         self.mask_mod, self.BLOCK_SIZE, self.blocks, self.nested = mask_mod, BLOCK_SIZE, tuple(blocks), nested
-        self.outline = outline  # heads, queries and keys of each component, those of one also where there is none
-        outline.setflags(write=False)
+        self.extents = extents  # heads, queries and keys of each component, those of one also where there is none
+        extents.setflags(write=False)
         for one in self.blocks:
             one.setflags(write=False)
 
@@ -142,8 +142,8 @@ class BlockMask:
         return cls(mod, outline_of(op, states, sizes, seq_lengths), sizes, states, nested)
 
     def __getitem__(self, index: Any) -> BlockMask:
-        found = picked(index, Whole(self.mask_mod, self.outline, self.BLOCK_SIZE[0], self.blocks))
-        return BlockMask(found.mask_mod, found.outline, self.BLOCK_SIZE, found.blocks, self.nested)
+        found = picked(index, Whole(self.mask_mod, self.extents, self.BLOCK_SIZE[0], self.blocks))
+        return BlockMask(found.mask_mod, found.extents, self.BLOCK_SIZE, found.blocks, self.nested)
 
     @property
     def shared(self) -> bool:
@@ -153,7 +153,7 @@ class BlockMask:
     @property
     def shape(self) -> tuple[int | None, ...]:
         """Components, heads, queries, keys."""
-        known = [column[0].item() if (column == column[0]).all() else None for column in self.outline.T]
+        known = [column[0].item() if (column == column[0]).all() else None for column in self.extents.T]
         return len(self.blocks), known[0], *(known[1:] if self.blocks or not self.nested else (None, None))
 
     @property
@@ -164,12 +164,12 @@ class BlockMask:
     @seq_lengths.setter
     def seq_lengths(self, lengths: Any) -> None:
         states = [self._of_each_head(i, one) for i, one in enumerate(self.blocks)]
-        self.outline = outline_of("seq_lengths", states, self.BLOCK_SIZE, lengths)
-        self.outline.setflags(write=False)
+        self.extents = outline_of("seq_lengths", states, self.BLOCK_SIZE, lengths)
+        self.extents.setflags(write=False)
 
     def numel(self) -> int:
         """How many pairs of queries and keys there are, of all heads of all components."""
-        return int(self.outline[: len(self.blocks)].prod(axis=1).sum())
+        return int(self.extents[: len(self.blocks)].prod(axis=1).sum())
 
     def counts(self) -> tuple[int, int, int]:
         """How many blocks are empty, partial and full, of all heads of all components."""
@@ -209,11 +209,11 @@ class BlockMask:
         """The blocks of all heads of each component; those of one that there would be where there is none."""
         if self.blocks:
             return [self._of_each_head(i, states) for i, states in enumerate(self.blocks)]
-        heads, *lengths = self.outline[0].tolist()
+        heads, *lengths = self.extents[0].tolist()
         return [np.zeros((heads, *(-(-n // size) for n, size in zip(lengths, self.BLOCK_SIZE, strict=True))), np.int8)]
 
     def _of_each_head(self, component: int, states: States) -> States:
-        return np.broadcast_to(states, (self.outline[component, 0], *states.shape[1:]))
+        return np.broadcast_to(states, (self.extents[component, 0], *states.shape[1:]))
 
     def _array(self, each: list[Any], dims: int) -> Any:
         """What there is of each component, as an array of the default device."""
@@ -243,7 +243,7 @@ class BlockMask:
     def seen(self, op: str, block: Block, device: str) -> Any:
         """What the function says of the pairs of a block: bools, bare; of one head where it is the same for all."""
         place = self._place(block.component)
-        heads = range(1) if self.outline[place, 0] == 1 else block.heads
+        heads = range(1) if self.extents[place, 0] == 1 else block.heads
         return seen(op, self.mask_mod, block._replace(component=place, heads=heads), device)
 
     def check(self, op: str, sizes: Ints, heads: Ints, nested: bool) -> None:
@@ -255,7 +255,7 @@ class BlockMask:
                 "operands."
             )
         for i, (pair, count) in enumerate(zip(sizes.tolist(), heads.tolist(), strict=True)):
-            own, own_heads = self.outline[self._place(i), 1:].tolist(), len(self.blocks[self._place(i)])
+            own, own_heads = self.extents[self._place(i), 1:].tolist(), len(self.blocks[self._place(i)])
             if pair != own:
                 raise kind(
                     f"{op}: block_mask is for {own[0]} queries and {own[1]} keys in component {i}, which has {pair[0]} "

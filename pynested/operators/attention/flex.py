@@ -13,7 +13,7 @@ from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends.dtypes import promoted
 from pynested.backends.errors import ArgumentError
-from pynested.nested.array import NestedArray
+from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dense, Operand
 from pynested.operators.movement import squeeze
 from pynested.structure import Ints

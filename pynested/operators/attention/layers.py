@@ -10,8 +10,8 @@ import numpy as np
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ArgumentError, ShapeError, StructureError
-from pynested.components.mapping import check_devices
-from pynested.nested.array import NestedArray
+from pynested.nested.nested_array import NestedArray
+from pynested.nested.operands import check_devices
 
 from ..elementwise import gelu, relu
 from ..normalization import dropout, layer_norm

@@ -13,7 +13,7 @@ from pynested.autograd.array import Array, raw
 from pynested.autograd.numbers import in_words
 from pynested.backends.errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError
 from pynested.backends.host import to_host
-from pynested.nested.array import NestedArray
+from pynested.nested.nested_array import NestedArray
 from pynested.structure import Ints
 
 Bools = NDArray[np.bool_]

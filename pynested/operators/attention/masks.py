@@ -16,8 +16,8 @@ from pynested.autograd.numbers import in_words
 from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, ShapeError, StructureError
 from pynested.backends.host import to_host
-from pynested.components.sides import side
-from pynested.nested.array import NestedArray
+from pynested.lifting.attention_matrices import as_attention_operand
+from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Operand
 from pynested.structure import Ints
 
@@ -75,8 +75,8 @@ def create_block_mask(
     """
     op = "create_block_mask"
     count, *sizes = _sizes(op, B=B, H=H, Q_LEN=Q_LEN, KV_LEN=KV_LEN)
-    outline = np.tile(np.array(sizes, np.int64), (max(count, 1), 1))
-    return _made(op, mask_mod, outline, count, chosen_device(device), BLOCK_SIZE, False)
+    extents = np.tile(np.array(sizes, np.int64), (max(count, 1), 1))
+    return _made(op, mask_mod, extents, count, chosen_device(device), BLOCK_SIZE, False)
 
 
 def _sizes(op: str, **given: int | None) -> list[int]:
@@ -214,14 +214,14 @@ def create_nested_block_mask(mask_mod: MaskMod, q_nt: Any, kv_nt: Any = None, BL
     if counts[0] != counts[-1]:
         raise StructureError(f"{op}: q_nt and kv_nt have {counts[0]} and {counts[1]} components.")
     of_queries, of_keys = (_outline(op, name, x, nested[0]) for name, x in given.items())
-    outline = np.stack([of_queries[:, :-2].prod(axis=1), of_queries[:, -2], of_keys[:, -2]], axis=1)
-    for name, size, found in zip("BH", (B, H), ({counts[0]}, {*outline[: counts[0], 0].tolist()}), strict=True):
+    extents = np.stack([of_queries[:, :-2].prod(axis=1), of_queries[:, -2], of_keys[:, -2]], axis=1)
+    for name, size, found in zip("BH", (B, H), ({counts[0]}, {*extents[: counts[0], 0].tolist()}), strict=True):
         if size not in (None, 1) and not found <= {size}:
             raise ArgumentError(
                 f"{op}: {name} is {in_words(size)}, and q_nt has {', '.join(map(str, sorted(found)))} "
                 f"{'components' if name == 'B' else 'heads'}. Give None, 1 or that number, or leave B and H out."
             )
-    return _made(op, mask_mod, outline, counts[0], nested[0].device, BLOCK_SIZE, True)
+    return _made(op, mask_mod, extents, counts[0], nested[0].device, BLOCK_SIZE, True)
 
 
 def _outline(op: str, name: str, x: Any, nested: NestedArray) -> Ints:
@@ -229,7 +229,7 @@ def _outline(op: str, name: str, x: Any, nested: NestedArray) -> Ints:
     if type(x) is NestedArray:
         if x.ndim < 3:
             raise StructureError(f"{op}: the components of {name} have {x.ndim - 1} dimensions; they must be matrices.")
-        return side(op, name, x, len(x), x.ndim - 1, False).outline
+        return as_attention_operand(op, name, x, len(x), x.ndim - 1, False).extents
     shape, count = shape_of(x), len(nested)
     if not 2 <= len(shape) <= nested.ndim or (len(shape) == nested.ndim and shape[0] not in (1, count)):
         raise ShapeError(
@@ -239,15 +239,15 @@ def _outline(op: str, name: str, x: Any, nested: NestedArray) -> Ints:
     return np.tile(np.array(shape[len(shape) == nested.ndim :], np.int64), (max(count, 1), 1))
 
 
-def _made(op: str, mod: Any, outline: Ints, count: int, device: str, block_size: Any, nested: bool) -> BlockMask:
+def _made(op: str, mod: Any, extents: Ints, count: int, device: str, block_size: Any, nested: bool) -> BlockMask:
     """A mask for so many components of so many heads, queries and keys, int64 (B, 3)."""
     function_of(op, "mask_mod", mod, PAIR)
     sizes = sizes_of_blocks(op, block_size)
     blocks = [
         _states(op, mod, Block(i, range(heads), range(queries), np.arange(keys)), device, sizes)
-        for i, (heads, queries, keys) in enumerate(outline[:count].tolist())
+        for i, (heads, queries, keys) in enumerate(extents[:count].tolist())
     ]
-    return BlockMask(mod, outline, sizes, blocks, nested)
+    return BlockMask(mod, extents, sizes, blocks, nested)
 
 
 def _states(op: str, mod: MaskMod, whole: Block, device: str, block_size: tuple[int, int]) -> States:

@@ -11,9 +11,22 @@ from pynested.autograd import Array
 from pynested.autograd.rules import movement as moves
 from pynested.backends import Heads
 from pynested.backends.errors import ShapeError, StructureError
-from pynested.components.attended import ragged_of, ragged_of_scores, wrapped, wrapped_scores
-from pynested.components.sides import Side, check_equal, columns, leading, mask_side, side, with_lead
-from pynested.nested.array import NestedArray
+from pynested.lifting.attention_matrices import (
+    AttentionOperand,
+    as_attention_operand,
+    as_mask_operand,
+    check_equal_sizes,
+    head_placement,
+    leading_extents,
+    with_leading_extents,
+)
+from pynested.lifting.result_layout import (
+    ragged_dim_of_attention,
+    ragged_dim_of_scores,
+    wrap_attention,
+    wrap_scores,
+)
+from pynested.nested.nested_array import NestedArray
 from pynested.structure import Ints
 
 NAMES = "query", "key", "value"
@@ -24,7 +37,7 @@ class Met(NamedTuple):
 
     buffers: tuple[Any, ...]
     heads: Heads
-    outline: Ints
+    extents: Ints
     components: int
     ragged: Any
     shape: tuple[int, ...] | None  # of a dense result of dense operands
@@ -36,20 +49,20 @@ class Met(NamedTuple):
         """The result around its values."""
         if self.shape is not None:
             return moves.reshape(flat, self.shape)
-        return wrapped(flat, self.outline, self.components, self.ragged, self.query)
+        return wrap_attention(flat, self.extents, self.components, self.ragged, self.query)
 
     def wrapped_scores(self, flat: Array) -> NestedArray | Array:
         """What there is one of for each score, around its values."""
         if self.shape is not None:
             return moves.reshape(flat, (*self.shape[:-1], int(self.scores[0, -1])))
-        return wrapped_scores(flat, self.scores, self.components, self.ragged_scores)
+        return wrap_scores(flat, self.scores, self.components, self.ragged_scores)
 
     def of_width(self, width: int) -> Met:
         """The same with so many elements in a row of the result."""
-        outline = np.concatenate([self.outline[:, :-1], np.full((len(self.outline), 1), width)], axis=1)
-        made = _made(self.heads.sizes, width, rows_first=self.ragged == outline.shape[1] - 1)
+        extents = np.concatenate([self.extents[:, :-1], np.full((len(self.extents), 1), width)], axis=1)
+        made = _made(self.heads.sizes, width, rows_first=self.ragged == extents.shape[1] - 1)
         shape = None if self.shape is None else (*self.shape[:-1], width)
-        return self._replace(heads=replace(self.heads, made=made, value_width=width), outline=outline, shape=shape)
+        return self._replace(heads=replace(self.heads, made=made, value_width=width), extents=extents, shape=shape)
 
 
 def meeting(
@@ -70,7 +83,9 @@ def meeting(
     return _met(sides, own, causal, scale, grouped, arrays, outer)
 
 
-def _of_nested(op: str, arrays: list[Any], mask: Any, nested: list[NestedArray]) -> tuple[list[Side], Side | None]:
+def _of_nested(
+    op: str, arrays: list[Any], mask: Any, nested: list[NestedArray]
+) -> tuple[list[AttentionOperand], AttentionOperand | None]:
     first = nested[0]
     named = [(name, x) for name, x in zip((*NAMES, "attn_mask"), (*arrays, mask), strict=True) if x is not None]
     for name, x in named:
@@ -86,7 +101,7 @@ def _of_nested(op: str, arrays: list[Any], mask: Any, nested: list[NestedArray])
                 f"{op}: {name} has shape {x.shape}, and there are {len(first)} components; its "
                 "first size must be that, or 1."
             )
-    sides = [side(op, name, x, len(first), first.ndim - 1, separate=name in NAMES) for name, x in named]
+    sides = [as_attention_operand(op, name, x, len(first), first.ndim - 1, separate=name in NAMES) for name, x in named]
     return sides[:3], sides[3] if mask is not None else None
 
 
@@ -109,7 +124,7 @@ def _check_nested(op: str, name: str, x: NestedArray, first: NestedArray) -> Non
 
 def _of_dense(
     op: str, arrays: list[Array], mask: Array | None, batched: bool
-) -> tuple[list[Side], Side | None, int | None]:
+) -> tuple[list[AttentionOperand], AttentionOperand | None, int | None]:
     """Dense operands as one component of many heads; as many as the outermost size where that goes with a mask."""
     rank = max(x.ndim for x in arrays)
     outer = {x.shape[0] for x in (*arrays, mask) if x is not None and x.ndim == rank} - {1}
@@ -123,14 +138,14 @@ def _of_dense(
     if mask is not None and mask.ndim > rank:
         raise ShapeError(f"{op}: attn_mask has shape {mask.shape}, more dimensions than the scores have.")
     dims = rank - 1 if alike else rank
-    sides = [side(op, name, x, count, dims) for name, x in zip(NAMES, arrays, strict=True)]
-    own = None if mask is None else side(op, "attn_mask", mask, count, dims, separate=False)
+    sides = [as_attention_operand(op, name, x, count, dims) for name, x in zip(NAMES, arrays, strict=True)]
+    own = None if mask is None else as_attention_operand(op, "attn_mask", mask, count, dims, separate=False)
     return sides, own, count if alike else None
 
 
 def _met(
-    sides: list[Side],
-    mask: Side | None,
+    sides: list[AttentionOperand],
+    mask: AttentionOperand | None,
     causal: bool,
     scale: float | None,
     grouped: bool,
@@ -138,25 +153,25 @@ def _met(
     outer: int | None,
 ) -> Met:
     query, key, value = sides
-    check_equal("elements in a row", query, key, -1)
-    check_equal("rows", key, value, -2)
-    lead, group = leading(sides, grouped)
-    count, width, value_width = query.structure.count, *[max(int(x.outline[0, -1]), 0) for x in (query, value)]
-    scores = np.concatenate([lead, query.outline[:, -2:-1], key.outline[:, -2:-1]], axis=1)
-    shared = np.concatenate([lead[:, :-1], key.lead[:, -1:]], axis=1) if grouped else lead
-    placed = [with_lead(query, lead), with_lead(key, shared), with_lead(value, shared)]
-    own = None if mask is None else mask_side(mask, scores)
-    outline = np.concatenate([scores[:, :-1], value.outline[:, -1:]], axis=1)
-    ragged = ragged_of(arrays)
-    sizes = np.stack([placed[1].outline[:count, 0], group[:count], scores[:count, -2], scores[:count, -1]], axis=1)
-    query_at, key_at, value_at = (columns(one)[:, :3] for one in placed)
+    check_equal_sizes("elements in a row", query, key, -1)
+    check_equal_sizes("rows", key, value, -2)
+    lead, group = leading_extents(sides, grouped)
+    count, width, value_width = query.structure.count, *[max(int(x.extents[0, -1]), 0) for x in (query, value)]
+    scores = np.concatenate([lead, query.extents[:, -2:-1], key.extents[:, -2:-1]], axis=1)
+    shared = np.concatenate([lead[:, :-1], key.leading[:, -1:]], axis=1) if grouped else lead
+    placed = [with_leading_extents(query, lead), with_leading_extents(key, shared), with_leading_extents(value, shared)]
+    own = None if mask is None else as_mask_operand(mask, scores)
+    extents = np.concatenate([scores[:, :-1], value.extents[:, -1:]], axis=1)
+    ragged = ragged_dim_of_attention(arrays)
+    sizes = np.stack([placed[1].extents[:count, 0], group[:count], scores[:count, -2], scores[:count, -1]], axis=1)
+    query_at, key_at, value_at = (head_placement(one)[:, :3] for one in placed)
     heads = Heads(
         sizes,
         query_at,
         key_at,
         value_at,
         _made(sizes, value_width, rows_first=ragged == lead.shape[1] + 1),
-        None if own is None else columns(own),
+        None if own is None else head_placement(own),
         width,
         value_width,
         scale if scale is not None else 1 / np.sqrt(width).item() if width else 1.0,
@@ -164,9 +179,9 @@ def _met(
     )
     shape = None
     if not any(one.nested for one in (*sides, *([] if mask is None else [mask]))):
-        shape = tuple(outline[0].tolist()) if outer is None else (outer, *outline[0].tolist())
+        shape = tuple(extents[0].tolist()) if outer is None else (outer, *extents[0].tolist())
     buffers = *[one.flat for one in placed], None if own is None else own.flat
-    return Met(buffers, heads, outline, count, ragged, shape, scores, ragged_of_scores(arrays), arrays[0])
+    return Met(buffers, heads, extents, count, ragged, shape, scores, ragged_dim_of_scores(arrays), arrays[0])
 
 
 def _made(sizes: Ints, width: int, rows_first: bool) -> Ints:

@@ -25,7 +25,7 @@ class Whole(NamedTuple):
     """What there is to pick from: a function, the sizes of each component, the queries of a block, the blocks."""
 
     mask_mod: MaskMod
-    outline: Ints
+    extents: Ints
     q_size: int
     blocks: tuple[States, ...]
 
@@ -40,15 +40,15 @@ def picked(index: Any, of: Whole) -> Whole:
     components, heads, rows = (*items, WHOLE, WHOLE)[:3]
     chosen = _places(components, len(of.blocks), "components")
     if not len(chosen):
-        return of._replace(blocks=(), outline=of.outline[:1])
-    of_heads, of_rows, outline, blocks = [], [], [], []
+        return of._replace(blocks=(), extents=of.extents[:1])
+    of_heads, of_rows, extents, blocks = [], [], [], []
     for i in chosen.tolist():
-        (count, queries, keys), states = of.outline[i].tolist(), of.blocks[i]
+        (count, queries, keys), states = of.extents[i].tolist(), of.blocks[i]
         own = _places(heads, count, f"heads of component {i}")
         at = _places(rows, states.shape[1], f"blocks of queries of component {i}")
         alike = len(states) == 1 != count
         blocks.append((states[: len(own)] if alike else states[own])[:, at])
-        outline.append((len(own), _queries(at, queries, of.q_size, i), keys))
+        extents.append((len(own), _queries(at, queries, of.q_size, i), keys))
         of_heads.append(own)
         of_rows.append(at)
     tables = (
@@ -56,7 +56,7 @@ def picked(index: Any, of: Whole) -> Whole:
         None if _is_whole(heads) else _Table(of_heads),
         None if _is_whole(rows) else _Table(of_rows),
     )
-    return Whole(_moved(of.mask_mod, tables, of.q_size), np.array(outline, np.int64), of.q_size, tuple(blocks))
+    return Whole(_moved(of.mask_mod, tables, of.q_size), np.array(extents, np.int64), of.q_size, tuple(blocks))
 
 
 def _is_whole(entry: Any) -> bool:

@@ -13,9 +13,8 @@ from pynested.autograd.call_errors import check_flags
 from pynested.autograd.dispatch import operator
 from pynested.autograd.numbers import in_words
 from pynested.backends.errors import ArgumentError
-from pynested.components.mapping import check_devices
-from pynested.nested.array import NestedArray
-from pynested.nested.operands import Dense, Operand
+from pynested.nested.nested_array import NestedArray
+from pynested.nested.operands import Dense, Operand, check_devices
 
 from ..movement import chunk, flatten, transpose, unflatten
 from ..products import linear

@@ -10,9 +10,9 @@ from pynested.autograd.dispatch import operator
 from pynested.autograd.rules import elementwise as of_elements
 from pynested.autograd.rules.movement import copy
 from pynested.backends.errors import ArgumentError
-from pynested.components.mapping import elementwise
-from pynested.nested.array import NestedArray
-from pynested.nested.operands import Joined, Kind, Operand, Plain
+from pynested.lifting.mapping import map_elementwise
+from pynested.nested.nested_array import NestedArray
+from pynested.nested.operands import ArrayResult, ArrayT, DenseLike, Operand
 
 from .operands import BOOLS, INTEGERS, apply_rule, paired
 
@@ -20,13 +20,13 @@ _GELU = {"none": of_elements.gelu, "tanh": of_elements.gelu_tanh}
 
 
 @overload
-def clamp(self: Plain, min: Plain | None = None, max: Plain | None = None) -> Array: ...
+def clamp(self: DenseLike, min: DenseLike | None = None, max: DenseLike | None = None) -> Array: ...
 @overload
 def clamp(self: NestedArray, min: Operand | None = None, max: Operand | None = None) -> NestedArray: ...
 @overload
-def clamp(self: Operand, min: Operand | None = None, max: Operand | None = None) -> Joined: ...
+def clamp(self: Operand, min: Operand | None = None, max: Operand | None = None) -> ArrayResult: ...
 @operator
-def clamp(self: Operand, min: Operand | None = None, max: Operand | None = None) -> Joined:
+def clamp(self: Operand, min: Operand | None = None, max: Operand | None = None) -> ArrayResult:
     """Each element, but at least ``min`` and at most ``max``: ``(B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -65,12 +65,12 @@ def clamp(self: Operand, min: Operand | None = None, max: Operand | None = None)
         return x if bounds else copy(as_array("clamp", x))
 
     if NestedArray in (type(self), type(min), type(max)):
-        return elementwise("clamp", of_dense, self, *bounds.values())
+        return map_elementwise("clamp", of_dense, self, *bounds.values())
     return of_dense(self, *bounds.values())
 
 
 @operator
-def relu(self: Kind) -> Kind:
+def relu(self: ArrayT) -> ArrayT:
     """``max(x, 0)`` of each element: ``(B, *, D) -> (B, *, D)``.
 
     The dtype stays, also for integers; DTypeError for bools. relu(NaN) is NaN, relu(inf) is inf; the sign of a zero
@@ -87,7 +87,7 @@ def relu(self: Kind) -> Kind:
 
 
 @operator
-def gelu(self: Kind, approximate: str = "none") -> Kind:
+def gelu(self: ArrayT, approximate: str = "none") -> ArrayT:
     """``x`` times the probability that a standard normal number is below ``x``: ``(B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -122,7 +122,7 @@ def gelu(self: Kind, approximate: str = "none") -> Kind:
 
 
 @operator
-def silu(self: Kind) -> Kind:
+def silu(self: ArrayT) -> ArrayT:
     """``x / (1 + exp(-x))`` of each element: ``(B, *, D) -> (B, *, D)``.
 
     Also where exp(-x) alone overflows: silu(-1000) is a zero. The dtype stays; DTypeError for bools and integers.

@@ -19,9 +19,9 @@ from pynested.autograd.rules.kinds import same_device
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends.dtypes import is_float, promoted
 from pynested.backends.errors import ArgumentError, DTypeError
-from pynested.components.mapping import elementwise
-from pynested.nested.array import NestedArray
-from pynested.nested.operands import Joined, Kind, Operand, Plain
+from pynested.lifting.mapping import map_elementwise
+from pynested.nested.nested_array import NestedArray
+from pynested.nested.operands import ArrayResult, ArrayT, DenseLike, Operand
 
 from .operands import BOOLS, apply_rule, paired
 
@@ -68,13 +68,13 @@ def _subtracted(a: Any, b: Any, alpha: Any = 1) -> Array:
 
 
 @overload
-def add(self: Plain, other: Plain, *, alpha: float = 1) -> Array: ...
+def add(self: DenseLike, other: DenseLike, *, alpha: float = 1) -> Array: ...
 @overload
 def add(self: NestedArray, other: Operand, *, alpha: float = 1) -> NestedArray: ...
 @overload
 def add(self: Operand, other: NestedArray, *, alpha: float = 1) -> NestedArray: ...
 @operator
-def add(self: Operand, other: Operand, *, alpha: float = 1) -> Joined:
+def add(self: Operand, other: Operand, *, alpha: float = 1) -> ArrayResult:
     """``self + alpha * other``: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -107,19 +107,18 @@ def add(self: Operand, other: Operand, *, alpha: float = 1) -> Joined:
     (array([21., 22.]), array([43.]))
     """
     if type(self) is NestedArray or type(other) is NestedArray:
-        function = _added if type(alpha) is int and alpha == 1 else partial(_added, alpha=alpha)
-        return elementwise("add", function, self, other)
+        return map_elementwise("add", _with_alpha(_added, alpha), self, other)
     return _added(self, other, alpha)
 
 
 @overload
-def sub(self: Plain, other: Plain, *, alpha: float = 1) -> Array: ...
+def sub(self: DenseLike, other: DenseLike, *, alpha: float = 1) -> Array: ...
 @overload
 def sub(self: NestedArray, other: Operand, *, alpha: float = 1) -> NestedArray: ...
 @overload
 def sub(self: Operand, other: NestedArray, *, alpha: float = 1) -> NestedArray: ...
 @operator
-def sub(self: Operand, other: Operand, *, alpha: float = 1) -> Joined:
+def sub(self: Operand, other: Operand, *, alpha: float = 1) -> ArrayResult:
     """``self - alpha * other``: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -152,13 +151,12 @@ def sub(self: Operand, other: Operand, *, alpha: float = 1) -> Joined:
     (array([9., 8.]), array([7.]))
     """
     if type(self) is NestedArray or type(other) is NestedArray:
-        function = _subtracted if type(alpha) is int and alpha == 1 else partial(_subtracted, alpha=alpha)
-        return elementwise("sub", function, self, other)
+        return map_elementwise("sub", _with_alpha(_subtracted, alpha), self, other)
     return _subtracted(self, other, alpha)
 
 
 @operator
-def neg(self: Kind) -> Kind:
+def neg(self: ArrayT) -> ArrayT:
     """``-self``: ``(B, *, D) -> (B, *, D)``.
 
     The dtype stays, and integers wrap: -(-128) is -128 for int8, -1 is 255 for uint8. Zeros and infinities change
@@ -175,7 +173,7 @@ def neg(self: Kind) -> Kind:
 
 
 @operator
-def abs(self: Kind) -> Kind:
+def abs(self: ArrayT) -> ArrayT:
     """``|self|``: ``(B, *, D) -> (B, *, D)``.
 
     The dtype stays, bools too; the least integer of a signed dtype wraps to itself. That of -0 is +0, NaN stays NaN.
@@ -192,7 +190,7 @@ def abs(self: Kind) -> Kind:
 
 
 @operator
-def sgn(self: Kind) -> Kind:
+def sgn(self: ArrayT) -> ArrayT:
     """-1, 0 or 1 as an element is below, equal to or above 0: ``(B, *, D) -> (B, *, D)``.
 
     The dtype stays. The sign of NaN is NaN; the sign of the zero that a zero becomes is not specified. DTypeError for

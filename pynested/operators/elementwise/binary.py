@@ -10,20 +10,20 @@ from typing import overload
 
 from pynested.autograd import Array
 from pynested.autograd.dispatch import operator
-from pynested.nested.array import NestedArray
-from pynested.nested.operands import Joined, Operand, Plain
+from pynested.nested.nested_array import NestedArray
+from pynested.nested.operands import ArrayResult, DenseLike, Operand
 
 from .operands import apply_pair
 
 
 @overload
-def mul(self: Plain, other: Plain) -> Array: ...
+def mul(self: DenseLike, other: DenseLike) -> Array: ...
 @overload
 def mul(self: NestedArray, other: Operand) -> NestedArray: ...
 @overload
 def mul(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
-def mul(self: Operand, other: Operand) -> Joined:
+def mul(self: Operand, other: Operand) -> ArrayResult:
     """Return ``self * other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -52,13 +52,13 @@ def mul(self: Operand, other: Operand) -> Joined:
 
 
 @overload
-def div(self: Plain, other: Plain) -> Array: ...
+def div(self: DenseLike, other: DenseLike) -> Array: ...
 @overload
 def div(self: NestedArray, other: Operand) -> NestedArray: ...
 @overload
 def div(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
-def div(self: Operand, other: Operand) -> Joined:
+def div(self: Operand, other: Operand) -> ArrayResult:
     """Return ``self / other``, the true quotient, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -87,13 +87,13 @@ def div(self: Operand, other: Operand) -> Joined:
 
 
 @overload
-def floor_divide(self: Plain, other: Plain) -> Array: ...
+def floor_divide(self: DenseLike, other: DenseLike) -> Array: ...
 @overload
 def floor_divide(self: NestedArray, other: Operand) -> NestedArray: ...
 @overload
 def floor_divide(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
-def floor_divide(self: Operand, other: Operand) -> Joined:
+def floor_divide(self: Operand, other: Operand) -> ArrayResult:
     """Return ``self // other``, the quotient rounded down, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -128,13 +128,13 @@ def floor_divide(self: Operand, other: Operand) -> Joined:
 
 
 @overload
-def remainder(self: Plain, other: Plain) -> Array: ...
+def remainder(self: DenseLike, other: DenseLike) -> Array: ...
 @overload
 def remainder(self: NestedArray, other: Operand) -> NestedArray: ...
 @overload
 def remainder(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
-def remainder(self: Operand, other: Operand) -> Joined:
+def remainder(self: Operand, other: Operand) -> ArrayResult:
     """Return ``self % other``, which is 0 or has the sign of ``other``: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -170,13 +170,13 @@ def remainder(self: Operand, other: Operand) -> Joined:
 
 
 @overload
-def pow(self: Plain, other: Plain) -> Array: ...
+def pow(self: DenseLike, other: DenseLike) -> Array: ...
 @overload
 def pow(self: NestedArray, other: Operand) -> NestedArray: ...
 @overload
 def pow(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
-def pow(self: Operand, other: Operand) -> Joined:
+def pow(self: Operand, other: Operand) -> ArrayResult:
     """Return ``self ** other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -212,13 +212,13 @@ def pow(self: Operand, other: Operand) -> Joined:
 
 
 @overload
-def maximum(self: Plain, other: Plain) -> Array: ...
+def maximum(self: DenseLike, other: DenseLike) -> Array: ...
 @overload
 def maximum(self: NestedArray, other: Operand) -> NestedArray: ...
 @overload
 def maximum(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
-def maximum(self: Operand, other: Operand) -> Joined:
+def maximum(self: Operand, other: Operand) -> ArrayResult:
     """Return the greater of two elements, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -247,13 +247,13 @@ def maximum(self: Operand, other: Operand) -> Joined:
 
 
 @overload
-def minimum(self: Plain, other: Plain) -> Array: ...
+def minimum(self: DenseLike, other: DenseLike) -> Array: ...
 @overload
 def minimum(self: NestedArray, other: Operand) -> NestedArray: ...
 @overload
 def minimum(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
-def minimum(self: Operand, other: Operand) -> Joined:
+def minimum(self: Operand, other: Operand) -> ArrayResult:
     """Return the lesser of two elements, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -282,13 +282,13 @@ def minimum(self: Operand, other: Operand) -> Joined:
 
 
 @overload
-def logaddexp(self: Plain, other: Plain) -> Array: ...
+def logaddexp(self: DenseLike, other: DenseLike) -> Array: ...
 @overload
 def logaddexp(self: NestedArray, other: Operand) -> NestedArray: ...
 @overload
 def logaddexp(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
-def logaddexp(self: Operand, other: Operand) -> Joined:
+def logaddexp(self: Operand, other: Operand) -> ArrayResult:
     """Return ``log(e**self + e**other)`` without overflow on the way: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters

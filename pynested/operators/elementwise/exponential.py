@@ -7,13 +7,13 @@ Shapes, dtypes and gradients are as `pynested.operators.elementwise` says. Value
 from __future__ import annotations
 
 from pynested.autograd.dispatch import operator
-from pynested.nested.operands import Kind
+from pynested.nested.operands import ArrayT
 
 from .operands import apply_function
 
 
 @operator
-def exp(self: Kind) -> Kind:
+def exp(self: ArrayT) -> ArrayT:
     """Return ``e**x`` of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. exp(-inf) is +0, exp(0) is 1, overflow is inf. NaN stays NaN.
@@ -30,7 +30,7 @@ def exp(self: Kind) -> Kind:
 
 
 @operator
-def exp2(self: Kind) -> Kind:
+def exp2(self: ArrayT) -> ArrayT:
     """Return ``2**x`` of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. exp2(-inf) is +0, exp2(0) is 1, overflow is inf. NaN stays NaN.
@@ -47,7 +47,7 @@ def exp2(self: Kind) -> Kind:
 
 
 @operator
-def expm1(self: Kind) -> Kind:
+def expm1(self: ArrayT) -> ArrayT:
     """Return ``e**x - 1`` of each element, accurate for small x: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. expm1 of a zero is the same zero, expm1(-inf) is -1, overflow is
@@ -64,7 +64,7 @@ def expm1(self: Kind) -> Kind:
 
 
 @operator
-def log(self: Kind) -> Kind:
+def log(self: ArrayT) -> ArrayT:
     """Return the natural logarithm of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. log(0) is -inf for both zeros, log of a negative number is NaN,
@@ -82,7 +82,7 @@ def log(self: Kind) -> Kind:
 
 
 @operator
-def log2(self: Kind) -> Kind:
+def log2(self: ArrayT) -> ArrayT:
     """Return the logarithm to base 2 of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. log2(0) is -inf for both zeros, log2 of a negative number is NaN,
@@ -100,7 +100,7 @@ def log2(self: Kind) -> Kind:
 
 
 @operator
-def log10(self: Kind) -> Kind:
+def log10(self: ArrayT) -> ArrayT:
     """Return the logarithm to base 10 of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. log10(0) is -inf for both zeros, log10 of a negative number is NaN,
@@ -118,7 +118,7 @@ def log10(self: Kind) -> Kind:
 
 
 @operator
-def log1p(self: Kind) -> Kind:
+def log1p(self: ArrayT) -> ArrayT:
     """Return ``log(1 + x)`` of each element, accurate for small x: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. log1p of a zero is the same zero, log1p(-1) is -inf, below it is
@@ -135,7 +135,7 @@ def log1p(self: Kind) -> Kind:
 
 
 @operator
-def sqrt(self: Kind) -> Kind:
+def sqrt(self: ArrayT) -> ArrayT:
     """Return the square root of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. The root of a zero is the same zero, that of a negative number NaN,
@@ -153,7 +153,7 @@ def sqrt(self: Kind) -> Kind:
 
 
 @operator
-def cbrt(self: Kind) -> Kind:
+def cbrt(self: ArrayT) -> ArrayT:
     """Return the real cube root of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. The root of a zero is the same zero, that of an infinity the same
@@ -170,7 +170,7 @@ def cbrt(self: Kind) -> Kind:
 
 
 @operator
-def rsqrt(self: Kind) -> Kind:
+def rsqrt(self: ArrayT) -> ArrayT:
     """Return ``1 / sqrt(x)`` of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. rsqrt(0) is inf, rsqrt(-0) is -inf, of a negative number NaN,
@@ -187,7 +187,7 @@ def rsqrt(self: Kind) -> Kind:
 
 
 @operator
-def square(self: Kind) -> Kind:
+def square(self: ArrayT) -> ArrayT:
     """Return ``x * x`` of each element: ``(B, *, D) -> (B, *, D)``.
 
     The dtype stays, and integers wrap in it; DTypeError for bools. The square of a zero is +0, that of an infinity inf,
@@ -204,7 +204,7 @@ def square(self: Kind) -> Kind:
 
 
 @operator
-def reciprocal(self: Kind) -> Kind:
+def reciprocal(self: ArrayT) -> ArrayT:
     """Return ``1 / x`` of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, bools and integers become float64. 1 / 0 is an infinity with the sign of the zero, that of
@@ -221,7 +221,7 @@ def reciprocal(self: Kind) -> Kind:
 
 
 @operator
-def sigmoid(self: Kind) -> Kind:
+def sigmoid(self: ArrayT) -> ArrayT:
     """Return ``1 / (1 + exp(-x))`` of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. sigmoid(inf) is 1, sigmoid(-inf) is +0, sigmoid(0) is 1/2. NaN
@@ -238,7 +238,7 @@ def sigmoid(self: Kind) -> Kind:
 
 
 @operator
-def erf(self: Kind) -> Kind:
+def erf(self: ArrayT) -> ArrayT:
     """Return the error function of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. erf of a zero is the same zero, erf(inf) is 1, erf(-inf) is -1. NaN
@@ -255,7 +255,7 @@ def erf(self: Kind) -> Kind:
 
 
 @operator
-def erfc(self: Kind) -> Kind:
+def erfc(self: ArrayT) -> ArrayT:
     """Return ``1 - erf(x)`` of each element, accurate for large x: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. erfc of a zero is 1, erfc(inf) is +0, erfc(-inf) is 2. NaN stays

@@ -10,20 +10,20 @@ from typing import overload
 
 from pynested.autograd import Array
 from pynested.autograd.dispatch import operator
-from pynested.nested.array import NestedArray
-from pynested.nested.operands import Joined, Operand, Plain
+from pynested.nested.nested_array import NestedArray
+from pynested.nested.operands import ArrayResult, DenseLike, Operand
 
 from .operands import apply_pair
 
 
 @overload
-def logical_and(self: Plain, other: Plain) -> Array: ...
+def logical_and(self: DenseLike, other: DenseLike) -> Array: ...
 @overload
 def logical_and(self: NestedArray, other: Operand) -> NestedArray: ...
 @overload
 def logical_and(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
-def logical_and(self: Operand, other: Operand) -> Joined:
+def logical_and(self: Operand, other: Operand) -> ArrayResult:
     """Return whether both elements are true, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -51,13 +51,13 @@ def logical_and(self: Operand, other: Operand) -> Joined:
 
 
 @overload
-def logical_or(self: Plain, other: Plain) -> Array: ...
+def logical_or(self: DenseLike, other: DenseLike) -> Array: ...
 @overload
 def logical_or(self: NestedArray, other: Operand) -> NestedArray: ...
 @overload
 def logical_or(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
-def logical_or(self: Operand, other: Operand) -> Joined:
+def logical_or(self: Operand, other: Operand) -> ArrayResult:
     """Return whether either element is true, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -85,13 +85,13 @@ def logical_or(self: Operand, other: Operand) -> Joined:
 
 
 @overload
-def logical_xor(self: Plain, other: Plain) -> Array: ...
+def logical_xor(self: DenseLike, other: DenseLike) -> Array: ...
 @overload
 def logical_xor(self: NestedArray, other: Operand) -> NestedArray: ...
 @overload
 def logical_xor(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
-def logical_xor(self: Operand, other: Operand) -> Joined:
+def logical_xor(self: Operand, other: Operand) -> ArrayResult:
     """Return whether one of two elements is true, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -119,13 +119,13 @@ def logical_xor(self: Operand, other: Operand) -> Joined:
 
 
 @overload
-def bitwise_and(self: Plain, other: Plain) -> Array: ...
+def bitwise_and(self: DenseLike, other: DenseLike) -> Array: ...
 @overload
 def bitwise_and(self: NestedArray, other: Operand) -> NestedArray: ...
 @overload
 def bitwise_and(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
-def bitwise_and(self: Operand, other: Operand) -> Joined:
+def bitwise_and(self: Operand, other: Operand) -> ArrayResult:
     """Return the bits that are set in both of two integers, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -157,13 +157,13 @@ def bitwise_and(self: Operand, other: Operand) -> Joined:
 
 
 @overload
-def bitwise_or(self: Plain, other: Plain) -> Array: ...
+def bitwise_or(self: DenseLike, other: DenseLike) -> Array: ...
 @overload
 def bitwise_or(self: NestedArray, other: Operand) -> NestedArray: ...
 @overload
 def bitwise_or(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
-def bitwise_or(self: Operand, other: Operand) -> Joined:
+def bitwise_or(self: Operand, other: Operand) -> ArrayResult:
     """Return the bits that are set in either of two integers: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -195,13 +195,13 @@ def bitwise_or(self: Operand, other: Operand) -> Joined:
 
 
 @overload
-def bitwise_xor(self: Plain, other: Plain) -> Array: ...
+def bitwise_xor(self: DenseLike, other: DenseLike) -> Array: ...
 @overload
 def bitwise_xor(self: NestedArray, other: Operand) -> NestedArray: ...
 @overload
 def bitwise_xor(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
-def bitwise_xor(self: Operand, other: Operand) -> Joined:
+def bitwise_xor(self: Operand, other: Operand) -> ArrayResult:
     """Return the bits that are set in one of two integers, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters

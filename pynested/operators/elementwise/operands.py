@@ -19,37 +19,36 @@ from pynested.autograd.rules.pairs import PAIRS, RULES, Pair
 from pynested.autograd.rules.rule import bound
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DivisionByZero, DTypeError
-from pynested.components.extending import map_components
-from pynested.components.mapping import elementwise
-from pynested.nested.array import NestedArray
-from pynested.nested.operands import Joined, Kind, Operand
+from pynested.lifting.mapping import map_components, map_elementwise
+from pynested.nested.nested_array import NestedArray
+from pynested.nested.operands import ArrayResult, ArrayT, Operand
 
 BOOLS, INTEGERS = "b", "iu"  # kinds of dtype that an operator may refuse
 
 
-def apply_rule(name: str, rule: Callable[[Array], Array], self: Kind, refused: str = "") -> Kind:
+def apply_rule(name: str, rule: Callable[[Array], Array], self: ArrayT, refused: str = "") -> ArrayT:
     """Return ``rule`` of each element of an operand, nested or dense; kinds of dtype may be refused."""
     x: Any = self._buffer if type(self) is NestedArray else self
     x = x if type(x) is Array else as_array(name, x)
     if refused and x.dtype.kind in refused:
         taken = "floating point" if INTEGERS in refused else "numbers"
         raise DTypeError(f"{name}: takes {taken}, not {x.dtype}. Convert the array first: x.to(pn.float64).")
-    result: Any = elementwise(name, rule, self) if type(self) is NestedArray else rule(x)
+    result: Any = map_elementwise(name, rule, self) if type(self) is NestedArray else rule(x)
     return result  # type: ignore[no-any-return]
 
 
-def apply_function(name: str, self: Kind) -> Kind:
+def apply_function(name: str, self: ArrayT) -> ArrayT:
     """Return the function of this name in `pynested.autograd.rules.functions` of each element."""
     function = FUNCTIONS[name]
     return apply_rule(name, function.computed, self, BOOLS if function.dtypes in ("wrap", "stay") else "")
 
 
-def apply_pair(name: str, self: Operand, other: Operand) -> Joined:
+def apply_pair(name: str, self: Operand, other: Operand) -> ArrayResult:
     """Return the function of this name in `pynested.autograd.rules.pairs` of each two elements."""
     function = dense_pair(name)
     if type(self) is NestedArray or type(other) is NestedArray:
         try:
-            return elementwise(name, function, self, other)
+            return map_elementwise(name, function, self, other)
         except (ArgumentError, DivisionByZero):
             _raise_for_component(name, function, self, other)
             raise

@@ -10,20 +10,20 @@ from typing import overload
 
 from pynested.autograd import Array
 from pynested.autograd.dispatch import operator
-from pynested.nested.array import NestedArray
-from pynested.nested.operands import Joined, Operand, Plain
+from pynested.nested.nested_array import NestedArray
+from pynested.nested.operands import ArrayResult, DenseLike, Operand
 
 from .operands import apply_pair
 
 
 @overload
-def eq(self: Plain, other: Plain) -> Array: ...
+def eq(self: DenseLike, other: DenseLike) -> Array: ...
 @overload
 def eq(self: NestedArray, other: Operand) -> NestedArray: ...
 @overload
 def eq(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
-def eq(self: Operand, other: Operand) -> Joined:
+def eq(self: Operand, other: Operand) -> ArrayResult:
     """Return ``self == other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -53,13 +53,13 @@ def eq(self: Operand, other: Operand) -> Joined:
 
 
 @overload
-def ne(self: Plain, other: Plain) -> Array: ...
+def ne(self: DenseLike, other: DenseLike) -> Array: ...
 @overload
 def ne(self: NestedArray, other: Operand) -> NestedArray: ...
 @overload
 def ne(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
-def ne(self: Operand, other: Operand) -> Joined:
+def ne(self: Operand, other: Operand) -> ArrayResult:
     """Return ``self != other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -88,13 +88,13 @@ def ne(self: Operand, other: Operand) -> Joined:
 
 
 @overload
-def lt(self: Plain, other: Plain) -> Array: ...
+def lt(self: DenseLike, other: DenseLike) -> Array: ...
 @overload
 def lt(self: NestedArray, other: Operand) -> NestedArray: ...
 @overload
 def lt(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
-def lt(self: Operand, other: Operand) -> Joined:
+def lt(self: Operand, other: Operand) -> ArrayResult:
     """Return ``self < other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -123,13 +123,13 @@ def lt(self: Operand, other: Operand) -> Joined:
 
 
 @overload
-def le(self: Plain, other: Plain) -> Array: ...
+def le(self: DenseLike, other: DenseLike) -> Array: ...
 @overload
 def le(self: NestedArray, other: Operand) -> NestedArray: ...
 @overload
 def le(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
-def le(self: Operand, other: Operand) -> Joined:
+def le(self: Operand, other: Operand) -> ArrayResult:
     """Return ``self <= other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -158,13 +158,13 @@ def le(self: Operand, other: Operand) -> Joined:
 
 
 @overload
-def gt(self: Plain, other: Plain) -> Array: ...
+def gt(self: DenseLike, other: DenseLike) -> Array: ...
 @overload
 def gt(self: NestedArray, other: Operand) -> NestedArray: ...
 @overload
 def gt(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
-def gt(self: Operand, other: Operand) -> Joined:
+def gt(self: Operand, other: Operand) -> ArrayResult:
     """Return ``self > other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -193,13 +193,13 @@ def gt(self: Operand, other: Operand) -> Joined:
 
 
 @overload
-def ge(self: Plain, other: Plain) -> Array: ...
+def ge(self: DenseLike, other: DenseLike) -> Array: ...
 @overload
 def ge(self: NestedArray, other: Operand) -> NestedArray: ...
 @overload
 def ge(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
-def ge(self: Operand, other: Operand) -> Joined:
+def ge(self: Operand, other: Operand) -> ArrayResult:
     """Return ``self >= other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters

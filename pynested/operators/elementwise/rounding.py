@@ -7,13 +7,13 @@ Shapes, dtypes and gradients are as `pynested.operators.elementwise` says. Value
 from __future__ import annotations
 
 from pynested.autograd.dispatch import operator
-from pynested.nested.operands import Kind
+from pynested.nested.operands import ArrayT
 
 from .operands import apply_function
 
 
 @operator
-def floor(self: Kind) -> Kind:
+def floor(self: ArrayT) -> ArrayT:
     """Round each element down, to the greatest integer not above it: ``(B, *, D) -> (B, *, D)``.
 
     The dtype stays, and integers stay as they are; DTypeError for bools. Zeros, whole numbers and infinities stay as
@@ -30,7 +30,7 @@ def floor(self: Kind) -> Kind:
 
 
 @operator
-def ceil(self: Kind) -> Kind:
+def ceil(self: ArrayT) -> ArrayT:
     """Round each element up, to the least integer not below it: ``(B, *, D) -> (B, *, D)``.
 
     The dtype stays, and integers stay as they are; DTypeError for bools. Zeros, whole numbers and infinities stay as
@@ -47,7 +47,7 @@ def ceil(self: Kind) -> Kind:
 
 
 @operator
-def round(self: Kind) -> Kind:
+def round(self: ArrayT) -> ArrayT:
     """Round each element to the nearest integer, of two to the even one: ``(B, *, D) -> (B, *, D)``.
 
     The dtype stays, and integers stay as they are; DTypeError for bools. Zeros, whole numbers and infinities stay as
@@ -64,7 +64,7 @@ def round(self: Kind) -> Kind:
 
 
 @operator
-def trunc(self: Kind) -> Kind:
+def trunc(self: ArrayT) -> ArrayT:
     """Round each element towards 0: ``(B, *, D) -> (B, *, D)``.
 
     The dtype stays, and integers stay as they are; DTypeError for bools. Zeros, whole numbers and infinities stay as
@@ -81,7 +81,7 @@ def trunc(self: Kind) -> Kind:
 
 
 @operator
-def isnan(self: Kind) -> Kind:
+def isnan(self: ArrayT) -> ArrayT:
     """Return whether each element is NaN: ``(B, *, D) -> (B, *, D)``.
 
     The result is bool. The infinities are not; bools and integers never are. Gradient: none.
@@ -97,7 +97,7 @@ def isnan(self: Kind) -> Kind:
 
 
 @operator
-def isinf(self: Kind) -> Kind:
+def isinf(self: ArrayT) -> ArrayT:
     """Return whether each element is inf or -inf: ``(B, *, D) -> (B, *, D)``.
 
     The result is bool. NaN is not; bools and integers never are. Gradient: none.
@@ -113,7 +113,7 @@ def isinf(self: Kind) -> Kind:
 
 
 @operator
-def isfinite(self: Kind) -> Kind:
+def isfinite(self: ArrayT) -> ArrayT:
     """Return whether each element is finite: ``(B, *, D) -> (B, *, D)``.
 
     The result is bool. Infinities and NaN are not; bools and integers are. Gradient: none.

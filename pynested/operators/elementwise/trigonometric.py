@@ -7,13 +7,13 @@ Shapes, dtypes and gradients are as `pynested.operators.elementwise` says. Value
 from __future__ import annotations
 
 from pynested.autograd.dispatch import operator
-from pynested.nested.operands import Kind
+from pynested.nested.operands import ArrayT
 
 from .operands import apply_function
 
 
 @operator
-def sin(self: Kind) -> Kind:
+def sin(self: ArrayT) -> ArrayT:
     """Return the sine of each element, in radians: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. The sine of a zero is the same zero, that of an infinity NaN. NaN
@@ -30,7 +30,7 @@ def sin(self: Kind) -> Kind:
 
 
 @operator
-def cos(self: Kind) -> Kind:
+def cos(self: ArrayT) -> ArrayT:
     """Return the cosine of each element, in radians: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. The cosine of a zero is 1, that of an infinity NaN. NaN stays NaN.
@@ -47,7 +47,7 @@ def cos(self: Kind) -> Kind:
 
 
 @operator
-def tan(self: Kind) -> Kind:
+def tan(self: ArrayT) -> ArrayT:
     """Return the tangent of each element, in radians: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. The tangent of a zero is the same zero, that of an infinity NaN.
@@ -64,7 +64,7 @@ def tan(self: Kind) -> Kind:
 
 
 @operator
-def asin(self: Kind) -> Kind:
+def asin(self: ArrayT) -> ArrayT:
     """Return the arc sine of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. asin of a zero is the same zero, of a number below -1 or above 1
@@ -82,7 +82,7 @@ def asin(self: Kind) -> Kind:
 
 
 @operator
-def acos(self: Kind) -> Kind:
+def acos(self: ArrayT) -> ArrayT:
     """Return the arc cosine of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. acos(1) is +0, acos of a number below -1 or above 1 is NaN, acos(0)
@@ -100,7 +100,7 @@ def acos(self: Kind) -> Kind:
 
 
 @operator
-def atan(self: Kind) -> Kind:
+def atan(self: ArrayT) -> ArrayT:
     """Return the arc tangent of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. atan of a zero is the same zero, of the infinities -pi / 2 and pi /
@@ -117,7 +117,7 @@ def atan(self: Kind) -> Kind:
 
 
 @operator
-def sinh(self: Kind) -> Kind:
+def sinh(self: ArrayT) -> ArrayT:
     """Return the hyperbolic sine of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. sinh of a zero is the same zero, of an infinity the same infinity,
@@ -134,7 +134,7 @@ def sinh(self: Kind) -> Kind:
 
 
 @operator
-def cosh(self: Kind) -> Kind:
+def cosh(self: ArrayT) -> ArrayT:
     """Return the hyperbolic cosine of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. cosh of a zero is 1, of an infinity inf, overflow is inf. NaN stays
@@ -151,7 +151,7 @@ def cosh(self: Kind) -> Kind:
 
 
 @operator
-def tanh(self: Kind) -> Kind:
+def tanh(self: ArrayT) -> ArrayT:
     """Return the hyperbolic tangent of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. tanh of a zero is the same zero, tanh(inf) is 1, tanh(-inf) is -1.
@@ -168,7 +168,7 @@ def tanh(self: Kind) -> Kind:
 
 
 @operator
-def asinh(self: Kind) -> Kind:
+def asinh(self: ArrayT) -> ArrayT:
     """Return the inverse hyperbolic sine of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. asinh of a zero is the same zero, of an infinity the same infinity.
@@ -185,7 +185,7 @@ def asinh(self: Kind) -> Kind:
 
 
 @operator
-def acosh(self: Kind) -> Kind:
+def acosh(self: ArrayT) -> ArrayT:
     """Return the inverse hyperbolic cosine of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. acosh(1) is +0, acosh of a number below 1 is NaN, acosh(inf) is
@@ -202,7 +202,7 @@ def acosh(self: Kind) -> Kind:
 
 
 @operator
-def atanh(self: Kind) -> Kind:
+def atanh(self: ArrayT) -> ArrayT:
     """Return the inverse hyperbolic tangent of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. atanh of a zero is the same zero, of -1 and 1 -inf and inf, of a
@@ -220,7 +220,7 @@ def atanh(self: Kind) -> Kind:
 
 
 @operator
-def deg2rad(self: Kind) -> Kind:
+def deg2rad(self: ArrayT) -> ArrayT:
     """Convert each element from degrees to radians, ``x * pi / 180``: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. deg2rad of a zero is the same zero, of an infinity the same

@@ -13,11 +13,11 @@ from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends.dtypes import computing_dtype, is_half
 from pynested.backends.errors import IndexOutOfRange, ShapeError, StructureError
-from pynested.components.packing import contiguous, elements, of_elements
-from pynested.components.shapes import apart, describe
-from pynested.lifting.result_dtypes import check_float
-from pynested.nested.array import NestedArray
+from pynested.nested.layout_conversion import contiguous, elements, from_elements
+from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dense, Operand
+from pynested.nested.shape_comparison import first_difference, shape_text
+from pynested.tables.dtypes import floating
 
 from .rows import check_reduction, checked_options, outside, prepared, reduced, row_losses
 
@@ -104,7 +104,7 @@ def cross_entropy(
     lost = row_losses(rows, marked, shares, ignore, smoothing)
     if reduction != "none":
         return reduced(lost, marked, shares, ignore, reduction)
-    return of_elements(lost, np.maximum(x.outline[:, :-1], labels.outline), len(x), labels.structure.ragged_dim)
+    return from_elements(lost, np.maximum(x.extents[:, :-1], labels.extents), len(x), labels.structure.ragged_dim)
 
 
 def _of_dense(scores: Any, target: Any, weight: Any, reduction: str, ignore_index: Any, label_smoothing: Any) -> Array:
@@ -137,13 +137,13 @@ def _paired(scores: Any, target: Any) -> tuple[NestedArray, NestedArray]:
             f"cross_entropy: scores of {x.ndim} dimensions and {len(x)} components need targets of {x.ndim - 1} "
             f"dimensions and as many components, not {labels.ndim} and {len(labels)}."
         )
-    sizes, wanted = x.outline[:, :-1], labels.outline
-    differing = apart(sizes, wanted)
+    sizes, wanted = x.extents[:, :-1], labels.extents
+    differing = first_difference(sizes, wanted)
     if differing:
         i = differing[0]
         which = f"component {i} has" if len(x) else "there are no components, but theirs would have"
         raise StructureError(
-            f"cross_entropy: {which} scores for positions {describe(sizes[i])} and targets for {describe(wanted[i])}; "
-            "they must be equal."
+            f"cross_entropy: {which} scores for positions {shape_text(sizes[i])} and targets for "
+            f"{shape_text(wanted[i])}; they must be equal."
         )
     return x, labels

@@ -11,16 +11,16 @@ from pynested.autograd.dispatch import operator
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules.elementwise import where
 from pynested.backends.errors import DTypeError, IndexOutOfRange, ShapeError
-from pynested.components.packing import contiguous
-from pynested.lifting.along_dim import map_last_dims
-from pynested.nested.array import NestedArray
-from pynested.nested.operands import Dense, Operand, Plain
+from pynested.components.runs import over_last
+from pynested.nested.layout_conversion import contiguous
+from pynested.nested.nested_array import NestedArray
+from pynested.nested.operands import Dense, DenseLike, Operand
 
 from .rows import numbers, outside
 
 
 @overload
-def embedding(indices: Plain, weight: Dense, padding_idx: int | None = None) -> Array: ...
+def embedding(indices: DenseLike, weight: Dense, padding_idx: int | None = None) -> Array: ...
 @overload
 def embedding(indices: NestedArray, weight: Dense, padding_idx: int | None = None) -> NestedArray: ...
 @operator

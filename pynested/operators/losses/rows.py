@@ -16,8 +16,8 @@ from pynested.autograd.rules import rows as of_rows
 from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError
 from pynested.backends.numpy.running import quiet
-from pynested.components.packing import elements
-from pynested.nested.array import NestedArray
+from pynested.nested.layout_conversion import elements
+from pynested.nested.nested_array import NestedArray
 
 
 def outside(x: NestedArray, size: int, ignored: int | None = None) -> str:

@@ -11,10 +11,10 @@ from pynested.autograd.arguments.shapes import canonical_dim, canonical_dims, ca
 from pynested.autograd.dispatch import operator
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import DimensionError, ShapeError
-from pynested.components.shapes import named_instead
-from pynested.components.views import viewed
-from pynested.nested.array import NestedArray
-from pynested.nested.operands import Dims, Kind
+from pynested.nested.component_views import with_structure
+from pynested.nested.nested_array import NestedArray
+from pynested.nested.operands import ArrayT, Dims
+from pynested.nested.shape_comparison import other_dims_hint
 
 
 def component_dim(name: str, dim: Any, ndim: int) -> int:
@@ -23,13 +23,13 @@ def component_dim(name: str, dim: Any, ndim: int) -> int:
     if not at:
         raise DimensionError(
             f"{name}: dimension 0 is the batch dimension of a nested array, which cannot take part. "
-            f"{named_instead(ndim)}"
+            f"{other_dims_hint(ndim)}"
         )
     return at
 
 
 @operator
-def transpose(self: Kind, dim0: int, dim1: int) -> Kind:
+def transpose(self: ArrayT, dim0: int, dim1: int) -> ArrayT:
     """Two dimensions change places in every component: ``(B, *, D) -> (B, D, *)``, a view.
 
     Parameters
@@ -65,7 +65,7 @@ def transpose(self: Kind, dim0: int, dim1: int) -> Kind:
     ndim = self.ndim
     a, b = component_dim("transpose", dim0, ndim), component_dim("transpose", dim1, ndim)
     axes = _exchanged(ndim - 1, a - 1, b - 1)
-    return viewed(self, self.structure.with_axes(axes), moves.transpose, axes)
+    return with_structure(self, self.structure.with_axes(axes), moves.transpose, axes)
 
 
 def _exchanged(ndim: int, a: int, b: int) -> tuple[int, ...]:
@@ -75,7 +75,7 @@ def _exchanged(ndim: int, a: int, b: int) -> tuple[int, ...]:
 
 
 @operator
-def permute(self: Kind, dims: Sequence[int]) -> Kind:
+def permute(self: ArrayT, dims: Sequence[int]) -> ArrayT:
     """The dimensions of every component in another order: ``(B, *, D, E) -> (B, E, *, D)``, a view.
 
     Parameters
@@ -115,11 +115,11 @@ def permute(self: Kind, dims: Sequence[int]) -> Kind:
             "batch. Begin with 0, and name the others in the order that components take."
         )
     axes = tuple(dim - 1 for dim in order[1:])
-    return viewed(self, self.structure.with_axes(axes), moves.transpose, axes)
+    return with_structure(self, self.structure.with_axes(axes), moves.transpose, axes)
 
 
 @operator
-def unsqueeze(self: Kind, dim: int) -> Kind:
+def unsqueeze(self: ArrayT, dim: int) -> ArrayT:
     """A dimension of size 1 before dimension ``dim`` of every component: ``(B, *, D) -> (B, 1, *, D)``, a view.
 
     Parameters
@@ -152,7 +152,7 @@ def unsqueeze(self: Kind, dim: int) -> Kind:
         return _with_one(x, canonical_dim("unsqueeze", dim, x.ndim + 1))
     at = component_dim("unsqueeze", dim, self.ndim + 1)
     possible_ndim("unsqueeze", self.ndim + 1)
-    return viewed(self, self.structure.with_one(at - 1), _with_one, at - 1)
+    return with_structure(self, self.structure.with_new_axis(at - 1), _with_one, at - 1)
 
 
 def _with_one(x: Array, at: int) -> Array:
@@ -161,7 +161,7 @@ def _with_one(x: Array, at: int) -> Array:
 
 
 @operator
-def squeeze(self: Kind, dim: Dims = None) -> Kind:
+def squeeze(self: ArrayT, dim: Dims = None) -> ArrayT:
     """Every component without the dimensions ``dim``, which have size 1: ``(B, 1, *, D) -> (B, *, D)``, a view.
 
     Parameters
@@ -205,7 +205,7 @@ def squeeze(self: Kind, dim: Dims = None) -> Kind:
             raise DimensionError(f"squeeze: dimension {at} is irregular, and stays whatever the lengths are.")
     _check_ones(named, (len(self), *regular))
     kept = [k for k in range(self.ndim - 1) if k + 1 not in named]
-    return viewed(self, self.structure.with_axes(kept), _without_ones, tuple(at - 1 for at in named))
+    return with_structure(self, self.structure.with_axes(kept), _without_ones, tuple(at - 1 for at in named))
 
 
 def _without_ones(x: Array, dim: Dims) -> Array:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pynested.autograd.arguments.canonical import as_array
 from pynested.autograd.dispatch import operator
 from pynested.autograd.rules import movement as moves
-from pynested.components.packing import packed
-from pynested.nested.array import NestedArray
-from pynested.nested.operands import Kind
+from pynested.nested.layout_conversion import packed
+from pynested.nested.nested_array import NestedArray
+from pynested.nested.operands import ArrayT
 
 
 @operator
-def clone(self: Kind) -> Kind:
+def clone(self: ArrayT) -> ArrayT:
     """A copy in memory of its own: ``(B, *, D) -> (B, *, D)``, in the same layout.
 
     Bit by bit the same components, of any dtype, NaN payloads included; holes are gone, empty components stay.
@@ -34,7 +34,7 @@ def clone(self: Kind) -> Kind:
 
 
 @operator
-def detach(self: Kind) -> Kind:
+def detach(self: ArrayT) -> ArrayT:
     """The same values, in the same memory, cut off from the gradient: ``(B, *, D) -> (B, *, D)``.
 
     Bit by bit the same components, of any dtype and layout. No gradient passes.

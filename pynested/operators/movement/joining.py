@@ -16,11 +16,16 @@ from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import strided_index
 from pynested.backends.dtypes import promoted
 from pynested.backends.errors import ArgumentError, DimensionError, ShapeError, StructureError
-from pynested.components.mapping import check_devices
-from pynested.components.packing import along, as_jagged_view, gathered, packed, to_strided
-from pynested.components.shapes import apart, check_same_shape, describe, same_shape
-from pynested.nested.array import NestedArray, around
-from pynested.nested.operands import Dense
+from pynested.nested.layout_conversion import (
+    as_jagged_view,
+    gather_elements,
+    packed,
+    take_along,
+    to_strided,
+)
+from pynested.nested.nested_array import NestedArray, wrap_unchecked
+from pynested.nested.operands import Dense, check_devices
+from pynested.nested.shape_comparison import check_same_shape, first_difference, same_shape, shape_text
 from pynested.structure import Ints, Jagged, Strided
 
 from .axes import component_dim, unsqueeze
@@ -50,7 +55,7 @@ def _joined(name: str, arrays: list[Any]) -> list[NestedArray]:
             raise StructureError(f"{name}: array {i} has {x.ndim} dimensions and array 0 has {arrays[0].ndim}.")
     check_devices(name, arrays)
     dtype = promoted(*[x.dtype for x in arrays])
-    return [x if x.dtype == dtype else around(to_dtype(x.data, dtype), x.structure) for x in arrays]
+    return [x if x.dtype == dtype else wrap_unchecked(to_dtype(x.data, dtype), x.structure) for x in arrays]
 
 
 def _joined_dense(name: str, arrays: list[Any]) -> list[Array]:
@@ -113,7 +118,7 @@ def cat(arrays: Sequence[Any], dim: int = 0) -> NestedArray | Array:
     tight = [packed(x) for x in joined]
     if at == ragged:
         return _cat_ragged(tight, at)
-    return around(moves.concatenate([x.data for x in tight], at - 1), tight[0].structure)
+    return wrap_unchecked(moves.concatenate([x.data for x in tight], at - 1), tight[0].structure)
 
 
 def _cat_dense(given: list[Array], dim: int) -> Array:
@@ -136,19 +141,19 @@ def _check_other_sizes(arrays: Sequence[NestedArray], at: int) -> None:
     if len(first) and all(same_shape(x, first, at) for x in arrays):
         return
     others = [k for k in range(first.ndim - 1) if k != at - 1]
-    wanted = first.outline
+    wanted = first.extents
     for i, x in enumerate(arrays[1:], 1):
         if len(x) != len(first):
             raise StructureError(f"cat: array {i} has {len(x)} components and array 0 has {len(first)}.")
-        found = apart(x.outline[:, others], wanted[:, others])
+        found = first_difference(x.extents[:, others], wanted[:, others])
         if found:
             c = found[0]
             what = f"component {c} has" if len(x) else "there are no components, but theirs would have"
             raise StructureError(
-                f"cat: {what} shape {describe(x.outline[c])} in array {i} and {describe(wanted[c])} in array 0; they "
-                f"may differ only along dimension {at}."
+                f"cat: {what} shape {shape_text(x.extents[c])} in array {i} and {shape_text(wanted[c])} in array 0; "
+                f"they may differ only along dimension {at}."
             )
-        wanted = np.maximum(wanted, x.outline)  # what is known of no components
+        wanted = np.maximum(wanted, x.extents)  # what is known of no components
 
 
 def _cat_batch_jagged(arrays: Sequence[NestedArray], ragged: int) -> NestedArray:
@@ -157,7 +162,7 @@ def _cat_batch_jagged(arrays: Sequence[NestedArray], ragged: int) -> NestedArray
     if any(x.regular != tight[0].regular for x in tight):
         return _cat_batch_strided([to_strided(x) for x in arrays])
     lengths = np.concatenate([x.structure.component_lengths for x in tight])  # type: ignore[union-attr]
-    return NestedArray(moves.concatenate([x.data for x in tight], at), Jagged.of_lengths(lengths, at + 1))
+    return NestedArray(moves.concatenate([x.data for x in tight], at), Jagged.from_lengths(lengths, at + 1))
 
 
 def _cat_ragged(arrays: Sequence[NestedArray], at: int) -> NestedArray:
@@ -168,19 +173,21 @@ def _cat_ragged(arrays: Sequence[NestedArray], at: int) -> NestedArray:
     lengths = np.stack(columns, axis=1).reshape(-1)
     rows = strided_index(lengths[:, None], np.ones((lengths.size, 1), np.int64), starts.reshape(-1))
     joined = moves.concatenate([x.data for x in arrays], at - 1)
-    return NestedArray(along(joined, at - 1, rows), Jagged.of_lengths(np.sum(columns, axis=0), at))
+    return NestedArray(take_along(joined, at - 1, rows), Jagged.from_lengths(np.sum(columns, axis=0), at))
 
 
 def _cat_batch_strided(arrays: Sequence[NestedArray]) -> NestedArray:
     count = sum(len(x) for x in arrays)
-    outlines = [x.outline for x in arrays if len(x) or not count]
-    flat = moves.concatenate([gathered(x) for x in arrays], 0)
-    return NestedArray(flat, Strided.of_packed(np.concatenate(outlines) if count else _common(outlines), count))
+    all_extents = [x.extents for x in arrays if len(x) or not count]
+    flat = moves.concatenate([gather_elements(x) for x in arrays], 0)
+    return NestedArray(
+        flat, Strided.from_extents(np.concatenate(all_extents) if count else _common(all_extents), count)
+    )
 
 
-def _common(outlines: Sequence[Ints]) -> Ints:
-    """The one outline of batches of no components, -1 where they do not have one size in common."""
-    rows = np.concatenate(outlines)
+def _common(all_extents: Sequence[Ints]) -> Ints:
+    """The one extents of batches of no components, -1 where they do not have one size in common."""
+    rows = np.concatenate(all_extents)
     return np.where((rows == rows[0]).all(axis=0), rows[:1], -1)
 
 
@@ -188,10 +195,10 @@ def _cat_strided(arrays: Sequence[NestedArray], at: int) -> NestedArray:
     """Each array's elements go to their places in the joined components; the order of places says where each lies."""
     _check_other_sizes(arrays, at)
     k = at - 1
-    outlines = [x.outline for x in arrays]
-    outline, columns = np.max(outlines, axis=0), [one[:, k] for one in outlines]
-    outline[:, k] = np.where(np.min(columns, axis=0) < 0, -1, np.sum(columns, axis=0))
-    made = Strided.of_packed(outline, len(arrays[0]))
+    all_extents = [x.extents for x in arrays]
+    extents, columns = np.max(all_extents, axis=0), [one[:, k] for one in all_extents]
+    extents[:, k] = np.where(np.min(columns, axis=0) < 0, -1, np.sum(columns, axis=0))
+    made = Strided.from_extents(extents, len(arrays[0]))
     strides = made.strides
     places, before = [], np.zeros(made.count, np.int64)
     for x in arrays:
@@ -200,7 +207,7 @@ def _cat_strided(arrays: Sequence[NestedArray], at: int) -> NestedArray:
         before = before + own[:, k]
     order = np.empty(made.buffer_size, np.int64)
     order[np.concatenate(places)] = np.arange(made.buffer_size)
-    return NestedArray(moves.take_rows(moves.concatenate([gathered(x) for x in arrays], 0), order), made)
+    return NestedArray(moves.take_rows(moves.concatenate([gather_elements(x) for x in arrays], 0), order), made)
 
 
 @overload

@@ -18,17 +18,17 @@ from pynested.autograd.arguments.shapes import (
 from pynested.autograd.dispatch import operator
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import DimensionError
-from pynested.components.packing import elements, of_elements
-from pynested.components.views import viewed
-from pynested.nested.array import NestedArray
-from pynested.nested.operands import Kind
-from pynested.structure import Jagged, Structure, merged_axes
+from pynested.nested.component_views import with_structure
+from pynested.nested.layout_conversion import elements, from_elements
+from pynested.nested.nested_array import NestedArray
+from pynested.nested.operands import ArrayT
+from pynested.structure import Jagged, Structure, merge_axes
 
 from .axes import component_dim
 
 
 @operator
-def flatten(self: Kind, start_dim: int = 0, end_dim: int = -1) -> Kind:
+def flatten(self: ArrayT, start_dim: int = 0, end_dim: int = -1) -> ArrayT:
     """The dimensions from ``start_dim`` to ``end_dim`` of every component as one: ``(B, *, D, E) -> (B, *, D * E)``.
 
     A view where the memory allows it, else a copy.
@@ -75,8 +75,8 @@ def flatten(self: Kind, start_dim: int = 0, end_dim: int = -1) -> Kind:
     else:
         ragged, seen = None, self.structure.flattened(*axes)
     if seen is None:
-        return of_elements(elements(self), merged_axes(self.outline, *axes), len(self), ragged)
-    return viewed(self, seen, _merged, *axes)
+        return from_elements(elements(self), merge_axes(self.extents, *axes), len(self), ragged)
+    return with_structure(self, seen, _merged, *axes)
 
 
 def _merged(x: Array, first: int, last: int) -> Array:
@@ -93,7 +93,7 @@ def _merged_dims(start_dim: Any, end_dim: Any, ndim: int) -> tuple[int, int]:
 
 
 @operator
-def unflatten(self: Kind, dim: int, sizes: Sequence[int]) -> Kind:
+def unflatten(self: ArrayT, dim: int, sizes: Sequence[int]) -> ArrayT:
     """One regular dimension becomes several, in C order: ``(B, *, D1 * D2) -> (B, *, D1, D2)``, a view.
 
     Parameters
@@ -136,7 +136,7 @@ def unflatten(self: Kind, dim: int, sizes: Sequence[int]) -> Kind:
         )
     parts = _sizes(sizes, size)
     possible_ndim("unflatten", self.ndim - 1 + len(parts))
-    return viewed(self, self.structure.unflattened(at - 1, parts), _divided, at - 1, parts)
+    return with_structure(self, self.structure.unflattened(at - 1, parts), _divided, at - 1, parts)
 
 
 def _sizes(sizes: Any, size: int) -> tuple[int, ...]:

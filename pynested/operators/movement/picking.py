@@ -13,10 +13,16 @@ from pynested.autograd.arguments.shapes import canonical_dim, canonical_index, c
 from pynested.autograd.dispatch import operator
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import DimensionError, IndexOutOfRange, ShapeError
-from pynested.components.packing import lead
-from pynested.components.views import component, picked, sliced, taken, unbound
-from pynested.nested.array import NestedArray
-from pynested.nested.operands import Dense, Kind, Operand
+from pynested.nested.component_views import (
+    apply_view,
+    component_view,
+    select_components,
+    slice_dim,
+    unbind_components,
+)
+from pynested.nested.layout_conversion import axis_first
+from pynested.nested.nested_array import NestedArray
+from pynested.nested.operands import ArrayT, Dense, Operand
 from pynested.structure import Ints
 
 from .pieces import pieces, sections
@@ -69,14 +75,14 @@ def select(self: Operand, dim: int, index: int) -> NestedArray | Array:
         return moves.slice_(x, (*[slice(None)] * at, canonical_index("select", index, x.shape[at], at)))
     at = canonical_dim("select", dim, self.ndim)
     if not at:
-        return component(self, canonical_index("select", index, len(self), 0))
+        return component_view(self, canonical_index("select", index, len(self), 0))
     given = canonical_int("select", "an index", index)
     sizes = _sizes_beyond(self, at, given)
     if at != self.structure.ragged_dim:
-        return taken(self, self.structure.selected(at - 1, given))
+        return apply_view(self, self.structure.select_index(at - 1, given))
     # One row of each component: the result is dense.
     rows = self.structure.offsets[: len(self)] + (sizes + given if given < 0 else given)
-    return moves.take_rows(moves.transpose(self.data, lead(at - 1, self.data.ndim)), rows)
+    return moves.take_rows(moves.transpose(self.data, axis_first(at - 1, self.data.ndim)), rows)
 
 
 def _sizes_beyond(x: NestedArray, dim: int, index: int) -> Ints:
@@ -98,7 +104,7 @@ def _sizes_beyond(x: NestedArray, dim: int, index: int) -> Ints:
 
 
 @operator
-def chunk(self: Kind, chunks: int, dim: int = 0) -> tuple[Kind, ...]:
+def chunk(self: ArrayT, chunks: int, dim: int = 0) -> tuple[ArrayT, ...]:
     """Consecutive pieces along ``dim``, as views: ``(B, *, D) -> (B, *, ceil(D / chunks)), ...``.
 
     Parameters
@@ -144,7 +150,7 @@ def chunk(self: Kind, chunks: int, dim: int = 0) -> tuple[Kind, ...]:
 
 
 @operator
-def split(self: Kind, sizes: int | Sequence[int], dim: int = 0) -> tuple[Kind, ...]:
+def split(self: ArrayT, sizes: int | Sequence[int], dim: int = 0) -> tuple[ArrayT, ...]:
     """Consecutive pieces along ``dim``, of given sizes, as views: ``(B, *, D) -> (B, *, D1), (B, *, D2), ...``.
 
     Parameters
@@ -195,7 +201,7 @@ def split(self: Kind, sizes: int | Sequence[int], dim: int = 0) -> tuple[Kind, .
             "x[:, a:b]."
         )
     parts = sections("split", sizes, size or 0, self.numel())
-    lengths = self.outline[:, at - 1] if at else np.array([len(self)])
+    lengths = self.extents[:, at - 1] if at else np.array([len(self)])
     _check_total(parts, lengths, f"dimension {at}" + " of component {}" * (size is None))
     return _cut(self, at, parts)
 
@@ -219,7 +225,7 @@ def _cut_dense(x: Array, dim: int, parts: Sequence[tuple[int, int]]) -> tuple[Ar
 def _cut(x: NestedArray, dim: int, parts: Sequence[tuple[int, int]]) -> tuple[NestedArray, ...]:
     """The pieces of these starts and lengths along ``dim``."""
     slices = [slice(start, start + length) for start, length in parts]
-    return tuple(sliced(x, dim, part) if dim else picked(x, part) for part in slices)
+    return tuple(slice_dim(x, dim, part) if dim else select_components(x, part) for part in slices)
 
 
 @operator
@@ -259,4 +265,4 @@ def unbind(self: Operand, dim: int = 0) -> tuple[Array, ...]:
     at = canonical_dim("unbind", dim, self.ndim)
     if at:
         raise DimensionError(f"unbind: a nested array can only be unbound along dimension 0, not {at}.")
-    return unbound(self)
+    return unbind_components(self)

@@ -14,14 +14,15 @@ from pynested.autograd.arguments.shapes import canonical_shape, resolved_shape, 
 from pynested.autograd.dispatch import operator
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import ShapeError
-from pynested.components.packing import elements, of_elements
-from pynested.components.shapes import apart, describe
-from pynested.components.views import stretched, taken
-from pynested.nested.array import NestedArray
-from pynested.nested.operands import Dense, Kind, Operand
-from pynested.structure import Ints, Jagged, Part, numels_of
-from pynested.structure.metadata import check_possible, sealed
-from pynested.structure.sizes import RaggedSize
+from pynested.nested.component_views import apply_view, expand_axes
+from pynested.nested.layout_conversion import elements, from_elements
+from pynested.nested.nested_array import NestedArray
+from pynested.nested.operands import ArrayT, Dense, Operand
+from pynested.nested.shape_comparison import first_difference, shape_text
+from pynested.structure import Ints, Jagged, StructureView, component_numels
+from pynested.structure.extents import freeze
+from pynested.structure.ragged_size import RaggedSize
+from pynested.structure.validation import check_size_limits
 
 from .views import broadcast_to
 
@@ -62,13 +63,13 @@ def _misplaced(x: NestedArray, dim: int, size: RaggedSize) -> str:
 
 
 def _target_outline(name: str, x: NestedArray, shape: tuple[int, ...]) -> Ints:
-    """The outline of components after a reshape to ``shape``; -1 keeps the size that the dimension has."""
+    """The extents of components after a reshape to ``shape``; -1 keeps the size that the dimension has."""
     if not shape or shape[0] not in (-1, len(x)):
         raise ShapeError(
             f"{name}: the first size of {shape} is the number of components, {len(x)} (or -1); a reshape keeps it."
         )
-    outline, regular = x.outline, x.regular
-    target = np.empty((len(outline), len(shape) - 1), np.int64)
+    extents, regular = x.extents, x.regular
+    target = np.empty((len(extents), len(shape) - 1), np.int64)
     for dim, size in enumerate(shape[1:], 1):
         if size < -1:
             raise ShapeError(f"{name}: invalid size {size} in shape {shape}.")
@@ -78,22 +79,22 @@ def _target_outline(name: str, x: NestedArray, shape: tuple[int, ...]) -> Ints:
             )
         if size != -1 and dim < x.ndim and regular[dim - 1] is None:
             raise ShapeError(f"{name}: dimension {dim} is irregular, so its only valid size is -1, not {size}.")
-        target[:, dim - 1] = outline[:, dim - 1] if size == -1 else size
-    check_possible(name, target)
+        target[:, dim - 1] = extents[:, dim - 1] if size == -1 else size
+    check_size_limits(name, target)
     # What is unknown of no components, -1, is the same factor on both sides, but for its sign.
-    before, after = np.abs(outline.prod(axis=1)), np.abs(target.prod(axis=1))
+    before, after = np.abs(extents.prod(axis=1)), np.abs(target.prod(axis=1))
     if not np.array_equal(before, after):
         i = int(np.flatnonzero(before != after)[0])
         what = f"component {i} has" if len(x) else "there are no components, but theirs would have"
         raise ShapeError(
-            f"{name}: {what} shape {describe(outline[i])}, {before[i]} elements, which do not fill "
-            f"{describe(target[i])} of shape {shape}.{_FLAT * (len(shape) == 1)}"
+            f"{name}: {what} shape {shape_text(extents[i])}, {before[i]} elements, which do not fill "
+            f"{shape_text(target[i])} of shape {shape}.{_FLAT * (len(shape) == 1)}"
         )
-    return sealed(target)
+    return freeze(target)
 
 
 @operator
-def reshape(self: Kind, shape: Sequence[int]) -> Kind:
+def reshape(self: ArrayT, shape: Sequence[int]) -> ArrayT:
     """Every component with its elements in C order in another shape: ``(B, *, D1 * D2) -> (B, *, D1, D2)``.
 
     A view where the memory allows it, else a copy.
@@ -132,7 +133,7 @@ def reshape(self: Kind, shape: Sequence[int]) -> Kind:
 
 
 @operator
-def view(self: Kind, shape: Sequence[int]) -> Kind:
+def view(self: ArrayT, shape: Sequence[int]) -> ArrayT:
     """`reshape` that shares the memory: ``(B, *, D1 * D2) -> (B, *, D1, D2)``.
 
     Parameters
@@ -205,18 +206,18 @@ def reshape_as(self: Operand, other: Operand) -> NestedArray | Array:
         return _of_dense("reshape", as_array("reshape_as", self), as_array("reshape_as", other).shape, True)
     if type(self) is not NestedArray or type(other) is not NestedArray or len(self) != len(other):
         raise ShapeError("reshape_as: both arrays must be nested and have as many components.")
-    outline = other.outline
-    found = apart(numels_of(outline)[:, None], numels_of(self.outline)[:, None])
+    extents = other.extents
+    found = first_difference(component_numels(extents)[:, None], component_numels(self.extents)[:, None])
     if found:
         i = found[0]
         which = f"component {i}" if len(self) else "a component, if there were one,"
         raise ShapeError(
-            f"reshape_as: {which} of shape {describe(self.outline[i])} does not fill {describe(outline[i])}."
+            f"reshape_as: {which} of shape {shape_text(self.extents[i])} does not fill {shape_text(extents[i])}."
         )
-    return of_elements(elements(self), outline, len(self), other.structure.ragged_dim)
+    return from_elements(elements(self), extents, len(self), other.structure.ragged_dim)
 
 
-def expand(x: Kind, shape: Any) -> Kind:
+def expand(x: ArrayT, shape: Any) -> ArrayT:
     """Return a view with regular dimensions of size 1 repeated to ``shape``; -1 keeps the size of a dimension."""
     if not isinstance(x, NestedArray):
         return broadcast_to(x, shape)
@@ -230,7 +231,7 @@ def expand(x: Kind, shape: Any) -> Kind:
                 f"expand: dimension {dim} {what} and cannot have size {size}; only regular dimensions of size 1, but "
                 "the batch, are repeated. Use -1 to keep a size."
             )
-    return stretched(x, {dim - 1: size for dim, size in enumerate(sizes) if size not in (-1, known[dim])})
+    return expand_axes(x, {dim - 1: size for dim, size in enumerate(sizes) if size not in (-1, known[dim])})
 
 
 def _reshaped(name: str, x: NestedArray, shape: tuple[int, ...], may_copy: bool) -> NestedArray:
@@ -239,7 +240,7 @@ def _reshaped(name: str, x: NestedArray, shape: tuple[int, ...], may_copy: bool)
         seen = _reshaped_values(name, x, x.structure, shape, may_copy)
     else:
         structure = x.structure.reshaped(target)
-        seen = None if structure is None else taken(x, Part(structure))
+        seen = None if structure is None else apply_view(x, StructureView(structure))
     if seen is not None:
         return seen
     if not may_copy:
@@ -247,7 +248,7 @@ def _reshaped(name: str, x: NestedArray, shape: tuple[int, ...], may_copy: bool)
             f"{name}: the elements of the components do not lie in the order that shape {shape} asks for, so it is no "
             "view. Use reshape, which copies."
         )
-    return of_elements(elements(x), target, len(x), x.structure.ragged_dim)
+    return from_elements(elements(x), target, len(x), x.structure.ragged_dim)
 
 
 def _reshaped_values(

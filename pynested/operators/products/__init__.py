@@ -13,10 +13,9 @@ from pynested.autograd.dispatch import operator
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends.dtypes import promoted
 from pynested.backends.errors import PynestedError, ShapeError, StructureError
-from pynested.components.mapping import together
-from pynested.lifting.along_dim import map_last_dims
-from pynested.nested.array import NestedArray
-from pynested.nested.operands import Dense, Joined, Kind, Operand
+from pynested.components.runs import over_last
+from pynested.nested.nested_array import NestedArray
+from pynested.nested.operands import ArrayResult, ArrayT, Dense, Operand, on_one_device
 
 from .of_dense import check_linear, multiplied, transformed
 from .per_component import dense_nested, nested_dense, nested_nested
@@ -66,7 +65,7 @@ def matmul(self: Operand, other: Operand) -> NestedArray | Array:
     """
     if type(self) is not NestedArray and type(other) is not NestedArray:
         return multiplied(self, other)
-    a, b = together("matmul", self, other)
+    a, b = on_one_device("matmul", self, other)
     m, n = a.ndim, b.ndim
     for x, ndim in ((a, m), (b, n)):
         if not ndim:
@@ -89,7 +88,7 @@ def matmul(self: Operand, other: Operand) -> NestedArray | Array:
     return nested_nested(a, b) if type(a) is NestedArray else dense_nested(a, b)
 
 
-def _as_dtype(x: Kind, dtype: np.dtype[Any]) -> Kind:
+def _as_dtype(x: ArrayT, dtype: np.dtype[Any]) -> ArrayT:
     if isinstance(x, NestedArray):
         return x if x.dtype == dtype else NestedArray(to_dtype(x.data, dtype), x.structure)
     return to_dtype(x, dtype)
@@ -137,7 +136,7 @@ def bmm(self: Operand, mat2: Operand) -> NestedArray | Array:
             )
         found: Array = _called_bmm(multiplied, a, b)
         return found
-    a, b = together("bmm", self, mat2)
+    a, b = on_one_device("bmm", self, mat2)
     if a.ndim != 3 or b.ndim != 3:
         raise StructureError(
             f"bmm: the operands have {a.ndim} and {b.ndim} dimensions, the batch among them; each must have three "
@@ -164,7 +163,7 @@ def linear(self: Dense, weight: Dense, bias: Dense | None = None) -> Array: ...
 @overload
 def linear(self: NestedArray, weight: Dense, bias: Dense | None = None) -> NestedArray: ...
 @operator
-def linear(self: Operand, weight: Dense, bias: Dense | None = None) -> Joined:
+def linear(self: Operand, weight: Dense, bias: Dense | None = None) -> ArrayResult:
     """``weight @ x + bias`` of each run x along the last dimension: ``(B, *, in) -> (B, *, out)``.
 
     Parameters

@@ -12,15 +12,20 @@ from pynested.autograd.rules import linalg as of_matrices
 from pynested.autograd.rules import movement as moves
 from pynested.backends import Matrices
 from pynested.backends.errors import ShapeError, StructureError
-from pynested.components.extending import map_components
-from pynested.components.packing import as_matrices, elements, of_elements
-from pynested.components.shapes import apart, broadcast_outlines, describe, difference
-from pynested.lifting.along_dim import map_last_dims
-from pynested.nested.array import NestedArray
+from pynested.components.runs import over_last
+from pynested.lifting.mapping import map_components
+from pynested.nested.layout_conversion import as_matrices, elements, from_elements
+from pynested.nested.nested_array import NestedArray
+from pynested.nested.shape_comparison import (
+    broadcast_extents,
+    first_difference,
+    mismatch_message,
+    shape_text,
+)
 from pynested.operators.movement.axes import transpose
 from pynested.structure import Ints
-from pynested.structure.layouts import strided
-from pynested.structure.metadata import sealed
+from pynested.structure.extents import freeze
+from pynested.structure.layout import strided
 
 from .of_dense import multiplied
 
@@ -34,7 +39,7 @@ def _refused(a: Any, b: Any, i: int, text: str) -> StructureError | ShapeError:
 
 def _check_inner(a: Any, b: Any, left: Ints, right: Ints) -> None:
     """The sizes that are summed over are equal; those of a dense operand are given once for all components."""
-    found = apart(left[:, None], right[:, None])
+    found = first_difference(left[:, None], right[:, None])
     if found:
         i = found[0]
         raise _refused(
@@ -48,48 +53,48 @@ def nested_nested(a: NestedArray, b: NestedArray) -> NestedArray | Array:
     """Component ``i`` times component ``i``."""
     count = a.structure.count
     if count != b.structure.count:
-        raise StructureError(difference("matmul", a, b))
-    s, t = a.outline, b.outline
+        raise StructureError(mismatch_message("matmul", a, b))
+    s, t = a.extents, b.extents
     dims = s.shape[1]
-    if dims != t.shape[1] or (dims > 2 and apart(s[:, :-2], t[:, :-2])):
+    if dims != t.shape[1] or (dims > 2 and first_difference(s[:, :-2], t[:, :-2])):
         return _by_components(a, b)
     if (s[:, -1] != t[:, -2]).any():
         _check_inner(a, b, s[:, -1], t[:, -2])
     left, left_values = as_matrices(a)
     right, right_values = as_matrices(b)
     product = of_matrices.matmul_components(left_values, right_values, left, right)
-    outline = np.maximum(s, t) if dims > 2 else np.empty_like(s)
-    outline[:, -2], outline[:, -1] = s[:, -2], t[:, -1]
-    return _from_packed(product, sealed(outline), count, _ragged_of_product(a, b))
+    extents = np.maximum(s, t) if dims > 2 else np.empty_like(s)
+    extents[:, -2], extents[:, -1] = s[:, -2], t[:, -1]
+    return _from_packed(product, freeze(extents), count, _ragged_of_product(a, b))
 
 
 def _by_components(a: Any, b: Any) -> NestedArray | Array:
     """Ranks that differ, vectors, and leading dims that broadcast: one dense product for each component."""
-    outline = _outline_of_product(a, b)
+    extents = _outline_of_product(a, b)
     nested = a if isinstance(a, NestedArray) else b
     if len(nested):
         flat = elements(map_components(multiplied, a, b, layout=strided))  # type: ignore[arg-type]
     else:
         values = [x.data if isinstance(x, NestedArray) else x for x in (a, b)]
         flat = moves.concatenate([moves.reshape(x, (x.numel(),))[:0] for x in values], 0)
-    return _from_packed(flat, outline, len(nested), _ragged_of_product(a, b))
+    return _from_packed(flat, extents, len(nested), _ragged_of_product(a, b))
 
 
 def _outline_of_product(a: Any, b: Any) -> Ints:
-    """The outline of products that are taken one by one; dimensions before the last two are equal, or regular and 1."""
+    """The extents of products that are taken one by one; dimensions before the last two are equal, or regular and 1."""
     (s, s_sizes), (t, t_sizes) = _as_component(a, b), _as_component(b, a)
     _check_inner(a, b, s[:, -1], t[:, -2:][:, 0])
     dims = max(s.shape[1], t.shape[1], 2) - 2
     before = [_leading(s, s_sizes, dims), _leading(t, t_sizes, dims)]
-    leading, all_meet = broadcast_outlines(before)
+    leading, all_meet = broadcast_extents(before)
     if not all_meet:
         (u, u_free), (v, v_free) = before
-        found = apart(np.where(u_free | v_free, -1, u), v)
+        found = first_difference(np.where(u_free | v_free, -1, u), v)
         i = 0 if found is None else found[0]
         raise _refused(
             a, b, i,
-            f"there is no product of shapes {describe(s[i % len(s)])} and {describe(t[i % len(t)])}: dimensions before "
-            "the last two must be equal, or regular and 1.",
+            f"there is no product of shapes {shape_text(s[i % len(s)])} and {shape_text(t[i % len(t)])}: dimensions "
+            "before the last two must be equal, or regular and 1.",
         )  # fmt: skip
     rows, cols = s[:, -2:-1], t[:, -1:] if t.shape[1] > 1 else t[:, :0]
     count = len(leading)
@@ -97,16 +102,16 @@ def _outline_of_product(a: Any, b: Any) -> Ints:
 
 
 def _as_component(x: Any, other: Any) -> tuple[Ints, tuple[int | None, ...]]:
-    """The outline and the regular sizes of what each component of a product takes from ``x``."""
+    """The extents and the regular sizes of what each component of a product takes from ``x``."""
     if isinstance(x, NestedArray):
-        return x.outline, x.regular
+        return x.extents, x.regular
     shape = x.shape[1:] if x.ndim == other.ndim else x.shape
     return np.array([shape], np.int64), shape
 
 
-def _leading(outline: Ints, regular: tuple[int | None, ...], dims: int) -> tuple[Ints, NDArray[np.bool_]]:
+def _leading(extents: Ints, regular: tuple[int | None, ...], dims: int) -> tuple[Ints, NDArray[np.bool_]]:
     """The sizes before the last two, aligned at the right in ``dims`` columns, and which of them may stretch."""
-    own = outline[:, :-2]
+    own = extents[:, :-2]
     added = dims - own.shape[1]
     free = [True] * added + [size == 1 for size in regular[:-2]]
     return np.concatenate([np.ones((len(own), added), np.int64), own], axis=1), np.array(free, np.bool_)
@@ -128,18 +133,18 @@ def _ragged_of_product(a: Any, b: Any) -> Any:
     return found.pop() if found else "dense"
 
 
-def _from_packed(flat: Array, outline: Ints, count: int, ragged: Any) -> NestedArray | Array:
+def _from_packed(flat: Array, extents: Ints, count: int, ragged: Any) -> NestedArray | Array:
     """A packed flat product in the layout it goes into."""
     if ragged == "dense":
-        return moves.reshape(flat, (count, *np.maximum(outline[0], 0).tolist()))
-    return of_elements(flat, outline, count, ragged)
+        return moves.reshape(flat, (count, *np.maximum(extents[0], 0).tolist()))
+    return from_elements(flat, extents, count, ragged)
 
 
 def nested_dense(a: NestedArray, b: Array) -> NestedArray | Array:
     """A dense right operand, for all components or a slice for each."""
     if b.ndim not in (1, 2):
         return _nested_batch(a, b)
-    _check_inner(a, b, a.outline[:, -1], np.array(b.shape[:1]))
+    _check_inner(a, b, a.extents[:, -1], np.array(b.shape[:1]))
     if a.structure.ragged_dim == a.ndim - 1:
         return _by_components(a, b)
     return map_last_dims(a, b.shape[:1], lambda values: multiplied(values, b))
@@ -155,12 +160,12 @@ def _nested_batch(a: NestedArray, b: Array) -> NestedArray | Array:
         return _by_components(a, b)
     if b.shape[0] == 1 != len(a):
         return nested_dense(a, moves.reshape(b, b.shape[1:]))
-    _check_inner(a, b, a.outline[:, -1], np.array(b.shape[1:2]))
+    _check_inner(a, b, a.extents[:, -1], np.array(b.shape[1:2]))
     left, values = as_matrices(a)
     product = of_matrices.matmul_components(values, b, left, _slices(b))
-    rows = a.outline[:, :1]
-    outline = np.concatenate([rows, np.full((len(rows), 1), b.shape[2])], axis=1)
-    return _from_packed(product, outline, len(a), _ragged_of_product(a, b))
+    rows = a.extents[:, :1]
+    extents = np.concatenate([rows, np.full((len(rows), 1), b.shape[2])], axis=1)
+    return _from_packed(product, extents, len(a), _ragged_of_product(a, b))
 
 
 def _slices(b: Array) -> Matrices:
@@ -171,17 +176,17 @@ def _slices(b: Array) -> Matrices:
 def dense_nested(a: Array, b: NestedArray) -> NestedArray | Array:
     """A dense left operand, for all components or a slice for each."""
     if b.ndim == 3 and a.ndim == 2:
-        _check_inner(a, b, np.array(a.shape[1:]), b.outline[:, 0])
+        _check_inner(a, b, np.array(a.shape[1:]), b.extents[:, 0])
         product = nested_dense(transpose(b, 1, 2), of_matrices.swapped(a))
         turned = transpose(product, 1, 2) if isinstance(product, NestedArray) else of_matrices.swapped(product)
         return turned.contiguous()
     if b.ndim == 3 and a.ndim == 3 and a.shape[0] == len(b):
-        _check_inner(a, b, np.array(a.shape[2:]), b.outline[:, 0])
+        _check_inner(a, b, np.array(a.shape[2:]), b.extents[:, 0])
         right, values = as_matrices(b)
         product = of_matrices.matmul_components(a, values, _slices(a), right)
-        cols = b.outline[:, 1:]
-        outline = np.concatenate([np.full((len(cols), 1), a.shape[1]), cols], axis=1)
-        return _from_packed(product, outline, len(b), _ragged_of_product(a, b))
+        cols = b.extents[:, 1:]
+        extents = np.concatenate([np.full((len(cols), 1), a.shape[1]), cols], axis=1)
+        return _from_packed(product, extents, len(b), _ragged_of_product(a, b))
     if a.ndim == b.ndim and a.shape[0] not in (1, len(b)):
         raise ShapeError(f"matmul: a dense operand of shape {a.shape} has no slice for each of {len(b)} components.")
     return _by_components(a, b)

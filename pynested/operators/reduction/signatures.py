@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Literal, Protocol, TypeVar, overload
 
 from pynested.autograd import Array
-from pynested.nested.operands import Dims, DType, Joined, Operand, Plain
+from pynested.nested.operands import ArrayResult, DenseLike, Dims, DType, Operand
 
 Dim = TypeVar("Dim", contravariant=True)
 
@@ -19,14 +19,14 @@ class Reduction(Protocol[Dim]):
 
     @overload
     def __call__(
-        this, self: Plain, dim: Dim = ..., keepdim: bool = ..., *, axis: Dim = ..., keepdims: bool | None = ...
+        this, self: DenseLike, dim: Dim = ..., keepdim: bool = ..., *, axis: Dim = ..., keepdims: bool | None = ...
     ) -> Array: ...
     @overload
     def __call__(this, self: Operand, dim: None = None, keepdim: Literal[False] = False) -> Array: ...
     @overload
     def __call__(
         this, self: Operand, dim: Dim = ..., keepdim: bool = ..., *, axis: Dim = ..., keepdims: bool | None = ...
-    ) -> Joined: ...
+    ) -> ArrayResult: ...
 
 
 class ReductionWithDType(Protocol):
@@ -34,7 +34,7 @@ class ReductionWithDType(Protocol):
 
     @overload
     def __call__(
-        this, self: Plain, dim: Dims = ..., keepdim: bool = ..., *, dtype: DType | None = ..., axis: Dims = ...,
+        this, self: DenseLike, dim: Dims = ..., keepdim: bool = ..., *, dtype: DType | None = ..., axis: Dims = ...,
         keepdims: bool | None = ...,
     ) -> Array: ...  # fmt: skip
     @overload
@@ -45,7 +45,7 @@ class ReductionWithDType(Protocol):
     def __call__(
         this, self: Operand, dim: Dims = ..., keepdim: bool = ..., *, dtype: DType | None = ..., axis: Dims = ...,
         keepdims: bool | None = ...,
-    ) -> Joined: ...  # fmt: skip
+    ) -> ArrayResult: ...  # fmt: skip
 
 
 class ReductionWithCorrection(Protocol):
@@ -53,7 +53,7 @@ class ReductionWithCorrection(Protocol):
 
     @overload
     def __call__(
-        this, self: Plain, dim: Dims = ..., keepdim: bool = ..., *, correction: float = ..., axis: Dims = ...,
+        this, self: DenseLike, dim: Dims = ..., keepdim: bool = ..., *, correction: float = ..., axis: Dims = ...,
         keepdims: bool | None = ...,
     ) -> Array: ...  # fmt: skip
     @overload
@@ -64,7 +64,7 @@ class ReductionWithCorrection(Protocol):
     def __call__(
         this, self: Operand, dim: Dims = ..., keepdim: bool = ..., *, correction: float = ..., axis: Dims = ...,
         keepdims: bool | None = ...,
-    ) -> Joined: ...  # fmt: skip
+    ) -> ArrayResult: ...  # fmt: skip
 
 
 def reduction(function: Callable[..., Any]) -> Reduction[Dims]:

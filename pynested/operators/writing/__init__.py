@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from pynested.autograd.dispatch import method
 from pynested.backends.errors import PynestedError
-from pynested.nested.array import NestedArray
+from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Index
 
 from . import nested, of_dense

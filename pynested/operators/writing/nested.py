@@ -11,12 +11,12 @@ from pynested.autograd import Array
 from pynested.autograd.array import raw
 from pynested.backends import get_backend
 from pynested.backends.errors import GradientError, StructureError
-from pynested.components.mapping import check_devices, elementwise
-from pynested.components.packing import as_dense, gathered, to_strided
-from pynested.components.shapes import check_same_shape
-from pynested.components.views import unbound
-from pynested.nested.array import NestedArray
-from pynested.nested.operands import Index
+from pynested.lifting.mapping import map_elementwise
+from pynested.nested.component_views import unbind_components
+from pynested.nested.layout_conversion import as_dense, gather_elements, to_strided
+from pynested.nested.nested_array import NestedArray
+from pynested.nested.operands import Index, check_devices
+from pynested.nested.shape_comparison import check_same_shape
 from pynested.operators.indexing import getitem
 
 from . import of_dense
@@ -35,7 +35,7 @@ def write(self: NestedArray, name: str, value: Any) -> None:
     """Write ``value``, which broadcasts, into the array itself."""
     given = _given(name, value, self)
     _refuse(self, name, (given,))
-    _store(self, name, elementwise(label(name), _second, self.detach(), given))
+    _store(self, name, map_elementwise(label(name), _second, self.detach(), given))
 
 
 def assign(self: NestedArray, index: Index, value: Any) -> None:
@@ -70,9 +70,9 @@ def _store_at(self: NestedArray, name: str, index: Index, value: Any) -> None:
     counted = Array(xp.arange(data.size, dtype=np.int64).reshape(data.shape), self.device)
     named = getitem(NestedArray(counted, self.structure), index)
     if isinstance(named, NestedArray):
-        spread = elementwise(name, _second, named, value.detach())
+        spread = map_elementwise(name, _second, named, value.detach())
         check_same_shape(name, named, spread)
-        write_at(name, self.data, gathered(to_strided(named)), gathered(to_strided(spread)))
+        write_at(name, self.data, gather_elements(to_strided(named)), gather_elements(to_strided(spread)))
     else:
         write_at(name, self.data, named, value.detach())
 
@@ -91,7 +91,7 @@ def _second(x: Array, value: Any) -> Array:
 def _refuse(self: NestedArray, name: str, arguments: tuple[Any, ...]) -> None:
     refuse_recorded(self, self.data, name, arguments)
     _refuse_read_only(self, name)
-    if self.structure.overlapping:
+    if self.structure.has_overlap:
         raise StructureError(
             f"{label(name)}: components overlap, so one place would be written twice; clone the array first."
         )
@@ -108,10 +108,10 @@ def _refuse_read_only(self: NestedArray, name: str) -> None:
 def _store(self: NestedArray, name: str, result: Any) -> None:
     check_same_shape(label(name), self, result)
     structure, values = result.structure, held(label(name), result.data, self.dtype)
-    if self.structure.tiles and self.structure.same_placement(structure) and self.data.shape == result.data.shape:
+    if self.structure.is_packed and self.structure.same_placement(structure) and self.data.shape == result.data.shape:
         self.data.data[...] = values
     else:
         new = NestedArray(Array(values, self.device), structure)
-        for place, component in zip(unbound(self.detach()), unbound(new), strict=True):
+        for place, component in zip(unbind_components(self.detach()), unbind_components(new), strict=True):
             place.data[...] = component.data
     self.data.storage.wrote()

@@ -19,7 +19,7 @@ from pynested.backends.events import emit_around, listening
 from pynested.backends.host import written_to
 from pynested.backends.memory import empty
 from pynested.construct.likeness import empty_like
-from pynested.nested.array import NestedArray
+from pynested.nested.nested_array import NestedArray
 
 from . import write
 from .of_dense import refuse_write

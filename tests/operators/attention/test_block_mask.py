@@ -118,7 +118,7 @@ def test_lists_of_blocks_and_back(mod: Any) -> None:
             np.testing.assert_array_equal(plain(mask.to_dense())[i], blocks > 0)
         again = pn.BlockMask.from_kv_blocks(*(getattr(mask, name) for name in LISTS), mask.BLOCK_SIZE, mod, lengths)
         assert repr(again) == repr(mask)
-        np.testing.assert_array_equal(again.outline, mask.outline)
+        np.testing.assert_array_equal(again.extents, mask.extents)
         for one, other in zip(again.blocks, mask.blocks, strict=True):
             np.testing.assert_array_equal(one, np.broadcast_to(other, one.shape))
     for one, other in zip(*(plain(flex(Q, K, K, block_mask=one)) for one in (nested, again)), strict=True):
@@ -191,7 +191,7 @@ def test_an_index_picks_components_heads_and_blocks_of_queries(mod: Any, index: 
         q.append(plain(Q)[i][heads][:, rows])
         k.append(plain(K)[i][heads])
         met.append(loops.met_pairs(mod, i, *SIZES[i])[heads][:, rows])
-        assert picked.outline[n].tolist() == [len(heads), len(rows), keys]
+        assert picked.extents[n].tolist() == [len(heads), len(rows), keys]
         np.testing.assert_array_equal(by_mask_mod(picked, n, *met[n].shape), met[n])
         check_blocks(picked.blocks[n], met[n])
     if chosen and met[0].shape[0]:
@@ -228,7 +228,7 @@ def test_the_function_and_the_lengths_can_be_replaced() -> None:
     np.testing.assert_allclose(flex(x[:, :, 4:5], x, x, block_mask=row).numpy(), due[:, :, :1], rtol=1e-14)
     nested = pn.create_nested_block_mask(causal, Q, K, 2)
     nested.seq_lengths = [5, 0, 3], (3, 2, 5)
-    assert nested.outline[:, 1:].tolist() == [[5, 3], [0, 2], [3, 5]]
+    assert nested.extents[:, 1:].tolist() == [[5, 3], [0, 2], [3, 5]]
     by_head = pn.create_block_mask(causal, None, 3, 6, 6, BLOCK_SIZE=6)  # all heads had been the same
     by_head.mask_mod = lambda b, h, i, j: i >= j + h
     due = attend(x, x, x, pn.array(loops.met_pairs(by_head.mask_mod, 0, 3, 6, 6))).numpy()

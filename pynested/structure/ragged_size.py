@@ -1,25 +1,30 @@
-"""Ragged sizes: what the shape of a nested array says of an irregular dimension.
+"""`RaggedSize`: the entry of a nested array's shape for an irregular dimension.
 
-A ragged size prints as ``j1``, ``j2``, …. Equal lengths are equal sizes and have one name, whichever array they come
-from.
+A ragged size prints as ``j1``, ``j2``, …. Equal lengths compare equal and print the same name, in all arrays.
 """
 
 from __future__ import annotations
 
 import hashlib
-from threading import RLock as Lock
+from threading import RLock
 from typing import Any
 
 from pynested.backends.errors import ArgumentError
 
-from . import Ints
+from .extents import Ints
 
-_names: dict[bytes, int] = {}
-_lock = Lock()
+_numbers_by_digest: dict[bytes, int] = {}
+_lock = RLock()
 
 
 class RaggedSize:
-    """The sizes of all components along one dimension, read-only, compared by value."""
+    """Sizes of all components along one dimension, read-only and compared by value.
+
+    Attributes
+    ----------
+    lengths : int64 (B,)
+        The size of each component.
+    """
 
     __slots__ = ("_key", "lengths")
 
@@ -34,9 +39,9 @@ class RaggedSize:
 
     @property
     def number(self) -> int:
-        """The number in the name: sizes are numbered as they are first shown."""
+        """The number in the name; sizes are numbered in the order in which they are first printed."""
         with _lock:
-            return _names.setdefault(self._digest(), len(_names) + 1)
+            return _numbers_by_digest.setdefault(self._digest(), len(_numbers_by_digest) + 1)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RaggedSize) and self._digest() == other._digest()
@@ -47,11 +52,12 @@ class RaggedSize:
     def __repr__(self) -> str:
         return f"j{self.number}"
 
-    def _is_no_number(self, *others: Any) -> Any:
+    def _refuse_arithmetic(self, *others: Any) -> Any:
         raise ArgumentError(
             f"{self!r} is the size of a dimension that differs from component to component, and no number. The sizes "
             "are those of x.lengths_along(dim)."
         )
 
-    __int__ = __index__ = __float__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _is_no_number
-    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __lt__ = __le__ = __gt__ = __ge__ = _is_no_number
+    __int__ = __index__ = __float__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse_arithmetic
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = _refuse_arithmetic
+    __lt__ = __le__ = __gt__ = __ge__ = _refuse_arithmetic

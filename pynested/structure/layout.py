@@ -1,4 +1,4 @@
-"""The two layouts of a nested array."""
+"""The two layouts of a nested array, `strided` and `jagged`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from pynested.backends.errors import LayoutError
 
 
 class Layout:
-    """How the components of a nested array lie in memory; there are two, `strided` and `jagged`.
+    """Memory layout of a nested array: `strided` or `jagged`.
 
-    In the strided layout any dimension of the components may be irregular; each has sizes, strides and an offset. In
-    the jagged layout exactly one, not the batch, is ragged, and the components lie one after another along it.
+    In the strided layout any dimension of the components may be irregular; each component has sizes, strides and an
+    offset. In the jagged layout exactly one dimension, not the batch, is ragged, and the components lie one after
+    another along it.
 
     Clauses: LAYOUTS-1 to LAYOUTS-8.
 
@@ -38,7 +39,7 @@ jagged = Layout("jagged")
 
 
 def canonical_layout(name: str, layout: Any) -> Layout:
-    """``layout`` if it is one of the two, strided for None."""
+    """Return ``layout``, or strided for None; raise `LayoutError` for anything else."""
     if layout is None:
         return strided
     if layout is not strided and layout is not jagged:

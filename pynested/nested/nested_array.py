@@ -1,4 +1,8 @@
-"""`NestedArray`: a differentiable buffer plus an integer description of where each component lives in it."""
+"""`NestedArray`: a differentiable buffer, and the structure, which places each component in the buffer.
+
+Methods that are operators stand in the base class `ArrayMethods`. Methods reach the operators, which import this class,
+through `_ops`, which is `pynested/method_functions.py`.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +21,9 @@ from pynested.autograd.fixed import fixed, shown
 from pynested.autograd.protocols import refuse_numpy_ma
 from pynested.autograd.rules.movement import alias
 from pynested.backends.errors import ArgumentError, GradientError, LayoutError, StructureError
-from pynested.structure import STRUCTURES, Ints, Jagged, Strided, Structure, handed_out, misfit
-from pynested.structure.layouts import Layout
-from pynested.structure.sizes import RaggedSize
+from pynested.structure import STRUCTURES, Ints, Jagged, Strided, Structure, readonly_copy
+from pynested.structure.layout import Layout
+from pynested.structure.ragged_size import RaggedSize
 
 if TYPE_CHECKING:
     from .operands import IntsLike
@@ -31,10 +35,10 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
     Attributes
     ----------
     data : Array
-        The buffer. Jagged: the components one after another along ``structure.ragged_dim - 1``. Strided: flat. Only
-        this is on the tape.
+        The values of all components, and the only differentiable part. In the jagged layout the components lie one
+        after another along axis ``structure.ragged_dim - 1``. In the strided layout it is flat and contiguous.
     structure : Jagged or Strided
-        Where each component lies; immutable, never differentiated. It fits ``data``, and neither can be set.
+        The placement of each component in ``data``, as integers. It is immutable, and neither attribute can be set.
 
     Examples
     --------
@@ -51,53 +55,59 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
     structure: Structure = fixed("structure", "_structure")
 
     def __init__(self, data: Array, structure: Structure) -> None:
-        if type(data) is not Array or type(structure) not in STRUCTURES or not structure.fits(data.data):
-            raise misfit("NestedArray", data, structure)
+        if type(data) is not Array or type(structure) not in STRUCTURES:
+            raise ArgumentError(
+                f"NestedArray: a nested array is made of an Array and a structure, not of {type(data).__name__} and "
+                f"{type(structure).__name__}. Use pn.nested_array([...]), or pn.nested_array_from_jagged(values, "
+                "offsets)."
+            )
+        if not structure.fits(data.data):
+            raise structure.misfit_error("NestedArray", data)
         self._buffer = data
         self._structure = structure
 
-    # ---- what it is ---------------------------------------------------------------------------------------------
+    # ---- shape, dtype and device ------------------------------------------------------------------------------------
 
     @property
     def layout(self) -> Layout:
-        """`pynested.strided` or `pynested.jagged`."""
+        """The layout, `pynested.strided` or `pynested.jagged`."""
         return self.structure.layout
 
     dtype: np.dtype[Any] = shown("_buffer._bare.dtype", "The dtype of the elements.")
-    device: str = shown("_buffer.storage.device", "Where the values lie.")
+    device: str = shown("_buffer.storage.device", "The device of the values.")
 
     @property
     def is_nested(self) -> bool:
-        """True: the other class is `Array`."""
+        """True, as for no `Array`."""
         return True
 
     @property
     def ndim(self) -> int:
-        """The number of dimensions, the batch among them."""
+        """The number of dimensions, including the batch."""
         structure = self._structure
         if isinstance(structure, Jagged):
             return self._buffer._bare.ndim + 1  # type: ignore[no-any-return]
         return int(structure.sizes.shape[1]) + 1
 
     def dim(self) -> int:
-        """The number of dimensions, the batch among them."""
+        """Return the number of dimensions, including the batch."""
         return self.ndim
 
     def component_sizes(self) -> Ints:
-        """The shape of each component: int64 (B, d). Clauses: PARTS-8, PARTS-9."""
+        """Return the shape of each component: int64 (B, d). Clauses: PARTS-8, PARTS-9."""
         if isinstance(self.structure, Strided):
-            return handed_out(self.structure.sizes)
-        return handed_out(self.outline if self.structure.count else self.outline[:0])
+            return readonly_copy(self.structure.sizes)
+        return readonly_copy(self.extents if self.structure.count else self.extents[:0])
 
     @property
-    def outline(self) -> Ints:
-        """The shape of each component, or that which one would have, -1 where unknown: int64 (max(B, 1), d)."""
+    def extents(self) -> Ints:
+        """The shape of each component, int64 (max(B, 1), d); of an empty batch that of a component, -1 if unknown."""
         structure = self._structure
-        return structure.outline if isinstance(structure, Strided) else structure.outline(self._buffer._bare.shape)
+        return structure.extents if isinstance(structure, Strided) else structure.extents(self._buffer._bare.shape)
 
     @property
     def regular(self) -> tuple[int | None, ...]:
-        """The sizes of the dimensions of components, None where they are irregular, as `regular_size` says."""
+        """The `regular_size` of each dimension of components, None if it is irregular."""
         structure = self._structure
         if isinstance(structure, Strided):
             return structure.regular
@@ -105,31 +115,31 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
         return (*shape[: structure.ragged_dim - 1], None, *shape[structure.ragged_dim :])
 
     def component_shape(self, i: int) -> tuple[int, ...]:
-        """The shape of component ``i``."""
+        """Return the shape of component ``i``."""
         if isinstance(self.structure, Strided):
             return tuple(self.structure.sizes[i].tolist())
         at = self.structure.ragged_dim - 1
         return (*self.data.shape[:at], int(self.structure.component_lengths[i]), *self.data.shape[at + 1 :])
 
     def lengths_along(self, dim: int) -> Ints:
-        """The size of each component along ``dim`` (canonical, not the batch): int64 (B,)."""
+        """Return the size of each component along ``dim`` (canonical, not the batch): int64 (B,)."""
         if isinstance(self.structure, Strided):
-            return handed_out(self.structure.sizes[:, dim - 1])
+            return readonly_copy(self.structure.sizes[:, dim - 1])
         if dim == self.structure.ragged_dim:
-            return handed_out(self.structure.component_lengths)
+            return readonly_copy(self.structure.component_lengths)
         return np.full(self.structure.count, self.data.shape[dim - 1], np.int64)
 
     def regular_size(self, dim: int) -> int | None:
-        """The size along ``dim`` (canonical) if all components have the same there; None where it is ragged.
+        """Return the size of all components along ``dim`` (canonical), None if it is irregular.
 
-        The ragged dimension of the jagged layout is ragged whatever the lengths are. A batch of no components has the
-        sizes of the batch that it is a part of; a dimension is irregular where nobody knows them.
+        The ragged dimension of the jagged layout is irregular even if all lengths are equal. An empty batch that was
+        selected from another one has the sizes of that batch. A dimension of unknown size is irregular.
         """
         return self.regular[dim - 1] if dim else self.structure.count
 
     @property
     def shape(self) -> tuple[int | RaggedSize, ...]:
-        """The sizes; an irregular one is a `RaggedSize`, which prints as ``j1``."""
+        """The size of each dimension; that of an irregular one is a `RaggedSize`, which prints as ``j1``."""
         sizes = enumerate(self.regular, 1)
         return (
             self.structure.count,
@@ -137,24 +147,24 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
         )
 
     def size(self, dim: int | None = None) -> Any:
-        """The sizes as a tuple, or one of them; strided arrays have none along an irregular dimension."""
+        """Return the shape, or the size of one dimension; raise for an irregular dimension of a strided array."""
         if dim is None:
             return self.shape
         at = canonical_dim("size", dim, self.ndim)
-        found = self.regular_size(at)
-        if found is not None:
-            return found
+        size = self.regular_size(at)
+        if size is not None:
+            return size
         if isinstance(self.structure, Jagged):
             return RaggedSize(self.lengths_along(at))
         raise StructureError(f"Given dimension {at} is irregular and does not have a size.")
 
     def stride(self, dim: int | None = None) -> Any:
-        """The strides of the values, in elements; of a strided array those of all components: int64 (B, d)."""
+        """Return the strides of the values, in elements; for a strided array those of each component: int64 (B, d)."""
         if isinstance(self.structure, Strided):
             if dim is None:
-                return handed_out(self.structure.strides)
+                return readonly_copy(self.structure.strides)
             at = canonical_dim("stride", dim, self.ndim)
-            return handed_out(self.structure.strides[:, at - 1] if at else self.structure.offsets)
+            return readonly_copy(self.structure.strides[:, at - 1] if at else self.structure.offsets)
         strides = self.data.stride()
         if dim is None:
             return strides
@@ -164,7 +174,7 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
         return strides[at - 1]
 
     def numel(self) -> int:
-        """The number of elements of all components together."""
+        """Return the number of elements of all components together."""
         return int(self.component_sizes().prod(axis=1).sum())
 
     def __len__(self) -> int:
@@ -173,58 +183,58 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
     def is_contiguous(self) -> bool:
         """Return whether the components lie in C order, each beginning where the one before it ends (PARTS-16).
 
-        What lies before the first component and behind the last one does not count. Components whose ragged dimension
-        is not the first lie in C order together, as the values do, not each on its own.
+        Values before the first component and behind the last one are ignored. If the ragged dimension is not the
+        first, the values of all components together are in C order, not each component.
         """
         structure = self._structure
         if isinstance(structure, Strided) or structure.span is None:
             return structure.span is not None
-        shown = self._buffer._bare[(slice(None),) * (structure.ragged_dim - 1) + (structure.span,)]
-        return bool(shown.flags.c_contiguous)
+        rows = self._buffer._bare[(slice(None),) * (structure.ragged_dim - 1) + (structure.span,)]
+        return bool(rows.flags.c_contiguous)
 
-    # ---- its parts ----------------------------------------------------------------------------------------------
+    # ---- values and placement ---------------------------------------------------------------------------------------
 
     def values(self) -> Array:
-        """The buffer, as a view: of the jagged layout with the ragged dimension packed, of the strided one flat."""
+        """Return a view of `data`: (N, ...) in the jagged layout, where N counts the rows of components, or flat."""
         return alias(self.data)
 
     def offsets(self) -> Array:
-        """Where components begin: int64 (B + 1,) of the jagged layout, (B,) of the strided one; a copy."""
-        return placed("offsets", Array(handed_out(self.structure.offsets)), self.device)
+        """Return a copy of the offsets of components: int64 (B + 1,) in the jagged layout, (B,) in the strided one."""
+        return placed("offsets", Array(readonly_copy(self.structure.offsets)), self.device)
 
     def lengths(self) -> Array | None:
-        """How long components are along the ragged dimension, where there may be holes; else None. Jagged only."""
+        """Return the lengths of a jagged array that can have gaps, int64 (B,), None if it cannot have any."""
         if isinstance(self.structure, Strided):
             raise LayoutError("lengths: only the jagged layout has lengths; see component_sizes().")
         lengths = self.structure.lengths
-        return None if lengths is None else placed("lengths", Array(handed_out(lengths)), self.device)
+        return None if lengths is None else placed("lengths", Array(readonly_copy(lengths)), self.device)
 
     def component_strides(self) -> Ints:
-        """The strides of each component, in elements: int64 (B, d). Strided only. Clauses: PARTS-12 to PARTS-15."""
+        """Return the strides of each component, in elements: int64 (B, d). Clauses: PARTS-12 to PARTS-15."""
         if isinstance(self.structure, Jagged):
             raise LayoutError("component_strides: only the strided layout has them; see stride().")
-        return handed_out(self.structure.strides)
+        return readonly_copy(self.structure.strides)
 
     def component_offsets(self) -> Ints:
-        """Where each component begins in the buffer: int64 (B,)."""
-        return handed_out(self.structure.offsets[: self.structure.count])
+        """Return the position at which each component begins in the buffer: int64 (B,)."""
+        return readonly_copy(self.structure.offsets[: self.structure.count])
 
-    # ---- conversions ----------------------------------------------------------------------------------------------
+    # ---- conversions ------------------------------------------------------------------------------------------------
 
     @method
     def narrow(self, dim: int, start: IntsLike = 0, length: IntsLike | None = None) -> NestedArray:
-        """See `pynested.narrow`."""
+        """Narrow each component, see `pynested.narrow`."""
         return self._ops.narrow(self, dim, start, length)  # type: ignore[no-any-return]
 
     @method
     def to_padded_array(
         self, padding: float, output_size: Sequence[int] | None = None, out: Array | None = None
     ) -> Array:
-        """See `pynested.to_padded_array`."""
+        """Pad the components to one shape, see `pynested.to_padded_array`."""
         return self._ops.to_padded_array(self, padding, output_size, out)  # type: ignore[no-any-return]
 
     def tolist(self) -> list[Any]:
-        """Return a list of Python's numbers for each component; `pn.nested_array` takes them back."""
+        """Return a list of Python numbers for each component; `pn.nested_array` accepts it."""
         return [component.tolist() for component in self.detach().unbind()]
 
     def __bool__(self) -> bool:
@@ -248,31 +258,31 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
     def __deepcopy__(self, memo: dict[int, Any]) -> NestedArray:
         return self._ops.deep_copy(self, memo)  # type: ignore[no-any-return]
 
-    _data = property(refuse_numpy_ma)
+    _data = property(refuse_numpy_ma)  # numpy.ma reads this attribute of its operands
 
-    # ---- gradients ----------------------------------------------------------------------------------------------
+    # ---- gradients --------------------------------------------------------------------------------------------------
 
     requires_grad: bool = shown(
         "_buffer.tracked",
-        "Whether gradients are wanted of it, or flow through it; set it on leaves, as `requires_grad_` does.",
+        "Whether backward passes compute a gradient of the array. It can be set on leaves, as by `requires_grad_`.",
     ).setter(lambda self, value: self.requires_grad_(value))
 
     @method
     def requires_grad_(self, requires_grad: bool = True) -> NestedArray:
-        """Ask for gradients of a leaf (or stop asking); returns the array itself."""
+        """Enable or disable the gradient of a leaf; return the array itself."""
         check_flags("requires_grad_", requires_grad=requires_grad)
         self.data.requires_grad_(requires_grad)
         return self
 
     @property
     def is_leaf(self) -> bool:
-        """Whether no recorded operation made it."""
+        """Whether the array is not the result of a recorded operation."""
         return self.data.is_leaf
 
     @property
     def grad(self) -> NestedArray | None:
-        """The gradient that backward passes have accumulated: this structure around the gradient of the values."""
-        return None if self.data.grad is None else laid_out(self.data.grad, self.structure)
+        """The gradient that backward passes have accumulated, with the structure of this array; None before."""
+        return None if self.data.grad is None else wrap_values(self.data.grad, self.structure)
 
     @grad.setter
     def grad(self, value: NestedArray | None) -> None:
@@ -280,7 +290,7 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
 
     @method
     def backward(self, gradient: Any = None, *, retain_graph: bool | None = None, create_graph: bool = False) -> None:
-        """Accumulate the gradients of this array, weighted by ``gradient`` (nested, of equal shape)."""
+        """Add the gradients of this array, weighted by ``gradient`` (nested, of equal shape), to the leaves."""
         check_flags("backward", create_graph=create_graph)
         check_optional_flags("backward", retain_graph=retain_graph)
         if gradient is None:
@@ -292,32 +302,37 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
         self.data.backward(seed, retain_graph=retain_graph, create_graph=create_graph)
 
     def retain_grad(self) -> None:
-        """Keep the gradient of this array too, although it is not a leaf."""
+        """Keep the gradient of this array in `grad`, although it is not a leaf."""
         self.data.retain_grad()
 
     @method
     def register_hook(self, hook: Callable[[NestedArray], NestedArray | None]) -> Callable[[], None]:
-        """Call ``hook`` with the (nested) gradient of this array; returns a function that takes it off again."""
-        structure = self.structure  # not the array: its values hold the hook, which would be a cycle
+        """Call ``hook`` with the nested gradient of this array; return a function that removes the hook."""
+        structure = self.structure  # the hook must not refer to the array, whose values refer to the hook
 
         def on_values(gradient: Array) -> Array | None:
-            shown = laid_out(gradient, structure)
-            answer = hook(shown)
-            return None if answer is None else NestedArray._ops.as_gradient("hook", answer, shown)
+            nested_gradient = wrap_values(gradient, structure)
+            replacement = hook(nested_gradient)
+            if replacement is None:
+                return None
+            return NestedArray._ops.as_gradient("hook", replacement, nested_gradient)  # type: ignore[no-any-return]
 
         return self.data.register_hook(on_values if callable(hook) else hook)
 
 
-def around(data: Array, structure: Structure) -> NestedArray:
-    """A nested array of values that are known to fit the structure, for where every microsecond counts."""
-    made = NestedArray.__new__(NestedArray)
-    made._buffer = data
-    made._structure = structure
-    return made
+def wrap_unchecked(data: Array, structure: Structure) -> NestedArray:
+    """Return a nested array of values that are known to fit the structure, without the check of the constructor."""
+    nested = NestedArray.__new__(NestedArray)
+    nested._buffer = data
+    nested._structure = structure
+    return nested
 
 
-def laid_out(values: Array, structure: Structure) -> NestedArray:
-    """A nested array of these values; a flat buffer has to be contiguous, which a gradient need not be."""
+def wrap_values(values: Array, structure: Structure) -> NestedArray:
+    """Return a nested array of values that may have to be copied first, as the buffer of a strided array is contiguous.
+
+    The values can be a gradient, which need not be contiguous.
+    """
     if isinstance(structure, Strided) and not values.is_contiguous():
         guard, values = values.guard, values.contiguous()
         values.guard = guard

@@ -1,0 +1,234 @@
+"""Operands of attention as strided matrices, one for each head of each component, in flat buffers.
+
+An operand keeps its memory if its matrices can be described by offsets and strides; else it is copied. The axes of a
+component before its matrices, the *leading* axes, broadcast and are merged to one axis of heads. Every error names the
+component.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pynested.autograd import Array
+from pynested.autograd.rules import movement as moves
+from pynested.backends.errors import ShapeError, StructureError
+from pynested.nested.layout_conversion import as_strided_parts, contiguous, packed
+from pynested.nested.nested_array import NestedArray
+from pynested.nested.shape_comparison import broadcast_extents, first_difference, shape_text
+from pynested.structure import Ints, Strided
+
+
+class AttentionOperand(NamedTuple):
+    """Operand of an attention operator: a flat buffer, and the components in it, dense operands included.
+
+    Attributes
+    ----------
+    op, name : str
+        The names of the operator and of the argument, for error messages.
+    flat : Array
+        The buffer.
+    structure : Strided
+        The components: leading axes, then rows and columns of matrices.
+    broadcasts : bool (d,)
+        Which axes can broadcast: they are regular and have size 1.
+    nested : bool
+        Whether the argument was nested.
+    """
+
+    op: str
+    name: str
+    flat: Array
+    structure: Strided
+    broadcasts: NDArray[np.bool_]
+    nested: bool
+
+    @property
+    def extents(self) -> Ints:
+        """The shape of each component: int64 (max(B, 1), d), see `pynested/structure/extents.py`."""
+        return self.structure.extents
+
+    @property
+    def leading(self) -> Ints:
+        """The extents of the leading axes."""
+        return self.extents[:, :-2]
+
+
+def as_attention_operand(
+    op: str, name: str, x: NestedArray | Array, count: int, dims: int, separate: bool = True
+) -> AttentionOperand:
+    """Return an argument as an operand of ``count`` components with ``dims`` axes.
+
+    A dense argument with a batch dimension gives each component its slice; one with fewer dimensions serves all
+    components. With ``separate``, components do not overlap and the elements of each row are adjacent.
+    """
+    if isinstance(x, NestedArray):
+        x = packed(x) if separate else x
+        flat, structure = as_strided_parts(x)
+        if separate and not structure.has_adjacent_rows:
+            flat, structure = as_strided_parts(contiguous(x))
+        return AttentionOperand(op, name, flat, structure, np.array([size == 1 for size in x.regular], np.bool_), True)
+    slices = x.shape[0] if x.ndim > dims else 1
+    sizes = x.shape[x.ndim > dims :]
+    if separate and slices != count:
+        x, slices = moves.broadcast_to(x, (count, *sizes)), count
+    dense = x.contiguous()
+    steps = np.array([*dense.stride()], np.int64)
+    extents = np.tile(np.array(sizes, np.int64), (max(count, 1), 1))
+    strides = np.tile(steps[len(steps) - len(sizes) :], (count, 1))
+    offsets = np.arange(count) * (steps[0] if slices > 1 else 0)
+    flat = moves.reshape(dense, (dense.numel(),))
+    structure = Strided.from_valid(extents, strides, offsets, flat.numel())
+    for _ in range(dims - len(sizes)):
+        structure = structure.with_new_axis(0)
+    return AttentionOperand(op, name, flat, structure, structure.extents[0] == 1, False)
+
+
+def operand_error(text: str, *operands: AttentionOperand, at: int | None = None) -> StructureError | ShapeError:
+    """Return the error for operands that do not fit in component ``at``: ShapeError if one of them is dense."""
+    error_class = StructureError if all(operand.nested for operand in operands) else ShapeError
+    has_components = any(operand.nested for operand in operands) and any(
+        operand.structure.count for operand in operands
+    )
+    where = f"at component {at}, " if at is not None and has_components else ""
+    return error_class(f"{operands[0].op}: {where}{text}")
+
+
+def check_equal_sizes(what: str, a: AttentionOperand, b: AttentionOperand, axis: int) -> None:
+    """Raise unless two operands have equal sizes along ``axis`` in each component."""
+    if a.structure is b.structure:
+        return
+    difference = first_difference(a.extents[:, [axis]], b.extents[:, [axis]])
+    if difference:
+        i = difference[0]
+        raise operand_error(
+            f"{a.name} and {b.name} have {a.extents[i, axis]} and {b.extents[i, axis]} {what}; there must be as many.",
+            a, b, at=i,
+        )  # fmt: skip
+
+
+# ---- leading axes ---------------------------------------------------------------------------------------------------
+
+
+def leading_extents(operands: list[AttentionOperand], grouped: bool) -> tuple[Ints, Ints]:
+    """Return the leading extents of the result, and for each component the number of query heads for each key head.
+
+    With ``grouped``, the last leading axis holds the heads: those of key and value are repeated for the groups.
+    """
+    query, key, value = operands
+    group_sizes = np.ones(len(query.extents), np.int64)
+    leading = [(operand.leading, operand.broadcasts[:-2]) for operand in operands]
+    if grouped:
+        group_sizes = _group_sizes(query, key, value)
+        leading = [(operand.leading[:, :-1], operand.broadcasts[:-3]) for operand in operands]
+    extents, is_valid = leading[0][0], True
+    is_equal = key.structure is query.structure is value.structure
+    if extents.shape[1] and not is_equal:
+        extents, is_valid = broadcast_extents(leading)
+    if not is_valid:
+        raise _leading_sizes_error(operands, leading)
+    if grouped:
+        extents = np.concatenate([extents, query.leading[:, -1:]], axis=1)
+    return extents, group_sizes
+
+
+def _group_sizes(query: AttentionOperand, key: AttentionOperand, value: AttentionOperand) -> Ints:
+    """Return for each component the number of query heads that share one head of keys and values."""
+    if not query.leading.shape[1]:
+        raise operand_error("enable_gqa=True needs a dimension of heads before the matrices, and there is none.", query)
+    check_equal_sizes("heads", key, value, -3)
+    heads, key_heads = query.leading[:, -1], key.leading[:, -1]
+    remainder = np.where(key_heads > 0, heads % np.maximum(key_heads, 1), heads)
+    wrong = np.flatnonzero(remainder * (heads >= 0) * (key_heads >= 0))  # -1 is the unknown size of an empty batch
+    if wrong.size:
+        i = int(wrong[0])
+        raise operand_error(
+            f"the {heads[i]} heads of query do not divide into groups, one for each of the {key_heads[i]} heads of "
+            "key.",
+            query, key, at=i,
+        )  # fmt: skip
+    return heads // np.maximum(key_heads, 1)
+
+
+def _leading_sizes_error(
+    operands: list[AttentionOperand], leading: list[tuple[Ints, NDArray[np.bool_]]]
+) -> StructureError | ShapeError:
+    """Return the error about the first two operands whose leading sizes do not broadcast."""
+    pairs = [(a, b) for b in range(3) for a in range(b)]
+    for a, b in pairs:
+        (left, left_broadcasts), (right, right_broadcasts) = leading[a], leading[b]
+        difference = first_difference(np.where(left_broadcasts | right_broadcasts, -1, left), right)
+        if difference:
+            i = difference[0]
+            return operand_error(
+                f"{operands[a].name} and {operands[b].name} have sizes {shape_text(left[i])} and "
+                f"{shape_text(right[i])} before their matrices; these must be equal, or regular and 1. Heads in groups "
+                "need enable_gqa=True.",
+                operands[a], operands[b], at=i,
+            )  # fmt: skip
+    raise AssertionError("sizes that do not broadcast differ in two operands")
+
+
+def with_leading_extents(operand: AttentionOperand, leading: Ints) -> AttentionOperand:
+    """Return the operand broadcast to these leading extents, which are then merged to one axis of heads."""
+    if operand.leading.shape != leading.shape or (operand.leading != leading).any():
+        extents = np.concatenate([leading, operand.extents[:, -2:]], axis=1)
+        operand = _packed_copy(operand._replace(structure=_broadcast_structure(operand.structure, extents)))
+    dims = leading.shape[1]
+    if dims == 0:
+        return operand._replace(structure=operand.structure.with_new_axis(0))
+    if dims == 1:
+        return operand
+    merged = operand.structure.flattened(0, dims - 1)
+    if merged is None:
+        operand = _packed_copy(operand)
+        merged = operand.structure.flattened(0, dims - 1)
+    assert merged is not None
+    return operand._replace(structure=merged)
+
+
+def as_mask_operand(mask: AttentionOperand, extents: Ints) -> AttentionOperand:
+    """Return a mask broadcast to the scores, of these ``extents``, with its leading axes merged to one of heads."""
+    difference = first_difference(np.where(mask.broadcasts, -1, mask.extents), extents)
+    if difference:
+        i = difference[0]
+        raise operand_error(
+            f"attn_mask has shape {shape_text(mask.extents[i])} where the scores have {shape_text(extents[i])}; each "
+            "size must be equal, or regular and 1.",
+            mask, at=i,
+        )  # fmt: skip
+    dims = extents.shape[1] - 2
+    full = _broadcast_structure(mask.structure, extents)
+    if dims == 0:
+        return mask._replace(structure=full.with_new_axis(0))
+    merged = full.flattened(0, dims - 1)
+    if merged is None:
+        # The heads have no common stride. The copy repeats leading axes only: the matrices stay as small as they are.
+        copied = np.concatenate([extents[:, :dims], mask.extents[:, dims:]], axis=1)
+        mask = _packed_copy(mask._replace(structure=_broadcast_structure(mask.structure, copied)))
+        return as_mask_operand(mask, extents)
+    return mask._replace(structure=merged)
+
+
+# ---- memory ---------------------------------------------------------------------------------------------------------
+
+
+def _broadcast_structure(structure: Strided, extents: Ints) -> Strided:
+    """Return the structure broadcast to ``extents``, with stride 0 along the axes that are repeated."""
+    strides = np.where((structure.extents != extents)[: structure.count], 0, structure.strides)
+    return Strided.from_valid(extents, strides, structure.offsets, structure.buffer_size)
+
+
+def _packed_copy(operand: AttentionOperand) -> AttentionOperand:
+    """Return the operand with its components packed and row-major."""
+    structure = operand.structure
+    flat = moves.gather(operand.flat, structure.sizes, structure.strides, structure.offsets)
+    return operand._replace(flat=flat, structure=Strided.from_extents(structure.extents, structure.count))
+
+
+def head_placement(operand: AttentionOperand) -> Ints:
+    """Return the offset of each component, and its strides between heads, rows and columns: int64 (B, 4)."""
+    structure = operand.structure
+    return np.concatenate([structure.offsets[:, None], structure.strides], axis=1)

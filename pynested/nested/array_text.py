@@ -1,0 +1,57 @@
+"""Text of a nested array: its `repr`, at most a screen long, by NumPy's print options."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pynested.autograd.default_dtype import is_default_dtype
+from pynested.backends.host import to_host
+from pynested.structure.layout import jagged
+
+from .component_views import component_ndarray
+from .nested_array import NestedArray
+
+INDENT = "  "
+
+
+def as_text(x: NestedArray) -> str:
+    """Return ``nested_array([...])`` with a component on each line; a long array is elided in the middle."""
+    options = np.get_printoptions()
+    edge, count = int(options["edgeitems"]), len(x)
+    is_long = x.numel() > options["threshold"]
+    is_elided = is_long and count > 2 * edge
+    printed = [*range(edge), *range(count - edge, count)] if is_elided else list(range(count))
+    threshold = options["threshold"] // max(len(printed), 1) if is_long else None
+    texts = [_component_text(x, i, threshold) for i in printed]
+    if is_elided:
+        texts.insert(edge, f"...  # {count - 2 * edge} more components")
+    lines = [INDENT + line for text in texts for line in _lines_with_comma(text)]
+    body = "\n".join(lines)
+    return f"nested_array([\n{body}\n]{_keyword_text(x)})" if lines else f"nested_array([]{_keyword_text(x)})"
+
+
+def _lines_with_comma(text: str) -> list[str]:
+    lines = text.split("\n")
+    return lines if text.startswith("...") else [*lines[:-1], lines[-1] + ","]
+
+
+def _component_text(x: NestedArray, i: int, threshold: int | None) -> str:
+    values = to_host(component_ndarray(x, i))
+    shape = f", shape={values.shape}" if not values.size and values.shape != (0,) else ""
+    return f"array({np.array2string(values, threshold=threshold, separator=', ', prefix='array(')}{shape})"
+
+
+def _keyword_text(x: NestedArray) -> str:
+    """Return the shape, and all else that differs from the defaults, as keyword arguments."""
+    keywords = [f", shape={x.shape}"]
+    if x.layout is jagged:
+        keywords.append(", layout=pn.jagged")
+    if not is_default_dtype(x.dtype):
+        keywords.append(f", dtype={x.dtype}")
+    if x.data.line is not None:
+        keywords.append(f", made by {x.data.line.rule.name}")
+    elif x.requires_grad:
+        keywords.append(", requires_grad=True")
+    if x.device != "cpu":
+        keywords.append(f", device={x.device!r}")
+    return "".join(keywords)

@@ -1,0 +1,86 @@
+"""Views of nested arrays: the values that belong to a view of the structure; and components as dense arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from pynested.autograd import Array
+from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules import views
+from pynested.structure import FULL_SLICE, Jagged, Strided, Structure, StructureView
+
+from .layout_conversion import take_along
+from .nested_array import NestedArray, wrap_unchecked
+
+# ---- views of all components ----------------------------------------------------------------------------------------
+
+
+def with_structure(x: NestedArray, structure: Structure, view: Callable[..., Array], *args: Any) -> NestedArray:
+    """Return ``x`` with another structure: jagged values become ``view(values, *args)``, a strided buffer stays."""
+    return wrap_unchecked(moves.alias(x.data) if isinstance(structure, Strided) else view(x.data, *args), structure)
+
+
+def apply_view(x: NestedArray, view: StructureView) -> NestedArray:
+    """Return the nested array that indexing a structure leaves of ``x``: a view, or a copy for an index array."""
+    structure, axis, entries = view
+    if isinstance(entries, np.ndarray):
+        return wrap_unchecked(take_along(x.data, axis, entries), structure)
+    if entries is FULL_SLICE:
+        return wrap_unchecked(moves.alias(x.data), structure)
+    return wrap_unchecked(moves.slice_(x.data, (FULL_SLICE,) * axis + (entries,)), structure)
+
+
+def select_components(x: NestedArray, index: slice) -> NestedArray:
+    """Return the components in a slice of the batch, as a view."""
+    return apply_view(x, x.structure.select_components(index))
+
+
+def slice_dim(x: NestedArray, dim: int, part: slice) -> NestedArray:
+    """Return the entries ``part`` of each component along ``dim`` (canonical, not the batch)."""
+    return x if part == FULL_SLICE else apply_view(x, x.structure.slice_axis(dim - 1, part))
+
+
+def expand_axes(x: NestedArray, sizes: Mapping[int, int]) -> NestedArray:
+    """Return a view in which axes of size 1 are repeated; ``sizes`` maps the axis of components to its new size."""
+    structure = x.structure
+    if isinstance(structure, Jagged):
+        shape = tuple(sizes.get(axis, size) for axis, size in enumerate(x.data.shape))
+        return wrap_unchecked(moves.broadcast_to(x.data, shape), structure)
+    extents, strides = structure.extents.copy(), structure.strides.copy()
+    for axis, size in sizes.items():
+        extents[:, axis], strides[:, axis] = size, 0
+    offsets = np.where((extents[: len(x)] > 0).all(axis=1), structure.offsets, 0)
+    return apply_view(x, StructureView(Strided.from_valid(extents, strides, offsets, structure.buffer_size)))
+
+
+# ---- components -----------------------------------------------------------------------------------------------------
+
+
+def component_view(x: NestedArray, i: int) -> Array:
+    """Return component ``i`` (canonical) as a view."""
+    structure = x.structure
+    if isinstance(structure, Jagged):
+        start, length = int(structure.offsets[i]), int(structure.component_lengths[i])
+        before = (FULL_SLICE,) * (structure.ragged_dim - 1)
+        return moves.slice_(x.data, (*before, slice(start, start + length)))
+    row = slice(i, i + 1)
+    return views.components(x.data, structure.sizes[row], structure.strides[row], structure.offsets[row])[0]  # type: ignore[no-any-return]
+
+
+def component_ndarray(x: NestedArray, i: int) -> Any:
+    """Return component ``i`` as an ndarray of the device, without gradient."""
+    return component_view(NestedArray(x.data.detach(), x.structure), i).data
+
+
+def unbind_components(x: NestedArray) -> tuple[Array, ...]:
+    """Return all components as views."""
+    structure = x.structure
+    if not structure.count:
+        return ()
+    if isinstance(structure, Jagged):
+        starts, lengths = structure.offsets[:-1].tolist(), structure.component_lengths.tolist()
+        return views.pieces(x.data, structure.ragged_dim - 1, tuple(starts), tuple(lengths))  # type: ignore[no-any-return]
+    return views.components(x.data, structure.sizes, structure.strides, structure.offsets)  # type: ignore[no-any-return]

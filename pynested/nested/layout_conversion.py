@@ -1,0 +1,294 @@
+"""Conversion of nested arrays between layouts and placements: packed, contiguous, strided, jagged, dense.
+
+Every function is differentiable. *Packed* values belong to components only, each element to exactly one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pynested.autograd import Array
+from pynested.autograd.arguments.shapes import possible_shape
+from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules.movement import to_dtype
+from pynested.backends import Matrices, packed_strides
+from pynested.backends.errors import GradientError, LayoutError, StructureError
+from pynested.structure import Ints, Jagged, Strided, regular_sizes
+from pynested.structure.layout import Layout, jagged, strided
+
+from .nested_array import NestedArray, wrap_unchecked
+from .shape_comparison import check_same_shape, shape_text
+
+# ---- orders of axes -------------------------------------------------------------------------------------------------
+
+
+def axis_first(axis: int, ndim: int) -> tuple[int, ...]:
+    """Return the order of ``ndim`` axes that moves ``axis`` to the front."""
+    return (axis, *[i for i in range(ndim) if i != axis])
+
+
+def inverse_permutation(axes: Sequence[int]) -> tuple[int, ...]:
+    """Return the order of axes that undoes ``axes``."""
+    return tuple(sorted(range(len(axes)), key=axes.__getitem__))
+
+
+def take_along(values: Array, axis: int, index: Ints) -> Array:
+    """Return the entries of ``values`` at ``index`` along ``axis``, as a copy."""
+    if axis == 0:
+        return moves.take_rows(values, index)
+    order = axis_first(axis, values.ndim)
+    rows = moves.take_rows(moves.transpose(values, order), index)
+    return moves.transpose(rows, inverse_permutation(order)).contiguous()
+
+
+# ---- packed and contiguous ------------------------------------------------------------------------------------------
+
+
+def packed(x: NestedArray) -> NestedArray:
+    """Return ``x`` itself if its values are packed, else a packed copy."""
+    return x if x.structure.is_packed else repacked(x)
+
+
+def repacked(x: NestedArray) -> NestedArray:
+    """Return a packed copy of ``x``."""
+    structure = x.structure
+    if isinstance(structure, Strided):
+        values = moves.gather(x.data, structure.sizes, structure.strides, structure.offsets)
+    else:
+        values = take_along(x.data, structure.ragged_dim - 1, structure.row_index)
+    return wrap_unchecked(values, structure.repacked)
+
+
+def contiguous(x: NestedArray) -> NestedArray:
+    """Return ``x`` packed and in C order, without values before or behind the components: itself, a view or a copy."""
+    structure = x.structure
+    if x.is_contiguous():
+        if structure.packed is structure:
+            return x
+        before = (slice(None),) * ((structure.ragged_dim or 1) - 1)
+        return wrap_unchecked(moves.slice_(x.data, (*before, structure.span)), structure.repacked)
+    if isinstance(structure, Strided):
+        return NestedArray(gather_elements(x), structure.packed)
+    tight = packed(x)
+    return NestedArray(tight.data.contiguous(), tight.structure)
+
+
+def drop_gaps(x: NestedArray) -> NestedArray:
+    """Return ``x`` itself if its buffer has no gaps and is in order, else a row-major copy without gaps.
+
+    A dimension of stride 0, which repeats elements, is stored once and has stride 0 in the copy.
+    """
+    if isinstance(x.structure, Jagged):
+        return x if x.structure.is_packed else _drop_jagged_gaps(x.data, x.structure)
+    is_full = int(x.structure.numels.sum()) == x.structure.buffer_size
+    return x if is_full and x.structure.is_contiguous else _drop_strided_gaps(x.data, x.structure)
+
+
+def _drop_jagged_gaps(values: Array, structure: Jagged) -> NestedArray:
+    axis = structure.ragged_dim - 1
+    repeats = [step == 0 and values.shape[i] > 1 and i != axis for i, step in enumerate(values.stride())]
+    once = values[tuple([slice(0, 1) if repeat else slice(None) for repeat in repeats])]
+    rows = take_along(once, axis, structure.row_index)
+    if any(repeats):
+        shape = (*values.shape[:axis], rows.shape[axis], *values.shape[axis + 1 :])
+        rows = rows.as_strided(
+            shape, tuple([0 if repeat else step for repeat, step in zip(repeats, rows.stride(), strict=True)])
+        )
+    return NestedArray(rows, structure.repacked)
+
+
+def _drop_strided_gaps(values: Array, structure: Strided) -> NestedArray:
+    sizes, strides = structure.sizes, structure.strides
+    repeats = ((strides == 0) | (sizes <= 1)).all(axis=0) & (sizes > 1).any(axis=0)
+    once = Strided.from_extents(np.where(repeats, np.minimum(structure.extents, 1), structure.extents), structure.count)
+    kept = moves.gather(values, once.sizes, strides, structure.offsets)
+    if not np.count_nonzero(repeats):
+        return wrap_unchecked(kept, once)
+    again = np.where(repeats, 0, once.strides)
+    return wrap_unchecked(kept, Strided.from_valid(structure.extents, again, once.offsets, once.buffer_size))
+
+
+# ---- all elements in one flat array ---------------------------------------------------------------------------------
+
+
+def gather_elements(x: NestedArray, order: Sequence[int] | None = None) -> Array:
+    """Return the elements of a strided array as a flat array, each component row-major in this order of its axes."""
+    structure = x.structure
+    assert isinstance(structure, Strided)
+    ordered = structure if order is None else structure.with_axes(order)
+    return x.data if ordered.is_contiguous else moves.gather(x.data, ordered.sizes, ordered.strides, ordered.offsets)
+
+
+def elements(x: NestedArray) -> Array:
+    """Return the elements of ``x`` as a flat array, component by component, each row-major."""
+    if x.structure.ragged_dim != 1:
+        return gather_elements(to_strided(x))
+    rows = packed(x).data
+    return moves.reshape(rows, (rows.numel(),))
+
+
+def from_elements(flat: Array, extents: Ints, count: int, ragged_dim: int | None) -> NestedArray:
+    """Return the nested array of `elements`: jagged along ``ragged_dim``, or strided if it is None."""
+    flat = flat if flat.is_contiguous() else flat.contiguous()
+    x = wrap_unchecked(flat, Strided.from_extents(extents, count))
+    return x if ragged_dim is None else to_jagged(x, ragged_dim)
+
+
+def as_matrices(x: NestedArray) -> tuple[Matrices, Array]:
+    """Return the matrices of all components of ``x``, of three dimensions or more, and the values that they cover."""
+    tight = packed(x)
+    structure, values = tight.structure, tight.data
+    if isinstance(structure, Jagged):
+        if structure.ragged_dim == 1:
+            return structure.matrices(values.shape), values
+        if values.ndim == 2:
+            return structure.matrices(values.shape), moves.transpose(values, (1, 0))
+    flat, strided_structure = as_strided_parts(tight)
+    return strided_structure.matrices, gather_elements(wrap_unchecked(flat, strided_structure))
+
+
+# ---- strided and jagged ---------------------------------------------------------------------------------------------
+
+
+def to_strided(x: NestedArray) -> NestedArray:
+    """Return ``x`` in the strided layout: a view if its values are contiguous in some order of axes, else a copy."""
+    return x if isinstance(x.structure, Strided) else NestedArray(*as_strided_parts(x))
+
+
+def as_strided_parts(x: NestedArray) -> tuple[Array, Strided]:
+    """Return the flat buffer and the structure that ``x`` has in the strided layout."""
+    structure, values = x.structure, x.data
+    if isinstance(structure, Strided):
+        return values, structure
+    value_strides = values.data.strides
+    order = tuple(sorted(range(values.ndim), key=lambda i: -value_strides[i]))
+    ordered = moves.transpose(values, order)
+    if not ordered.is_contiguous():
+        order, ordered = tuple(range(values.ndim)), values.contiguous()
+    shape, axis = values.shape, structure.ragged_dim - 1
+
+    def compute() -> Strided:
+        sizes = np.array([ordered.shape], np.int64)
+        # Computed from the shape, as the strides of an ndarray can be anything along sizes of 0 and 1.
+        strides = packed_strides(sizes)[0, list(inverse_permutation(order))]
+        steps = np.broadcast_to(strides, (structure.count, values.ndim))
+        return Strided.from_valid(x.extents, steps, structure.offsets[:-1] * strides[axis], values.numel())
+
+    # Cached on the segments. A structure with gaps shares them with its packed copy, whose components lie elsewhere.
+    key = "as_strided_parts", axis, order, shape[:axis], shape[axis + 1 :]
+    strided_structure = structure.segments.remember(key, compute) if structure.is_packed else compute()
+    return moves.reshape(ordered, (values.numel(),)), strided_structure
+
+
+def to_jagged(x: NestedArray, ragged_dim: int | None = None) -> NestedArray:
+    """Return ``x`` in the jagged layout; ``ragged_dim`` is the irregular dimension, by default 1 if there is none."""
+    if isinstance(x.structure, Jagged):
+        return x
+    dim = irregular_dim(x.regular) if ragged_dim is None else ragged_dim
+    order = axis_first(dim - 1, x.ndim - 1)
+    flat = gather_elements(x, order)
+    structure = Jagged.from_lengths(x.structure.sizes[:, dim - 1], dim)
+    values = moves.reshape(flat, (structure.rows, *[x.regular[i] or 0 for i in order[1:]]))
+    if dim > 1:
+        values = moves.transpose(values, inverse_permutation(order)).contiguous()
+    return NestedArray(values, structure)
+
+
+def to_layout(x: NestedArray, layout: Layout) -> NestedArray:
+    """Return ``x`` in ``layout``."""
+    return to_strided(x) if layout is strided else to_jagged(x)
+
+
+def irregular_dim(regular: Sequence[int | None]) -> int:
+    """Return the irregular dimension of components of these regular sizes, 1 if there is none; raise for several."""
+    if not regular:
+        raise StructureError(
+            "jagged: components without dimensions have none that could be ragged. Use layout=pn.strided."
+        )
+    irregular = [dim for dim, size in enumerate(regular, 1) if size is None]
+    if len(irregular) > 1:
+        raise LayoutError(
+            f"jagged: dimensions {' and '.join(map(str, irregular))} are irregular, and the jagged layout has a single "
+            "ragged dimension, (B, *, D). Use layout=pn.strided."
+        )
+    return irregular[0] if irregular else 1
+
+
+def as_jagged_view(x: NestedArray) -> NestedArray | None:
+    """Return a strided array as a jagged view, None unless it is contiguous and irregular in dimension 1 only."""
+    if isinstance(x.structure, Jagged) or x.structure.jagged_view is None:
+        return None
+    rows, rest = x.structure.jagged_view
+    return NestedArray(moves.reshape(x.data, (rows.segments.rows, *rest)), rows)
+
+
+def rows_to_strided(values: Array, structure: Strided) -> NestedArray:
+    """Return rows (N, ...) of the components of `as_jagged_view` in the strided layout; they can have another shape."""
+    flat = moves.reshape(values, (values.numel(),))
+    if structure.jagged_view is not None and structure.jagged_view[1] == values.shape[1:]:
+        return NestedArray(flat, structure.packed)
+    rest = np.tile(np.array(values.shape[1:], np.int64), (structure.count, 1))
+    extents = np.concatenate([structure.sizes[:, :1], rest], axis=1)
+    return NestedArray(flat, Strided.from_extents(extents, structure.count))
+
+
+# ---- the placement of another array ---------------------------------------------------------------------------------
+
+
+def place_like(name: str, x: NestedArray, like: NestedArray) -> Array:
+    """Return values that hold ``x`` in the placement of ``like``, zero in gaps; raise unless the shapes are equal."""
+    target = like.structure
+    if target.is_packed and x.data.shape == like.data.shape and x.structure.same_placement(target):
+        return x.data
+    check_same_shape(name, like, x)
+    if isinstance(target, Jagged):
+        tight = packed(x if isinstance(x.structure, Jagged) else to_jagged(x, target.ragged_dim)).data
+        if target.lengths is None:
+            return tight
+        axis = target.ragged_dim - 1
+        order = axis_first(axis, tight.ndim)
+        rows = moves.add_rows(moves.transpose(tight, order), target.row_index, like.data.shape[axis])
+        return moves.transpose(rows, inverse_permutation(order))
+    flat = gather_elements(to_strided(x))
+    if target.is_contiguous:
+        return flat
+    return moves.scatter(flat, target.sizes, target.strides, target.offsets, target.buffer_size)
+
+
+def as_gradient(name: str, value: Any, like: NestedArray) -> Array:
+    """Return the values of a gradient of ``like``, in its placement; raise unless the gradient is nested."""
+    if not isinstance(value, NestedArray):
+        raise GradientError(f"{name}: the gradient of a nested array is nested, not {type(value).__name__}.")
+    return place_like(name, value, like)
+
+
+# ---- dense arrays ---------------------------------------------------------------------------------------------------
+
+
+def nest(components: Sequence[Array], layout: Layout, ragged_dim: int | None = None) -> NestedArray:
+    """Return dense components, at least one and all of one rank, as a nested array of their promoted dtype."""
+    dtype = np.result_type(*{component.dtype for component in components})
+    arrays = [to_dtype(component, dtype) for component in components]
+    sizes = np.array([array.shape for array in arrays], np.int64).reshape(len(arrays), arrays[0].ndim)
+    if layout is jagged:
+        dim = irregular_dim(regular_sizes(sizes)) if ragged_dim is None else ragged_dim
+        return NestedArray(moves.concatenate(arrays, dim - 1), Jagged.from_lengths(sizes[:, dim - 1], dim))
+    flat = moves.concatenate([moves.reshape(array, (array.numel(),)) for array in arrays], 0)
+    return NestedArray(flat, Strided.from_extents(sizes, len(arrays)))
+
+
+def as_dense(name: str, x: NestedArray) -> Array:
+    """Return the components as one dense array (B, ...); raise unless they have one shape."""
+    extents = x.extents
+    if (extents != extents[0]).any():
+        i = int(np.flatnonzero((extents != extents[0]).any(axis=1))[0])
+        raise StructureError(
+            f"{name}: component {i} has shape {shape_text(extents[i])} and component 0 has shape "
+            f"{shape_text(extents[0])}; only components of one shape make a dense array. Use "
+            "pn.to_padded_array(nt, 0.0), or nt.values()."
+        )
+    shape = possible_shape(name, (len(x), *np.maximum(extents[0], 0).tolist()))
+    return moves.reshape(gather_elements(to_strided(x)), shape)

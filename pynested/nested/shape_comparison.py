@@ -1,0 +1,109 @@
+"""Comparison of the shapes of nested arrays, in any layout: equality, the first difference, and error messages.
+
+An empty batch has extents too, as far as sizes are regular (see `pynested/structure/extents.py`). An unknown size, -1,
+is equal to every size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pynested.backends.errors import StructureError
+from pynested.structure import Ints, Jagged
+
+from .nested_array import NestedArray
+
+# ---- equality -------------------------------------------------------------------------------------------------------
+
+
+def first_difference(a: Ints, b: Ints) -> tuple[int, int] | None:
+    """Return the component and the axis at which two tables of extents first differ, None if they are equal."""
+    is_different = a != b
+    if not np.count_nonzero(is_different):
+        return None
+    is_different &= (a >= 0) & (b >= 0)
+    if not np.count_nonzero(is_different):
+        return None
+    component, axis = divmod(int(is_different.argmax()), is_different.shape[1])
+    return component, axis
+
+
+def same_shape(a: NestedArray, b: NestedArray, but: int | None = None) -> bool:
+    """Return whether two arrays have equal ranks, batch sizes and component shapes; sizes along ``but`` can differ."""
+    if a.structure is b.structure and a.data.shape == b.data.shape:
+        return True
+    if a.ndim != b.ndim or len(a) != len(b):
+        return False
+    left, right = a.structure, b.structure
+    if isinstance(left, Jagged) and isinstance(right, Jagged) and left.ragged_dim == right.ragged_dim:
+        sizes = enumerate(zip(a.data.shape, b.data.shape, strict=True), 1)
+        if any(size != other and dim not in (left.ragged_dim, but) for dim, (size, other) in sizes):
+            return False
+        return left.ragged_dim == but or left.same_lengths(right)
+    columns = [k for k in range(a.ndim - 1) if k + 1 != but]
+    return first_difference(a.extents[:, columns], b.extents[:, columns]) is None
+
+
+def check_same_shape(name: str, a: NestedArray, b: NestedArray) -> None:
+    """Raise unless two nested arrays have equal shapes."""
+    if not same_shape(a, b):
+        raise StructureError(mismatch_message(name, a, b))
+
+
+# ---- broadcasting ---------------------------------------------------------------------------------------------------
+
+
+def broadcastable_dims(a: NestedArray, b: NestedArray) -> NDArray[np.bool_]:
+    """Return for each axis of components whether it is regular with size 1 in ``a`` or ``b``, and so can broadcast."""
+    return np.array([1 in sizes for sizes in zip(a.regular, b.regular, strict=True)], np.bool_)
+
+
+def broadcast_extents(operands: Sequence[tuple[Ints, NDArray[np.bool_]]]) -> tuple[Ints, bool]:
+    """Return the extents to which operands broadcast, and whether they do.
+
+    Each operand is given by its extents and a mask of the axes that can broadcast. Sizes along all other axes must be
+    equal. An axis that can broadcast in all operands has size 1.
+    """
+    fixed = [np.where(broadcasts, -1, extents) for extents, broadcasts in operands]
+    sizes = np.stack(np.broadcast_arrays(*fixed)).max(axis=0)
+    sizes[:, np.all([broadcasts for _, broadcasts in operands], axis=0)] = 1
+    return sizes, all(first_difference(extents, sizes) is None for extents in fixed)
+
+
+# ---- messages -------------------------------------------------------------------------------------------------------
+
+
+def shape_text(shape: Iterable[int]) -> str:
+    """Return a component shape for an error message, with * for an unknown size."""
+    sizes = ["*" if size < 0 else str(size) for size in shape]
+    return f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
+
+
+def mismatch_message(name: str, a: NestedArray, b: NestedArray, stretch: bool = False) -> str:
+    """Return the error message for two different shapes; ``stretch`` skips axes that can broadcast."""
+    if a.ndim != b.ndim:
+        return f"{name}: the operands have {a.ndim} and {b.ndim} dimensions; they must have as many."
+    if len(a) != len(b):
+        return f"{name}: the operands have {len(a)} and {len(b)} components; they must have as many."
+    left, right = a.extents, b.extents
+    difference = first_difference(np.where(broadcastable_dims(a, b), -1, left) if stretch else left, right)
+    assert difference is not None
+    i, axis = difference
+    sizes = f"lengths {left[i, axis]} and {right[i, axis]} along dimension {axis + 1}"
+    if not len(a):
+        return f"{name}: the operands have no components, but theirs would differ: {sizes}, which must be equal."
+    return (
+        f"{name}: the operands differ at component {i}: {sizes} (shapes {shape_text(left[i])} and "
+        f"{shape_text(right[i])}). Components must have equal shapes; pad, narrow or select so that component {i} has "
+        "the same length in both."
+    )
+
+
+def other_dims_hint(ndim: int) -> str:
+    """Return the advice for a call that names the batch dimension where it is not supported."""
+    if ndim < 2:
+        return "The components have no dimensions of their own."
+    return "The only other one is 1." if ndim == 2 else f"Name one of 1..{ndim - 1}."

@@ -1,0 +1,73 @@
+"""Base class of the two structures, and the result of indexing one: `StructureView`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
+
+import numpy as np
+
+from pynested.backends.errors import ReadOnlyError
+
+from .extents import Ints
+
+if TYPE_CHECKING:
+    from . import Structure
+
+FULL_SLICE = slice(None)
+
+
+class ImmutableStructure:
+    """Integers that many arrays share, so no attribute can be set or deleted.
+
+    A copy is the object itself. Unpickling validates the fields as the constructor does. Cached properties and the
+    constructors write to ``__dict__``.
+    """
+
+    _fields: tuple[str, ...]
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise ReadOnlyError(
+            f"{type(self).__name__}.{name}: a structure cannot be changed, as other arrays may share it; make another "
+            "one."
+        )
+
+    def __delattr__(self, name: str) -> NoReturn:
+        self.__setattr__(name, None)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(getattr(self, field) for field in self._fields)
+
+
+class StructureView(NamedTuple):
+    """Result of indexing a structure: the new structure, and the ``entries`` to take along ``axis`` of the values.
+
+    A slice, or an integer, which removes the axis, gives a view of the values. An index array gives a copy.
+    """
+
+    structure: Structure
+    axis: int = 0
+    entries: slice | int | Ints = FULL_SLICE
+
+
+def slice_bounds(part: slice, sizes: Ints) -> tuple[Ints, Ints, int]:
+    """Return the first index and the number of entries of ``part`` in each of ``sizes``, and its step.
+
+    The number of entries in an unknown size, -1, is -1.
+    """
+    step = part.indices(0)[2]
+    bounds_by_size = {-1: (0, -1)}
+    for size in np.unique(sizes).tolist():
+        if size >= 0:
+            start, stop, _ = part.indices(size)
+            bounds_by_size[size] = (start, len(range(start, stop, step)))
+    bounds = np.array([bounds_by_size[size] for size in sizes.tolist()], np.int64).reshape(len(sizes), 2)
+    # A step beyond the longest size selects one entry, as the longest size does. Limiting it avoids overflow.
+    longest = max(*bounds_by_size, 1)
+    step = min(max(step, -longest), longest)
+    return np.where(bounds[:, 1] > 0, bounds[:, 0], 0), bounds[:, 1], step

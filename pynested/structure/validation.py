@@ -1,0 +1,172 @@
+"""Validation of offsets, lengths, sizes and strides from a caller: copied, checked and made read-only, once.
+
+Valid integers place every component inside its values, and no sum or product of them overflows int64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pynested.autograd import Array
+from pynested.autograd.arguments.canonical import numpy_array
+from pynested.backends.errors import DTypeError, PynestedError, StructureError
+from pynested.backends.host import to_host
+from pynested.backends.limits import MOST_DIMENSIONS, MOST_ELEMENTS
+
+from .extents import Ints, as_frozen, freeze
+
+# A value below this limit in float64 fits into int64, in spite of rounding: int64 arithmetic gives the exact value.
+_COUNTABLE = 2.0**62
+_MAX_INT64 = np.iinfo(np.int64).max
+_EMPTY_LIST_DTYPE = np.dtype(np.float64)  # the dtype of np.array([])
+
+
+def as_host_array(name: str, what: str, value: Any) -> Any:
+    """Return ``value`` as a NumPy array; raise for lists of unequal lengths and integers beyond int64."""
+    try:
+        return to_host(value.data) if type(value) is Array else numpy_array(name, value)
+    except PynestedError:
+        raise
+    except OverflowError:
+        raise StructureError(f"{name}: {what} holds an integer that is beyond int64.") from None
+    except ValueError:
+        raise StructureError(f"{name}: {what} must be an array of integers; the entries differ in length.") from None
+
+
+def as_integers(name: str, what: str, value: Any, ndim: int) -> Ints:
+    """Return ``value`` as a read-only int64 array of ``ndim`` dimensions; raise for anything but integers."""
+    array = as_host_array(name, what, value)
+    if array.dtype.kind not in "iu" and (array.size or array.dtype != _EMPTY_LIST_DTYPE):
+        raise DTypeError(f"{name}: {what} must be integers, these are {array.dtype}.")
+    if array.ndim != ndim:
+        raise StructureError(f"{name}: {what} must have {ndim} dimension{'s' if ndim > 1 else ''}, not {array.ndim}.")
+    if array.dtype == np.uint64 and array.size and int(array.max()) > _MAX_INT64:
+        raise StructureError(f"{name}: {what} holds {array.max()}, which is beyond int64.")
+    # A read-only array of the caller can become writeable again. As a view it is copied by `as_frozen`.
+    return as_frozen(array.astype(np.int64, copy=False)[...])
+
+
+def empty_batch_extents(name: str, dims: int, regular: Sequence[int | None] | None) -> Ints:
+    """Return the extents of a batch without components, from the regular sizes that the caller names."""
+    sizes = [None] * dims if regular is None else list(regular)
+    if len(sizes) != dims:
+        raise StructureError(f"{name}: {len(sizes)} regular sizes are given for components of {dims} dimensions.")
+    return as_integers(name, "regular sizes", [[-1 if size is None else size for size in sizes]], 2)
+
+
+def check_lengths(name: str, lengths: Ints) -> None:
+    """Check that no length is negative, and that their sum fits into int64."""
+    negative = lengths < 0
+    if np.count_nonzero(negative):
+        i = int(negative.argmax())
+        raise StructureError(f"{name}: component {i} has length {lengths[i]}; no length is below 0.")
+    if np.add.reduce(lengths, dtype=np.float64) >= _COUNTABLE:
+        i = int(lengths.argmax())
+        raise StructureError(f"{name}: component {i} of length {lengths[i]} is longer than anything in memory.")
+
+
+def check_offsets(name: str, offsets: Ints, lengths: Ints | None) -> None:
+    """Check the offsets, and lengths, of a jagged structure.
+
+    Without lengths, offsets begin with 0 and do not decrease. With lengths, components can begin anywhere.
+    """
+    if not offsets.size:
+        raise StructureError(f"{name}: offsets are empty; they have one entry more than there are components.")
+    if lengths is None:
+        decreases = offsets[1:] < offsets[:-1]
+        if np.count_nonzero(decreases):
+            i = int(decreases.argmax())
+            raise StructureError(f"{name}: offsets decrease at component {i}: {offsets[i]} to {offsets[i + 1]}.")
+        if offsets[0] != 0:
+            raise StructureError(
+                f"{name}: offsets run from {offsets[0]} to {offsets[-1]}; without lengths they must run from 0 to the "
+                "rows of values. Slice the values, or give lengths."
+            )
+        return
+    if lengths.size != offsets.size - 1:
+        raise StructureError(
+            f"{name}: offsets and lengths batch sizes must match: offsets.shape[0] - 1 = {offsets.size - 1}, "
+            f"lengths.shape[0] = {lengths.size}."
+        )
+    check_lengths(name, lengths)
+    outside = (offsets[:-1] < 0) | (offsets[:-1] > _MAX_INT64 - lengths)
+    if np.count_nonzero(outside):
+        i = int(outside.argmax())
+        raise StructureError(
+            f"{name}: component {i} begins at {offsets[i]} and has length {lengths[i]}, which no values can hold."
+        )
+
+
+def check_extents(name: str, extents: Ints, count: int) -> None:
+    """Check the sizes of ``count`` components; -1 for unknown is valid in an empty batch only."""
+    negative = extents < (0 if count else -1)
+    if np.count_nonzero(negative):
+        i, axis = divmod(int(negative.argmax()), extents.shape[1])
+        raise StructureError(f"{name}: component {i} has the negative size {extents[i, axis]}.")
+    check_size_limits(name, extents)
+
+
+def check_size_limits(name: str, extents: Ints) -> None:
+    """Check that the components, each and together, have no more dimensions and elements than an array can have.
+
+    The buffer gives no limit, as strides can be 0. Sizes of 0 count as 1, as in the shapes of NumPy's arrays.
+    """
+    if extents.shape[1] >= MOST_DIMENSIONS:
+        raise StructureError(
+            f"{name}: components of {extents.shape[1]} dimensions make {extents.shape[1] + 1} with the batch, and an "
+            f"array has at most {MOST_DIMENSIONS}."
+        )
+    if int(extents.max(initial=0)) ** extents.shape[1] * len(extents) <= MOST_ELEMENTS:
+        return
+    with np.errstate(over="ignore"):
+        counts = np.maximum(extents, 1).prod(axis=1, dtype=np.float64)
+    numels = np.where((extents > 0).all(axis=1), counts, 0.0)
+    too_many = MOST_ELEMENTS + 1  # a power of two, which float64 represents exactly
+    if counts.max(initial=0) >= too_many or numels.sum() >= too_many:
+        i = int(counts.argmax())
+        raise StructureError(
+            f"{name}: component {i} of sizes {extents[i].tolist()} has too many elements to be counted, also with 1 "
+            "for sizes of 0."
+        )
+
+
+def validate_placement(name: str, sizes: Ints, strides: Ints, offsets: Ints, buffer_size: int) -> tuple[Ints, Ints]:
+    """Check that every element of every component lies in the buffer; return the strides and the offsets.
+
+    A stride along a size of 1, and the offset of an empty component, can have any value. They are returned clamped to
+    the buffer, so that arithmetic on them cannot overflow.
+    """
+    nonempty = np.logical_and.reduce(sizes > 0, axis=1)
+    _check_bounds(name, sizes, strides, offsets, buffer_size, nonempty)
+    if np.count_nonzero(nonempty) < nonempty.size:
+        offsets = freeze(np.where(nonempty, offsets, _clamp(offsets, buffer_size)))
+    is_used = nonempty[:, None] & (sizes > 1)
+    if np.count_nonzero(is_used) < is_used.size:
+        strides = freeze(np.where(is_used, strides, _clamp(strides, buffer_size)))
+    return strides, offsets
+
+
+def _clamp(numbers: Ints, size: int) -> Ints:
+    """Return the nearest numbers from 0 to ``size``."""
+    return np.minimum(np.maximum(numbers, 0), min(size, _MAX_INT64))
+
+
+def _check_bounds(name: str, sizes: Ints, strides: Ints, offsets: Ints, size: int, nonempty: NDArray[np.bool_]) -> None:
+    """Check the first and the last element of each component that has elements."""
+    last_index = sizes - 1
+    # In float64, which does not overflow, to find out whether the int64 values can be trusted.
+    reach = np.add.reduce(last_index * strides.astype(np.float64), axis=1) + offsets
+    last = offsets + np.add.reduce(last_index * strides, axis=1)
+    below = np.logical_or.reduce(strides < 0, axis=1) | (offsets < 0)
+    wrong = nonempty & (below | (reach >= _COUNTABLE) | (last >= size))
+    if np.count_nonzero(wrong):
+        i = int(wrong.argmax())
+        raise StructureError(
+            f"{name}: component {i} of sizes {sizes[i].tolist()}, strides {strides[i].tolist()} and offset "
+            f"{offsets[i]} leaves the buffer of {size} elements; strides and offsets are 0 or more, and its last "
+            f"element is at {reach[i]:.0f}."
+        )
