@@ -145,7 +145,7 @@ def _jagged_values(name: str, first: NestedArray, structure: Jagged, x: NestedAr
             return None
         x = to_jagged(x, structure.ragged_dim)
     if not structure.same_lengths(x.structure):  # type: ignore[arg-type]
-        raise StructureError(mismatch_message(name, first, x, stretch=True))
+        raise StructureError(mismatch_message(name, first, x, broadcast=True))
     return packed(x).data
 
 
@@ -248,7 +248,7 @@ def check_pairs(name: str, operands: Sequence[Any]) -> None:
     for a, b in combinations(arrays, 2):
         if isinstance(a, NestedArray) and isinstance(b, NestedArray):
             if first_difference(np.where(broadcastable_dims(a, b), -1, a.extents), b.extents):
-                raise StructureError(mismatch_message(name, a, b, stretch=True))
+                raise StructureError(mismatch_message(name, a, b, broadcast=True))
         elif isinstance(a, NestedArray) or isinstance(b, NestedArray):
             aligned_shape(name, *((b, a) if isinstance(a, NestedArray) else (a, b)))
         else:

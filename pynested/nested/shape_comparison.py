@@ -31,8 +31,8 @@ def first_difference(a: Ints, b: Ints) -> tuple[int, int] | None:
     return component, axis
 
 
-def same_shape(a: NestedArray, b: NestedArray, but: int | None = None) -> bool:
-    """Return whether two arrays have equal ranks, batch sizes and component shapes; sizes along ``but`` can differ."""
+def same_shape(a: NestedArray, b: NestedArray, ignored_dim: int | None = None) -> bool:
+    """Return whether ranks, batch sizes and component shapes are equal; sizes along ``ignored_dim`` can differ."""
     if a.structure is b.structure and a.data.shape == b.data.shape:
         return True
     if a.ndim != b.ndim or len(a) != len(b):
@@ -40,10 +40,10 @@ def same_shape(a: NestedArray, b: NestedArray, but: int | None = None) -> bool:
     left, right = a.structure, b.structure
     if isinstance(left, Jagged) and isinstance(right, Jagged) and left.ragged_dim == right.ragged_dim:
         sizes = enumerate(zip(a.data.shape, b.data.shape, strict=True), 1)
-        if any(size != other and dim not in (left.ragged_dim, but) for dim, (size, other) in sizes):
+        if any(size != other and dim not in (left.ragged_dim, ignored_dim) for dim, (size, other) in sizes):
             return False
-        return left.ragged_dim == but or left.same_lengths(right)
-    columns = [k for k in range(a.ndim - 1) if k + 1 != but]
+        return left.ragged_dim == ignored_dim or left.same_lengths(right)
+    columns = [k for k in range(a.ndim - 1) if k + 1 != ignored_dim]
     return first_difference(a.extents[:, columns], b.extents[:, columns]) is None
 
 
@@ -82,14 +82,14 @@ def shape_text(shape: Iterable[int]) -> str:
     return f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
 
 
-def mismatch_message(name: str, a: NestedArray, b: NestedArray, stretch: bool = False) -> str:
-    """Return the error message for two different shapes; ``stretch`` skips axes that can broadcast."""
+def mismatch_message(name: str, a: NestedArray, b: NestedArray, broadcast: bool = False) -> str:
+    """Return the error message for two different shapes; ``broadcast`` skips axes that can broadcast."""
     if a.ndim != b.ndim:
         return f"{name}: the operands have {a.ndim} and {b.ndim} dimensions; they must have as many."
     if len(a) != len(b):
         return f"{name}: the operands have {len(a)} and {len(b)} components; they must have as many."
     left, right = a.extents, b.extents
-    difference = first_difference(np.where(broadcastable_dims(a, b), -1, left) if stretch else left, right)
+    difference = first_difference(np.where(broadcastable_dims(a, b), -1, left) if broadcast else left, right)
     assert difference is not None
     i, axis = difference
     sizes = f"lengths {left[i, axis]} and {right[i, axis]} along dimension {axis + 1}"

@@ -110,8 +110,8 @@ class Jagged(ImmutableStructure):
         """Whether two components share a row."""
         if self.lengths is None:
             return False
-        live = self.lengths > 0
-        starts, lengths = self.offsets[:-1][live], self.lengths[live]
+        nonempty = self.lengths > 0
+        starts, lengths = self.offsets[:-1][nonempty], self.lengths[nonempty]
         order = np.argsort(starts, kind="stable")
         return bool(((starts + lengths)[order][:-1] > starts[order][1:]).any())
 
@@ -195,6 +195,7 @@ class Jagged(ImmutableStructure):
         """Return the same segments along another dimension."""
         if ragged_dim == self.ragged_dim:
             return self
+        # Cached properties of the rows stay valid. `repacked` does not, as it has the ragged dimension in it.
         moved = Jagged.__new__(Jagged)
         facts = moved.__dict__
         facts.update(self.__dict__, segments=self.segments, ragged_dim=ragged_dim)

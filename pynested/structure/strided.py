@@ -194,12 +194,12 @@ class Strided(ImmutableStructure):
         """The part of the buffer that row-major components fill in order and without gaps between them, else None."""
         numels = self.numels
         starts = (self.offsets - numels.cumsum() + numels)[numels > 0]
-        if (starts != starts[:1]).any() or not self._row_major():
+        if (starts != starts[:1]).any() or not self._is_row_major():
             return None
         first = int(starts[0]) if starts.size else 0
         return slice(first, first + int(np.add.reduce(numels)))
 
-    def _row_major(self, axes: slice = slice(None), step: int | Ints = 1) -> bool:
+    def _is_row_major(self, axes: slice = slice(None), step: int | Ints = 1) -> bool:
         """Return whether the elements along ``axes`` of each component lie in C order, ``step`` apart."""
         sizes = self.sizes[:, axes]
         in_steps = (self.strides[:, axes] == packed_strides(sizes) * step) | (sizes == 1)
@@ -219,10 +219,10 @@ class Strided(ImmutableStructure):
     def _is_disjoint(self) -> bool:
         if int(self.numels.sum()) > self.buffer_size:
             return False
-        live = self.numels > 0
-        if np.count_nonzero(live) == self.count:
+        nonempty = self.numels > 0
+        if np.count_nonzero(nonempty) == self.count:
             return are_disjoint(self.sizes, self.strides, self.offsets)
-        return are_disjoint(self.sizes[live], self.strides[live], self.offsets[live])
+        return are_disjoint(self.sizes[nonempty], self.strides[nonempty], self.offsets[nonempty])
 
     @cached_property
     def jagged_view(self) -> tuple[Jagged, tuple[int, ...]] | None:
@@ -269,7 +269,7 @@ class Strided(ImmutableStructure):
     def flattened(self, first: int, last: int) -> Strided | None:
         """Return the structure with the axes from ``first`` to ``last`` merged, None if it needs a copy."""
         step = self.strides[:, last : last + 1]
-        if not self._row_major(slice(first, last + 1), step):
+        if not self._is_row_major(slice(first, last + 1), step):
             return None
         return self._with_shape(
             merge_axes(self.extents, first, last), replace_columns(self.strides, first, last + 1, step)
@@ -277,7 +277,9 @@ class Strided(ImmutableStructure):
 
     def reshaped(self, extents: Ints) -> Strided | None:
         """Return the structure with components of other sizes and equal numels, None unless all are row-major."""
-        return self._with_shape(extents, freeze(packed_strides(extents[: self.count]))) if self._row_major() else None
+        return (
+            self._with_shape(extents, freeze(packed_strides(extents[: self.count]))) if self._is_row_major() else None
+        )
 
     # ---- indexing: the buffer stays ---------------------------------------------------------------------------------
 
@@ -307,8 +309,8 @@ class Strided(ImmutableStructure):
 
     def _with_placement(self, extents: Ints, strides: Ints, offsets: Ints) -> Strided:
         """Return other components in the same buffer; the offset of an empty one, which can lie outside, becomes 0."""
-        live = (extents[: self.count] > 0).all(axis=1)
-        return Strided.from_valid(extents, strides, np.where(live, offsets, 0), self.buffer_size)
+        nonempty = (extents[: self.count] > 0).all(axis=1)
+        return Strided.from_valid(extents, strides, np.where(nonempty, offsets, 0), self.buffer_size)
 
     # ---- comparison -------------------------------------------------------------------------------------------------
 
