@@ -277,9 +277,9 @@ class Strided(ImmutableStructure):
 
     def reshaped(self, extents: Ints) -> Strided | None:
         """Return the structure with components of other sizes and equal numels, None unless all are row-major."""
-        return (
-            self._with_shape(extents, freeze(packed_strides(extents[: self.count]))) if self._is_row_major() else None
-        )
+        if not self._is_row_major():
+            return None
+        return self._with_shape(extents, freeze(packed_strides(extents[: self.count])))
 
     # ---- indexing: the buffer stays ---------------------------------------------------------------------------------
 
