@@ -66,6 +66,20 @@ def test_dense_operands_are_one_component_of_many_heads() -> None:
         np.testing.assert_allclose(result.numpy()[i, h], due, rtol=1e-12, atol=1e-13)
 
 
+def test_three_ragged_dimensions_give_a_strided_result() -> None:
+    q, k, v = (distinct(shape, seed) for seed, shape in enumerate([(2, 2, 5, 3), (4, 2, 4, 3), (2, 4, 4, 3)]))
+    operands = zip((q, k, v), ([0, 2, 5], [0, 2, 4], [0, 2, 4]), (3, 1, 2), strict=True)
+    result = attend(*[pn.nested_array_from_jagged(x, offsets, jagged_dim=dim) for x, offsets, dim in operands])
+    assert result.layout is pn.strided
+    components = zip(np.split(q, [2], 2), np.split(k, [2], 0), np.split(v, [2], 1), strict=True)
+    for got, (queries, keys, values) in zip(plain(result), components, strict=True):
+        mask = np.ones((queries.shape[2], 4), bool)
+        for heads in np.ndindex(2, 2):
+            x, y, z = queries[heads], keys[heads], values[heads]
+            due = loops.attention(x, y, z, mask, np.zeros(mask.shape), x, 3**-0.5)[0]
+            np.testing.assert_allclose(got[heads], due, rtol=1e-12, atol=1e-13)
+
+
 def test_weights_that_are_kept_are_enlarged() -> None:
     x = pn.zeros(1, 4000, 1)
     result = attend(x[:, :1], x, pn.ones(1, 4000, 1), dropout_p=0.25, generator=np.random.default_rng(1))
