@@ -11,7 +11,6 @@ from . import _checkout
 _checkout.install()
 
 from importlib import import_module as _import_module  # noqa: E402
-from types import FunctionType as _FunctionType  # noqa: E402
 from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: E402
 from typing import Any as _Any  # noqa: E402
 
@@ -87,7 +86,6 @@ from .nested.nested_array import NestedArray  # noqa: E402
 from .operators import *  # noqa: E402
 from .operators.writing.random_numbers import normal_, uniform_  # noqa: E402
 from .structure.layout import Layout, jagged, strided  # noqa: E402
-from .surface import passing as _passing  # noqa: E402
 
 bool = _np.dtype(_np.bool_)
 int8, int16, int32, int64 = _np.dtype(_np.int8), _np.dtype(_np.int16), _np.dtype(_np.int32), _np.dtype(_np.int64)
@@ -133,4 +131,3 @@ else:
 _ArrayMethods._ops = _method_functions
 for _array_class in (Array, NestedArray):
     _add_hints(_array_class)
-_passing.PUBLIC.update((name, one) for name in __all__ if isinstance(one := globals().get(name), _FunctionType))

@@ -17,9 +17,9 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.array_methods import ArrayMethods
-from pynested.nested.array import NestedArray
+from pynested.nested.nested_array import NestedArray
 from pynested.structure import Jagged
-from pynested.structure.layouts import Layout
+from pynested.structure.layout import Layout
 
 from .value_trees import CONTAINERS, children, map_leaves
 

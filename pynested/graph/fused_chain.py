@@ -23,8 +23,8 @@ from pynested.autograd.tape import Line, held, state
 from pynested.backends.dtypes import is_float
 from pynested.backends.numpy.elementwise import cast
 from pynested.backends.numpy.running import quiet
-from pynested.components.broadcasting import behind_runs
-from pynested.nested.array import NestedArray, around
+from pynested.lifting.broadcasting import broadcasts_behind_ragged
+from pynested.nested.nested_array import NestedArray, wrap_unchecked
 
 from .block_program import BlockProgram
 from .cuda_program import CudaProgram, has_custom_kernels
@@ -102,7 +102,7 @@ class FusedChain:
         results = [made[x] for x in self.outputs]
         if saved is not None:
             self.rule.record(results, arrays, plan, saved, [made[x].detach() for x in kept])
-        return _one_or_all(results if plan.structure is None else [around(x, plan.structure) for x in results])
+        return _one_or_all(results if plan.structure is None else [wrap_unchecked(x, plan.structure) for x in results])
 
     @quiet
     def forward(self, wanted: tuple[LazyArray, ...]) -> Program:
@@ -125,11 +125,11 @@ class FusedChain:
         """Plan for nested operands of one structure without gaps, and dense ones behind the ragged dimension."""
         first = operands[min(self.nested)]
         structure, shape = first._structure, first._buffer._bare.shape
-        if not structure.tiles:
+        if not structure.is_packed:
             return None
         for i, x in enumerate(operands):
             if i not in self.nested:
-                if not behind_runs(x._bare.shape, shape, structure):
+                if not broadcasts_behind_ragged(x._bare.shape, shape, structure):
                     return None
             elif not structure.same_placement(x._structure) or not _is_whole(x._buffer._bare, shape):
                 return None
@@ -332,7 +332,7 @@ class FusedRule(Rule):
             if plan.structure is None:
                 return tuple(self.chain.one_by_one(*mixed.values()))
             results = self.chain.one_by_one(
-                *[around(x, plan.structure) if i in plan.full else x for i, x in mixed.items()]
+                *[wrap_unchecked(x, plan.structure) if i in plan.full else x for i, x in mixed.items()]
             )
             return tuple([x._buffer for x in results])
 

@@ -19,7 +19,7 @@ from pynested.pictures.memory import PAGE
 from pynested.pictures.picture import Picture
 from pynested.pictures.strip import lanes
 from pynested.pictures.svg import Sheet, text_width
-from pynested.structure.layouts import Layout
+from pynested.structure.layout import Layout
 
 from .nodes import ATTRIBUTE, CALLED, METHOD, SETTING, Node, Recording
 from .value_trees import CONTAINERS, ClosureTemplate, Value, children, values_in

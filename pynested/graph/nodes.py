@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from pynested.autograd import Array
 from pynested.autograd.modes import Mode
 from pynested.backends.errors import TraceError
-from pynested.nested.array import NestedArray
-from pynested.structure.sizes import RaggedSize
+from pynested.nested.nested_array import NestedArray
+from pynested.structure.ragged_size import RaggedSize
 
 from .assumptions import Source, constant_key
 from .value_trees import CONTAINERS, ClosureTemplate, Value, children, substitute, values_in

@@ -13,11 +13,9 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.dispatch import Call, unwatched, watching
 from pynested.autograd.tape import state
-from pynested.backends.errors import TraceError
-from pynested.nested.nested_array import NestedArray, wrap_unchecked
+from pynested.backends.errors import ArgumentError, TraceError, named_type
+from pynested.nested.nested_array import NestedArray
 from pynested.structure.layout import Layout
-from pynested.structure.ragged_size import RaggedSize
-from pynested.surface.passing import METHOD, SETTING, Call, watching
 
 from .assumptions import NUMBERS, Source, find_sources
 from .nodes import FUNCTION, NUMBER, SETTING, SIZES, Capture, Node, Recording
@@ -233,22 +231,14 @@ class Recorder:
         return [source for source in self.sources if id(source.thing) in containers] + kept
 
 
-def _view(x: Any) -> Any:
-    """The same memory, as another leaf."""
-    if type(x) is NestedArray:
-        return wrap_unchecked(_view(x.data), x.structure)
-    again = x.detach()
-    again.guard, again.tracked = x.guard, x.tracked
-    return again
+def _storage(array: Any) -> Any:
+    return array.data.storage if isinstance(array, NestedArray) else array.storage
 
 
-def _alias(x: Any) -> Any:
-    """The same array, with its history, as another object; gradients of either are those of a leaf."""
-    if type(x) is NestedArray:
-        return wrap_unchecked(_alias(x.data), x.structure)
-    again = copy.copy(x)
-    again._stand_in = x.stand_in() if x.tracked and x.is_leaf else None
-    return again
+def _version(array: Any) -> tuple[Any, ...]:
+    """Return what differs after a write into an array or its gradient, or after another mark of it."""
+    gradient = array.grad
+    return _storage(array).version, array.requires_grad, None if gradient is None else _storage(gradient).version
 
 
 def _runs_code(tree: Any) -> bool:

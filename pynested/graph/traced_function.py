@@ -9,7 +9,7 @@ from pynested.autograd import random
 from pynested.autograd.array_methods import ArrayMethods
 from pynested.autograd.dispatch import operator
 from pynested.pictures.picture import Picture
-from pynested.structure.sizes import RaggedSize
+from pynested.structure.ragged_size import RaggedSize
 
 from .assumptions import Source, signature_of
 from .graph_display import as_text, picture_of

@@ -18,8 +18,8 @@ import numpy as np
 
 from pynested import operators as ops
 from pynested.autograd import Array
-from pynested.nested.array import NestedArray
-from pynested.structure.sizes import RaggedSize
+from pynested.nested.nested_array import NestedArray
+from pynested.structure.ragged_size import RaggedSize
 
 from .nodes import ATTRIBUTE, CALLED, FUNCTION, METHOD, SETTING
 from .unsupported import MEMBERS, Remedy, unsupported

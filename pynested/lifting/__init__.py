@@ -1,5 +1,7 @@
 """Lifting: how a function of dense arrays becomes a function of nested arrays.
 
-``mapping`` lifts elementwise functions, and functions of one component. ``broadcasting`` aligns elementwise operands.
-``result_layout`` chooses the layout of results. ``attention_matrices`` describes operands of attention as matrices.
+``mapping`` lifts elementwise functions, and functions of one component; ``broadcasting`` aligns their operands.
+``reduction`` and ``along_dim`` lift formulas in terms of ``reducers``, over any dimensions or along one. Results get
+their dtype by ``result_dtypes`` and their layout by ``result_layout``. ``attention_matrices`` describes operands of
+attention as matrices.
 """

@@ -14,10 +14,18 @@ from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import Segments
 from pynested.backends.errors import DimensionError
-from pynested.components.packing import as_jagged_view, contiguous, gathered, in_strided_again, inverse, lead, packed
-from pynested.components.shapes import named_instead
-from pynested.nested.array import NestedArray, around
-from pynested.nested.operands import DType, Kind
+from pynested.nested.layout_conversion import (
+    as_jagged_view,
+    axis_first,
+    contiguous,
+    gather_elements,
+    inverse_permutation,
+    packed,
+    rows_to_strided,
+)
+from pynested.nested.nested_array import NestedArray, wrap_unchecked
+from pynested.nested.operands import ArrayT, DType
+from pynested.nested.shape_comparison import other_dims_hint
 from pynested.structure import Jagged, Strided
 
 from .result_dtypes import DTypeRule
@@ -28,13 +36,13 @@ OnAxis = Callable[[Array, int], Array]  # values and one of their axes -> values
 
 def along_dim(
     name: str,
-    self: Kind,
+    self: ArrayT,
     dim: int,
     on_segments: OnSegments,
     on_axis: OnAxis,
     dtype_rule: DTypeRule,
     dtype: DType | None = None,
-) -> Kind:
+) -> ArrayT:
     """Apply an operator to each segment of an operand, dense or nested, along ``dim``.
 
     Parameters
@@ -60,10 +68,10 @@ def along_dim(
         result = to_dtype(on_axis(array, axis), result_dtype)
         return result  # type: ignore[no-any-return]
     values, result_dtype = dtype_rule(name, self.data, dtype)
-    x = self if values is self.data else around(values, self.structure)
+    x = self if values is self.data else wrap_unchecked(values, self.structure)
     result = _along_dim(name, x, dim, on_segments, on_axis)
     if result.data.dtype != result_dtype:
-        result = around(to_dtype(result.data, result_dtype), result.structure)
+        result = wrap_unchecked(to_dtype(result.data, result_dtype), result.structure)
     return result  # type: ignore[no-any-return]
 
 
@@ -73,7 +81,7 @@ def _along_dim(name: str, x: NestedArray, dim: int, on_segments: OnSegments, on_
     if axis < 0:
         raise DimensionError(
             f"{name}: dimension 0 is the batch dimension, along which components have nothing in common. "
-            f"{named_instead(x.ndim)}"
+            f"{other_dims_hint(x.ndim)}"
         )
     structure = x.structure
     if isinstance(structure, Strided):
@@ -81,8 +89,8 @@ def _along_dim(name: str, x: NestedArray, dim: int, on_segments: OnSegments, on_
             return _along_buffer(x, structure, axis, on_segments)
         rows = as_jagged_view(contiguous(x))
         assert rows is not None
-        return in_strided_again(_along_dim(name, rows, dim, on_segments, on_axis).data, structure.packed)
-    if not structure.tiles:
+        return rows_to_strided(_along_dim(name, rows, dim, on_segments, on_axis).data, structure.packed)
+    if not structure.is_packed:
         return _along_dim(name, packed(x), dim, on_segments, on_axis)
     ragged_axis = structure.ragged_dim - 1
     if axis != ragged_axis:
@@ -90,10 +98,10 @@ def _along_dim(name: str, x: NestedArray, dim: int, on_segments: OnSegments, on_
     elif axis == 0:
         values = on_segments(x.data, structure.segments)
     else:
-        order = lead(axis, x.data.ndim)
+        order = axis_first(axis, x.data.ndim)
         rows_first = on_segments(moves.transpose(x.data, order), structure.segments)
-        values = moves.transpose(rows_first, inverse(order)).contiguous()
-    return around(values, structure)
+        values = moves.transpose(rows_first, inverse_permutation(order)).contiguous()
+    return wrap_unchecked(values, structure)
 
 
 def _along_buffer(x: NestedArray, structure: Strided, axis: int, on_segments: OnSegments) -> NestedArray:
@@ -102,9 +110,9 @@ def _along_buffer(x: NestedArray, structure: Strided, axis: int, on_segments: On
     lengths = structure.sizes[:, axis]
     outer_sizes = structure.sizes[:, order[:-1]]
     num_segments = np.where(lengths > 0, outer_sizes.prod(axis=1, dtype=np.int64), 0)  # of each component
-    flat = on_segments(gathered(x, order), Segments.from_lengths(np.repeat(lengths, num_segments)))
-    turned = Strided.of_packed(structure.outline[:, order], structure.count)
-    return contiguous(around(flat, turned.with_axes(inverse(order))))
+    flat = on_segments(gather_elements(x, order), Segments.from_lengths(np.repeat(lengths, num_segments)))
+    turned = Strided.from_extents(structure.extents[:, order], structure.count)
+    return contiguous(wrap_unchecked(flat, turned.with_axes(inverse_permutation(order))))
 
 
 def swap_axes(x: Array, first: int, second: int) -> Array:
@@ -122,10 +130,10 @@ def map_last_dims(x: NestedArray, sizes: tuple[int, ...], function: Callable[[Ar
     x = packed(x)
     structure = x.structure
     if isinstance(structure, Jagged):
-        return around(function(x.data), structure)
-    kept = structure.outline[:, : structure.outline.shape[1] - len(sizes)]
+        return wrap_unchecked(function(x.data), structure)
+    kept = structure.extents[:, : structure.extents.shape[1] - len(sizes)]
     num_rows = int(kept[: structure.count].prod(axis=1).sum())
-    values = function(moves.reshape(gathered(x), (num_rows, *sizes)))
+    values = function(moves.reshape(gather_elements(x), (num_rows, *sizes)))
     others = np.broadcast_to(np.array(values.shape[1:], np.int64), (len(kept), values.ndim - 1))
-    outline = np.concatenate([kept, others], axis=1)
-    return around(moves.reshape(values, (values.numel(),)), Strided.of_packed(outline, structure.count))
+    extents = np.concatenate([kept, others], axis=1)
+    return wrap_unchecked(moves.reshape(values, (values.numel(),)), Strided.from_extents(extents, structure.count))

@@ -23,10 +23,17 @@ from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import Segments, strided_index
 from pynested.backends.errors import ArgumentError, EmptyReductionError
 from pynested.backends.host import from_host
-from pynested.components.packing import as_jagged_view, gathered, in_strided_again, lead, packed, to_strided
-from pynested.components.shapes import describe
-from pynested.nested.array import NestedArray
-from pynested.nested.operands import Dims, DType, Joined, Operand
+from pynested.nested.layout_conversion import (
+    as_jagged_view,
+    axis_first,
+    gather_elements,
+    packed,
+    rows_to_strided,
+    to_strided,
+)
+from pynested.nested.nested_array import NestedArray
+from pynested.nested.operands import ArrayResult, Dims, DType, Operand
+from pynested.nested.shape_comparison import shape_text
 from pynested.structure import Ints, Jagged, Strided
 
 from .reducers import AxisReducer, Reducer, SegmentReducer
@@ -47,7 +54,7 @@ def reduce_dims(
     dtype_rule: DTypeRule = same_dtype,
     dtype: DType | None = None,
     returns_index: bool = False,
-) -> Joined:
+) -> ArrayResult:
     """Reduce an operand, dense or nested, over ``dims``.
 
     Parameters
@@ -169,7 +176,7 @@ def _reduce_dense(
     return to_dtype(moves.reshape(result, of_axes.keepdim_shape(x.shape, axes)) if keepdim else result, result_dtype)
 
 
-def _reduce_nested(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...], keepdim: bool) -> Joined:
+def _reduce_nested(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...], keepdim: bool) -> ArrayResult:
     """Reduce canonical ``dims`` in one call of the formula for all components."""
     x = packed(x)
     if not dims:
@@ -201,7 +208,7 @@ def _reduce_all(reduction: _Reduction, x: NestedArray) -> Array:
     return reduction.reduce_axes(moves.reshape(x.data, (x.data.numel(),)), (0,))
 
 
-def _reduce_jagged(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...], keepdim: bool) -> Joined:
+def _reduce_jagged(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...], keepdim: bool) -> ArrayResult:
     """Reduce regular dimensions as axes of the values, and the ragged one with the others as segments."""
     structure = x.structure
     assert isinstance(structure, Jagged)
@@ -240,24 +247,24 @@ def _reduce_ragged(reduction: _Reduction, x: NestedArray, structure: Jagged, axe
     if not before:
         return result
     result = moves.reshape(result, (*[shape[axis] for axis in before], len(x), *result.shape[1:]))
-    return moves.transpose(result, lead(len(before), result.ndim)).contiguous()
+    return moves.transpose(result, axis_first(len(before), result.ndim)).contiguous()
 
 
-def _in_strided_layout(result: Joined, x: NestedArray) -> Joined:
+def _in_strided_layout(result: ArrayResult, x: NestedArray) -> ArrayResult:
     """Convert what `_reduce_jagged` returned for the rows of a strided array, unless no dimension is left."""
     if isinstance(result, NestedArray):
-        return in_strided_again(result.data, x.structure)  # type: ignore[arg-type]
+        return rows_to_strided(result.data, x.structure)  # type: ignore[arg-type]
     if result.ndim == 1:
         return result
     sizes = np.tile(np.array(result.shape[1:], np.int64), (len(x), 1))
-    return NestedArray(moves.reshape(result, (result.numel(),)), Strided.of_packed(sizes, len(x)))
+    return NestedArray(moves.reshape(result, (result.numel(),)), Strided.from_extents(sizes, len(x)))
 
 
 def _describe_component(x: NestedArray, i: int) -> str:
-    return f"component {i}, of shape {describe(x.component_shape(i))},"
+    return f"component {i}, of shape {shape_text(x.component_shape(i))},"
 
 
-def _reduce_strided(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...], keepdim: bool) -> Joined:
+def _reduce_strided(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...], keepdim: bool) -> ArrayResult:
     """Reduce segments of a flat buffer, in which the reduced dimensions come last."""
     sizes = x.component_sizes()
     inner = [dim - 1 for dim in dims]
@@ -269,12 +276,14 @@ def _reduce_strided(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...]
     def describe_segment(i: int) -> str:
         return _describe_component(x, int(np.searchsorted(ends, i, "right")))
 
-    result = reduction.reduce_segments(gathered(x, outer + inner), Segments.from_lengths(lengths), describe_segment)
+    result = reduction.reduce_segments(
+        gather_elements(x, outer + inner), Segments.from_lengths(lengths), describe_segment
+    )
     if not outer and not keepdim:
         return result
-    outline = x.outline
-    left = np.where(np.isin(np.arange(x.ndim - 1), inner), 1, outline) if keepdim else outline[:, outer]
-    return NestedArray(result, Strided.of_packed(left, len(x)))
+    extents = x.extents
+    left = np.where(np.isin(np.arange(x.ndim - 1), inner), 1, extents) if keepdim else extents[:, outer]
+    return NestedArray(result, Strided.from_extents(left, len(x)))
 
 
 def _dense_positions(sizes: Ints, outer: list[int], shape: tuple[int, ...]) -> Ints:
@@ -290,7 +299,7 @@ def _reduce_batch(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...]) 
     """Align components at the left, and reduce the elements that are present at each position of the kept axes."""
     sizes = x.component_sizes()
     outer = [axis for axis in range(x.ndim - 1) if axis + 1 not in dims]
-    shape = possible_shape(reduction.name, tuple(int(x.outline[:, axis].max(initial=0)) for axis in outer))
+    shape = possible_shape(reduction.name, tuple(int(x.extents[:, axis].max(initial=0)) for axis in outer))
     position = _dense_positions(sizes, outer, shape)
     counts = np.bincount(position, minlength=int(np.prod(shape, dtype=np.int64)))
     order = np.argsort(position, kind="stable")
@@ -298,7 +307,7 @@ def _reduce_batch(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...]) 
     def describe_segment(i: int) -> str:
         return f"place {tuple(int(index) for index in np.unravel_index(i, shape))} of the result"
 
-    rows, segments = moves.take_rows(gathered(to_strided(x)), order), Segments.from_lengths(counts)
+    rows, segments = moves.take_rows(gather_elements(to_strided(x)), order), Segments.from_lengths(counts)
     result = reduction.reduce_segments(rows, segments, describe_segment)
     if reduction.returns_index:  # the index among present elements becomes the number of a component
         numbers = from_host(np.repeat(np.arange(len(x)), sizes.prod(axis=1, dtype=np.int64))[order], x.device)

@@ -15,7 +15,8 @@ import pynested as pn
 from pynested import spec
 from pynested.autograd.dispatch import watching
 from pynested.backends.errors import ArgumentError
-from pynested.surface.passing import PUBLIC
+
+from ..support.methods import PUBLIC
 
 X = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged)
 OPERATORS = {name: one for name, one in spec.load_table().items() if one.signature}

@@ -16,7 +16,7 @@ from tests.mutation.token_changes import draw_changes
 
 FOLDERS = (
     "pynested/operators",
-    "pynested/components",
+    "pynested/lifting",
     "pynested/lifting",
     "pynested/structure",
     "autograd",

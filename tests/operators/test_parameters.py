@@ -19,11 +19,11 @@ import pytest
 import pynested
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, LayoutError, PynestedError
 from pynested.structure import Jagged, Strided
-from pynested.surface.passing import PUBLIC
 
 from ..batches import Batch, nothing_warns
 from ..calls import CALLS
 from ..nests import JAGGED, plain
+from ..support.methods import PUBLIC
 from ..support.samples import sample_arguments
 
 pn: Any = pynested

@@ -15,12 +15,11 @@ import pynested as pn
 from pynested.backends.errors import ArgumentError, DimensionError
 from pynested.numpy_protocol import UFUNC_NAMES
 from pynested.spec.table import load_table
-from pynested.surface.passing import PUBLIC
 
 from ..batches import Batch, Call
 from ..calls import CALLS
 from ..nests import DENSE, JAGGED, STRIDED, Kind, assert_same, nest, plain
-from ..support.methods import ARITHMETIC, COMPARISONS, IN_PLACE, METHODS
+from ..support.methods import ARITHMETIC, COMPARISONS, IN_PLACE, METHODS, PUBLIC
 from ..support.samples import sample_arguments
 
 UFUNCS = {name: ufunc for ufunc, name in UFUNC_NAMES.items()}

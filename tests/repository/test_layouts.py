@@ -45,7 +45,7 @@ def test_operators_leave_the_layout_to_others(root: Path) -> None:
     assert sorted(found) == sorted(ALLOWED), (
         "Operators do not ask which layout an array has. What becomes of a structure is a method of Jagged and Strided "
         "(pynested/structure), what becomes of the values follows from with_structure and apply_view "
-        "(nested/component_views.py); segments are for along (components/runs.py), elements for map_elementwise "
+        "(nested/component_views.py); segments are for along (lifting/along_dim.py), elements for map_elementwise "
         "(lifting/mapping.py)."
     )
 

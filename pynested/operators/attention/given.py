@@ -11,9 +11,9 @@ from pynested.autograd.arguments.canonical import device_of, operand
 from pynested.autograd.numbers import canonical_number, in_words
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, StructureError
+from pynested.lifting.result_dtypes import check_float
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import check_devices
-from pynested.tables.dtypes import floating
 
 _LARGEST = float(np.finfo(np.float64).max)  # math.isfinite raises OverflowError for larger integers
 

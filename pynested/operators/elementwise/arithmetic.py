@@ -107,7 +107,8 @@ def add(self: Operand, other: Operand, *, alpha: float = 1) -> ArrayResult:
     (array([21., 22.]), array([43.]))
     """
     if type(self) is NestedArray or type(other) is NestedArray:
-        return map_elementwise("add", _with_alpha(_added, alpha), self, other)
+        function = _added if type(alpha) is int and alpha == 1 else partial(_added, alpha=alpha)
+        return map_elementwise("add", function, self, other)
     return _added(self, other, alpha)
 
 
@@ -151,7 +152,8 @@ def sub(self: Operand, other: Operand, *, alpha: float = 1) -> ArrayResult:
     (array([9., 8.]), array([7.]))
     """
     if type(self) is NestedArray or type(other) is NestedArray:
-        return map_elementwise("sub", _with_alpha(_subtracted, alpha), self, other)
+        function = _subtracted if type(alpha) is int and alpha == 1 else partial(_subtracted, alpha=alpha)
+        return map_elementwise("sub", function, self, other)
     return _subtracted(self, other, alpha)
 
 

@@ -13,11 +13,11 @@ from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends.dtypes import computing_dtype, is_half
 from pynested.backends.errors import IndexOutOfRange, ShapeError, StructureError
+from pynested.lifting.result_dtypes import check_float
 from pynested.nested.layout_conversion import contiguous, elements, from_elements
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dense, Operand
 from pynested.nested.shape_comparison import first_difference, shape_text
-from pynested.tables.dtypes import floating
 
 from .rows import check_reduction, checked_options, outside, prepared, reduced, row_losses
 

@@ -11,7 +11,7 @@ from pynested.autograd.dispatch import operator
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules.elementwise import where
 from pynested.backends.errors import DTypeError, IndexOutOfRange, ShapeError
-from pynested.components.runs import over_last
+from pynested.lifting.along_dim import map_last_dims
 from pynested.nested.layout_conversion import contiguous
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dense, DenseLike, Operand

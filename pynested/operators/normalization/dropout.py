@@ -12,14 +12,16 @@ from pynested.autograd.numbers import canonical_real
 from pynested.autograd.rules import elementwise as of_elements
 from pynested.autograd.rules import movement as moves
 from pynested.backends.host import from_host
-from pynested.components.packing import packed
 from pynested.lifting.result_dtypes import check_float
-from pynested.nested.array import NestedArray
-from pynested.nested.operands import Kind
+from pynested.nested.layout_conversion import packed
+from pynested.nested.nested_array import NestedArray
+from pynested.nested.operands import ArrayT
 
 
 @operator
-def dropout(self: Kind, p: float = 0.5, training: bool = True, *, generator: np.random.Generator | None = None) -> Kind:
+def dropout(
+    self: ArrayT, p: float = 0.5, training: bool = True, *, generator: np.random.Generator | None = None
+) -> ArrayT:
     """Each element is dropped with probability ``p``, or else divided by ``1 - p``: ``(B, *, D) -> (B, *, D)``.
 
     Parameters

@@ -19,21 +19,21 @@ from pynested.autograd.rules import rows as of_rows
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import get_backend
 from pynested.backends.errors import ShapeError, StructureError
-from pynested.components.packing import contiguous
 from pynested.lifting.result_dtypes import check_float
-from pynested.nested.array import NestedArray, around
-from pynested.nested.operands import Dense, Kind
-from pynested.structure.sizes import RaggedSize
+from pynested.nested.layout_conversion import contiguous
+from pynested.nested.nested_array import NestedArray, wrap_unchecked
+from pynested.nested.operands import ArrayT, Dense
+from pynested.structure.ragged_size import RaggedSize
 
 
 @operator
 def layer_norm(
-    self: Kind,
+    self: ArrayT,
     normalized_shape: int | Sequence[int],
     weight: Dense | None = None,
     bias: Dense | None = None,
     eps: float = 1e-5,
-) -> Kind:
+) -> ArrayT:
     """``(x - mean) / sqrt(variance + eps) * weight + bias`` of each trailing block: ``(B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -78,7 +78,7 @@ def layer_norm(
     check_float("layer_norm", self.data)
     _check_trailing(self, shape)
     packed = contiguous(self)  # every block of the last dimensions is a row, whichever dimension is ragged
-    return around(_normalize(packed.data, shape, weight, bias, eps), packed.structure)
+    return wrap_unchecked(_normalize(packed.data, shape, weight, bias, eps), packed.structure)
 
 
 def _regular_shape(normalized_shape: Any) -> tuple[int, ...]:

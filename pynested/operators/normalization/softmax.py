@@ -9,13 +9,13 @@ from pynested.autograd.rules.segment import segment_softmax, softmax_last
 from pynested.lifting.along_dim import along_dim, swap_axes
 from pynested.lifting.reducers import AxisReducer, Reducer, SegmentReducer
 from pynested.lifting.result_dtypes import float_dtype, wide_float_dtype
-from pynested.nested.operands import DType, Kind
+from pynested.nested.operands import ArrayT, DType
 
 from ..dimensions import either_dim
 
 
 @operator
-def softmax(self: Kind, dim: int | None = None, *, dtype: DType | None = None, axis: int | None = None) -> Kind:
+def softmax(self: ArrayT, dim: int | None = None, *, dtype: DType | None = None, axis: int | None = None) -> ArrayT:
     """Return ``exp(x - max) / sum`` along ``dim``: ``(B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -60,7 +60,7 @@ def _softmax_of_axis(x: Array, axis: int) -> Array:
 
 
 @operator
-def log_softmax(self: Kind, dim: int | None = None, *, dtype: DType | None = None, axis: int | None = None) -> Kind:
+def log_softmax(self: ArrayT, dim: int | None = None, *, dtype: DType | None = None, axis: int | None = None) -> ArrayT:
     """Return the logarithm of the softmax along ``dim``: ``(B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -108,7 +108,7 @@ def _log_softmax(reducer: Reducer, x: Array) -> Array:
 
 
 @operator
-def softmin(self: Kind, dim: int | None = None, *, dtype: DType | None = None, axis: int | None = None) -> Kind:
+def softmin(self: ArrayT, dim: int | None = None, *, dtype: DType | None = None, axis: int | None = None) -> ArrayT:
     """Return the softmax of ``-x`` along ``dim``: ``(B, *, D) -> (B, *, D)``.
 
     Parameters

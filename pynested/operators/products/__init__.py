@@ -13,7 +13,7 @@ from pynested.autograd.dispatch import operator
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends.dtypes import promoted
 from pynested.backends.errors import PynestedError, ShapeError, StructureError
-from pynested.components.runs import over_last
+from pynested.lifting.along_dim import map_last_dims
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayResult, ArrayT, Dense, Operand, on_one_device
 

@@ -12,7 +12,7 @@ from pynested.autograd.rules import linalg as of_matrices
 from pynested.autograd.rules import movement as moves
 from pynested.backends import Matrices
 from pynested.backends.errors import ShapeError, StructureError
-from pynested.components.runs import over_last
+from pynested.lifting.along_dim import map_last_dims
 from pynested.lifting.mapping import map_components
 from pynested.nested.layout_conversion import as_matrices, elements, from_elements
 from pynested.nested.nested_array import NestedArray

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pynested.autograd import Array
 from pynested.autograd.dispatch import operator
-from pynested.components.reduced import reduced
+from pynested.lifting.reduction import reduce_dims
+from pynested.lifting.result_dtypes import bool_dtype, index_dtype
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dims, Operand
 

@@ -7,7 +7,12 @@ from math import nan
 from pynested.autograd import Array
 from pynested.autograd.dispatch import operator
 from pynested.autograd.numbers import canonical_real
-from pynested.components.reduced import reduced
+from pynested.autograd.rules import elementwise as of_elements
+from pynested.autograd.rules.movement import to_dtype
+from pynested.backends import get_backend
+from pynested.lifting.reducers import Reducer, subtract_maximum
+from pynested.lifting.reduction import reduce_dims
+from pynested.lifting.result_dtypes import mean_dtype
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dims, DType, Operand
 

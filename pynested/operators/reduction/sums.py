@@ -6,7 +6,11 @@ from math import inf
 
 from pynested.autograd import Array
 from pynested.autograd.dispatch import operator
-from pynested.components.reduced import reduced
+from pynested.autograd.rules import elementwise as of_elements
+from pynested.backends import get_backend
+from pynested.lifting.reducers import Reducer, subtract_maximum
+from pynested.lifting.reduction import reduce_dims
+from pynested.lifting.result_dtypes import mean_dtype, sum_dtype
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dims, DType, Operand
 
