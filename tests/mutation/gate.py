@@ -17,7 +17,6 @@ from tests.mutation.token_changes import draw_changes
 FOLDERS = (
     "pynested/operators",
     "pynested/lifting",
-    "pynested/lifting",
     "pynested/structure",
     "autograd",
     "backends",
