@@ -9,7 +9,11 @@ The chain ``(x + y).tanh() * bias`` of float32 becomes::
 
     template <class I>
     __global__ void __launch_bounds__(256)
-    chain(const float *__restrict__ x0, const float *__restrict__ x1, const float *__restrict__ x2, i64 row, i64 count,
+    chain(const float *__restrict__ x0,
+          const float *__restrict__ x1,
+          const float *__restrict__ x2,
+          i64 row,
+          i64 count,
           float *__restrict__ y0) {
       each((i64)blockIdx.x * 256 + threadIdx.x, count, (i64)gridDim.x * 256,
            [&](i64 i) {
@@ -30,10 +34,9 @@ dtype would, so sums, products and quotients have the bits of the operators one 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from math import prod
-from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -110,14 +113,15 @@ def cuda_source(title: str, inputs: Sequence[LazyArray], small: Sequence[int], r
     parameters += [f"{ctype(x.dtype)} *__restrict__ y{k}" for k, x in enumerate(results)]
     fields = " ".join(f"{_type_of(x.dtype)} r{k};" for k, x in enumerate(inputs))
     body = "\n".join(f"         {line}" for line in lines)
-    return f"""{fill(title, 116, initial_indent="// ", subsequent_indent="//     ")}
+    head = ",\n      ".join(parameters)
+    return f"""// {title}
 #include "{FUNCTORS}"
 
 struct Loaded {{ {fields} }};
 
 template <class I>
 __global__ void __launch_bounds__(256)
-{_head(parameters)}
+chain({head}) {{
   each((i64)blockIdx.x * 256 + threadIdx.x, count, (i64)gridDim.x * 256,
        [&](i64 i) {{
          return Loaded{{{", ".join(loads)}}};
@@ -127,12 +131,6 @@ __global__ void __launch_bounds__(256)
        }});
 }}
 """
-
-
-def _head(parameters: Iterable[str]) -> str:
-    """Return name and parameters, in lines that end between two parameters."""
-    unbroken = [parameter.replace(" ", "\0") for parameter in parameters]
-    return fill(f"chain({', '.join(unbroken)}) {{", 116, subsequent_indent=" " * 6).replace("\0", " ")
 
 
 def _expression(x: LazyArray, names: dict[LazyArray, str]) -> str:
