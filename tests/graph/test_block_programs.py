@@ -14,7 +14,6 @@ import pytest
 import pynested as pn
 from pynested.backends.numpy import running
 from pynested.graph.block_program import BlockProgram
-from pynested.graph.fused_chain import FusedChain
 from pynested.graph.fusible_ops import OPERATIONS
 from pynested.graph.lazy_array import LazyArray
 
@@ -114,25 +113,6 @@ def test_scratch_memory_is_used_again_after_its_last_reader() -> None:
         results = BlockProgram(inputs, [lazy[i] for i in wanted])((40, 7), (x, y, row))
         for i, result in zip(wanted, results, strict=True):
             assert result.tobytes() == np.broadcast_to(known[i], (40, 7)).tobytes()
-
-
-KEPT: dict[str, tuple[Any, list[str]]] = {
-    "slow": (lambda x, y: (x * 0.5 + y).tanh() * x, ["tanh"]),
-    "cheap": (lambda x, y: ((x + y) * 0.5 - y) * x, []),
-    "slow, twice": (lambda x, y: ((x + y).exp() + 1).exp() * y, ["exp", "exp"]),
-    "the slow half of gelu": (lambda x, y: pn.gelu(x + y) * y + x, ["normal_distribution"]),
-    "not read": (lambda x, y: (x * y).sin() + y, []),
-    "a result": (lambda x, y: (x + y).relu(), ["maximum"]),
-}
-
-
-@pytest.mark.parametrize(("function", "expected"), KEPT.values(), ids=KEPT)
-def test_a_node_keeps_what_is_slow_to_compute_again(function: Any, expected: list[str]) -> None:
-    compiled = Replayed(function)
-    compiled(*[x.requires_grad_() for x in edges(pn.float64)])
-    (chain,) = [x.function for x in compiled.graphs[0].program.nodes if isinstance(x.function, FusedChain)]
-    (saved,) = chain.rule._saved.values()
-    assert [x.function.__name__ for x in saved.kept] == expected
 
 
 def test_threads_and_blocks_meet_without_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
