@@ -68,6 +68,15 @@ class FusedChain:
 
     All results are nested arrays, or all are dense. A call whose operands do not share one memory layout runs the
     operators one by one; they know what to do, or which error to raise.
+
+    Attributes
+    ----------
+    inputs, outputs : list of LazyArray
+        In the order of the operands and of the results.
+    nested : frozenset of int
+        The inputs that are nested.
+    steps : list of ChainStep
+        The operators, in order.
     """
 
     def __init__(
