@@ -57,7 +57,7 @@ from . import method_functions as _method_functions  # noqa: E402
 from . import notebook as _notebook  # noqa: E402, F401  what notebooks show of arrays
 from . import operators as _operators  # noqa: E402
 from ._version import __version__  # noqa: E402
-from .construct.likeness import empty_like, full_like, ones_like, rand_like, randint_like, randn_like, zeros_like  # noqa: E402
+from .construct.like import empty_like, full_like, ones_like, rand_like, randint_like, randn_like, zeros_like  # noqa: E402
 from .interchange import (  # noqa: E402
     from_arrow,
     from_awkward,
@@ -84,7 +84,7 @@ from .name_hints import no_function as _no_function  # noqa: E402
 from .nested import autograd_container as _opening  # noqa: E402, F401  nested arrays make themselves known to autograd
 from .nested.nested_array import NestedArray  # noqa: E402
 from .operators import *  # noqa: E402
-from .operators.writing.random_numbers import normal_, uniform_  # noqa: E402
+from .operators.random_fills import normal_, uniform_  # noqa: E402
 from .structure.layout import Layout, jagged, strided  # noqa: E402
 
 bool = _np.dtype(_np.bool_)

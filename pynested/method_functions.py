@@ -9,7 +9,7 @@ from .nested.layout_conversion import as_gradient
 from .nested.protocols import as_ndarray, as_text, deep_copy, pickle_parts
 from .numpy_protocol import call_function, call_ufunc
 from .operators import *
+from .operators.indexing.in_place_writes import assign, overwrite, write
+from .operators.movement.dense_views import as_strided, broadcast_to, narrowed
 from .operators.movement.reshaping import expand
-from .operators.movement.views import as_strided, broadcast_to, narrowed
-from .operators.writing import assign, overwrite, write
-from .operators.writing.random_numbers import normal_, uniform_
+from .operators.random_fills import normal_, uniform_

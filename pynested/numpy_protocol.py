@@ -17,7 +17,7 @@ from pynested.autograd import Array
 from pynested.autograd.rules.functions import FUNCTIONS
 from pynested.autograd.rules.pairs import PAIRS
 from pynested.backends.errors import ArgumentError
-from pynested.construct import likeness
+from pynested.construct import like
 from pynested.nested.nested_array import NestedArray
 
 
@@ -68,15 +68,15 @@ def _size(a: Any, axis: int | None = None) -> Any:
 
 
 def _zeros_like(a: Any, dtype: Any = None) -> Any:
-    return likeness.zeros_like(a, dtype=dtype)
+    return like.zeros_like(a, dtype=dtype)
 
 
 def _ones_like(a: Any, dtype: Any = None) -> Any:
-    return likeness.ones_like(a, dtype=dtype)
+    return like.ones_like(a, dtype=dtype)
 
 
 def _full_like(a: Any, fill_value: Any, dtype: Any = None) -> Any:
-    return likeness.full_like(a, fill_value, dtype=dtype)
+    return like.full_like(a, fill_value, dtype=dtype)
 
 
 def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:

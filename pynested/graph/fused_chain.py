@@ -21,25 +21,18 @@ from pynested.autograd.pending import Pending
 from pynested.autograd.rules.rule import RULES, Rule, hang
 from pynested.autograd.tape import Line, held, state
 from pynested.backends.dtypes import is_float
-from pynested.backends.numpy.elementwise import cast
 from pynested.backends.numpy.running import quiet
 from pynested.lifting.broadcasting import broadcasts_behind_ragged
 from pynested.nested.nested_array import NestedArray, wrap_unchecked
 
 from .block_program import BlockProgram
 from .cuda_program import CudaProgram, has_custom_kernels
-from .fusible_ops import PREVIOUS, FusibleOp, lower_call
+from .fusible_ops import PREVIOUS, RECOMPUTED, FusibleOp, lower_call
 from .lazy_array import LazyArray, LazyBackend, in_order
 from .nodes import Fact, Node, Replay
 from .value_trees import Value
 
 Program = BlockProgram | CudaProgram
-# The backward pass computes results of these functions again: that is faster than to keep and read them.
-_CHEAP = frozenset({
-    np.add, np.subtract, np.multiply, np.negative, np.absolute, np.maximum, np.minimum, np.sign, np.where, cast,
-    np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal, np.logical_not, np.logical_and,
-    np.logical_or, np.bitwise_and, np.bitwise_or,
-})  # fmt: skip
 
 
 class ChainStep(NamedTuple):
@@ -239,7 +232,7 @@ class FusedRule(Rule):
             request = BackwardRequest(tuple(range(len(self.chain.outputs))), wanted, plan.full)
             kept: tuple[LazyArray, ...] = ()
             if self.chain.device == "cpu":  # on a device memory is slower than arithmetic
-                candidates = {step.result for step in self.chain.steps if step.result.function not in _CHEAP}
+                candidates = {step.result for step in self.chain.steps if step.result.function not in RECOMPUTED}
                 candidates.update(self.chain.outputs)
                 gradients = [gradient for _, gradient in self._differentiate(request)]
                 kept = tuple([x for x in in_order(gradients, frozenset(candidates)) if x in candidates])

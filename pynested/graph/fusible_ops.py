@@ -24,12 +24,19 @@ from pynested.backends.cuda.naming import FLOATS
 from pynested.backends.dtypes import is_float, is_half
 from pynested.backends.errors import DTypeError
 from pynested.backends.numpy.activations import gelu_backward_of, normal_distribution
+from pynested.backends.numpy.elementwise import cast
 
 from .lazy_array import LazyArray
 from .nodes import FUNCTION, METHOD, Fact, Node, Recording
 from .value_trees import Value
 
 PREVIOUS = object()  # an operand: the result of the operation before
+# The backward pass computes results of these functions again: that is faster than to keep and read them.
+RECOMPUTED = frozenset({
+    np.add, np.subtract, np.multiply, np.negative, np.absolute, np.maximum, np.minimum, np.sign, np.where, cast,
+    np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal, np.logical_not, np.logical_and,
+    np.logical_or, np.bitwise_and, np.bitwise_or,
+})  # fmt: skip
 
 
 class FusibleOp(NamedTuple):

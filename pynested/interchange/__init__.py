@@ -1,30 +1,31 @@
-"""Nested arrays to other libraries and back, in the same memory wherever it can be shared.
+"""Exchange of nested arrays with other libraries, in shared memory if possible, and with files.
 
-A pair of functions for each library: `from_torch` and `to_torch`, and so on. None of the libraries is imported before
-its function is called. A reader starts with `lists`, lists within lists, which Arrow, awkward and TensorFlow hold;
-`levels` makes them of a nested array and back; then comes one short module for each library, and `files`.
+There are two functions for each library, `from_torch` and `to_torch` for example. A library is imported at the first
+call of its function. `exchange_checks` has the rules of all exchanges, `list_arrays` the lists within lists that Arrow,
+awkward and TensorFlow have in common. Then there is one short module for each library, and `save_load` for files.
 
-What holds for all of them:
+Rules of all functions:
 
-- ``copy=None`` shares memory where it can and copies where it must; ``copy=False`` is refused where it must, with the
-  reason; ``copy=True`` always copies. A write is seen on both sides where memory is shared. Memory that the other
-  side cannot write to is read-only here.
-- What says where components lie is small, and copied: nobody else can change the structure of an array.
-- Gradients stay behind: what requires grad is refused, until ``detach()`` says so.
-- Nothing is lost silently: a missing value, a string, a dtype that pynested does not have, and lists whose components
-  are no rectangles are refused, with the place. One thing lists cannot say: a component without a list does not tell
-  how long its lists would be. ``(0, 5)`` comes back as ``(0, 0)`` where that dimension is irregular.
+- ``copy=None`` shares memory if possible and copies otherwise. ``copy=False`` raises an error if a copy is needed, and
+  gives the reason. ``copy=True`` always copies. A write into shared memory is seen on both sides. Memory that the other
+  library does not allow to write to is read-only here.
+- Offsets, lengths, sizes and strides are always copied: no other library can change the structure of an array.
+- Gradients are not exchanged. An array that requires grad is refused; ``detach()`` it first.
+- No information is lost silently. A missing value, a string, a dtype that pynested does not have and a component that
+  is not a rectangle are refused, with their position. The one exception: a component of size 0 along one dimension
+  holds no lists, so its size along the next dimension is not kept if that dimension is irregular. ``(0, 5)`` comes
+  back as ``(0, 0)``.
 """
 
 from __future__ import annotations
 
 from .arrow import from_arrow, to_arrow
 from .awkward import from_awkward, to_awkward
-from .files import load, save
 from .jax import from_jax, to_jax
 from .numpy import from_numpy, to_numpy
 from .pandas import from_pandas, to_pandas
-from .sparse import from_csr, to_csr
+from .save_load import load, save
+from .scipy_csr import from_csr, to_csr
 from .tensorflow import from_tensorflow, to_tensorflow
 from .torch import from_torch, to_torch
 

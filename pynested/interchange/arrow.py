@@ -1,4 +1,4 @@
-"""Arrow arrays, of pyarrow: in memory, in Parquet and IPC files, and as columns of pandas."""
+"""Exchange with Arrow arrays of pyarrow, which are also the columns of Parquet and IPC files and of pandas."""
 
 from __future__ import annotations
 
@@ -12,34 +12,33 @@ from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ExchangeError
 from pynested.nested.nested_array import NestedArray
 
-from .levels import array_of, lists_of
-from .lists import Level, Lists, anywhere, library, tight, untracked
-from .receivers import ARROW, accepted_values, must_copy
+from .exchange_checks import ARROW, accepted_values, check_may_copy, import_optional, refuse_tracked
+from .list_arrays import ListLevel, NestedLists, from_lists, level_from_offsets, level_from_starts, to_lists
 
 
 @operator
 def from_arrow(array: Any, *, copy: bool | None = None) -> NestedArray | Array:
-    """What an Arrow array holds, in the same memory, which is read-only: ``list<float>`` is jagged ``(B, *)``.
+    """Convert an Arrow array, in shared, read-only memory: ``list<float>`` becomes jagged ``(B, *)``.
 
     Parameters
     ----------
     array : pyarrow.Array or pyarrow.ChunkedArray
-        Lists, large lists or list views of numbers; lists of a fixed size, and tensors of a fixed shape, are regular
-        dimensions. Lists within lists are a strided array, if every component is a rectangle. What implements
-        ``__arrow_c_array__`` is taken too. Several chunks, and bools, whose bits Arrow packs, are copied.
+        Lists, large lists or list views of numbers. Lists of a fixed size, and tensors of a fixed shape, become regular
+        dimensions. Lists within lists become a strided array if every component is a rectangle. Any object with
+        ``__arrow_c_array__`` is accepted. Several chunks are copied, and so are bools, whose bits Arrow packs.
     copy : bool, optional
-        None shares memory where it can, False refuses to copy, True copies always.
+        None shares memory if possible, False refuses to copy, True always copies.
 
     Raises
     ------
     ExchangeError
-        For a null, naming it, a type that holds no numbers, and ``copy=False`` where a copy is needed.
+        For a null, naming it; for a type other than numbers; for ``copy=False`` if a copy is needed.
     StructureError
-        For a component that is no rectangle.
+        For a component that is not a rectangle.
     DTypeError
         For a dtype that pynested does not have.
     MissingDependency
-        Where pyarrow is not installed.
+        If pyarrow is not installed.
 
     Examples
     --------
@@ -48,97 +47,103 @@ def from_arrow(array: Any, *, copy: bool | None = None) -> NestedArray | Array:
     array([0, 2, 3])
     """
     check_optional_flags("from_arrow", copy=copy)
-    pa = library("from_arrow", "pyarrow")
+    pa = import_optional("from_arrow", "pyarrow")
     if isinstance(array, pa.ChunkedArray):
         if array.num_chunks != 1:
-            must_copy("from_arrow", copy, f"there are {array.num_chunks} chunks")
+            check_may_copy("from_arrow", copy, f"there are {array.num_chunks} chunks")
         array = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
     elif not isinstance(array, pa.Array):
         array = pa.array(array)
-    return array_of("from_arrow", _lists(pa, array, copy), copy)
+    return from_lists("from_arrow", _to_nested_lists(pa, array, copy), copy)
 
 
-def _lists(pa: Any, whole: Any, copy: bool | None) -> Lists:
-    levels: list[Level | int] = []
+def _to_nested_lists(pa: Any, outer: Any, copy: bool | None) -> NestedLists:
+    """Return the levels of an Arrow array, outermost first, and the numbers inside."""
+    levels: list[ListLevel | int] = []
     shape: tuple[int, ...] = ()
-    array = whole
+    array = outer
     while True:
-        _check_present(array, len(levels))
-        kind = array.type
-        if isinstance(kind, pa.FixedShapeTensorType):
-            shape, array = _tensors(kind), array.storage
-        elif pa.types.is_fixed_size_list(kind):
-            levels.append(kind.list_size)
+        _check_no_nulls(array, len(levels))
+        arrow_type = array.type
+        if isinstance(arrow_type, pa.FixedShapeTensorType):
+            shape, array = _tensor_shape(arrow_type), array.storage
+        elif pa.types.is_fixed_size_list(arrow_type):
+            levels.append(arrow_type.list_size)
             array = array.flatten()
-        elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
-            level, part = tight(array.offsets.to_numpy())
+        elif pa.types.is_list(arrow_type) or pa.types.is_large_list(arrow_type):
+            level, part = level_from_offsets(array.offsets.to_numpy())
             levels.append(level)
             array = array.values[part]
-        elif pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind):
-            if levels or _is_list(pa, kind.value_type):
-                must_copy("from_arrow", copy, "lists within lists are views")
-                levels.append(tight(np.append(0, np.cumsum(array.sizes.to_numpy())))[0])
+        elif pa.types.is_list_view(arrow_type) or pa.types.is_large_list_view(arrow_type):
+            if levels or _is_list(pa, arrow_type.value_type):
+                check_may_copy("from_arrow", copy, "lists within lists are views")
+                levels.append(level_from_offsets(np.append(0, np.cumsum(array.sizes.to_numpy())))[0])
                 array = array.flatten()
             else:
-                levels.append(anywhere(array.offsets.to_numpy(), array.sizes.to_numpy()))
+                levels.append(level_from_starts(array.offsets.to_numpy(), array.sizes.to_numpy()))
                 array = array.values
         else:
             if shape:
-                levels[-1:] = shape  # where the innermost lists are tensors, their sizes instead of one length
-            return Lists(tuple(levels), _numbers(pa, array, copy), len(whole))
+                levels[-1:] = shape  # tensors are stored as lists of one length, the product of their sizes
+            return NestedLists(tuple(levels), _numbers(pa, array, copy), len(outer))
 
 
-def _is_list(pa: Any, kind: Any) -> bool:
+def _is_list(pa: Any, arrow_type: Any) -> bool:
     types = pa.types
-    views = types.is_list_view(kind) or types.is_large_list_view(kind)
-    return bool(views or types.is_list(kind) or types.is_large_list(kind))
+    is_view = types.is_list_view(arrow_type) or types.is_large_list_view(arrow_type)
+    return bool(is_view or types.is_list(arrow_type) or types.is_large_list(arrow_type))
 
 
-def _tensors(kind: Any) -> tuple[int, ...]:
-    """The sizes of tensors of a fixed shape, row-major."""
-    order = kind.permutation
+def _tensor_shape(tensor_type: Any) -> tuple[int, ...]:
+    """Return the shape of row-major tensors of a fixed shape."""
+    order = tensor_type.permutation
     if order is not None and list(order) != sorted(order):
         raise ExchangeError(f"from_arrow: tensors whose dimensions are stored in the order {list(order)} are not read.")
-    return tuple(kind.shape)
+    return tuple(tensor_type.shape)
 
 
-def _check_present(array: Any, depth: int) -> None:
+def _check_no_nulls(array: Any, depth: int) -> None:
+    """Raise ExchangeError for the first null; ``depth`` counts the lists around the array."""
     if array.null_count:
-        at = int(np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))[0])
-        where = f"entry {at}" if not depth else f"an entry at depth {depth}, number {at} there,"
-        raise ExchangeError(f"from_arrow: {where} is null. Drop or fill it first: drop_null, fill_null.")
+        position = int(np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))[0])
+        entry = f"entry {position} of all entries at depth {depth}" if depth else f"entry {position}"
+        raise ExchangeError(f"from_arrow: {entry} is null. Drop or fill it first: drop_null, fill_null.")
 
 
 def _numbers(pa: Any, array: Any, copy: bool | None) -> Any:
-    kind = array.type
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
-        raise ExchangeError(f"from_arrow: {kind} holds no numbers. Take the field, or convert, before it is exchanged.")
-    if pa.types.is_boolean(kind):
-        must_copy("from_arrow", copy, "Arrow packs the bits of bools")
+    arrow_type = array.type
+    is_bool = pa.types.is_boolean(arrow_type)
+    if not (is_bool or pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type)):
+        raise ExchangeError(
+            f"from_arrow: {arrow_type} holds no numbers. Select a field of numbers, or convert it first."
+        )
+    if is_bool:
+        check_may_copy("from_arrow", copy, "Arrow packs the bits of bools")
     return array.to_numpy(zero_copy_only=False)
 
 
 @operator
 def to_arrow(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
-    """An Arrow array in the memory of ``x``: jagged ``(B, *, D)`` is ``large_list<fixed_size_list<float>[D]>``.
+    """Convert to an Arrow array: jagged ``(B, *, D)`` becomes ``large_list<fixed_size_list<float>[D]>``.
 
     Parameters
     ----------
     x : NestedArray or Array
-        With holes it is a list view. A dense array is tensors of a fixed shape, one with one dimension plain numbers.
+        An array with gaps becomes a list view. A dense array becomes tensors of a fixed shape, or numbers if it has one
+        dimension.
     copy : bool, optional
-        None shares memory where it can, False refuses to copy, True copies always.
+        None shares memory if possible, False refuses to copy, True always copies.
 
     Raises
     ------
     GradientError
         For an array that requires grad; ``detach`` it.
     ExchangeError
-        For ``copy=False`` where values are bools, or not in C order. For a dense array without dimensions.
+        For ``copy=False`` if values are bools, or not in C order. For a dense array without dimensions.
 
     Notes
     -----
-    Offsets are 64 bits wide, as those of pynested. Parquet and IPC files hold these types as they are:
+    Offsets have 64 bits, as in pynested. Parquet and IPC files store these types unchanged:
     ``pyarrow.parquet.write_table(pyarrow.table({"x": pn.to_arrow(x)}), path)``.
 
     Examples
@@ -149,45 +154,45 @@ def to_arrow(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     """
     check_optional_flags("to_arrow", copy=copy)
     name = "to_arrow"
-    pa = library(name, "pyarrow")
+    pa = import_optional(name, "pyarrow")
     if isinstance(x, Array):
-        untracked(name, x)
-        return _of_dense(pa, name, accepted_values(ARROW, x, copy))
-    lists = lists_of(ARROW, x, copy)
-    made = pa.array(lists.content.reshape(-1))
+        refuse_tracked(name, x)
+        return _dense_to_arrow(pa, name, accepted_values(ARROW, x, copy))
+    lists = to_lists(ARROW, x, copy)
+    result = pa.array(lists.content.reshape(-1))
     rows = list(np.cumprod(lists.content.shape))
     for size in reversed(lists.content.shape[1:]):
         rows.pop()
-        made = _of_size(pa, made, size, int(rows[-1]))
-    for level, count in zip(reversed(lists.levels), reversed(_counts(lists)), strict=True):
+        result = _fixed_size_lists(pa, result, size, int(rows[-1]))
+    for level, count in zip(reversed(lists.levels), reversed(_list_counts(lists)), strict=True):
         if isinstance(level, int):
-            made = _of_size(pa, made, level, count)
+            result = _fixed_size_lists(pa, result, level, count)
         elif level.lengths is None:
-            made = pa.LargeListArray.from_arrays(pa.array(level.offsets), made)
+            result = pa.LargeListArray.from_arrays(pa.array(level.offsets), result)
         else:
-            made = pa.LargeListViewArray.from_arrays(pa.array(level.offsets[:-1]), pa.array(level.lengths), made)
-    return made
+            result = pa.LargeListViewArray.from_arrays(pa.array(level.offsets[:-1]), pa.array(level.lengths), result)
+    return result
 
 
-def _counts(lists: Lists) -> list[int]:
-    """How many lists there are on each level."""
+def _list_counts(lists: NestedLists) -> list[int]:
+    """Return the number of lists of each level."""
     counts = [lists.count]
     for level in lists.levels[:-1]:
-        counts.append(counts[-1] * level if isinstance(level, int) else int(level.counted.sum()))
+        counts.append(counts[-1] * level if isinstance(level, int) else int(level.list_lengths.sum()))
     return counts
 
 
-def _of_size(pa: Any, values: Any, size: int, count: int) -> Any:
-    """``count`` lists of one size, which may be 0."""
+def _fixed_size_lists(pa: Any, values: Any, size: int, count: int) -> Any:
+    """Return ``count`` lists of one size, which can be 0."""
     return pa.Array.from_buffers(pa.list_(values.type, size), count, [None], children=[values])
 
 
-def _of_dense(pa: Any, name: str, values: Any) -> Any:
+def _dense_to_arrow(pa: Any, name: str, values: Any) -> Any:
     if not values.ndim:
         raise ExchangeError(f"{name}: an array without dimensions is no column. Make it one: x.reshape(1).")
     flat = pa.array(values.reshape(-1))
     if values.ndim == 1:
         return flat
-    kind = pa.fixed_shape_tensor(flat.type, values.shape[1:])
-    lists = _of_size(pa, flat, int(np.prod(values.shape[1:])), len(values))
-    return pa.ExtensionArray.from_storage(kind, lists)
+    tensor_type = pa.fixed_shape_tensor(flat.type, values.shape[1:])
+    storage = _fixed_size_lists(pa, flat, int(np.prod(values.shape[1:])), len(values))
+    return pa.ExtensionArray.from_storage(tensor_type, storage)

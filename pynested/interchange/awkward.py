@@ -1,4 +1,4 @@
-"""awkward arrays."""
+"""Exchange with awkward arrays."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ExchangeError
 from pynested.nested.nested_array import NestedArray
 
-from .levels import array_of, lists_of
-from .lists import Level, Lists, anywhere, library, tight, untracked
-from .receivers import AWKWARD, accepted_values, must_copy
+from .exchange_checks import AWKWARD, accepted_values, check_may_copy, import_optional, refuse_tracked
+from .list_arrays import ListLevel, NestedLists, from_lists, level_from_offsets, level_from_starts, to_lists
 
 
 @operator
 def from_awkward(array: Any, *, copy: bool | None = None) -> NestedArray | Array:
-    """What an awkward array holds, in the same memory: ``B * var * D * float`` is jagged ``(B, *, D)``.
+    """Convert an awkward array, in shared memory: ``B * var * D * float`` becomes jagged ``(B, *, D)``.
 
     Parameters
     ----------
     array : awkward.Array
-        Of numbers or bools. Lists that lie anywhere keep their places, as a jagged array with lengths. Lists within
-        lists are a strided array, if every component is a rectangle. Without a list of variable length it is dense.
+        Of numbers or bools. Lists with gaps between them keep their positions, in a jagged array with lengths. Lists
+        within lists become a strided array if every component is a rectangle. Without a list of variable length the
+        result is dense.
     copy : bool, optional
-        None shares memory where it can, False refuses to copy, True copies always.
+        None shares memory if possible, False refuses to copy, True always copies.
 
     Raises
     ------
     ExchangeError
-        For a missing value, a record, a union or a string; and for ``copy=False`` where a copy is needed.
+        For a missing value, a record, a union or a string; for ``copy=False`` if a copy is needed.
     StructureError
-        For a component that is no rectangle.
+        For a component that is not a rectangle.
     DTypeError
         For a dtype that pynested does not have.
     MissingDependency
-        Where awkward is not installed.
+        If awkward is not installed.
 
     Examples
     --------
@@ -50,45 +50,48 @@ def from_awkward(array: Any, *, copy: bool | None = None) -> NestedArray | Array
     ], shape=(2, j1), layout=pn.jagged)
     """
     check_optional_flags("from_awkward", copy=copy)
-    ak = library("from_awkward", "awkward")
-    return array_of("from_awkward", _lists(ak, ak.to_layout(array), copy), copy)
+    ak = import_optional("from_awkward", "awkward")
+    return from_lists("from_awkward", _to_nested_lists(ak, ak.to_layout(array), copy), copy)
 
 
-def _lists(ak: Any, whole: Any, copy: bool | None) -> Lists:
-    """The levels of a layout, from the outermost on; where lists within lists lie apart, those of a packed copy."""
-    levels: list[Level | int] = []
-    layout = whole
+def _to_nested_lists(ak: Any, outer: Any, copy: bool | None) -> NestedLists:
+    """Return the levels of a layout, outermost first; if inner lists do not follow each other, those of a packed copy.
+
+    Only the outermost lists of a nested array can have gaps.
+    """
+    levels: list[ListLevel | int] = []
+    layout = outer
     while not layout.is_numpy:
         if layout.is_unknown:
             layout = layout.to_NumpyArray(np.float64)
         elif layout.is_option or layout.is_indexed:
-            layout = _present(ak, layout, len(levels), copy)
+            layout = _without_options(ak, layout, len(levels), copy)
         elif layout.parameter("__array__") is not None or not layout.is_list:
-            what = layout.parameter("__array__") or type(layout).__name__.removesuffix("Array").lower()
-            raise ExchangeError(f"from_awkward: a {what} holds no numbers. Take the field, or the part, that does.")
+            type_name = layout.parameter("__array__") or type(layout).__name__.removesuffix("Array").lower()
+            raise ExchangeError(f"from_awkward: a {type_name} holds no numbers. Select a field, or a part, of numbers.")
         elif layout.is_regular:
             levels.append(layout.size)
             layout = layout.content[: layout.length * layout.size]
-        elif isinstance(layout, ak.contents.ListOffsetArray) and not _apart(levels):
-            level, part = tight(layout.offsets.data)
+        elif isinstance(layout, ak.contents.ListOffsetArray) and not _has_gaps(levels):
+            level, part = level_from_offsets(layout.offsets.data)
             levels.append(level)
             layout = layout.content[part]
         elif not levels:
-            levels.append(anywhere(layout.starts.data, layout.stops.data - layout.starts.data))
+            levels.append(level_from_starts(layout.starts.data, layout.stops.data - layout.starts.data))
             layout = layout.content
         else:
-            must_copy("from_awkward", copy, "lists within lists do not lie one after another")
-            return _lists(ak, ak.to_packed(whole, highlevel=False), copy)
-    return Lists(tuple(levels), np.asarray(layout.data), whole.length)
+            check_may_copy("from_awkward", copy, "lists within lists do not lie one after another")
+            return _to_nested_lists(ak, ak.to_packed(outer, highlevel=False), copy)
+    return NestedLists(tuple(levels), np.asarray(layout.data), outer.length)
 
 
-def _apart(levels: list[Level | int]) -> bool:
-    """Whether the lists so far do not follow one another."""
-    return any(isinstance(level, Level) and level.lengths is not None for level in levels)
+def _has_gaps(levels: list[ListLevel | int]) -> bool:
+    """Return whether the lists of some level have lengths of their own, so that they need not follow each other."""
+    return any(isinstance(level, ListLevel) and level.lengths is not None for level in levels)
 
 
-def _present(ak: Any, layout: Any, depth: int, copy: bool | None) -> Any:
-    """What an optional or indexed layout shows, if nothing is missing."""
+def _without_options(ak: Any, layout: Any, depth: int, copy: bool | None) -> Any:
+    """Return the content of an optional or indexed layout, or raise ExchangeError for a missing value."""
     if layout.is_option:
         missing = np.flatnonzero(layout.mask_as_bool(valid_when=False))
         if missing.size:
@@ -98,27 +101,28 @@ def _present(ak: Any, layout: Any, depth: int, copy: bool | None) -> Any:
             )
         if isinstance(layout, ak.contents.UnmaskedArray | ak.contents.ByteMaskedArray | ak.contents.BitMaskedArray):
             return layout.content[: layout.length]
-    must_copy("from_awkward", copy, "entries are picked by an index")
+    check_may_copy("from_awkward", copy, "entries are picked by an index")
     return layout.project()
 
 
 @operator
 def to_awkward(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
-    """An awkward array in the memory of ``x``: jagged ``(B, *, D)`` is ``B * var * D * float``, dense is regular.
+    """Convert to an awkward array, in shared memory: jagged ``(B, *, D)`` becomes ``B * var * D * float``.
 
     Parameters
     ----------
     x : NestedArray or Array
-        Other than jagged along dimension 1, it is lists within lists up to its last irregular dimension.
+        An array that is not jagged along dimension 1 becomes lists within lists up to its last irregular dimension. A
+        dense array becomes a regular one.
     copy : bool, optional
-        None shares memory where it can, False refuses to copy, True copies always.
+        None shares memory if possible, False refuses to copy, True always copies.
 
     Raises
     ------
     GradientError
         For an array that requires grad; ``detach`` it.
     ExchangeError
-        For ``copy=False`` where the elements of a component do not lie one after another.
+        For ``copy=False`` if the elements of a component do not lie one after another.
 
     Examples
     --------
@@ -127,11 +131,11 @@ def to_awkward(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     <Array [[1, 2], [3]] type='2 * var * int64'>
     """
     check_optional_flags("to_awkward", copy=copy)
-    ak = library("to_awkward", "awkward")
+    ak = import_optional("to_awkward", "awkward")
     if isinstance(x, Array):
-        untracked("to_awkward", x)
+        refuse_tracked("to_awkward", x)
         return ak.Array(ak.contents.NumpyArray(accepted_values(AWKWARD, x, copy)))
-    lists = lists_of(AWKWARD, x, copy)
+    lists = to_lists(AWKWARD, x, copy)
     layout = ak.contents.NumpyArray(lists.content)
     for level in reversed(lists.levels):
         if isinstance(level, int):

@@ -1,4 +1,4 @@
-"""JAX, which has no ragged array: its parts go out and come in."""
+"""Exchange with JAX, which has no ragged array: values, offsets and lengths are separate arrays."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from pynested.autograd.call_errors import check_optional_flags
 from pynested.autograd.dispatch import operator
 from pynested.autograd.exchange import from_dlpack
 from pynested.backends.errors import ArgumentError, DTypeError, LayoutError
-from pynested.construct.buffers import nested_array_from_jagged
+from pynested.construct.from_buffers import nested_array_from_jagged
 from pynested.nested.nested_array import NestedArray
 from pynested.structure import Jagged
 
-from .lists import library, untracked
-from .receivers import JAX, JAX_WIDE, accepted_values, check_known_dtype
+from .exchange_checks import JAX, JAX_WIDE, accepted_values, check_known_dtype, import_optional, refuse_tracked
 
 
 class JaxParts(NamedTuple):
-    """A jagged array as arrays of JAX."""
+    """The values, offsets and lengths of a jagged array as JAX arrays; lengths are None without gaps."""
 
     values: Any
     offsets: Any
@@ -29,15 +28,15 @@ class JaxParts(NamedTuple):
 
 @operator
 def from_jax(values: Any, offsets: Any = None, lengths: Any = None, *, copy: bool | None = None) -> NestedArray:
-    """A jagged array ``(B, *, D)`` in the memory of ``values``, which is read-only.
+    """Make a jagged array of JAX arrays, in shared, read-only memory: ``(N, D) -> (B, *, D)``.
 
     Parameters
     ----------
     values : jax.Array (N, D)
     offsets, lengths : integer arrays, optional
-        As for `pynested.nested_array_from_jagged`: one of them, or both where there are holes.
+        As for `pynested.nested_array_from_jagged`: one of them, or both if there are gaps.
     copy : bool, optional
-        True copies always; nothing else needs one.
+        True always copies; otherwise memory is shared.
 
     Examples
     --------
@@ -47,34 +46,34 @@ def from_jax(values: Any, offsets: Any = None, lengths: Any = None, *, copy: boo
     """
     check_optional_flags("from_jax", copy=copy)
     check_known_dtype("from_jax", str(getattr(values, "dtype", "float64")))
-    starts, counted = (None if part is None else np.asarray(part) for part in (offsets, lengths))
-    return nested_array_from_jagged(from_dlpack(values, copy=copy), starts, counted)
+    host_offsets, host_lengths = (None if part is None else np.asarray(part) for part in (offsets, lengths))
+    return nested_array_from_jagged(from_dlpack(values, copy=copy), host_offsets, host_lengths)
 
 
 @operator
 def to_jax(x: NestedArray, *, copy: bool | None = None) -> JaxParts:
-    """The values, offsets and lengths (None without holes) of a jagged array, as arrays of JAX.
+    """Return the values, offsets and lengths of a jagged array as JAX arrays: ``(B, *, D) -> (N, D), (B + 1,), (B,)``.
 
-    Values keep their dtype. Offsets and lengths are JAX's own integers: int32, int64 with ``jax_enable_x64``.
-
-    ``lengths`` of a packed array are ``jnp.diff(offsets)``, the ``group_sizes`` of `jax.lax.ragged_dot`.
+    Values keep their dtype. Offsets and lengths have JAX's default integer dtype: int32, or int64 with
+    ``jax_enable_x64``. ``lengths`` is None without gaps; then they are ``jnp.diff(offsets)``, the ``group_sizes`` of
+    `jax.lax.ragged_dot`.
 
     Parameters
     ----------
     x : NestedArray
         In the jagged layout, ragged along dimension 1.
     copy : bool, optional
-        None shares memory where it can, False refuses to copy, True copies always. JAX shares memory that is aligned to
-        64 bytes, in C order and writable. It takes for granted that nobody writes to it.
+        None shares memory if possible, False refuses to copy, True always copies. JAX shares memory that is aligned to
+        64 bytes, in C order and writable. Do not write to shared memory: JAX assumes that it does not change.
 
     Raises
     ------
     DTypeError
         For int64 and float64, and offsets beyond int32, unless ``jax_enable_x64`` is set: JAX would narrow them.
     ExchangeError
-        For ``copy=False`` where memory cannot be shared.
+        For ``copy=False`` if memory cannot be shared.
     LayoutError
-        For the strided layout, and another ragged dimension.
+        For the strided layout, and for a ragged dimension other than 1.
     GradientError
         For an array that requires grad; ``detach`` it.
 
@@ -85,19 +84,19 @@ def to_jax(x: NestedArray, *, copy: bool | None = None) -> JaxParts:
     Array([0, 2, 3], dtype=int32)
     """
     check_optional_flags("to_jax", copy=copy)
-    jnp = library("to_jax", "jax.numpy", "jax")
-    untracked("to_jax", x)
+    jnp = import_optional("to_jax", "jax.numpy", "jax")
+    refuse_tracked("to_jax", x)
     if isinstance(x, Array):
         raise ArgumentError("to_jax: takes a nested array, not a dense one. Give its parts: jax.numpy.from_dlpack(x).")
     structure = x.structure
     if not isinstance(structure, Jagged) or structure.ragged_dim != 1:
         raise LayoutError("to_jax: this array is not jagged along dimension 1. Convert it: x.to(layout=pn.jagged).")
-    wide = jnp.arange(0).dtype == np.int64  # whether JAX has 64 bits now
-    if not wide and structure.offsets.max() > np.iinfo(np.int32).max:
+    is_x64_enabled = jnp.arange(0).dtype == np.int64
+    if not is_x64_enabled and structure.offsets.max() > np.iinfo(np.int32).max:
         raise DTypeError(
             f"to_jax: offset {structure.offsets.max()} is beyond int32, the integers of JAX without "
             "jax_enable_x64. Let it have 64 bits: jax.config.update('jax_enable_x64', True)."
         )
-    values = accepted_values(JAX_WIDE if wide else JAX, x.data, copy)
+    values = accepted_values(JAX_WIDE if is_x64_enabled else JAX, x.data, copy)
     lengths = None if structure.lengths is None else jnp.array(structure.lengths)
     return JaxParts(jnp.from_dlpack(values), jnp.array(structure.offsets), lengths)

@@ -1,4 +1,4 @@
-"""NumPy's object arrays: one array for each component."""
+"""Exchange with NumPy: dense arrays, and object arrays with one entry for each component."""
 
 from __future__ import annotations
 
@@ -15,30 +15,31 @@ from pynested.construct import nested_array
 from pynested.nested.nested_array import NestedArray
 from pynested.structure.layout import Layout
 
-from .lists import untracked
-from .receivers import NUMPY, accepted_values, must_copy, received_values
+from .exchange_checks import NUMPY, accepted_values, check_may_copy, received_values, refuse_tracked
 
 
 @operator
 def from_numpy(array: NDArray[Any], *, layout: Layout | None = None, copy: bool | None = None) -> NestedArray | Array:
-    """A dense array in the memory of ``array``; of an object array the components, copied into one buffer.
+    """Convert a NumPy array: a dense array shares its memory, an object array becomes ``(B, *, D)``.
+
+    The entries of an object array are the components, which are copied into one buffer.
 
     Parameters
     ----------
     array : ndarray
-        Of numbers; or of objects, with one dimension, whose entries are arrays or lists of numbers. For a list of them
-        see `pynested.nested_array`.
+        An array of numbers, or a one-dimensional object array of arrays or lists of numbers. `pynested.nested_array`
+        converts a list of arrays.
     layout : Layout, optional
-        Of what becomes of an object array: `strided`, the default, or `jagged`.
+        The layout of the result for an object array: `strided`, the default, or `jagged`.
     copy : bool, optional
-        None shares memory where it can, False refuses to copy, True copies always. Components of an object array, and
-        numbers in another byte order, are copied.
+        None shares memory if possible, False refuses to copy, True always copies. Components of an object array, and
+        numbers in foreign byte order, must be copied.
 
     Raises
     ------
     ExchangeError
-        For what is no array of NumPy, an object array with more dimensions, a component that is None, and for
-        ``copy=False`` where a copy is needed.
+        For an argument that is not a NumPy array, and for an object array of other than one dimension. For a component
+        that is None. For ``copy=False`` if a copy is needed.
     DTypeError
         For a dtype that pynested does not have.
 
@@ -60,31 +61,34 @@ def from_numpy(array: NDArray[Any], *, layout: Layout | None = None, copy: bool 
         return Array.over(received_values("from_numpy", array, copy))
     if array.ndim != 1:
         raise ExchangeError(f"from_numpy: an object array has one dimension, not {array.ndim}: one entry a component.")
-    missing = [i for i, one in enumerate(array) if one is None]
+    missing = [i for i, component in enumerate(array) if component is None]
     if missing:
         raise ExchangeError(f"from_numpy: component {missing[0]} is None. Drop it, or put an empty array there.")
-    must_copy("from_numpy", copy, "the components of an object array lie apart")
-    components = [received_values("from_numpy", one, None) if isinstance(one, np.ndarray) else one for one in array]
+    check_may_copy("from_numpy", copy, "the components of an object array lie apart")
+    components = [
+        received_values("from_numpy", component, None) if isinstance(component, np.ndarray) else component
+        for component in array
+    ]
     return nested_array(components, layout=layout)
 
 
 @operator
 def to_numpy(x: NestedArray | Array, *, copy: bool | None = None) -> NDArray[Any]:
-    """The memory of a dense array; of a nested one an object array of one dimension, with a view of each component.
+    """Convert to a NumPy array in shared memory: a nested array becomes an object array ``(B,)`` of its components.
 
     Parameters
     ----------
     x : NestedArray or Array
         Of either layout.
     copy : bool, optional
-        None shares memory where it can, False refuses to copy, True copies always.
+        None shares memory if possible, False refuses to copy, True always copies.
 
     Raises
     ------
     GradientError
         For an array that requires grad; ``detach`` it.
     ExchangeError
-        For ``copy=False`` and an array on another device.
+        For ``copy=False`` if the array lies on another device than the CPU.
 
     Examples
     --------
@@ -92,10 +96,10 @@ def to_numpy(x: NestedArray | Array, *, copy: bool | None = None) -> NDArray[Any
     array([array([1, 2]), array([3])], dtype=object)
     """
     check_optional_flags("to_numpy", copy=copy)
-    untracked("to_numpy", x)
+    refuse_tracked("to_numpy", x)
     if isinstance(x, Array):
         return accepted_values(NUMPY, x, copy)
-    made = np.empty(len(x), dtype=object)
+    components = np.empty(len(x), dtype=object)
     for i, component in enumerate(x.unbind()):
-        made[i] = accepted_values(NUMPY, component, copy)
-    return made
+        components[i] = accepted_values(NUMPY, component, copy)
+    return components

@@ -1,4 +1,4 @@
-"""Columns of pandas."""
+"""Exchange with columns of pandas."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from pynested.nested.nested_array import NestedArray
 from pynested.structure.layout import jagged
 
 from .arrow import from_arrow, to_arrow
-from .lists import library
+from .exchange_checks import check_may_copy, import_optional
 from .numpy import from_numpy
-from .receivers import must_copy
 
 
 @operator
 def from_pandas(series: Any, *, copy: bool | None = None) -> NestedArray | Array:
-    """The lists in a column: of Arrow's types in the same memory, of objects copied. The index stays behind.
+    """Convert a column of lists to ``(B, *)``. The index is not kept.
 
     Parameters
     ----------
     series : pandas.Series
-        Of a list type of Arrow, or of objects: lists or arrays, of which one dimension differs.
+        With an Arrow list type, whose memory is shared, or with objects, which are copied. Objects are lists or arrays
+        that differ along one dimension.
     copy : bool, optional
-        None shares memory where it can, False refuses to copy, True copies always.
+        None shares memory if possible, False refuses to copy, True always copies.
 
     Raises
     ------
     ExchangeError
-        For a missing entry, for other dtypes, and for ``copy=False`` where a copy is needed.
+        For a missing entry, for another dtype, and for ``copy=False`` if a copy is needed.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def from_pandas(series: Any, *, copy: bool | None = None) -> NestedArray | Array
     array([0, 2, 3])
     """
     check_optional_flags("from_pandas", copy=copy)
-    pd = library("from_pandas", "pandas")
+    pd = import_optional("from_pandas", "pandas")
     if not isinstance(series, pd.Series):
         raise ExchangeError(f"from_pandas: takes a Series, one column, not {type(series).__name__}.")
     if isinstance(series.dtype, pd.ArrowDtype):
@@ -49,13 +49,13 @@ def from_pandas(series: Any, *, copy: bool | None = None) -> NestedArray | Array
         raise ExchangeError(
             f"from_pandas: a column of {series.dtype} holds no lists. Take pn.array(series.to_numpy())."
         )
-    must_copy("from_pandas", copy, "the lists of a column of objects lie apart")
+    check_may_copy("from_pandas", copy, "the lists of a column of objects lie apart")
     return from_numpy(series.to_numpy(), layout=jagged)
 
 
 @operator
 def to_pandas(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
-    """A column of Arrow's list type in the memory of ``x``, one row for each component; see `to_arrow`.
+    """Convert ``(B, *)`` to a column with Arrow's list type, one row for each component; see `to_arrow`.
 
     Examples
     --------
@@ -63,5 +63,5 @@ def to_pandas(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     large_list<item: int64>[pyarrow]
     """
     check_optional_flags("to_pandas", copy=copy)
-    pd = library("to_pandas", "pandas")
+    pd = import_optional("to_pandas", "pandas")
     return pd.Series(pd.arrays.ArrowExtensionArray(to_arrow(x, copy=copy)))

@@ -1,4 +1,4 @@
-"""TensorFlow's tensors and ragged tensors."""
+"""Exchange with tensors and ragged tensors of TensorFlow."""
 
 from __future__ import annotations
 
@@ -12,32 +12,39 @@ from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ExchangeError
 from pynested.nested.nested_array import NestedArray
 
-from .levels import array_of, lists_of
-from .lists import Level, Lists, library, tight, untracked
-from .receivers import TENSORFLOW, accepted_values, check_known_dtype, must_copy, received_values
+from .exchange_checks import (
+    TENSORFLOW,
+    accepted_values,
+    check_known_dtype,
+    check_may_copy,
+    import_optional,
+    received_values,
+    refuse_tracked,
+)
+from .list_arrays import ListLevel, NestedLists, from_lists, level_from_offsets, to_lists
 
 
 @operator
 def from_tensorflow(tensor: Any, *, copy: bool | None = None) -> NestedArray | Array:
-    """A tensor, or a ragged tensor, in the same memory, which is read-only: one ragged level is jagged ``(B, *, D)``.
+    """Convert a tensor or ragged tensor, in shared, read-only memory: one ragged level becomes jagged ``(B, *, D)``.
 
     Parameters
     ----------
     tensor : tensorflow.RaggedTensor or eager tensorflow.Tensor
-        Of numbers or bools. Several levels are a strided array, if every component is a rectangle.
+        Of numbers or bools. Several ragged levels become a strided array if every component is a rectangle.
     copy : bool, optional
-        True copies always; nothing else needs one.
+        True always copies; otherwise memory is shared.
 
     Raises
     ------
     ExchangeError
-        For what is neither, and for strings.
+        For any other object, and for strings.
     StructureError
-        For a component that is no rectangle.
+        For a component that is not a rectangle.
     DTypeError
         For a dtype that pynested does not have.
     MissingDependency
-        Where TensorFlow is not installed.
+        If TensorFlow is not installed.
 
     Examples
     --------
@@ -46,44 +53,44 @@ def from_tensorflow(tensor: Any, *, copy: bool | None = None) -> NestedArray | A
     array([0, 2, 3])
     """
     check_optional_flags("from_tensorflow", copy=copy)
-    tf = library("from_tensorflow", "tensorflow", "tensorflow-cpu")
+    tf = import_optional("from_tensorflow", "tensorflow", "tensorflow-cpu")
     if isinstance(tensor, tf.RaggedTensor):
-        levels = tuple(tight(splits.numpy())[0] for splits in tensor.nested_row_splits)
-        return array_of("from_tensorflow", Lists(levels, _seen(tensor.flat_values), len(levels[0].counted)), copy)
+        levels = tuple(level_from_offsets(splits.numpy())[0] for splits in tensor.nested_row_splits)
+        lists = NestedLists(levels, _memory_of(tensor.flat_values), len(levels[0].list_lengths))
+        return from_lists("from_tensorflow", lists, copy)
     if not hasattr(tensor, "numpy"):
         raise ExchangeError(f"from_tensorflow: {type(tensor).__name__} is no eager tensor and no ragged one.")
-    seen = _seen(tensor)
-    return Array.over(received_values("from_tensorflow", seen, copy))
+    return Array.over(received_values("from_tensorflow", _memory_of(tensor), copy))
 
 
-def _seen(tensor: Any) -> Any:
-    """The memory of an eager tensor; `numpy` would copy it."""
+def _memory_of(tensor: Any) -> Any:
+    """Return the memory of an eager tensor as a NumPy array. ``tensor.numpy()`` would copy it."""
     if tensor.dtype == "string":
         raise ExchangeError("from_tensorflow: strings are no numbers.")
     check_known_dtype("from_tensorflow", tensor.dtype.name)
-    seen = np.asarray(memoryview(tensor))
-    seen.flags.writeable = False
-    return seen
+    values = np.asarray(memoryview(tensor))
+    values.flags.writeable = False
+    return values
 
 
 @operator
 def to_tensorflow(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
-    """A ragged tensor in the memory of ``x``, with one level for each dimension up to the last irregular one.
+    """Convert to a ragged tensor in shared memory, one ragged level for each dimension up to the last irregular one.
 
     Parameters
     ----------
     x : NestedArray or Array
-        A ragged tensor has no holes: an array with holes is packed. Dense arrays are tensors.
+        An array with gaps is packed first. A dense array becomes a tensor.
     copy : bool, optional
-        None shares memory where it can, False refuses to copy, True copies always.
+        None shares memory if possible, False refuses to copy, True always copies.
 
     Raises
     ------
     GradientError
         For an array that requires grad; ``detach`` it.
     ExchangeError
-        For ``copy=False`` where there are holes, or the elements of a component do not lie one after another, and for
-        memory that is read-only, or not aligned to the 64 bytes that the operators of TensorFlow need.
+        For ``copy=False`` if a copy is needed: for gaps, for components whose elements do not lie one after another,
+        for read-only memory, and for memory that is not aligned to 64 bytes.
 
     Examples
     --------
@@ -92,21 +99,21 @@ def to_tensorflow(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     """
     check_optional_flags("to_tensorflow", copy=copy)
     name = "to_tensorflow"
-    tf = library(name, "tensorflow", "tensorflow-cpu")
-    untracked(name, x)
+    tf = import_optional(name, "tensorflow", "tensorflow-cpu")
+    refuse_tracked(name, x)
     if isinstance(x, Array):
         return _tensor(tf, accepted_values(TENSORFLOW, x, copy))
     if not x.structure.is_packed:
-        must_copy(name, copy, "a ragged tensor has no holes")
+        check_may_copy(name, copy, "a ragged tensor has no gaps")
         x = x.contiguous()
-    lists = lists_of(TENSORFLOW, x, copy)
-    made = _tensor(tf, lists.content)
+    lists = to_lists(TENSORFLOW, x, copy)
+    result = _tensor(tf, lists.content)
     for level in reversed(lists.levels):
-        if isinstance(level, Level):
-            made = tf.RaggedTensor.from_row_splits(made, level.offsets, validate=False)
+        if isinstance(level, ListLevel):
+            result = tf.RaggedTensor.from_row_splits(result, level.offsets, validate=False)
         else:
-            made = tf.RaggedTensor.from_uniform_row_length(made, level)
-    return made
+            result = tf.RaggedTensor.from_uniform_row_length(result, level)
+    return result
 
 
 def _tensor(tf: Any, values: Any) -> Any:

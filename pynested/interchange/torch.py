@@ -1,4 +1,4 @@
-"""PyTorch's tensors and nested tensors, of both layouts."""
+"""Exchange with tensors of PyTorch, and with nested tensors of both layouts."""
 
 from __future__ import annotations
 
@@ -11,24 +11,23 @@ from pynested.autograd.call_errors import check_optional_flags
 from pynested.autograd.dispatch import operator
 from pynested.autograd.exchange import from_dlpack
 from pynested.backends.errors import ExchangeError, GradientError
-from pynested.construct.buffers import nested_array_from_jagged, nested_array_from_strided
+from pynested.construct.from_buffers import nested_array_from_jagged, nested_array_from_strided
 from pynested.nested.nested_array import NestedArray
 from pynested.structure import Jagged
 
-from .lists import library, untracked
-from .receivers import TORCH, accepted_values, check_known_dtype
+from .exchange_checks import TORCH, accepted_values, check_known_dtype, import_optional, refuse_tracked
 
 
 @operator
 def from_torch(tensor: Any, *, copy: bool | None = None) -> NestedArray | Array:
-    """A tensor, or a nested tensor of either layout, in the same memory, with its holes.
+    """Convert a tensor, or a nested tensor of either layout, in shared memory; gaps are kept.
 
     Parameters
     ----------
     tensor : torch.Tensor
-        It may not require grad: ``detach()`` says that its history stays behind.
+        It must not require grad; ``detach()`` it first.
     copy : bool, optional
-        True copies always; nothing else needs one.
+        True always copies; otherwise memory is shared.
 
     Raises
     ------
@@ -37,7 +36,7 @@ def from_torch(tensor: Any, *, copy: bool | None = None) -> NestedArray | Array:
     DTypeError
         For a dtype that pynested does not have, as bfloat16 on the CPU.
     MissingDependency
-        Where PyTorch is not installed.
+        If PyTorch is not installed.
 
     Examples
     --------
@@ -46,7 +45,7 @@ def from_torch(tensor: Any, *, copy: bool | None = None) -> NestedArray | Array:
     array([1., 1.], dtype=float32)
     """
     check_optional_flags("from_torch", copy=copy)
-    torch = library("from_torch", "torch", "torch")
+    torch = import_optional("from_torch", "torch")
     if not isinstance(tensor, torch.Tensor):
         raise ExchangeError(f"from_torch: {type(tensor).__name__} is no tensor of PyTorch. Take pn.array(value).")
     if tensor.requires_grad:
@@ -72,25 +71,25 @@ def _ints(tensor: Any) -> Any:
 
 @operator
 def to_torch(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
-    """A tensor, or a nested tensor of the same layout, in the memory of ``x``, with its holes.
+    """Convert to a tensor, or to a nested tensor of the same layout, in shared memory; gaps are kept.
 
     Parameters
     ----------
     x : NestedArray or Array
-        On the CPU, or on a GPU, where the tensor is too. It may not require grad: ``detach()`` says so.
+        On the CPU or a GPU; the tensor lies on the same device. It must not require grad; ``detach()`` it first.
     copy : bool, optional
-        None shares memory where it can, False refuses to copy, True copies always. Read-only memory is copied, for
-        PyTorch has none.
+        None shares memory if possible, False refuses to copy, True always copies. Read-only memory must be
+        copied, as PyTorch does not support it.
 
     Raises
     ------
     GradientError
         For an array that requires grad.
     ExchangeError
-        For an array of components without dimensions, and a batch of no components in the strided layout, which
-        PyTorch does not have. For ``copy=False`` where memory is read-only, or strides are negative.
+        For strided arrays that PyTorch does not support: components without dimensions, and a batch of no components.
+        For ``copy=False`` if memory is read-only, or strides are negative.
     MissingDependency
-        Where PyTorch is not installed.
+        If PyTorch is not installed.
 
     Examples
     --------
@@ -98,32 +97,32 @@ def to_torch(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     tensor([1., 1.], dtype=torch.float64)
     """
     check_optional_flags("to_torch", copy=copy)
-    torch = library("to_torch", "torch", "torch")
-    untracked("to_torch", x)
+    torch = import_optional("to_torch", "torch")
+    refuse_tracked("to_torch", x)
     if isinstance(x, Array):
-        return _shared(torch, x, copy)
-    structure, values = x.structure, _shared(torch, x.data, copy)
+        return _dense_to_torch(torch, x, copy)
+    structure, values = x.structure, _dense_to_torch(torch, x.data, copy)
     if isinstance(structure, Jagged):
-        counted = None if structure.lengths is None else torch.tensor(structure.lengths)
-        known = _extremes(structure.component_lengths.tolist())
+        lengths = None if structure.lengths is None else torch.tensor(structure.lengths)
+        bounds = _length_bounds(structure.component_lengths.tolist())
         return torch.nested.nested_tensor_from_jagged(
-            values, torch.tensor(structure.offsets), counted, jagged_dim=structure.ragged_dim, **known
+            values, torch.tensor(structure.offsets), lengths, jagged_dim=structure.ragged_dim, **bounds
         )
     if not structure.count or not structure.sizes.shape[1]:
         what = "no components" if not structure.count else "components without dimensions"
         raise ExchangeError(f"to_torch: PyTorch has no strided nested tensor of {what}.")
-    places = (structure.sizes, structure.strides, structure.offsets)
-    return torch._nested_view_from_buffer(values, *map(torch.tensor, places))
+    metadata = (structure.sizes, structure.strides, structure.offsets)
+    return torch._nested_view_from_buffer(values, *map(torch.tensor, metadata))
 
 
-def _extremes(lengths: list[int]) -> dict[str, int]:
-    """The bounds of lengths that PyTorch would work out again and again."""
+def _length_bounds(lengths: list[int]) -> dict[str, int]:
+    """Return the shortest and longest length, which PyTorch would compute again in many calls."""
     return {"min_seqlen": min(lengths, default=0), "max_seqlen": max(lengths, default=0)}
 
 
-def _shared(torch: Any, x: Array, copy: bool | None) -> Any:
-    """The values of ``x`` as a tensor, which on a GPU is there too."""
+def _dense_to_torch(torch: Any, x: Array, copy: bool | None) -> Any:
+    """Return a dense array as a tensor on the same device."""
     if x.device != "cuda":
         return torch.from_dlpack(accepted_values(TORCH, x, copy))
-    made = torch.from_dlpack(x)
-    return made.clone() if copy else made
+    tensor = torch.from_dlpack(x)
+    return tensor.clone() if copy else tensor

@@ -1,12 +1,14 @@
-"""Comparisons, and choice by a condition, on nested and dense arrays, element by element.
+"""The chapter *comparison*: comparison of arrays, and selection between two operands by a condition.
 
-What holds for every operator here: operands broadcast as in `pynested.operators.elementwise`. With a nested
-operand the result is nested, in the layout of the first one (`equal` answers with one bool). An empty component stays
-empty. ShapeError: a dense operand that does not broadcast. DeviceError: operands on different devices.
+Operands of all operators but `equal` broadcast as in `pynested.operators.elementwise`. With a nested operand the result
+is nested, in the layout of the first nested one; `equal` and `allclose` return one bool. An empty component of an
+operand is empty in the result. A dense operand that does not broadcast raises ShapeError, operands on different devices
+raise DeviceError.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, overload
 
 import numpy as np
@@ -15,8 +17,9 @@ from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import as_array, boolean, device_of, frozen, operand, together
 from pynested.autograd.arguments.shapes import broadcast_shape
 from pynested.autograd.array import raw
+from pynested.autograd.call_errors import check_flags
 from pynested.autograd.dispatch import operator
-from pynested.autograd.numbers import scalar, weak_dtype
+from pynested.autograd.numbers import canonical_real, nearest_float, scalar, weak_dtype
 from pynested.autograd.rules import elementwise as of_elements
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import get_backend
@@ -28,7 +31,6 @@ from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayResult, ArrayT, Dense, DenseLike, Operand, check_devices
 from pynested.nested.shape_comparison import first_difference, same_shape
 
-from .closeness import allclose
 from .elementwise.operands import apply_rule
 from .elementwise.relational import eq, ge, gt, le, lt, ne
 
@@ -38,15 +40,15 @@ __all__ = ["allclose", "eq", "equal", "ge", "gt", "le", "logical_not", "lt", "ma
 _INT64 = np.dtype(np.int64)
 
 
-def _negated(x: Array) -> Array:
+def _logical_not(x: Array) -> Array:
     return Array(get_backend(x.device).logical_not(x.data), x.device)
 
 
 @operator
 def logical_not(self: ArrayT) -> ArrayT:
-    """True where an element is zero or False: ``(B, *, D) -> (B, *, D)``.
+    """Return whether each element is zero or False: ``(B, *, D) -> (B, *, D)``.
 
-    Any dtype, and the result is bool. Both zeros give True; NaN and the infinities give False. No gradient.
+    The operand has any dtype; the result is bool. Both zeros give True; NaN and the infinities give False. No gradient.
 
     Clauses: LOGICAL_NOT-1 to LOGICAL_NOT-3. After `torch.logical_not`.
 
@@ -55,23 +57,23 @@ def logical_not(self: ArrayT) -> ArrayT:
     >>> pn.logical_not(pn.nested_array([[0.0, -0.0], [np.nan]])).unbind()
     (array([ True,  True]), array([False]))
     """
-    return apply_rule("logical_not", _negated, self)
+    return apply_rule("logical_not", _logical_not, self)
 
 
 @operator
 def equal(self: Operand, other: Operand) -> bool:
-    """One Python bool: the same shape, and the same value everywhere: ``(B, *, D), (B, *, D) -> bool``.
+    """Return whether two arrays have the same shape and equal elements: ``(B, *, D), (B, *, D) -> bool``.
 
     Parameters
     ----------
     self, other : NestedArray or Array
-        A dense one counts as the nested array of its slices along dimension 0.
+        A dense array is compared with a nested one as the nested array of its slices along dimension 0.
 
     Notes
     -----
-    Layout, placement and dtype take no part: numbers of different dtypes are compared exactly. Arrays of different
-    shapes are not equal, which is no error; nothing is broadcast. NaN equals nothing, and +0 equals -0. Two batches of
-    no components are equal where their other dimensions agree. No gradient.
+    Layout, placement and dtype are not compared. Numbers of different dtypes are compared exactly. For different shapes
+    the result is False, not an error; the operands do not broadcast. NaN equals nothing, and +0 equals -0. Two batches
+    of no components are equal if their other dimensions are. No gradient.
 
     Clauses: EQUAL-1 to EQUAL-6. After `torch.equal`.
 
@@ -83,52 +85,109 @@ def equal(self: Operand, other: Operand) -> bool:
     """
     if type(self) is not NestedArray and type(other) is not NestedArray:
         a, b = together("equal", self, other)
-        return a.shape == b.shape and _same_elements(a.device, a.data, b.data)
+        return a.shape == b.shape and _have_equal_elements(a.device, a.data, b.data)
     if isinstance(self, NestedArray) and isinstance(other, NestedArray):
         check_devices("equal", (self, other))
-        return same_shape(self, other) and _same_elements(self.device, _flat(self), _flat(other))
-    nested, given = (self, other) if isinstance(self, NestedArray) else (other, self)
+        return same_shape(self, other) and _have_equal_elements(self.device, _raw_elements(self), _raw_elements(other))
+    nested, dense = (self, other) if isinstance(self, NestedArray) else (other, self)
     assert isinstance(nested, NestedArray)
-    _, whole = together("equal", nested.data, given)
-    if len(nested) != (whole.shape[0] if whole.ndim else -1) or nested.ndim != whole.ndim:
+    _, batch = together("equal", nested.data, dense)
+    if nested.ndim != batch.ndim or len(nested) != batch.shape[0]:
         return False
-    sizes = np.array([whole.shape[1:]], np.int64)
-    same = first_difference(nested.extents, sizes) is None
-    return same and _same_elements(nested.device, _flat(nested), whole.data.reshape(-1))
+    component_shape = np.array([batch.shape[1:]], np.int64)
+    if first_difference(nested.extents, component_shape) is not None:
+        return False
+    return _have_equal_elements(nested.device, _raw_elements(nested), batch.data.reshape(-1))
 
 
-def _same_elements(device: str, a: Any, b: Any) -> bool:
-    """Whether bare arrays of one shape hold the same numbers: exactly, though float64 has not every int64."""
-    same = a == b
+def _have_equal_elements(device: str, a: Any, b: Any) -> bool:
+    """Return whether raw arrays of one shape have equal elements. Floats and int64 are compared exactly."""
+    is_equal = a == b
+    # NumPy compares a float and an int64 as float64s, which cannot represent every int64.
     if a.dtype != b.dtype and _INT64 in (a.dtype, b.dtype):
         floats, integers = (b, a) if a.dtype == _INT64 else (a, b)
         if is_float(floats.dtype):
-            k = get_backend(device)
-            wide = k.cast(floats, np.dtype(np.float64))
-            same = same & (wide < 2.0**63) & (k.cast(wide, _INT64) == integers)
-    return bool(same.all())
+            backend = get_backend(device)
+            wide = backend.cast(floats, np.dtype(np.float64))
+            is_equal = is_equal & (wide < 2.0**63) & (backend.cast(wide, _INT64) == integers)
+    return bool(is_equal.all())
 
 
-def _flat(x: NestedArray) -> Any:
-    """The bare elements, component by component, each row-major."""
+def _raw_elements(x: NestedArray) -> Any:
+    """Return the raw elements, component by component, each in C order."""
     return elements(NestedArray(x.data.detach(), x.structure)).data
 
 
-def _chosen(condition: Any, self: Any, other: Any) -> Array:
-    place = device_of(self, other, condition)
-    a, b = operand("where", self, place), operand("where", other, place)
+@operator
+def allclose(self: Operand, other: Operand, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    """Return whether ``|self - other| <= atol + rtol * |other|`` everywhere: ``(B, *, D), (B, *, D) -> bool``.
+
+    Parameters
+    ----------
+    self, other : NestedArray, Array or number
+        They broadcast, and are compared as the nearest float64s.
+    rtol, atol : float
+        The tolerance relative to ``other``, and the absolute tolerance.
+    equal_nan : bool
+        Whether NaN is close to NaN.
+
+    Raises
+    ------
+    StructureError
+        For nested operands that differ in lengths or numbers of components; `equal` returns False instead.
+    ArgumentError
+        For a tolerance that is below 0 or NaN.
+
+    Notes
+    -----
+    An empty component is close to another; without any elements the result is True. An infinity is close to itself
+    only. No gradient.
+
+    Clauses: ALLCLOSE-1 to ALLCLOSE-7. After `torch.allclose`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged)
+    >>> pn.allclose(nt, nt + 1e-9), pn.allclose(nt, nt + 0.1), pn.allclose(nt, nt + 0.1, atol=0.2)
+    (True, False, True)
+    """
+    check_flags("allclose", equal_nan=equal_nan)
+    relative, absolute = canonical_real("allclose", "rtol", rtol, 0), canonical_real("allclose", "atol", atol, 0)
+
+    def are_close(a: Any, b: Any) -> Array:
+        return _are_close(a, b, relative, absolute, equal_nan)
+
+    is_nested = NestedArray in (type(self), type(other))
+    result = map_elementwise("allclose", are_close, self, other).data if is_nested else are_close(self, other)
+    return bool(result.data.all())
+
+
+def _are_close(self: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> Array:
+    """Return the elements with ``|a - b| <= atol + rtol * |b|``, where a and b are the nearest float64s."""
+    operands = [nearest_float(x) if type(x) is int else x for x in (self, other)]
+    a, b = [to_dtype(x.detach(), np.dtype(np.float64)) for x in together("allclose", *operands)]
+    broadcast_shape("allclose", a.shape, b.shape)
+    magnitude = abs(b)
+    are_finite = (abs(a) < math.inf) & (magnitude < math.inf)
+    is_close = (abs(a - b) <= magnitude * rtol + atol) & are_finite | (a == b)
+    return is_close | (a != a) & (b != b) if equal_nan else is_close
+
+
+def _where(condition: Any, self: Any, other: Any) -> Array:
+    device = device_of(self, other, condition)
+    a, b = operand("where", self, device), operand("where", other, device)
     if type(a) is not Array and type(b) is not Array:
-        a = as_array("where", a, place)
+        a = as_array("where", a, device)
     if type(a) is not Array:
         a = scalar("where", a, weak_dtype(a, b.dtype))
     elif type(b) is not Array:
         b = scalar("where", b, weak_dtype(b, a.dtype))
-    elif place != "cpu":  # NumPy's where does not promote bfloat16
+    elif device != "cpu":  # NumPy's where does not promote bfloat16
         dtype = promoted(a.dtype, b.dtype)
         a, b = to_dtype(a, dtype), to_dtype(b, dtype)
-    chosen = boolean("where", "condition", condition, a, b)
-    broadcast_shape("where", chosen.shape, np.shape(raw(a)), np.shape(raw(b)))
-    result: Array = of_elements.where(a, b, frozen(chosen, a, b))
+    raw_condition = boolean("where", "condition", condition, a, b)
+    broadcast_shape("where", raw_condition.shape, np.shape(raw(a)), np.shape(raw(b)))
+    result: Array = of_elements.where(a, b, frozen(raw_condition, a, b))
     return result
 
 
@@ -142,28 +201,29 @@ def where(condition: Operand, self: NestedArray, other: Operand) -> NestedArray:
 def where(condition: Operand, self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
 def where(condition: Operand, self: Operand, other: Operand) -> ArrayResult:
-    """``self`` where ``condition`` holds, ``other`` elsewhere: ``(B, *, D), (B, *, D), (B, *, D) -> (B, *, D)``.
+    """Select ``self`` if ``condition`` is True, else ``other``: ``(B, *, D), (B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
     ----------
     condition : NestedArray or Array
         Bools.
     self, other : NestedArray, Array or number
-        All three broadcast, as the module says.
+        All three operands broadcast.
 
     Raises
     ------
     DTypeError
         For a condition that is not bool.
     OverflowError
-        For a number that the promoted dtype cannot hold: 300 for int8, 1e5 for float16.
+        For a number that the promoted dtype cannot represent: 300 for int8, 1e5 for float16.
     StructureError
         For nested arguments that differ in lengths or numbers of components.
 
     Notes
     -----
-    The promoted dtype of ``self`` and ``other``. What is not chosen does not show, NaN and infinities included.
-    Gradient: the cotangent goes to the operand that was chosen and +0 to the other, even where the cotangent is NaN.
+    The result has the promoted dtype of ``self`` and ``other``. An element that is not selected has no effect, also if
+    it is NaN or an infinity. Gradient: the cotangent for the selected operand, +0 for the other, also if the cotangent
+    is NaN.
 
     Clauses: WHERE-1 to WHERE-7. After `torch.where`.
 
@@ -174,16 +234,16 @@ def where(condition: Operand, self: Operand, other: Operand) -> ArrayResult:
     (array([1., 0.]), array([3.]))
     """
     if NestedArray in (type(condition), type(self), type(other)):
-        return map_elementwise("where", _chosen, condition, self, other)
-    return _chosen(condition, self, other)
+        return map_elementwise("where", _where, condition, self, other)
+    return _where(condition, self, other)
 
 
-def _filled(self: Any, mask: Any, value: Any) -> Array:
-    """`masked_fill` of a dense array, but for the shape of the result, which may be larger."""
+def _masked_fill(self: Any, mask: Any, value: Any) -> Array:
+    """Fill a dense array. The result has a larger shape than ``self`` if the mask has one, which the caller refuses."""
     x = as_array("masked_fill", self)
-    hidden = boolean("masked_fill", "mask", mask, x)
-    broadcast_shape("masked_fill", x.shape, hidden.shape)
-    return of_elements.where(x, scalar("masked_fill", value, x.dtype), get_backend(x.device).logical_not(hidden))
+    raw_mask = boolean("masked_fill", "mask", mask, x)
+    broadcast_shape("masked_fill", x.shape, raw_mask.shape)
+    return of_elements.where(x, scalar("masked_fill", value, x.dtype), get_backend(x.device).logical_not(raw_mask))
 
 
 @overload
@@ -192,21 +252,21 @@ def masked_fill(self: DenseLike, mask: Operand, value: float) -> Array: ...
 def masked_fill(self: NestedArray, mask: Operand, value: float) -> NestedArray: ...
 @operator
 def masked_fill(self: Operand, mask: Operand, value: float) -> ArrayResult:
-    """``value`` where ``mask`` holds, ``self`` elsewhere: ``(B, *, D), (B, *, D) -> (B, *, D)``.
+    """Replace the elements whose ``mask`` is True by ``value``: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
     ----------
     self : NestedArray or Array
         The result has its shape, layout and dtype.
     mask : NestedArray or Array
-        Bools; a dense one broadcasts, and so do regular dimensions of size 1 of a nested one.
+        Bools. A dense mask broadcasts, and so does a regular dimension of size 1 of a nested mask.
     value : number
-        Converted to the dtype of ``self``, which must be able to hold it.
+        The dtype of ``self`` must be able to represent it.
 
     Raises
     ------
     DTypeError
-        For a mask that is not bool, and a ``value`` that no element can equal: 0.5, inf or NaN for integers, 2 for
+        For a mask that is not bool, and for a ``value`` that no element can equal: 0.5, inf or NaN for integers, 2 for
         bools.
     OverflowError
         For an integer outside the range of the integer dtype of ``self``: 300 for int8.
@@ -215,7 +275,7 @@ def masked_fill(self: Operand, mask: Operand, value: float) -> ArrayResult:
 
     Notes
     -----
-    An empty component stays empty. Gradient: the cotangent where the mask is False, and +0 where it is True.
+    An empty component stays empty. Gradient: the cotangent for elements whose mask is False, +0 for all others.
 
     Clauses: MASKED_FILL-1 to MASKED_FILL-7. After `torch.Tensor.masked_fill`.
 
@@ -228,15 +288,19 @@ def masked_fill(self: Operand, mask: Operand, value: float) -> ArrayResult:
     if type(self) is not NestedArray:
         if type(mask) is NestedArray:
             raise StructureError("masked_fill: a nested mask fills a nested array, this one is dense. Nest it first.")
-        whole = _filled(self, mask, value)
-        if whole.shape != np.shape(raw(self)):
-            raise ShapeError(_enlarging(mask, self))
-        return whole
-    filled = map_elementwise("masked_fill", lambda x, hidden: _filled(x, hidden, value), self, mask)
-    if not same_shape(filled, self):
-        raise (StructureError if type(mask) is NestedArray else ShapeError)(_enlarging(mask, self))
-    return filled
+        dense_result = _masked_fill(self, mask, value)
+        if dense_result.shape != np.shape(raw(self)):
+            raise ShapeError(_mask_too_large(mask, self))
+        return dense_result
+
+    def fill(x: Any, mask_values: Any) -> Array:
+        return _masked_fill(x, mask_values, value)
+
+    result = map_elementwise("masked_fill", fill, self, mask)
+    if not same_shape(result, self):
+        raise (StructureError if type(mask) is NestedArray else ShapeError)(_mask_too_large(mask, self))
+    return result
 
 
-def _enlarging(mask: Any, x: Any) -> str:
+def _mask_too_large(mask: Any, x: Any) -> str:
     return f"masked_fill: a mask of shape {np.shape(raw(mask))} would enlarge an array of shape {np.shape(raw(x))}."

@@ -1,6 +1,7 @@
-"""The chapter *conversion*: an array in another placement, layout or dtype.
+"""The chapter *conversion*: conversion of an array to another dtype, device, layout or memory.
 
-What pads nested arrays is in `padding`, what makes them out of others in `pynested.construct`.
+The chapter also has `to_padded_array` (module `padding`), `getitem` (folder `indexing`) and the functions that make
+nested arrays (`pynested.construct`).
 """
 
 from __future__ import annotations
@@ -16,15 +17,20 @@ from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules.devices import converted
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, StructureError
 from pynested.backends.registry import canonical_device, devices
-from pynested.construct import as_nested_array, nested_array
-from pynested.construct.buffers import nested_array_from_jagged, nested_array_from_strided
-from pynested.construct.cuts import masked_select, narrow
+from pynested.construct import (
+    as_nested_array,
+    masked_select,
+    narrow,
+    nested_array,
+    nested_array_from_jagged,
+    nested_array_from_strided,
+)
 from pynested.nested import layout_conversion
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayT, DType
 from pynested.structure.layout import Layout, canonical_layout
 
-from .indexing import getitem
+from .indexing.getitem import getitem
 from .padding import to_padded_array
 
 __all__ = [
@@ -35,10 +41,10 @@ __all__ = [
 
 @operator
 def contiguous(self: ArrayT) -> ArrayT:
-    """The same components, one after the other in C order: ``(B, *, D) -> (B, *, D)``.
+    """Return the components one after the other in memory, each in C order: ``(B, *, D) -> (B, *, D)``.
 
-    ``self`` itself if they lie so already, a view if other memory lies before or behind them, else a copy: bit by bit
-    equal, in the same layout and dtype; holes are gone, empty components stay. Gradient: the cotangent, unchanged.
+    The result is ``self`` if its components lie so already, a view if gaps are only before or behind them, else a copy.
+    It has the same layout and dtype, the same bits and no gaps; empty components stay. Gradient: the cotangent.
 
     Clauses: CONTIGUOUS-1 to CONTIGUOUS-3. After `torch.Tensor.contiguous`.
 
@@ -62,16 +68,16 @@ def to(
     device: str | None = None,
     layout: Layout | None = None,
 ) -> ArrayT:
-    """The array in another dtype, layout, or both: ``(B, *, D) -> (B, *, D)``.
+    """Convert an array to another dtype, device or layout: ``(B, *, D) -> (B, *, D)``.
 
-    The one operator that is there to make numbers narrower, and the same bits come out on every processor and device.
+    This is the one operator that narrows numbers. The result has the same bits on every processor and device.
 
     Parameters
     ----------
     self : NestedArray or Array
         Of any dtype.
     *targets : dtype, device, or both, and then a layout
-        What is not named stays, and where nothing changes the result is ``self``.
+        The properties that the result must have. Without any change the result is ``self``.
     dtype : dtype, optional
         The dtype of the result, as a keyword.
     device : str, optional
@@ -84,18 +90,18 @@ def to(
     LayoutError
         For more than one irregular dimension in the jagged layout.
     StructureError
-        For a layout of a dense array.
+        For a dense array and a layout.
     DTypeError
-        For an unsupported dtype, and bfloat16 on ``"cpu"`` and ``"plain"``; ``to("cpu", pn.float32)`` takes its
-        values there.
+        For an unsupported dtype, and for bfloat16 on ``"cpu"`` and ``"plain"``; use ``to("cpu", pn.float32)``.
     ArgumentError
         For two dtypes or two devices.
 
     Notes
     -----
-    To a float: rounded once, an infinity beyond the largest. A float to an integer: without its fraction; the nearest
-    end of the range where it lies outside, and 0 for NaN. An integer to a narrower one: its low bits. To bool: False
-    for zeros only. Gradient: between floats the cotangent, in the dtype and layout of ``self``.
+    A number becomes a float by rounding once, an infinity if it is beyond the largest. A float becomes an integer
+    without its fraction, the nearest end of the range if it lies outside, and 0 if it is NaN. An integer becomes a
+    narrower one by its low bits. Only zeros become the bool False. Gradient: between floats the cotangent, in the dtype
+    and layout of ``self``.
 
     Clauses: TO-1 to TO-9. After `torch.Tensor.to`.
 
@@ -112,35 +118,38 @@ def to(
             raise StructureError(
                 "to: a dense array has no nested layout; nest it first: pn.as_nested_array(x, layout=…)."
             )
-        return _placed(as_array("to", self), *targets, dtype=dtype, device=device)
+        return _convert_dense(as_array("to", self), *targets, dtype=dtype, device=device)
     if targets and isinstance(targets[-1], Layout):
         *targets, layout = targets  # type: ignore[assignment]
-    x = NestedArray(_placed(self.data, *targets, dtype=dtype, device=device), self.structure)
+    x = NestedArray(_convert_dense(self.data, *targets, dtype=dtype, device=device), self.structure)
     return x if layout is None else layout_conversion.to_layout(x, canonical_layout("to", layout))
 
 
-def _placed(x: Array, *targets: Any, dtype: Any, device: str | None) -> Array:
-    """The array in another dtype, on another device, or both; itself where nothing changes."""
-    places: list[str] = []
-    kinds: list[Any] = []
-    for target in (*targets, *[one for one in (device, dtype) if one is not None]):
-        place = canonical_device(target) if isinstance(target, str) else ""
-        if place in devices():
-            places.append(place)
+def _convert_dense(x: Array, *targets: Any, dtype: Any, device: str | None) -> Array:
+    """Convert a dense array to another dtype, another device, or both. Without any change the result is ``x``."""
+    target_devices: list[str] = []
+    target_dtypes: list[Any] = []
+    keywords = [target for target in (device, dtype) if target is not None]
+    for target in (*targets, *keywords):
+        device_name = canonical_device(target) if isinstance(target, str) else ""
+        if device_name in devices():
+            target_devices.append(device_name)
         elif target is None:
             raise DTypeError("to: None is neither a dtype nor a device.")
         else:
-            kinds.append(target)
-    for what, given in (("devices", places), ("dtypes", kinds)):
-        if len(given) > 1:
-            raise ArgumentError(f"to: two {what} are given, {given[0]!r} and {given[1]!r}; an array has one.")
-    place = places[0] if places else x.device
-    return converted(x, place, _kind(kinds[0], place) if kinds else canonical_dtype(x.dtype, place))
+            target_dtypes.append(target)
+    for what, names in (("devices", target_devices), ("dtypes", target_dtypes)):
+        if len(names) > 1:
+            raise ArgumentError(f"to: two {what} are given, {names[0]!r} and {names[1]!r}; an array has one.")
+    new_device = target_devices[0] if target_devices else x.device
+    new_dtype = _target_dtype(target_dtypes[0] if target_dtypes else x.dtype, new_device)
+    return converted(x, new_device, new_dtype)
 
 
-def _kind(dtype: Any, place: str) -> np.dtype[Any]:
+def _target_dtype(dtype: Any, device: str) -> np.dtype[Any]:
+    """Return a dtype of the device. Any unknown name could be meant as a device, so the error lists the devices."""
     try:
-        return canonical_dtype(dtype, place)
+        return canonical_dtype(dtype, device)
     except DTypeError as error:
         if not isinstance(dtype, str):
             raise
@@ -149,10 +158,10 @@ def _kind(dtype: Any, place: str) -> np.dtype[Any]:
 
 @operator
 def to_dense(self: NestedArray | Array) -> Array:
-    """The components, all of one shape, as a dense array: ``(B, L, D) -> (B, L, D)``.
+    """Convert components of one shape to a dense array: ``(B, L, D) -> (B, L, D)``.
 
-    StructureError where two components differ in shape, naming the first that does; `to_padded_array` takes any. A
-    dense array is returned as it is. Gradient: the cotangent, component by component.
+    Components of different shapes raise StructureError, which names the first that differs; use `to_padded_array`. The
+    result for a dense array is ``self``. Gradient: the cotangent, component by component.
 
     Clauses: TO_DENSE-1 to TO_DENSE-4.
 
@@ -167,7 +176,7 @@ def to_dense(self: NestedArray | Array) -> Array:
 
 @operator
 def pin_memory(self: Any) -> Any:
-    """The array in page-locked memory, which only a device can offer; DeviceError on the CPU.
+    """Copy an array to page-locked memory: ``(B, *, D) -> (B, *, D)``. Without an accelerator it raises DeviceError.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Dimensions named in PyTorch's words, ``dim`` and ``keepdim``, or in NumPy's, ``axis`` and ``keepdims``."""
+"""Choice between PyTorch's parameters ``dim`` and ``keepdim`` and NumPy's names of them, ``axis`` and ``keepdims``."""
 
 from __future__ import annotations
 
@@ -6,32 +6,36 @@ from pynested.autograd.call_errors import check_flags, check_optional_flags
 from pynested.backends.errors import ArgumentError
 from pynested.nested.operands import Dims
 
-NUMPYS_NAMES = ("axis", "keepdims")  # of dim and keepdim
+NUMPYS_NAMES = ("axis", "keepdims")  # the names of dim and keepdim
 
 
 def either_dim(name: str, dim: int | None, axis: int | None) -> int:
-    """Return the one dimension that must be given."""
+    """Return the dimension, which must have one of the two names."""
     if dim is not None and axis is not None:
-        raise _given_twice(name, "dim", dim, "axis", axis)
-    named = axis if dim is None else dim
-    if named is None:
+        raise _both_names_error(name, "dim", dim, "axis", axis)
+    dimension = axis if dim is None else dim
+    if dimension is None:
         raise ArgumentError(
             f"{name}: 'dim', which dimension, is not given, and neither is 'axis', NumPy's name of it. Name one: "
             f"pn.{name}(x, dim=1)."
         )
-    return named
+    return dimension
 
 
 def either_dims(name: str, dim: Dims, keepdim: bool, axis: Dims, keepdims: bool | None) -> tuple[Dims, bool]:
-    """Return the dimensions to reduce, None for all of them, and whether they stay with size 1."""
+    """Return the dimensions to reduce, None for all of them, and whether to keep them with size 1."""
     check_flags(name, keepdim=keepdim)
     check_optional_flags(name, keepdims=keepdims)
     if axis is not None and dim is not None:
-        raise _given_twice(name, "dim", dim, "axis", axis)
+        raise _both_names_error(name, "dim", dim, "axis", axis)
     if keepdims is not None and keepdim:
-        raise _given_twice(name, "keepdim", keepdim, "keepdims", keepdims)
+        raise _both_names_error(name, "keepdim", keepdim, "keepdims", keepdims)
     return axis if dim is None else dim, keepdim if keepdims is None else keepdims
 
 
-def _given_twice(name: str, ours: str, value: object, numpys: str, other: object) -> ArgumentError:
-    return ArgumentError(f"{name}: {ours}={value!r} and {numpys}={other!r} say the same thing. Give one of them.")
+def _both_names_error(
+    name: str, torch_name: str, torch_value: object, numpy_name: str, numpy_value: object
+) -> ArgumentError:
+    return ArgumentError(
+        f"{name}: {torch_name}={torch_value!r} and {numpy_name}={numpy_value!r} say the same thing. Give one of them."
+    )

@@ -1,4 +1,4 @@
-"""Padded arrays: the components of a nested array in the corners of the rows of a dense one."""
+"""Padding of nested arrays to dense ones."""
 
 from __future__ import annotations
 
@@ -28,24 +28,25 @@ from pynested.structure import Jagged
 def to_padded_array(
     input: NestedArray, padding: float, output_size: Sequence[int] | None = None, out: Array | None = None
 ) -> Array:
-    """Every component in the leading corner of its row, ``padding`` elsewhere: ``(B, *, D) -> (B, max(*), D)``.
+    """Pad the components with ``padding`` at the end of each dimension to one size: ``(B, *, D) -> (B, max(*), D)``.
 
     Parameters
     ----------
     input : NestedArray
-        Its holes never show; the result has its dtype.
+        The result has its dtype. Its gaps have no effect.
     padding : number
-        Converted to the dtype, which must be able to hold it: 0.0 pads integers with 0.
+        The dtype must be able to represent it: 0.0 pads integers with 0.
     output_size : sequence of int, optional
-        A size for every dimension, the batch included, each as large as needed or larger; rows beyond the last
-        component are all ``padding``. By default the size of the largest component.
+        A size for every dimension, also for the batch, which must be large enough for all components. Slices beyond the
+        last component contain only ``padding``. By default the smallest possible sizes.
     out : Array, optional
-        Is filled and returned; it has the shape and dtype of the result. Where a gradient is wanted it is refused.
+        The array to write to and to return, of the shape and dtype of the result. It is refused if ``input`` requires
+        grad.
 
     Raises
     ------
     ShapeError
-        For a size that is smaller than needed (nothing is truncated), another number of sizes, and an ``out`` of
+        For a size that is too small (components are not truncated), for another number of sizes, and for an ``out`` of
         another shape or dtype.
     DTypeError
         For a ``padding`` that no element can equal: 0.5, inf or NaN for integers, 2 for bools.
@@ -54,8 +55,8 @@ def to_padded_array(
 
     Notes
     -----
-    All components empty gives (B, 0, ...), no components (0, ...). Gradient: each element gets the cotangent of its
-    place; that of the padding goes nowhere.
+    If all components are empty the result is (B, 0, ...); without components it is (0, ...). Gradient: the cotangent at
+    the position of each element; the cotangent of the padding is not used.
 
     Clauses: TO_PADDED_ARRAY-1 to TO_PADDED_ARRAY-10. After `torch.nested.to_padded_tensor`.
 
@@ -70,80 +71,78 @@ def to_padded_array(
         raise StructureError(f"to_padded_array: the input must be nested, not {type(input).__name__}.")
     fill = scalar("to_padded_array", padding, input.dtype)
     _, target = together("to_padded_array", input.data, out, optional=1)
-    needed = (len(input), *input.extents.max(axis=0, initial=0).tolist())
-    shape = (
-        needed
-        if output_size is None
-        else _checked_size(input, canonical_shape("to_padded_array", (output_size,)), needed)
-    )
+    min_shape = (len(input), *input.extents.max(axis=0, initial=0).tolist())
+    shape = min_shape
+    if output_size is not None:
+        shape = _checked_output_size(canonical_shape("to_padded_array", (output_size,)), min_shape)
     padded = _padded(packed(input), possible_shape("to_padded_array", shape), fill)
-    return padded if target is None else _written(padded, target)
+    return padded if target is None else _write_out(padded, target)
 
 
-def _checked_size(x: NestedArray, shape: tuple[int, ...], needed: tuple[int, ...]) -> tuple[int, ...]:
-    if len(shape) != len(needed):
+def _checked_output_size(shape: tuple[int, ...], min_shape: tuple[int, ...]) -> tuple[int, ...]:
+    if len(shape) != len(min_shape):
         raise ShapeError(
-            f"to_padded_array: output_size {shape} has {len(shape)} sizes and the nested array has {len(needed)} "
+            f"to_padded_array: output_size {shape} has {len(shape)} sizes and the nested array has {len(min_shape)} "
             "dimensions."
         )
-    for dim, (size, least) in enumerate(zip(shape, needed, strict=True)):
-        if size < least:
+    for dim, (size, min_size) in enumerate(zip(shape, min_shape, strict=True)):
+        if size < min_size:
             raise ShapeError(
                 "to_padded_array: Value in output_size is less than NestedArray padded size. Truncation is not "
-                f"supported: dimension {dim} needs {least}, output_size {shape} has {size}. Slice the nested array "
+                f"supported: dimension {dim} needs {min_size}, output_size {shape} has {size}. Slice the nested array "
                 "first."
             )
     return shape
 
 
 def _padded(x: NestedArray, shape: tuple[int, ...], fill: Any) -> Array:
-    rows = layout_conversion.as_jagged_view(x)
-    x = x if rows is None else rows
+    """Pad a packed array: as segments if only the ragged dimension needs padding, else element by element."""
+    jagged_view = layout_conversion.as_jagged_view(x)
+    x = x if jagged_view is None else jagged_view
     structure = x.structure
     if isinstance(structure, Jagged) and shape[0] == len(x):
         r = structure.ragged_dim
-        rest = x.data.shape[: r - 1] + x.data.shape[r:]
-        if rest == shape[1:r] + shape[r + 1 :]:
-            leading = moves.transpose(x.data, axis_first(r - 1, x.data.ndim)) if r > 1 else x.data
-            filled = _pad_rows(leading, structure, shape[r], fill)
-            back = (0, *range(2, r + 1), 1, *range(r + 1, x.ndim))
-            return filled if r == 1 else moves.transpose(filled, back).contiguous()
-    return _pad_places(to_strided(x), shape, fill)
+        regular_sizes = x.data.shape[: r - 1] + x.data.shape[r:]
+        if regular_sizes == shape[1:r] + shape[r + 1 :]:
+            rows = moves.transpose(x.data, axis_first(r - 1, x.data.ndim)) if r > 1 else x.data
+            padded = _pad_segments(rows, structure, shape[r], fill)
+            ragged_dim_back = (0, *range(2, r + 1), 1, *range(r + 1, x.ndim))
+            return padded if r == 1 else moves.transpose(padded, ragged_dim_back).contiguous()
+    return _pad_elements(to_strided(x), shape, fill)
 
 
-def _pad_rows(rows: Array, structure: Jagged, length: int, fill: Any) -> Array:
+def _pad_segments(rows: Array, structure: Jagged, length: int, fill: Any) -> Array:
+    """Pad each segment of rows to one length: ``(N, D) -> (B, length, D)``."""
     if not rows.requires_grad:
         return Array(get_backend(rows.device).pad(rows.data, structure.segments, length, fill), rows.device)
     padded = moves.pad(rows, structure.segments, length)
-    if fill == 0 and not np.signbit(fill):
+    if fill == 0 and not np.signbit(fill):  # the primitive pads with +0
         return padded
-    inside = np.arange(length) < structure.component_lengths[:, None]
-    mask = inside.reshape(*inside.shape, *[1] * (rows.ndim - 1))
+    is_inside = np.arange(length) < structure.component_lengths[:, None]
+    mask = is_inside.reshape(*is_inside.shape, *[1] * (rows.ndim - 1))
     return of_elements.where(padded, fill, from_host(mask, rows.device))
 
 
-def _pad_places(x: NestedArray, shape: tuple[int, ...], fill: Any) -> Array:
-    """Any rank and any irregular dims: each element to its place in the flat dense array."""
-    steps = packed_strides(np.array([shape], np.int64))[0]
+def _pad_elements(x: NestedArray, shape: tuple[int, ...], fill: Any) -> Array:
+    """Pad along any dimensions: take each element of the flat result from the elements of ``x`` and one of ``fill``."""
+    strides = packed_strides(np.array([shape], np.int64))[0]
     sizes = x.component_sizes()
-    count = len(x)
-    strides = np.broadcast_to(steps[1:], sizes.shape)
-    places = strided_index(sizes, strides, np.arange(count) * steps[0])
+    component_strides = np.broadcast_to(strides[1:], sizes.shape)
+    positions = strided_index(sizes, component_strides, np.arange(len(x)) * strides[0])
     total = prod(shape)
-    source = np.full(total, places.size, np.int64)
-    source[places] = np.arange(places.size)
+    source = np.full(total, positions.size, np.int64)
+    source[positions] = np.arange(positions.size)
     filler = Array(from_host(np.full(1, fill, x.dtype), x.device), x.device)
     flat = moves.concatenate([layout_conversion.gather_elements(x), filler], 0)
     return moves.reshape(moves.take_rows(flat, source), shape)  # type: ignore[no-any-return]
 
 
-def _written(padded: Array, target: Array) -> Array:
-    """``padded`` in the memory of ``target``."""
+def _write_out(padded: Array, target: Array) -> Array:
+    """Copy ``padded`` into ``target``."""
     if target.shape != padded.shape or target.dtype != padded.dtype:
         raise ShapeError(
             f"to_padded_array: out has shape {target.shape} and dtype {target.dtype}; it must have shape "
-            f"{padded.shape} and "
-            f"dtype {padded.dtype}."
+            f"{padded.shape} and dtype {padded.dtype}."
         )
     if padded.requires_grad:
         raise GradientError("to_padded_array: out= cannot be used where a gradient is wanted; leave it out.")

@@ -10,7 +10,7 @@ import pytest
 
 import pynested as pn
 from pynested.autograd.rules import functions, segment
-from pynested.operators.writing import nested, of_dense
+from pynested.operators.indexing import in_place_writes
 from pynested.spec.reductions import REDUCTIONS
 from pynested.spec.runwise import RUNWISE
 
@@ -58,9 +58,8 @@ def _sine_is_its_own_derivative(patch: pytest.MonkeyPatch) -> None:
 
 
 def _writes_forget_the_sign(patch: pytest.MonkeyPatch) -> None:
-    right = of_dense.held
-    for module in (of_dense, nested):
-        patch.setattr(module, "held", lambda *args: abs(right(*args)))
+    right = in_place_writes.in_target_dtype
+    patch.setattr(in_place_writes, "in_target_dtype", lambda *args: abs(right(*args)))
 
 
 def _strides_are_those_of_packed_components(patch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from pynested.backends.errors import (
     ShapeError,
     StructureError,
 )
-from pynested.interchange.lists import library
+from pynested.interchange.exchange_checks import import_optional
 
 FROM: dict[str, Callable[..., Any]] = {
     "awkward": pn.from_awkward,
@@ -165,7 +165,7 @@ REFUSED: list[tuple[str, Make, type[Exception], str]] = [
     ("awkward", lambda ak: ak.Array([[[1]], [[1], [2, 3]]]), StructureError, "component 1 is no rectangle: along"),
     ("awkward", lambda ak: ak.Array(np.arange(2, dtype=np.uint32)), DTypeError, "uint32"),
     ("pyarrow", lambda pa: pa.array([[1], None]), ExchangeError, "entry 1 is null"),
-    ("pyarrow", lambda pa: pa.array([[1, None]]), ExchangeError, "an entry at depth 1, number 1 there, is null"),
+    ("pyarrow", lambda pa: pa.array([[1, None]]), ExchangeError, "entry 1 of all entries at depth 1 is null"),
     ("pyarrow", lambda pa: pa.array([["a"]]), ExchangeError, "string holds no numbers"),
     ("pyarrow", lambda pa: pa.array([{"x": 1}]), ExchangeError, "struct<x: int64> holds no numbers"),
     ("torch", lambda t: t.ones(2, requires_grad=True), GradientError, r"Say so: from_torch\(tensor\.detach\(\)\)"),
@@ -235,4 +235,4 @@ def test_what_does_not_go_out(name: str, out: Any, given: Any, error: type[Excep
 
 def test_a_library_that_is_not_installed_is_named() -> None:
     with pytest.raises(MissingDependency, match="to_nowhere: not_a_library is not installed.*install x"):
-        library("to_nowhere", "not_a_library", "x")
+        import_optional("to_nowhere", "not_a_library", "x")

@@ -9,11 +9,11 @@ from pathlib import Path
 LAYOUTS = {"Jagged", "Strided", "jagged", "strided"}
 # Each of these takes another way in each layout, to the same components; what is not here is no question of theirs.
 ALLOWED = {
-    "padding._padded": "rows of one length are padded as segments, all else goes place by place",
-    "choosing.chosen_of": "what a mask chooses is jagged where the ragged dimension is among those that it covers",
+    "padding._padded": "rows of one length are padded as segments, all else is padded element by element",
+    "getitem._select_by_mask": "selected elements are jagged if the ragged dimension is among those of the mask",
     "joining.cat": "arrays of one ragged dimension are joined as values, all others in flat buffers",
-    "merging.flatten": "jagged runs are scaled by the width of the values, which no structure knows",
-    "reshaping._reshaped": "jagged values take the shape themselves, a strided buffer has none",
+    "flattening.flatten": "jagged segments are scaled by the width of the values, which no structure knows",
+    "reshaping._reshape_nested": "jagged values take the shape themselves, a strided buffer has none",
 }
 
 

@@ -14,7 +14,7 @@ from pynested.backends.errors import ArgumentError, IndexOutOfRange
 from pynested.backends.host import from_host, to_host
 from pynested.structure import Ints
 
-from ..index_arrays import entries
+from ..indexing.index_parsing import index_entries
 from .lists import States
 from .mods import MaskMod
 
@@ -32,7 +32,7 @@ class Whole(NamedTuple):
 
 def picked(index: Any, of: Whole) -> Whole:
     """What an index picks, one entry after the other; an integer keeps its dimension, of size 1."""
-    items = entries(index)
+    items = index_entries(index)
     if len(items) > 3:
         raise ArgumentError(
             f"a block mask is indexed by components, heads and blocks of queries, not by {len(items)} entries."

@@ -14,9 +14,9 @@ from pynested.lifting.mapping import map_elementwise
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayResult, ArrayT, DenseLike, Operand
 
-from .operands import BOOLS, INTEGERS, apply_rule, paired
+from .operands import BOOLS, INTEGERS, apply_rule, paired_operands
 
-_GELU = {"none": of_elements.gelu, "tanh": of_elements.gelu_tanh}
+_GELU_RULES = {"none": of_elements.gelu, "tanh": of_elements.gelu_tanh}
 
 
 @overload
@@ -27,26 +27,27 @@ def clamp(self: NestedArray, min: Operand | None = None, max: Operand | None = N
 def clamp(self: Operand, min: Operand | None = None, max: Operand | None = None) -> ArrayResult: ...
 @operator
 def clamp(self: Operand, min: Operand | None = None, max: Operand | None = None) -> ArrayResult:
-    """Each element, but at least ``min`` and at most ``max``: ``(B, *, D) -> (B, *, D)``.
+    """Limit each element to the range from ``min`` to ``max``: ``(B, *, D) -> (B, *, D)``.
 
     Parameters
     ----------
     self : NestedArray or Array
-        What is cut off where it is outside of the bounds.
+        The elements to limit.
     min, max : NestedArray, Array or number, optional
-        They broadcast; None is no bound, and without both the result is a copy.
+        The bounds, which broadcast. None is no bound; without bounds the result is a copy.
 
     Raises
     ------
     StructureError
         For nested operands that differ; the message names the first component that does, and both sizes.
     OverflowError
-        For a Python integer that the integer dtype of the array cannot hold: int8 and 300.
+        For a Python integer that the integer dtype of the array cannot represent: int8 and 300.
 
     Notes
     -----
-    Promoted dtype, bools included. NaN where any of them is NaN; ``max`` where ``min`` is above it. Gradient: ``g`` for
-    the element where it is within its bounds, those included, and otherwise for the bound in its place.
+    The result has the promoted dtype, also for bools. It is NaN if the element or a bound is, and ``max`` if ``min`` is
+    above ``max``. Gradient: ``g`` for the operand that the result is equal to, for the element if it is equal to a
+    bound.
 
     Clauses: CLAMP-1 to CLAMP-8. After `torch.clamp` and `numpy.clip`.
 
@@ -55,26 +56,26 @@ def clamp(self: Operand, min: Operand | None = None, max: Operand | None = None)
     >>> pn.clamp(pn.nested_array([[-2.0, 0.5], [3.0]]), 0, 1).unbind()
     (array([0. , 0.5]), array([1.]))
     """
-    bounds = {
+    bound_by_rule = {
         rule: bound for rule, bound in ((of_elements.clamp_min, min), (of_elements.clamp_max, max)) if bound is not None
     }
 
-    def of_dense(x: Any, *values: Any) -> Array:
-        for rule, value in zip(bounds, values, strict=True):
-            x = rule(*paired("clamp", x, value))
+    def clamp_dense(x: Any, *bounds: Any) -> Array:
+        for rule, bound in zip(bound_by_rule, bounds, strict=True):
+            x = rule(*paired_operands("clamp", x, bound))
         return x if bounds else copy(as_array("clamp", x))
 
     if NestedArray in (type(self), type(min), type(max)):
-        return map_elementwise("clamp", of_dense, self, *bounds.values())
-    return of_dense(self, *bounds.values())
+        return map_elementwise("clamp", clamp_dense, self, *bound_by_rule.values())
+    return clamp_dense(self, *bound_by_rule.values())
 
 
 @operator
 def relu(self: ArrayT) -> ArrayT:
-    """``max(x, 0)`` of each element: ``(B, *, D) -> (B, *, D)``.
+    """Return ``max(x, 0)`` of each element: ``(B, *, D) -> (B, *, D)``.
 
     The dtype stays, also for integers; DTypeError for bools. relu(NaN) is NaN, relu(inf) is inf; the sign of a zero
-    result is not specified. Gradient: ``g`` where x is above 0, and 0 where it is 0 or below; at NaN not specified.
+    result is not specified. Gradient: ``g`` if x is above 0, and 0 if it is 0 or below; at NaN not specified.
 
     Clauses: RELU-1 to RELU-6. After `torch.relu`.
 
@@ -88,14 +89,15 @@ def relu(self: ArrayT) -> ArrayT:
 
 @operator
 def gelu(self: ArrayT, approximate: str = "none") -> ArrayT:
-    """``x`` times the probability that a standard normal number is below ``x``: ``(B, *, D) -> (B, *, D)``.
+    """Multiply ``x`` by the probability that a standard normal number is below ``x``: ``(B, *, D) -> (B, *, D)``.
 
     Parameters
     ----------
     self : NestedArray or Array
         Floats; the result has their dtype.
     approximate : {"none", "tanh"}
-        ``x / 2 * (1 + erf(x / sqrt(2)))``, or ``x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))``.
+        The formula: ``x / 2 * (1 + erf(x / sqrt(2)))``, or its approximation
+        ``x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))``.
 
     Raises
     ------
@@ -116,16 +118,16 @@ def gelu(self: ArrayT, approximate: str = "none") -> ArrayT:
     >>> pn.gelu(pn.nested_array([[0.0, 1.0], [np.inf]])).unbind()
     (array([0.        , 0.84134475]), array([inf]))
     """
-    if approximate not in _GELU:
+    if approximate not in _GELU_RULES:
         raise ArgumentError(f"gelu: approximate must be 'none' or 'tanh', not {approximate!r}.")
-    return apply_rule("gelu", _GELU[approximate], self, BOOLS + INTEGERS)
+    return apply_rule("gelu", _GELU_RULES[approximate], self, BOOLS + INTEGERS)
 
 
 @operator
 def silu(self: ArrayT) -> ArrayT:
-    """``x / (1 + exp(-x))`` of each element: ``(B, *, D) -> (B, *, D)``.
+    """Return ``x / (1 + exp(-x))`` of each element: ``(B, *, D) -> (B, *, D)``.
 
-    Also where exp(-x) alone overflows: silu(-1000) is a zero. The dtype stays; DTypeError for bools and integers.
+    exp(-x) can overflow: silu(-1000) is a zero. The dtype stays; DTypeError for bools and integers.
     silu(inf) is inf, silu(0) is a zero, NaN stays NaN; silu(-inf), and the gradient at both infinities, are not
     specified. Gradient: ``g * s * (1 + x * (1 - s))`` with ``s = 1 / (1 + exp(-x))``.
 

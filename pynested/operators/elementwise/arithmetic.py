@@ -1,4 +1,4 @@
-"""Arithmetic on nested and dense arrays, element by element.
+"""Sums, differences, signs and absolute values, element by element.
 
 Two operands broadcast as `pynested.operators.elementwise` says, with its errors.
 """
@@ -23,47 +23,47 @@ from pynested.lifting.mapping import map_elementwise
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayResult, ArrayT, DenseLike, Operand
 
-from .operands import BOOLS, apply_rule, paired
+from .operands import BOOLS, apply_rule, paired_operands
 
 
 def _is_bool(value: Any) -> bool:
     return value.dtype == np.bool_ if type(value) is Array else type(value) is bool
 
 
-def _scaled(name: str, a: Any, b: Any, alpha: Any) -> Array:
-    """``alpha * b`` in the dtype that ``a`` and ``b`` have in common, beside which alpha is weak."""
+def _scaled_operand(name: str, a: Any, b: Any, alpha: Any) -> Array:
+    """Return ``alpha * b`` in the promoted dtype of ``a`` and ``b``. The Python number ``alpha`` is weak."""
     factor = canonical_number(name, "alpha", alpha)
     if type(factor) is bool:
         raise ArgumentError(f"{name}: alpha must be a number, not {factor!r}.")
     if type(a) is Array and type(b) is Array:
         same_device(name, (a, b))
-        kind = promoted(a.dtype, b.dtype)
+        dtype = promoted(a.dtype, b.dtype)
     elif type(b) is Array:
-        kind = weak_dtype(a, b.dtype)
-        if not is_float(kind):
-            scalar(name, a, kind)  # which holds it, though a floating alpha makes the result wider
+        dtype = weak_dtype(a, b.dtype)
+        if not is_float(dtype):
+            scalar(name, a, dtype)  # the dtype must represent the number, also if a floating alpha widens the result
     else:
-        kind = weak_dtype(b, a.dtype)
-        b = as_array(name, scalar(name, b, np.dtype(np.float64) if is_float(kind) else kind), device_of(a))
+        dtype = weak_dtype(b, a.dtype)
+        b = as_array(name, scalar(name, b, np.dtype(np.float64) if is_float(dtype) else dtype), device_of(a))
     try:
-        return of_elements.mul(to_dtype(b, kind), factor)
+        return of_elements.mul(to_dtype(b, dtype), factor)
     except OverflowError:
-        raise OverflowError(f"{name}: alpha={in_words(factor)} is out of bounds for {kind}.") from None
+        raise OverflowError(f"{name}: alpha={in_words(factor)} is out of bounds for {dtype}.") from None
 
 
-def _added(a: Any, b: Any, alpha: Any = 1) -> Array:
-    a, b = paired("add", a, b)
+def _add_dense(a: Any, b: Any, alpha: Any = 1) -> Array:
+    a, b = paired_operands("add", a, b)
     if type(alpha) is not int or alpha != 1:
-        b = _scaled("add", a, b, alpha)
+        b = _scaled_operand("add", a, b, alpha)
     return of_elements.add(a, b)  # type: ignore[no-any-return]
 
 
-def _subtracted(a: Any, b: Any, alpha: Any = 1) -> Array:
-    a, b = paired("sub", a, b)
+def _sub_dense(a: Any, b: Any, alpha: Any = 1) -> Array:
+    a, b = paired_operands("sub", a, b)
     if _is_bool(a) and _is_bool(b):
         raise DTypeError("sub: bools have no difference; use logical_not or convert to int8 first.")
     if type(alpha) is not int or alpha != 1:
-        b = _scaled("sub", a, b, alpha)
+        b = _scaled_operand("sub", a, b, alpha)
     return of_elements.sub(a, b)  # type: ignore[no-any-return]
 
 
@@ -75,14 +75,14 @@ def add(self: NestedArray, other: Operand, *, alpha: float = 1) -> NestedArray: 
 def add(self: Operand, other: NestedArray, *, alpha: float = 1) -> NestedArray: ...
 @operator
 def add(self: Operand, other: Operand, *, alpha: float = 1) -> ArrayResult:
-    """``self + alpha * other``: ``(B, *, D), (B, *, D) -> (B, *, D)``.
+    """Return ``self + alpha * other``: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
     ----------
     self, other : NestedArray, Array or number
-        They broadcast, as the module says.
+        They broadcast.
     alpha : number
-        ``other`` is multiplied by it first, in the promoted dtype.
+        The factor of ``other``, which is multiplied first, in the promoted dtype.
 
     Raises
     ------
@@ -91,12 +91,13 @@ def add(self: Operand, other: Operand, *, alpha: float = 1) -> ArrayResult:
     ShapeError
         For a dense operand that does not broadcast; for ``(B, *, D) + (B, D)`` the message names ``v[:, None, :]``.
     OverflowError
-        For a Python integer that the integer dtype of the array cannot hold, int8 + 300, and for such an ``alpha``.
+        For a Python integer that the integer dtype of the array cannot represent, int8 + 300, and for such an
+        ``alpha``.
 
     Notes
     -----
-    Promoted dtype; integers wrap in it, and bool + bool is ``or``. Floats are rounded once (with ``alpha``, perhaps
-    before the addition too). Gradient: ``g`` for ``self``, ``alpha * g`` for ``other``.
+    The result has the promoted dtype; integers wrap in it, and bool + bool is ``or``. Floats are rounded once; with
+    ``alpha`` they can be rounded before the addition too. Gradient: ``g`` for ``self``, ``alpha * g`` for ``other``.
 
     Clauses: ADD-1 to ADD-11. After `torch.add`.
 
@@ -107,9 +108,9 @@ def add(self: Operand, other: Operand, *, alpha: float = 1) -> ArrayResult:
     (array([21., 22.]), array([43.]))
     """
     if type(self) is NestedArray or type(other) is NestedArray:
-        function = _added if type(alpha) is int and alpha == 1 else partial(_added, alpha=alpha)
+        function = _add_dense if type(alpha) is int and alpha == 1 else partial(_add_dense, alpha=alpha)
         return map_elementwise("add", function, self, other)
-    return _added(self, other, alpha)
+    return _add_dense(self, other, alpha)
 
 
 @overload
@@ -120,28 +121,28 @@ def sub(self: NestedArray, other: Operand, *, alpha: float = 1) -> NestedArray: 
 def sub(self: Operand, other: NestedArray, *, alpha: float = 1) -> NestedArray: ...
 @operator
 def sub(self: Operand, other: Operand, *, alpha: float = 1) -> ArrayResult:
-    """``self - alpha * other``: ``(B, *, D), (B, *, D) -> (B, *, D)``.
+    """Return ``self - alpha * other``: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
     ----------
     self, other : NestedArray, Array or number
-        They broadcast, as the module says.
+        They broadcast.
     alpha : number
-        ``other`` is multiplied by it first, in the promoted dtype.
+        The factor of ``other``, which is multiplied first, in the promoted dtype.
 
     Raises
     ------
     StructureError
         For nested operands that differ.
     DTypeError
-        For bool - bool; `eq` and `logical_not` say what is meant.
+        For bool - bool; use `logical_xor` or `logical_not`.
     OverflowError
-        For a number, ``alpha`` too, that the integer dtype cannot hold.
+        For a number, also ``alpha``, that the integer dtype cannot represent.
 
     Notes
     -----
-    Promoted dtype; integers wrap in it: 0 - 1 is 255 for uint8. inf - inf is NaN, and x - x is +0 for finite x.
-    Gradient: ``g`` for ``self``, ``-alpha * g`` for ``other``.
+    The result has the promoted dtype; integers wrap in it: 0 - 1 is 255 for uint8. inf - inf is NaN, x - x is +0 for
+    finite x. Gradient: ``g`` for ``self``, ``-alpha * g`` for ``other``.
 
     Clauses: SUB-1 to SUB-8. After `torch.sub`.
 
@@ -152,14 +153,14 @@ def sub(self: Operand, other: Operand, *, alpha: float = 1) -> ArrayResult:
     (array([9., 8.]), array([7.]))
     """
     if type(self) is NestedArray or type(other) is NestedArray:
-        function = _subtracted if type(alpha) is int and alpha == 1 else partial(_subtracted, alpha=alpha)
+        function = _sub_dense if type(alpha) is int and alpha == 1 else partial(_sub_dense, alpha=alpha)
         return map_elementwise("sub", function, self, other)
-    return _subtracted(self, other, alpha)
+    return _sub_dense(self, other, alpha)
 
 
 @operator
 def neg(self: ArrayT) -> ArrayT:
-    """``-self``: ``(B, *, D) -> (B, *, D)``.
+    """Return ``-self``: ``(B, *, D) -> (B, *, D)``.
 
     The dtype stays, and integers wrap: -(-128) is -128 for int8, -1 is 255 for uint8. Zeros and infinities change
     their sign, NaN stays NaN. DTypeError for bools. Gradient: ``-g``.
@@ -176,9 +177,9 @@ def neg(self: ArrayT) -> ArrayT:
 
 @operator
 def abs(self: ArrayT) -> ArrayT:
-    """``|self|``: ``(B, *, D) -> (B, *, D)``.
+    """Return the absolute value of each element: ``(B, *, D) -> (B, *, D)``.
 
-    The dtype stays, bools too; the least integer of a signed dtype wraps to itself. That of -0 is +0, NaN stays NaN.
+    The dtype stays, also for bools; the least integer of a signed dtype wraps to itself. abs(-0) is +0, NaN stays NaN.
     Gradient: ``g * sgn(x)``, which is 0 at 0; at NaN it is not specified.
 
     Clauses: ABS-1 to ABS-4. After `torch.abs`.
@@ -193,10 +194,10 @@ def abs(self: ArrayT) -> ArrayT:
 
 @operator
 def sgn(self: ArrayT) -> ArrayT:
-    """-1, 0 or 1 as an element is below, equal to or above 0: ``(B, *, D) -> (B, *, D)``.
+    """Return the sign of each element, -1, 0 or 1: ``(B, *, D) -> (B, *, D)``.
 
-    The dtype stays. The sign of NaN is NaN; the sign of the zero that a zero becomes is not specified. DTypeError for
-    bools. Gradient: 0 everywhere.
+    The dtype stays. sgn(NaN) is NaN; sgn of a zero is a zero, whose sign is not specified. DTypeError for bools.
+    Gradient: 0 everywhere.
 
     Clauses: SGN-1 to SGN-5. After `torch.sgn` and `numpy.sign`.
 

@@ -38,8 +38,8 @@ def mul(self: Operand, other: Operand) -> ArrayResult:
 
     Notes
     -----
-    Promoted dtype; integers wrap in it, and bool * bool is ``and``. 0 * inf is NaN; a zero has the sign of the product
-    of the signs. Gradient: ``g * other`` for ``self``, ``g * self`` for ``other``.
+    The result has the promoted dtype; integers wrap in it, and bool * bool is ``and``. 0 * inf is NaN; a zero has the
+    sign of the product of the signs. Gradient: ``g * other`` for ``self``, ``g * self`` for ``other``.
 
     Clauses: MUL-1 to MUL-5. After `torch.mul`.
 
@@ -108,14 +108,14 @@ def floor_divide(self: Operand, other: Operand) -> ArrayResult:
     DTypeError
         For two bools; convert one to int8 first.
     DivisionByZero
-        For integers that are divided by 0, naming component and place.
+        For integers that are divided by 0, naming the component and the position.
     OverflowError
-        For a Python integer that the integer dtype of the array cannot hold.
+        For a Python integer that the integer dtype of the array cannot represent.
 
     Notes
     -----
-    Promoted dtype; integers wrap in it. A float divided by 0 is an infinity or NaN, as in `div`. 1.0 // 0.1 is 9, since
-    the float 0.1 is a little more than a tenth. Gradient: 0 for both.
+    The result has the promoted dtype; integers wrap in it. A float divided by 0 is an infinity or NaN, as in `div`. 1.0
+    // 0.1 is 9, since the float 0.1 is a little more than a tenth. Gradient: 0 for both.
 
     Clauses: FLOOR_DIVIDE-1 to FLOOR_DIVIDE-8. After `torch.floor_divide`.
 
@@ -149,9 +149,9 @@ def remainder(self: Operand, other: Operand) -> ArrayResult:
     DTypeError
         For two bools; convert one to int8 first.
     DivisionByZero
-        For integers that are divided by 0, naming component and place.
+        For integers that are divided by 0, naming the component and the position.
     OverflowError
-        For a Python integer that the integer dtype of the array cannot hold.
+        For a Python integer that the integer dtype of the array cannot represent.
 
     Notes
     -----
@@ -191,15 +191,15 @@ def pow(self: Operand, other: Operand) -> ArrayResult:
     DTypeError
         For two bools; convert one to int8 first.
     ArgumentError
-        For integers to a negative power, naming component and place.
+        For integers to a negative power, naming the component and the position.
     OverflowError
-        For a Python integer that the integer dtype of the array cannot hold.
+        For a Python integer that the integer dtype of the array cannot represent.
 
     Notes
     -----
-    Promoted dtype; integers wrap in it. x**0 is 1, of NaN too, and 1**x is 1; a negative number to a power that is no
-    integer is NaN, 0 to a negative power an infinity. Gradient: ``g * b * a**(b - 1)`` for ``self``, 0 where b is 0;
-    ``g * a**b * log(a)`` for ``other``, 0 where a is 0 and b is not negative.
+    The result has the promoted dtype; integers wrap in it. x**0 is 1, of NaN too, and 1**x is 1; a negative number to a
+    power that is no integer is NaN, 0 to a negative power an infinity. Gradient: ``g * b * a**(b - 1)`` for ``self``, 0
+    if b is 0; ``g * a**b * log(a)`` for ``other``, 0 if a is 0 and b is not negative.
 
     Clauses: POW-1 to POW-9. After `torch.pow`.
 
@@ -233,8 +233,8 @@ def maximum(self: Operand, other: Operand) -> ArrayResult:
 
     Notes
     -----
-    Promoted dtype, bools included. NaN where either is NaN. Gradient: ``g`` for the greater of the two, half of it for
-    each where they are equal.
+    The result has the promoted dtype, also for bools. It is NaN if either is. Gradient: ``g`` for the greater operand,
+    half of it for each if they are equal.
 
     Clauses: MAXIMUM-1 to MAXIMUM-6. After `torch.maximum`.
 
@@ -254,7 +254,7 @@ def minimum(self: NestedArray, other: Operand) -> NestedArray: ...
 def minimum(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
 def minimum(self: Operand, other: Operand) -> ArrayResult:
-    """Return the lesser of two elements, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
+    """Return the smaller of two elements, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
     ----------
@@ -268,8 +268,8 @@ def minimum(self: Operand, other: Operand) -> ArrayResult:
 
     Notes
     -----
-    Promoted dtype, bools included. NaN where either is NaN. Gradient: ``g`` for the lesser of the two, half of it for
-    each where they are equal.
+    The result has the promoted dtype, also for bools. It is NaN if either is. Gradient: ``g`` for the smaller operand,
+    half of it for each if they are equal.
 
     Clauses: MINIMUM-1 to MINIMUM-6. After `torch.minimum`.
 
@@ -289,7 +289,7 @@ def logaddexp(self: NestedArray, other: Operand) -> NestedArray: ...
 def logaddexp(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
 def logaddexp(self: Operand, other: Operand) -> ArrayResult:
-    """Return ``log(e**self + e**other)`` without overflow on the way: ``(B, *, D), (B, *, D) -> (B, *, D)``.
+    """Return ``log(e**self + e**other)`` without overflow of the powers: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
     ----------
@@ -305,8 +305,9 @@ def logaddexp(self: Operand, other: Operand) -> ArrayResult:
 
     Notes
     -----
-    Promoted dtype, which is one of floats. inf where either is; where one is -inf, the other. NaN with any is NaN.
-    Gradient: ``g / (1 + e**(b - a))`` for ``self``, ``g / (1 + e**(a - b))`` for ``other``.
+    The result has the promoted dtype, which must be floating. It is inf if either is inf, and the other operand if one
+    is -inf. It is NaN if either is NaN. Gradient: ``g / (1 + e**(b - a))`` for ``self``, ``g / (1 + e**(a - b))`` for
+    ``other``.
 
     Clauses: LOGADDEXP-1 to LOGADDEXP-7. After `torch.logaddexp`.
 

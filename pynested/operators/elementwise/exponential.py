@@ -68,8 +68,8 @@ def log(self: ArrayT) -> ArrayT:
     """Return the natural logarithm of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. log(0) is -inf for both zeros, log of a negative number is NaN,
-    log(1) is +0, log(inf) is inf. NaN stays NaN. Gradient: ``g / x``, also at 0, where it becomes an infinity; not
-    specified outside the domain.
+    log(1) is +0, log(inf) is inf. NaN stays NaN. Gradient: ``g / x``, also at 0, where it is an infinity; not specified
+    outside the domain.
 
     Clauses: LOG-1 to LOG-5. After `torch.log`.
 

@@ -140,11 +140,11 @@ def bitwise_and(self: Operand, other: Operand) -> ArrayResult:
     DTypeError
         For floats.
     OverflowError
-        For a Python integer that the integer dtype of the array cannot hold.
+        For a Python integer that the integer dtype of the array cannot represent.
 
     Notes
     -----
-    Promoted dtype; of bools it is `and`. Negative integers are in two's complement. No gradient.
+    The result has the promoted dtype; for bools it is `and`. Negative integers are in two's complement. No gradient.
 
     Clauses: BITWISE_AND-1 to BITWISE_AND-6. After `torch.bitwise_and`.
 
@@ -178,11 +178,11 @@ def bitwise_or(self: Operand, other: Operand) -> ArrayResult:
     DTypeError
         For floats.
     OverflowError
-        For a Python integer that the integer dtype of the array cannot hold.
+        For a Python integer that the integer dtype of the array cannot represent.
 
     Notes
     -----
-    Promoted dtype; of bools it is `or`. Negative integers are in two's complement. No gradient.
+    The result has the promoted dtype; for bools it is `or`. Negative integers are in two's complement. No gradient.
 
     Clauses: BITWISE_OR-1 to BITWISE_OR-6. After `torch.bitwise_or`.
 
@@ -216,11 +216,12 @@ def bitwise_xor(self: Operand, other: Operand) -> ArrayResult:
     DTypeError
         For floats.
     OverflowError
-        For a Python integer that the integer dtype of the array cannot hold.
+        For a Python integer that the integer dtype of the array cannot represent.
 
     Notes
     -----
-    Promoted dtype; of bools it is whether they differ. Negative integers are in two's complement. No gradient.
+    The result has the promoted dtype; for bools it is `!=`. Negative integers are in two's complement. No
+    gradient.
 
     Clauses: BITWISE_XOR-1 to BITWISE_XOR-6. After `torch.bitwise_xor`.
 

@@ -1,4 +1,8 @@
-"""Application of functions of one element or of two to dense and nested operands."""
+"""Application of functions of one element or of two to dense and nested operands.
+
+The formulas are in `pynested.autograd.rules`: `functions` for one element, `pairs` for two. The functions here convert
+the operands, refuse dtypes, and name the component in error messages.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +31,12 @@ BOOLS, INTEGERS = "b", "iu"  # kinds of dtype that an operator may refuse
 
 
 def apply_rule(name: str, rule: Callable[[Array], Array], self: ArrayT, refused: str = "") -> ArrayT:
-    """Return ``rule`` of each element of an operand, nested or dense; kinds of dtype may be refused."""
+    """Return ``rule`` of each element of an operand, nested or dense; ``refused`` are kinds of dtype."""
     x: Any = self._buffer if type(self) is NestedArray else self
     x = x if type(x) is Array else as_array(name, x)
     if refused and x.dtype.kind in refused:
-        taken = "floating point" if INTEGERS in refused else "numbers"
-        raise DTypeError(f"{name}: takes {taken}, not {x.dtype}. Convert the array first: x.to(pn.float64).")
+        accepted = "floating point" if INTEGERS in refused else "numbers"
+        raise DTypeError(f"{name}: takes {accepted}, not {x.dtype}. Convert the array first: x.to(pn.float64).")
     result: Any = map_elementwise(name, rule, self) if type(self) is NestedArray else rule(x)
     return result  # type: ignore[no-any-return]
 
@@ -45,7 +49,7 @@ def apply_function(name: str, self: ArrayT) -> ArrayT:
 
 def apply_pair(name: str, self: Operand, other: Operand) -> ArrayResult:
     """Return the function of this name in `pynested.autograd.rules.pairs` of each two elements."""
-    function = dense_pair(name)
+    function = dense_pair_function(name)
     if type(self) is NestedArray or type(other) is NestedArray:
         try:
             return map_elementwise(name, function, self, other)
@@ -56,21 +60,21 @@ def apply_pair(name: str, self: Operand, other: Operand) -> ArrayResult:
 
 
 @cache
-def dense_pair(name: str) -> Callable[[Any, Any], Array]:
-    """Return the function of two dense operands, at least one of them an array or convertible to one."""
+def dense_pair_function(name: str) -> Callable[[Any, Any], Array]:
+    """Return the function of this name of two dense operands, of which at least one must be convertible to an Array."""
     pair = PAIRS[name]
     compute: Callable[[Any, Any], Array] = RULES[name] if name in RULES else _without_gradient(pair)
 
-    def of_dense(self: Any, other: Any) -> Array:
-        a, b = paired(name, self, other)
+    def function(self: Any, other: Any) -> Array:
+        a, b = paired_operands(name, self, other)
         if pair.refused:
-            _check(pair, a, b)
+            _check_pair(pair, a, b)
         return compute(a, b)
 
-    return of_dense
+    return function
 
 
-def paired(name: str, a: Any, b: Any) -> tuple[Any, Any]:
+def paired_operands(name: str, a: Any, b: Any) -> tuple[Any, Any]:
     """Return two operands, at least one of them an Array, whose shapes broadcast."""
     if type(a) is not Array or type(b) is not Array:
         a, b = operands(name, a, b)
@@ -92,7 +96,7 @@ def _without_gradient(pair: Pair) -> Callable[[Any, Any], Array]:
     return compute
 
 
-def _check(pair: Pair, a: Any, b: Any) -> None:
+def _check_pair(pair: Pair, a: Any, b: Any) -> None:
     """Refuse dtypes that the operator does not support, and integers for which it is undefined."""
     dtype = met(a, b)
     if is_float(dtype):
@@ -111,10 +115,10 @@ def _check(pair: Pair, a: Any, b: Any) -> None:
 
 
 def _raise_for_component(name: str, function: Callable[[Any, Any], Array], *operands: Operand) -> None:
-    """Raise the error of the first component that is refused, with its number."""
+    """Compute one component after the other, and raise the first error with the number of its component."""
     numbers = count()
 
-    def of_component(a: Any, b: Any) -> Array:
+    def function_of_component(a: Any, b: Any) -> Array:
         number = next(numbers)
         try:
             return function(a, b)
@@ -123,4 +127,4 @@ def _raise_for_component(name: str, function: Callable[[Any, Any], Array], *oper
 
     arrays = [x if type(x) is NestedArray else operand(name, x) for x in operands]
     with no_grad():
-        map_components(of_component, *arrays)
+        map_components(function_of_component, *arrays)

@@ -39,7 +39,7 @@ def eq(self: Operand, other: Operand) -> ArrayResult:
     Notes
     -----
     The result is bool; the operands are compared after promotion. NaN equals nothing, itself included, and +0 equals
-    -0. A Python integer that an integer dtype cannot hold equals no element of it. `equal` answers with one bool. No
+    -0. A Python integer that an integer dtype cannot represent equals no element of it. `equal` returns one bool. No
     gradient.
 
     Clauses: EQ-1 to EQ-5. After `torch.eq`.
@@ -75,7 +75,7 @@ def ne(self: Operand, other: Operand) -> ArrayResult:
     Notes
     -----
     The result is bool; the operands are compared after promotion. NaN differs from everything, itself included, and +0
-    equals -0. A Python integer that an integer dtype cannot hold differs from every element of it. No gradient.
+    equals -0. A Python integer that an integer dtype cannot represent differs from every element of it. No gradient.
 
     Clauses: NE-1 to NE-4. After `torch.ne`.
 

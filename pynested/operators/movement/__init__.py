@@ -1,11 +1,11 @@
-"""The chapter *movement*: the same elements, in other places."""
+"""The chapter *movement*: the same elements in other shapes, other orders and other arrays; most results are views."""
 
 from .axes import permute, squeeze, transpose, unsqueeze
 from .copies import clone, detach
+from .flattening import flatten, unflatten
 from .joining import cat, stack
-from .merging import flatten, unflatten
-from .picking import chunk, select, split, unbind
 from .reshaping import reshape, reshape_as, view
+from .splitting import chunk, select, split, unbind
 
 __all__ = [
     "cat", "chunk", "clone", "detach", "flatten", "permute", "reshape", "reshape_as", "select", "split", "squeeze",

@@ -1,4 +1,4 @@
-"""Dimensions exchanged, added and left out: views, whose structure moves while the values stay where they are."""
+"""Exchange, insertion and removal of dimensions. The results are views: only the structure changes."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ from pynested.nested.shape_comparison import other_dims_hint
 
 
 def component_dim(name: str, dim: Any, ndim: int) -> int:
-    """``dim`` counted from the front; the batch dimension is refused."""
-    at = canonical_dim(name, dim, ndim)
-    if not at:
+    """Return ``dim`` counted from the front; the batch dimension is refused."""
+    dim = canonical_dim(name, dim, ndim)
+    if not dim:
         raise DimensionError(
             f"{name}: dimension 0 is the batch dimension of a nested array, which cannot take part. "
             f"{other_dims_hint(ndim)}"
         )
-    return at
+    return dim  # type: ignore[no-any-return]
 
 
 @operator
 def transpose(self: ArrayT, dim0: int, dim1: int) -> ArrayT:
-    """Two dimensions change places in every component: ``(B, *, D) -> (B, D, *)``, a view.
+    """Exchange two dimensions of every component, as a view: ``(B, *, D) -> (B, D, *)``.
 
     Parameters
     ----------
     self : NestedArray or Array
-        Of any dtype; the layout stays, and a ragged dimension may move.
+        Of any dtype; the layout stays, and the ragged dimension can move.
     dim0, dim1 : int
-        Any but the batch; two equal ones leave the array as it is.
+        Any dimensions but the batch. If they are equal the result is equal to ``self``.
 
     Raises
     ------
     DimensionError
-        For dimension 0 of a nested array, also against itself, and for one out of range.
+        For dimension 0 of a nested array, also if both are 0, and for a dimension out of range.
 
     Notes
     -----
-    An empty component of shape (0, D) becomes one of shape (D, 0). Gradient: the cotangent transposed back.
+    An empty component of shape (0, D) becomes one of shape (D, 0). Gradient: the cotangent, transposed back.
 
     Clauses: TRANSPOSE-1 to TRANSPOSE-5. After `torch.transpose`.
 
@@ -61,14 +61,14 @@ def transpose(self: ArrayT, dim0: int, dim1: int) -> ArrayT:
     if not isinstance(self, NestedArray):
         x = as_array("transpose", self)
         a, b = canonical_dim("transpose", dim0, x.ndim), canonical_dim("transpose", dim1, x.ndim)
-        return moves.transpose(x, _exchanged(x.ndim, a, b))
+        return moves.transpose(x, _exchanged_axes(x.ndim, a, b))
     ndim = self.ndim
     a, b = component_dim("transpose", dim0, ndim), component_dim("transpose", dim1, ndim)
-    axes = _exchanged(ndim - 1, a - 1, b - 1)
+    axes = _exchanged_axes(ndim - 1, a - 1, b - 1)
     return with_structure(self, self.structure.with_axes(axes), moves.transpose, axes)
 
 
-def _exchanged(ndim: int, a: int, b: int) -> tuple[int, ...]:
+def _exchanged_axes(ndim: int, a: int, b: int) -> tuple[int, ...]:
     axes = list(range(ndim))
     axes[a], axes[b] = b, a
     return tuple(axes)
@@ -76,24 +76,25 @@ def _exchanged(ndim: int, a: int, b: int) -> tuple[int, ...]:
 
 @operator
 def permute(self: ArrayT, dims: Sequence[int]) -> ArrayT:
-    """The dimensions of every component in another order: ``(B, *, D, E) -> (B, E, *, D)``, a view.
+    """Reorder the dimensions of every component, as a view: ``(B, *, D, E) -> (B, E, *, D)``.
 
     Parameters
     ----------
     self : NestedArray or Array
-        Of any dtype; the layout stays, and a ragged dimension may move.
+        Of any dtype; the layout stays, and the ragged dimension can move.
     dims : sequence of int
-        Every dimension once, the batch among them, which stays the first: ``(0, 3, 1, 2)``.
+        Every dimension once, first the batch: ``(0, 3, 1, 2)``.
 
     Raises
     ------
     DimensionError
-        For a nested array where another dimension than 0 comes first; for one out of range, named twice, or not at all.
+        For a nested array, if dimension 0 is not the first; for a dimension that is out of range, missing, or named
+        twice.
 
     Notes
     -----
-    An empty component of shape (0, D) becomes one of shape (D, 0). Gradient: the cotangent in the order that it came
-    from. As a method also ``nt.permute(0, 2, 1)``.
+    An empty component of shape (0, D) becomes one of shape (D, 0). Gradient: the cotangent, permuted back. As a method
+    also ``nt.permute(0, 2, 1)``.
 
     Clauses: PERMUTE-1 to PERMUTE-6. After `torch.permute`.
 
@@ -120,23 +121,23 @@ def permute(self: ArrayT, dims: Sequence[int]) -> ArrayT:
 
 @operator
 def unsqueeze(self: ArrayT, dim: int) -> ArrayT:
-    """A dimension of size 1 before dimension ``dim`` of every component: ``(B, *, D) -> (B, 1, *, D)``, a view.
+    """Insert a dimension of size 1 before dimension ``dim``, as a view: ``(B, *, D) -> (B, 1, *, D)``.
 
     Parameters
     ----------
     self : NestedArray or Array
         Of any dtype; the layout stays.
     dim : int
-        Counted in the shape of the result, from -(n + 1) to n for an array of n dimensions; 0 is refused.
+        The position of the new dimension in the shape of the result, from -(n + 1) to n for an array of n dimensions.
 
     Raises
     ------
     DimensionError
-        For ``dim`` 0 of a nested array, also written -(n + 1), and for one out of range.
+        For ``dim`` 0 or -(n + 1) of a nested array, and for ``dim`` out of range.
 
     Notes
     -----
-    An empty component gains the dimension too. Gradient: the cotangent without the dimension.
+    An empty component gets the dimension too. Gradient: the cotangent without the dimension.
 
     Clauses: UNSQUEEZE-1 to UNSQUEEZE-4. After `torch.unsqueeze`.
 
@@ -149,42 +150,42 @@ def unsqueeze(self: ArrayT, dim: int) -> ArrayT:
     """
     if not isinstance(self, NestedArray):
         x = as_array("unsqueeze", self)
-        return _with_one(x, canonical_dim("unsqueeze", dim, x.ndim + 1))
-    at = component_dim("unsqueeze", dim, self.ndim + 1)
+        return _insert_axis(x, canonical_dim("unsqueeze", dim, x.ndim + 1))
+    dim = component_dim("unsqueeze", dim, self.ndim + 1)
     possible_ndim("unsqueeze", self.ndim + 1)
-    return with_structure(self, self.structure.with_new_axis(at - 1), _with_one, at - 1)
+    return with_structure(self, self.structure.with_new_axis(dim - 1), _insert_axis, dim - 1)
 
 
-def _with_one(x: Array, at: int) -> Array:
+def _insert_axis(x: Array, axis: int) -> Array:
     possible_ndim("unsqueeze", x.ndim + 1)
-    return moves.reshape(x, (*x.shape[:at], 1, *x.shape[at:]))
+    return moves.reshape(x, (*x.shape[:axis], 1, *x.shape[axis:]))
 
 
 @operator
 def squeeze(self: ArrayT, dim: Dims = None) -> ArrayT:
-    """Every component without the dimensions ``dim``, which have size 1: ``(B, 1, *, D) -> (B, *, D)``, a view.
+    """Remove dimensions of size 1 from every component, as a view: ``(B, 1, *, D) -> (B, *, D)``.
 
     Parameters
     ----------
     self : NestedArray or Array
         Of any dtype; the layout stays.
     dim : int or tuple of int
-        Regular dimensions of size 1. Of a dense array None, the default, means all that have size 1; of a nested one
-        that would depend on lengths, so it is refused.
+        Regular dimensions of size 1. None, the default, means all dimensions of size 1 of a dense array. It is refused
+        for a nested array, whose result would depend on lengths.
 
     Raises
     ------
     DimensionError
-        For dimension 0 of a nested array, for an irregular one, and where a nested array is given no ``dim``.
+        For dimension 0 or an irregular dimension of a nested array, and for a nested array without ``dim``.
     ShapeError
         For a dimension of another size.
 
     Notes
     -----
-    An empty component loses the dimension like every other. An irregular dimension stays, also where every component
-    has the length 1. Gradient: the cotangent with the dimension of size 1 again.
+    An empty component loses the dimension like every other. An irregular dimension stays, also if every component has
+    length 1 along it. Gradient: the cotangent with the dimension inserted again.
 
-    Clauses: SQUEEZE-1 to SQUEEZE-6. After `torch.squeeze`, but for what `numpy.squeeze` refuses.
+    Clauses: SQUEEZE-1 to SQUEEZE-6. After `torch.squeeze`; the refused sizes are those of `numpy.squeeze`.
 
     Examples
     --------
@@ -193,33 +194,34 @@ def squeeze(self: ArrayT, dim: Dims = None) -> ArrayT:
     (array([1, 2]), array([3]))
     """
     if not isinstance(self, NestedArray):
-        return _without_ones(as_array("squeeze", self), dim)
+        return _remove_axes(as_array("squeeze", self), dim)
     if dim is None:
         raise DimensionError(
             "squeeze: which dimensions of a nested array have size 1 may depend on lengths; name them: x.squeeze(2)."
         )
     regular: tuple[int | None, ...] = self.regular
-    named = [component_dim("squeeze", one, self.ndim) for one in canonical_dims("squeeze", dim, self.ndim)]
-    for at in named:
-        if regular[at - 1] is None:
-            raise DimensionError(f"squeeze: dimension {at} is irregular, and stays whatever the lengths are.")
-    _check_ones(named, (len(self), *regular))
-    kept = [k for k in range(self.ndim - 1) if k + 1 not in named]
-    return with_structure(self, self.structure.with_axes(kept), _without_ones, tuple(at - 1 for at in named))
+    removed = [component_dim("squeeze", d, self.ndim) for d in canonical_dims("squeeze", dim, self.ndim)]
+    for removed_dim in removed:
+        if regular[removed_dim - 1] is None:
+            raise DimensionError(f"squeeze: dimension {removed_dim} is irregular, and stays whatever the lengths are.")
+    _check_size_one(removed, (len(self), *regular))
+    kept_axes = [axis for axis in range(self.ndim - 1) if axis + 1 not in removed]
+    removed_axes = tuple(removed_dim - 1 for removed_dim in removed)
+    return with_structure(self, self.structure.with_axes(kept_axes), _remove_axes, removed_axes)
 
 
-def _without_ones(x: Array, dim: Dims) -> Array:
-    named = canonical_dims("squeeze", dim, x.ndim)
+def _remove_axes(x: Array, dim: Dims) -> Array:
+    removed = canonical_dims("squeeze", dim, x.ndim)
     if dim is not None:
-        _check_ones(named, x.shape)
-    return moves.reshape(x, tuple(n for i, n in enumerate(x.shape) if i not in named or n != 1))
+        _check_size_one(removed, x.shape)
+    return moves.reshape(x, tuple(size for axis, size in enumerate(x.shape) if axis not in removed or size != 1))
 
 
-def _check_ones(dims: Sequence[int], shape: Sequence[int | None]) -> None:
-    """Refuse dimensions of another size than 1."""
-    for at in dims:
-        if shape[at] != 1:
+def _check_size_one(dims: Sequence[int], shape: Sequence[int | None]) -> None:
+    """Raise ShapeError for a dimension of another size than 1."""
+    for dim in dims:
+        if shape[dim] != 1:
             raise ShapeError(
-                f"squeeze: dimension {at} has size {shape[at]}; only one of size 1 can be left out. Use select(dim, "
+                f"squeeze: dimension {dim} has size {shape[dim]}; only one of size 1 can be left out. Use select(dim, "
                 "index) for an entry of a larger one."
             )

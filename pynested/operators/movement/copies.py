@@ -1,4 +1,4 @@
-"""The same elements in memory of their own, or without history."""
+"""Copies of an array: `clone` copies the memory, `detach` shares it but not the history."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pynested.nested.operands import ArrayT
 
 @operator
 def clone(self: ArrayT) -> ArrayT:
-    """A copy in memory of its own: ``(B, *, D) -> (B, *, D)``, in the same layout.
+    """Copy an array, in the same layout: ``(B, *, D) -> (B, *, D)``.
 
-    Bit by bit the same components, of any dtype, NaN payloads included; holes are gone, empty components stay.
-    Gradient: the cotangent, unchanged.
+    The components have the same bits, of any dtype, NaN payloads included. Gaps are not copied, empty components are.
+    Gradient: the cotangent.
 
     Clauses: CLONE-1 to CLONE-2. After `torch.clone`.
 
@@ -29,15 +29,15 @@ def clone(self: ArrayT) -> ArrayT:
     """
     if not isinstance(self, NestedArray):
         return moves.copy(as_array("clone", self))
-    tight = packed(self)
-    return NestedArray(moves.copy(tight.data), tight.structure)
+    packed_self = packed(self)
+    return NestedArray(moves.copy(packed_self.data), packed_self.structure)
 
 
 @operator
 def detach(self: ArrayT) -> ArrayT:
-    """The same values, in the same memory, cut off from the gradient: ``(B, *, D) -> (B, *, D)``.
+    """Return the same values, in the same memory, without history: ``(B, *, D) -> (B, *, D)``.
 
-    Bit by bit the same components, of any dtype and layout. No gradient passes.
+    The components have the same bits, of any dtype and layout. No gradient flows through the result.
 
     Clauses: DETACH-1 to DETACH-2. After `torch.Tensor.detach`.
 

@@ -1,4 +1,7 @@
-"""Joining nested and dense arrays: along the batch, the ragged dimension, a regular one, or a new one."""
+"""Joining of nested or dense arrays along an existing dimension (`cat`) or a new one (`stack`).
+
+There are four ways to concatenate nested arrays: jagged or strided arrays, along the batch or another dimension.
+"""
 
 from __future__ import annotations
 
@@ -31,20 +34,20 @@ from pynested.structure import Ints, Jagged, Strided
 from .axes import component_dim, unsqueeze
 
 
-def _listed(name: str, arrays: Any) -> list[Any]:
-    """The arrays to join, at least one; one array is not a list of them."""
+def _array_list(name: str, arrays: Any) -> list[Any]:
+    """Return the arrays to join as a list, which must not be empty."""
     if isinstance(arrays, NestedArray | Array | np.ndarray):
         raise ArgumentError(f"{name}: this is one array; give a list: pn.{name}([a, b]).")
     if not isinstance(arrays, Iterable):
         raise ArgumentError(f"{name}: {type(arrays).__name__} is no list of arrays; give one: pn.{name}([a, b]).")
-    listed = list(arrays)
-    if not listed:
+    array_list = list(arrays)
+    if not array_list:
         raise StructureError(f"{name}: there is nothing to join; give at least one array.")
-    return listed
+    return array_list
 
 
-def _joined(name: str, arrays: list[Any]) -> list[NestedArray]:
-    """Nested arrays of one promoted dtype, rank and device."""
+def _promoted_nested(name: str, arrays: list[Any]) -> list[NestedArray]:
+    """Return the arrays in their promoted dtype. They must be nested, of one rank and on one device."""
     for i, x in enumerate(arrays):
         if type(x) is not NestedArray:
             raise StructureError(
@@ -58,11 +61,11 @@ def _joined(name: str, arrays: list[Any]) -> list[NestedArray]:
     return [x if x.dtype == dtype else wrap_unchecked(to_dtype(x.data, dtype), x.structure) for x in arrays]
 
 
-def _joined_dense(name: str, arrays: list[Any]) -> list[Array]:
-    """Dense arrays of one promoted dtype and device."""
-    given = together(name, *arrays)
-    dtype = promoted(*[array.dtype for array in given])
-    return [to_dtype(array, dtype) for array in given]
+def _promoted_dense(name: str, arrays: list[Any]) -> list[Array]:
+    """Return dense arrays in their promoted dtype. They must lie on one device."""
+    operands = together(name, *arrays)
+    dtype = promoted(*[array.dtype for array in operands])
+    return [to_dtype(array, dtype) for array in operands]
 
 
 @overload
@@ -71,26 +74,27 @@ def cat(arrays: Sequence[NestedArray], dim: int = 0) -> NestedArray: ...
 def cat(arrays: Sequence[Dense], dim: int = 0) -> Array: ...
 @operator
 def cat(arrays: Sequence[Any], dim: int = 0) -> NestedArray | Array:
-    """Arrays one after the other along ``dim``: ``(B1, *, D), (B2, *, D) -> (B1 + B2, *, D)`` along the batch.
+    """Concatenate arrays along ``dim``: ``(B1, *, D), (B2, *, D) -> (B1 + B2, *, D)`` along the batch.
 
     Parameters
     ----------
     arrays : sequence of NestedArray, or of Array
-        At least one; all nested or all dense, all of one rank.
+        At least one array. All are nested or all are dense, and all have one rank.
     dim : int
-        0 joins the batches. Along any other dimension component ``i`` of the result is the concatenation of the
-        components ``i``; along an irregular one the lengths add up.
+        0 concatenates the batches. Along any other dimension component ``i`` of the result is the concatenation of the
+        components ``i``; the lengths along an irregular dimension add up.
 
     Raises
     ------
     StructureError
-        For an empty sequence, dense arrays among nested ones, different ranks, and, but for ``dim`` 0, different
-        numbers of components or other sizes that differ: the array, the component and both sizes are named.
+        For an empty sequence, for dense arrays among nested ones, and for different ranks. If ``dim`` is not 0, also
+        for different numbers of components, and for sizes that differ along another dimension; the message names the
+        array, the component and both sizes.
 
     Notes
     -----
-    Promoted dtype. Jagged where all are jagged with one ragged dimension (and, along dimension 0, equal regular sizes),
-    else strided. What is empty adds nothing. Gradient: each array gets its own piece of the cotangent.
+    The result has the promoted dtype. It is jagged if all arrays are jagged with one ragged dimension (and, for ``dim``
+    0, equal regular sizes), else strided. Gradient: each array gets its piece of the cotangent.
 
     Clauses: CAT-1 to CAT-8. After `torch.cat`.
 
@@ -100,114 +104,114 @@ def cat(arrays: Sequence[Any], dim: int = 0) -> NestedArray | Array:
     >>> pn.cat([a, b], 1).unbind()
     (array([1, 2, 4]), array([3, 5, 6]))
     """
-    given = _listed("cat", arrays)
-    if not any(type(x) is NestedArray for x in given):
-        return _cat_dense(_joined_dense("cat", given), dim)
-    joined = _joined("cat", given)
-    at = canonical_dim("cat", dim, joined[0].ndim)
-    ragged = joined[0].structure.ragged_dim
-    if ragged is None or any(x.structure.ragged_dim != ragged for x in joined):
-        joined = [packed(to_strided(x)) for x in joined]
-        rows = [found for found in map(as_jagged_view, joined) if found is not None]
-        if len(rows) == len(joined):
-            return to_strided(cat(rows, at))
-        return _cat_batch_strided(joined) if not at else _cat_strided(joined, at)
-    if not at:
-        return _cat_batch_jagged(joined, ragged)
-    _check_other_sizes(joined, at)
-    tight = [packed(x) for x in joined]
-    if at == ragged:
-        return _cat_ragged(tight, at)
-    return wrap_unchecked(moves.concatenate([x.data for x in tight], at - 1), tight[0].structure)
+    array_list = _array_list("cat", arrays)
+    if not any(type(x) is NestedArray for x in array_list):
+        return _cat_dense(_promoted_dense("cat", array_list), dim)
+    nested = _promoted_nested("cat", array_list)
+    dim = canonical_dim("cat", dim, nested[0].ndim)
+    ragged_dim = nested[0].structure.ragged_dim
+    if ragged_dim is None or any(x.structure.ragged_dim != ragged_dim for x in nested):
+        packed_arrays = [packed(to_strided(x)) for x in nested]
+        jagged_views = [view for view in map(as_jagged_view, packed_arrays) if view is not None]
+        if len(jagged_views) == len(packed_arrays):
+            return to_strided(cat(jagged_views, dim))
+        return _cat_strided(packed_arrays, dim) if dim else _cat_batch_strided(packed_arrays)
+    if not dim:
+        return _cat_batch_jagged(nested, ragged_dim)
+    _check_other_sizes(nested, dim)
+    packed_arrays = [packed(x) for x in nested]
+    if dim == ragged_dim:
+        return _cat_ragged(packed_arrays, dim)
+    return wrap_unchecked(moves.concatenate([x.data for x in packed_arrays], dim - 1), packed_arrays[0].structure)
 
 
-def _cat_dense(given: list[Array], dim: int) -> Array:
-    at = canonical_dim("cat", dim, given[0].ndim)
-    first = given[0].shape
-    for i, array in enumerate(given):
-        if array.ndim != len(first) or array.shape[:at] + array.shape[at + 1 :] != first[:at] + first[at + 1 :]:
+def _cat_dense(arrays: list[Array], dim: int) -> Array:
+    dim = canonical_dim("cat", dim, arrays[0].ndim)
+    first = arrays[0].shape
+    for i, array in enumerate(arrays):
+        if array.ndim != len(first) or array.shape[:dim] + array.shape[dim + 1 :] != first[:dim] + first[dim + 1 :]:
             raise ShapeError(
                 f"cat: array {i} has shape {array.shape} and array 0 has shape {first}; they may differ only along "
-                f"dimension {at}."
+                f"dimension {dim}."
             )
-    possible_shape("cat", (*first[:at], sum(array.shape[at] for array in given), *first[at + 1 :]))
-    result: Array = moves.concatenate(given, at)
+    possible_shape("cat", (*first[:dim], sum(array.shape[dim] for array in arrays), *first[dim + 1 :]))
+    result: Array = moves.concatenate(arrays, dim)
     return result
 
 
-def _check_other_sizes(arrays: Sequence[NestedArray], at: int) -> None:
-    """Components may differ along ``at`` only."""
+def _check_other_sizes(arrays: Sequence[NestedArray], dim: int) -> None:
+    """Raise StructureError for components whose sizes differ along another dimension than ``dim``."""
     first = arrays[0]
-    if len(first) and all(same_shape(x, first, at) for x in arrays):
+    if len(first) and all(same_shape(x, first, dim) for x in arrays):
         return
-    others = [k for k in range(first.ndim - 1) if k != at - 1]
-    wanted = first.extents
+    other_axes = [axis for axis in range(first.ndim - 1) if axis != dim - 1]
+    expected = first.extents
     for i, x in enumerate(arrays[1:], 1):
         if len(x) != len(first):
             raise StructureError(f"cat: array {i} has {len(x)} components and array 0 has {len(first)}.")
-        found = first_difference(x.extents[:, others], wanted[:, others])
-        if found:
-            c = found[0]
-            what = f"component {c} has" if len(x) else "there are no components, but theirs would have"
+        difference = first_difference(x.extents[:, other_axes], expected[:, other_axes])
+        if difference:
+            component = difference[0]
+            what = f"component {component} has" if len(x) else "there are no components, but theirs would have"
             raise StructureError(
-                f"cat: {what} shape {shape_text(x.extents[c])} in array {i} and {shape_text(wanted[c])} in array 0; "
-                f"they may differ only along dimension {at}."
+                f"cat: {what} shape {shape_text(x.extents[component])} in array {i} and "
+                f"{shape_text(expected[component])} in array 0; they may differ only along dimension {dim}."
             )
-        wanted = np.maximum(wanted, x.extents)  # what is known of no components
+        expected = np.maximum(expected, x.extents)  # another array can know a size that is -1, unknown, in this one
 
 
-def _cat_batch_jagged(arrays: Sequence[NestedArray], ragged: int) -> NestedArray:
-    """Jagged again where regular sizes agree; components that differ in two dimensions are strided."""
-    tight, at = [packed(x) for x in arrays], ragged - 1
-    if any(x.regular != tight[0].regular for x in tight):
+def _cat_batch_jagged(arrays: Sequence[NestedArray], ragged_dim: int) -> NestedArray:
+    """Concatenate the values if regular sizes are equal; otherwise two dimensions are irregular, and it is strided."""
+    packed_arrays = [packed(x) for x in arrays]
+    if any(x.regular != packed_arrays[0].regular for x in packed_arrays):
         return _cat_batch_strided([to_strided(x) for x in arrays])
-    lengths = np.concatenate([x.structure.component_lengths for x in tight])  # type: ignore[union-attr]
-    return NestedArray(moves.concatenate([x.data for x in tight], at), Jagged.from_lengths(lengths, at + 1))
+    lengths = np.concatenate([x.structure.component_lengths for x in packed_arrays])  # type: ignore[union-attr]
+    values = moves.concatenate([x.data for x in packed_arrays], ragged_dim - 1)
+    return NestedArray(values, Jagged.from_lengths(lengths, ragged_dim))
 
 
-def _cat_ragged(arrays: Sequence[NestedArray], at: int) -> NestedArray:
-    """Component by component: the rows of all arrays, brought into the order of the components."""
+def _cat_ragged(arrays: Sequence[NestedArray], dim: int) -> NestedArray:
+    """Concatenate the values of all arrays, and take the rows in the order of the components."""
     columns = [x.structure.component_lengths for x in arrays]  # type: ignore[union-attr]
-    before = np.cumsum([0, *[x.data.shape[at - 1] for x in arrays[:-1]]])
-    starts = np.stack([x.structure.offsets[:-1] + shift for x, shift in zip(arrays, before, strict=True)], axis=1)
+    first_rows = np.cumsum([0, *[x.data.shape[dim - 1] for x in arrays[:-1]]])
+    starts = np.stack([x.structure.offsets[:-1] + row for x, row in zip(arrays, first_rows, strict=True)], axis=1)
     lengths = np.stack(columns, axis=1).reshape(-1)
     rows = strided_index(lengths[:, None], np.ones((lengths.size, 1), np.int64), starts.reshape(-1))
-    joined = moves.concatenate([x.data for x in arrays], at - 1)
-    return NestedArray(take_along(joined, at - 1, rows), Jagged.from_lengths(np.sum(columns, axis=0), at))
+    values = moves.concatenate([x.data for x in arrays], dim - 1)
+    return NestedArray(take_along(values, dim - 1, rows), Jagged.from_lengths(np.sum(columns, axis=0), dim))
 
 
 def _cat_batch_strided(arrays: Sequence[NestedArray]) -> NestedArray:
     count = sum(len(x) for x in arrays)
     all_extents = [x.extents for x in arrays if len(x) or not count]
     flat = moves.concatenate([gather_elements(x) for x in arrays], 0)
-    return NestedArray(
-        flat, Strided.from_extents(np.concatenate(all_extents) if count else _common(all_extents), count)
-    )
+    extents = np.concatenate(all_extents) if count else _common_outline(all_extents)
+    return NestedArray(flat, Strided.from_extents(extents, count))
 
 
-def _common(all_extents: Sequence[Ints]) -> Ints:
-    """The one extents of batches of no components, -1 where they do not have one size in common."""
+def _common_outline(all_extents: Sequence[Ints]) -> Ints:
+    """Return the extents of a batch of no components: the sizes that all batches have in common, -1 for the others."""
     rows = np.concatenate(all_extents)
     return np.where((rows == rows[0]).all(axis=0), rows[:1], -1)
 
 
-def _cat_strided(arrays: Sequence[NestedArray], at: int) -> NestedArray:
-    """Each array's elements go to their places in the joined components; the order of places says where each lies."""
-    _check_other_sizes(arrays, at)
-    k = at - 1
+def _cat_strided(arrays: Sequence[NestedArray], dim: int) -> NestedArray:
+    """Concatenate the elements of all arrays, and take each from the position that it has in the result."""
+    _check_other_sizes(arrays, dim)
+    axis = dim - 1
     all_extents = [x.extents for x in arrays]
-    extents, columns = np.max(all_extents, axis=0), [one[:, k] for one in all_extents]
-    extents[:, k] = np.where(np.min(columns, axis=0) < 0, -1, np.sum(columns, axis=0))
-    made = Strided.from_extents(extents, len(arrays[0]))
-    strides = made.strides
-    places, before = [], np.zeros(made.count, np.int64)
+    extents, columns = np.max(all_extents, axis=0), [x_outline[:, axis] for x_outline in all_extents]
+    extents[:, axis] = np.where(np.min(columns, axis=0) < 0, -1, np.sum(columns, axis=0))
+    structure = Strided.from_extents(extents, len(arrays[0]))
+    strides = structure.strides
+    positions, lengths_before = [], np.zeros(structure.count, np.int64)
     for x in arrays:
-        own = x.component_sizes()
-        places.append(strided_index(own, strides, made.offsets + before * strides[:, k]))
-        before = before + own[:, k]
-    order = np.empty(made.buffer_size, np.int64)
-    order[np.concatenate(places)] = np.arange(made.buffer_size)
-    return NestedArray(moves.take_rows(moves.concatenate([gather_elements(x) for x in arrays], 0), order), made)
+        sizes = x.component_sizes()
+        positions.append(strided_index(sizes, strides, structure.offsets + lengths_before * strides[:, axis]))
+        lengths_before = lengths_before + sizes[:, axis]
+    source = np.empty(structure.buffer_size, np.int64)
+    source[np.concatenate(positions)] = np.arange(structure.buffer_size)
+    return NestedArray(moves.take_rows(moves.concatenate([gather_elements(x) for x in arrays], 0), source), structure)
 
 
 @overload
@@ -216,26 +220,26 @@ def stack(arrays: Sequence[NestedArray], dim: int = 0) -> NestedArray: ...
 def stack(arrays: Sequence[Dense], dim: int = 0) -> Array: ...
 @operator
 def stack(arrays: Sequence[Any], dim: int = 0) -> NestedArray | Array:
-    """Arrays of equal shape along a new dimension ``dim``: ``(B, *, D), (B, *, D) -> (B, *, 2, D)``.
+    """Join arrays of equal shape along a new dimension ``dim``: ``(B, *, D), (B, *, D) -> (B, *, 2, D)``.
 
     Parameters
     ----------
     arrays : sequence of NestedArray, or of Array
-        At least one; all nested or all dense, of equal shape, by value.
+        At least one array. All are nested or all are dense. Corresponding components have equal shapes.
     dim : int
-        Counted in the shape of the result; 0 is refused for nested arrays.
+        The position of the new dimension in the shape of the result.
 
     Raises
     ------
     StructureError
-        For an empty sequence, and for shapes that differ: the component and both sizes are named.
+        For an empty sequence, and for shapes that differ; the message names the component and both sizes.
     DimensionError
-        For ``dim`` 0 of nested arrays: there is one batch dimension.
+        For ``dim`` 0 of nested arrays, which have one batch dimension.
 
     Notes
     -----
-    Promoted dtype. Jagged where all are jagged with one ragged dimension, which moves up where the new one stands
-    before it; else strided. Gradient: each array gets its own slice of the cotangent.
+    The result has the promoted dtype. It is jagged if all arrays are jagged with one ragged dimension, else strided. A
+    new dimension before the ragged one moves it by 1. Gradient: each array gets its slice of the cotangent.
 
     Clauses: STACK-1 to STACK-6. After `torch.stack`.
 
@@ -246,26 +250,26 @@ def stack(arrays: Sequence[Any], dim: int = 0) -> NestedArray | Array:
     (array([[ 1, 10],
            [ 2, 20]]), array([[ 3, 30]]))
     """
-    given = _listed("stack", arrays)
-    if not any(type(x) is NestedArray for x in given):
-        return _stack_dense(_joined_dense("stack", given), dim)
-    joined = _joined("stack", given)
-    at = canonical_dim("stack", dim, joined[0].ndim + 1)
-    if not at:
+    array_list = _array_list("stack", arrays)
+    if not any(type(x) is NestedArray for x in array_list):
+        return _stack_dense(_promoted_dense("stack", array_list), dim)
+    nested = _promoted_nested("stack", array_list)
+    dim = canonical_dim("stack", dim, nested[0].ndim + 1)
+    if not dim:
         raise DimensionError(
             "stack: a new dimension before the batch would nest nested arrays; to join batches use pn.cat(arrays, 0)."
         )
-    component_dim("stack", at, joined[0].ndim + 1)
-    possible_ndim("stack", joined[0].ndim + 1)
-    for x in joined[1:]:
-        check_same_shape("stack", joined[0], x)
-    return cat([unsqueeze(x, at) for x in joined], at)
+    component_dim("stack", dim, nested[0].ndim + 1)
+    possible_ndim("stack", nested[0].ndim + 1)
+    for x in nested[1:]:
+        check_same_shape("stack", nested[0], x)
+    return cat([unsqueeze(x, dim) for x in nested], dim)
 
 
-def _stack_dense(given: list[Array], dim: int) -> Array:
-    at = canonical_dim("stack", dim, given[0].ndim + 1)
-    for i, array in enumerate(given):
-        if array.shape != given[0].shape:
-            raise ShapeError(f"stack: array {i} has shape {array.shape} and array 0 has shape {given[0].shape}.")
-    possible_shape("stack", (len(given), *given[0].shape))
-    return moves.stacked(given, at)
+def _stack_dense(arrays: list[Array], dim: int) -> Array:
+    dim = canonical_dim("stack", dim, arrays[0].ndim + 1)
+    for i, array in enumerate(arrays):
+        if array.shape != arrays[0].shape:
+            raise ShapeError(f"stack: array {i} has shape {array.shape} and array 0 has shape {arrays[0].shape}.")
+    possible_shape("stack", (len(arrays), *arrays[0].shape))
+    return moves.stacked(arrays, dim)

@@ -1,4 +1,7 @@
-"""The elements of every component in another shape."""
+"""Reshaping of every component: `reshape`, `view`, `reshape_as`, and `expand`, the method of arrays.
+
+A shape begins with the number of components. After it, -1 keeps the size of the dimension in each component.
+"""
 
 from __future__ import annotations
 
@@ -24,17 +27,19 @@ from pynested.structure.extents import freeze
 from pynested.structure.ragged_size import RaggedSize
 from pynested.structure.validation import check_size_limits
 
-from .views import broadcast_to
+from .dense_views import broadcast_to
 
-_FLAT = " The batch stays a dimension: x.flatten(1) flattens every component, x.values() has the elements of all."
+_FLATTEN_HINT = (
+    " The batch stays a dimension: x.flatten(1) flattens every component, x.values() has the elements of all."
+)
 
 
-def _plain_shape(name: str, x: NestedArray, shape: Any) -> tuple[int, ...]:
+def _integer_shape(name: str, x: NestedArray, shape: Any) -> tuple[int, ...]:
     """Return ``shape`` with -1 in place of each ragged size that its dimension of ``x`` already has."""
     sizes = tuple(shape) if several(shape) else (shape,)
     for dim, size in enumerate(sizes):
         if isinstance(size, RaggedSize) and not _has_lengths(x, dim, size):
-            raise ShapeError(f"{name}: size {dim} of {sizes} is a ragged size, and {_misplaced(x, dim, size)}")
+            raise ShapeError(f"{name}: size {dim} of {sizes} is a ragged size, and {_misfit_reason(x, dim, size)}")
     return canonical_shape(name, ([-1 if isinstance(size, RaggedSize) else size for size in sizes],))
 
 
@@ -42,28 +47,28 @@ def _has_lengths(x: NestedArray, dim: int, size: RaggedSize) -> bool:
     """Return whether the components have the lengths of a ragged size along ``dim``."""
     if not 0 < dim < x.ndim or size != RaggedSize(x.lengths_along(dim)):
         return False
-    # Of no components all ragged sizes are equal, also where the dimension is regular.
+    # The ragged sizes of all batches of no components are equal, but a regular dimension is not ragged.
     return len(x) > 0 or x.regular[dim - 1] is None
 
 
-def _misplaced(x: NestedArray, dim: int, size: RaggedSize) -> str:
-    """Return why a ragged size is refused at dimension ``dim``, and a size to give instead."""
+def _misfit_reason(x: NestedArray, dim: int, size: RaggedSize) -> str:
+    """Return the end of an error message: why ``dim`` cannot have a ragged size, and what to give instead."""
     if dim == 0:
         return f"the first size is the number of components. Give {len(x)} or -1."
     if dim >= x.ndim:
         return f"dimension {dim} is new. Give an integer: only the irregular dimensions of {x.shape} take ragged sizes."
     if (regular := x.regular[dim - 1]) is not None:
         return f"dimension {dim} has size {regular} in every component. Give an integer."
-    instead = f"Give -1 or x.shape[{dim}], which keep the size of each component."
+    remedy = f"Give -1 or x.shape[{dim}], which keep the size of each component."
     if len(size.lengths) != len(x):
-        return f"it is of {len(size.lengths)} components where this array has {len(x)}. {instead}"
+        return f"it is of {len(size.lengths)} components where this array has {len(x)}. {remedy}"
     lengths = x.lengths_along(dim)
     i = int(np.flatnonzero(size.lengths != lengths)[0])
-    return f"it is {size.lengths[i]} for component {i} where dimension {dim} has size {lengths[i]}. {instead}"
+    return f"it is {size.lengths[i]} for component {i} where dimension {dim} has size {lengths[i]}. {remedy}"
 
 
 def _target_outline(name: str, x: NestedArray, shape: tuple[int, ...]) -> Ints:
-    """The extents of components after a reshape to ``shape``; -1 keeps the size that the dimension has."""
+    """Return the extents of the components in the new ``shape``, which must fit the elements of each component."""
     if not shape or shape[0] not in (-1, len(x)):
         raise ShapeError(
             f"{name}: the first size of {shape} is the number of components, {len(x)} (or -1); a reshape keeps it."
@@ -81,43 +86,44 @@ def _target_outline(name: str, x: NestedArray, shape: tuple[int, ...]) -> Ints:
             raise ShapeError(f"{name}: dimension {dim} is irregular, so its only valid size is -1, not {size}.")
         target[:, dim - 1] = extents[:, dim - 1] if size == -1 else size
     check_size_limits(name, target)
-    # What is unknown of no components, -1, is the same factor on both sides, but for its sign.
-    before, after = np.abs(extents.prod(axis=1)), np.abs(target.prod(axis=1))
-    if not np.array_equal(before, after):
-        i = int(np.flatnonzero(before != after)[0])
+    # An unknown size, -1, of a batch of no components is a factor of both products, up to its sign.
+    old_numels, new_numels = np.abs(extents.prod(axis=1)), np.abs(target.prod(axis=1))
+    if not np.array_equal(old_numels, new_numels):
+        i = int(np.flatnonzero(old_numels != new_numels)[0])
         what = f"component {i} has" if len(x) else "there are no components, but theirs would have"
         raise ShapeError(
-            f"{name}: {what} shape {shape_text(extents[i])}, {before[i]} elements, which do not fill "
-            f"{shape_text(target[i])} of shape {shape}.{_FLAT * (len(shape) == 1)}"
+            f"{name}: {what} shape {shape_text(extents[i])}, {old_numels[i]} elements, which do not fill "
+            f"{shape_text(target[i])} of shape {shape}.{_FLATTEN_HINT * (len(shape) == 1)}"
         )
     return freeze(target)
 
 
 @operator
 def reshape(self: ArrayT, shape: Sequence[int]) -> ArrayT:
-    """Every component with its elements in C order in another shape: ``(B, *, D1 * D2) -> (B, *, D1, D2)``.
+    """Reshape every component, in C order: ``(B, *, D1 * D2) -> (B, *, D1, D2)``.
 
-    A view where the memory allows it, else a copy.
+    The result is a view if the memory allows it, else a copy.
 
     Parameters
     ----------
     self : NestedArray or Array
         Of any dtype; the layout stays.
     shape : sequence of int
-        First the number of components, or -1. After it, -1 keeps the size of a dimension in each component; it is never
-        inferred. For an irregular dimension give -1, or its entry of ``self.shape``.
+        First the number of components, or -1. After it, -1 keeps the size of the dimension in each component; it is
+        never inferred. For an irregular dimension give -1 or its ragged size, an entry of ``self.shape``.
 
     Raises
     ------
     ShapeError
-        For another first size, a number at an irregular dimension, an entry of a shape that is no number at a dimension
-        without these lengths, -1 for a dimension that ``self`` does not have, and sizes that do not hold exactly the
+        For another first size; for an integer at an irregular dimension; for a ragged size at a dimension of other
+        lengths; for -1 at a dimension that ``self`` does not have; for sizes whose product is not the number of
         elements of some component, which is named.
 
     Notes
     -----
-    An empty component is reshaped like every other: (0, 4) with ``(B, -1, 2, 2)`` is (0, 2, 2). Of a dense array one
-    size may be -1, and is computed. Gradient: the cotangent reshaped back. As a method also ``nt.reshape(2, -1, 3)``.
+    An empty component is reshaped like every other: (0, 4) with ``(B, -1, 2, 2)`` becomes (0, 2, 2). One size of a
+    dense array can be -1, and is computed. Gradient: the cotangent, reshaped back. As a method also
+    ``nt.reshape(2, -1, 3)``.
 
     Clauses: RESHAPE-1 to RESHAPE-9. After `torch.reshape`.
 
@@ -128,13 +134,13 @@ def reshape(self: ArrayT, shape: Sequence[int]) -> ArrayT:
     [(1, 2, 2), (2, 2, 2)]
     """
     if not isinstance(self, NestedArray):
-        return _of_dense("reshape", as_array("reshape", self), shape, True)
-    return _reshaped("reshape", self, _plain_shape("reshape", self, shape), True)
+        return _reshape_dense("reshape", as_array("reshape", self), shape, True)
+    return _reshape_nested("reshape", self, _integer_shape("reshape", self, shape), True)
 
 
 @operator
 def view(self: ArrayT, shape: Sequence[int]) -> ArrayT:
-    """`reshape` that shares the memory: ``(B, *, D1 * D2) -> (B, *, D1, D2)``.
+    """Reshape every component without a copy: ``(B, *, D1 * D2) -> (B, *, D1, D2)``.
 
     Parameters
     ----------
@@ -146,12 +152,12 @@ def view(self: ArrayT, shape: Sequence[int]) -> ArrayT:
     Raises
     ------
     ShapeError
-        For what `reshape` refuses. Components that do not lie in C order may be refused too; they are never copied. Of
-        jagged ones elements cannot go from one side of the ragged dimension to the other, unless only one has any.
+        If `reshape` raises it, and for a result that is not a view. Components that are not in C order can have that.
+        So has a jagged array whose elements would move across the ragged dimension, unless only one component has any.
 
     Notes
     -----
-    Gradient: the cotangent reshaped back. As a method also ``nt.view(2, -1, 3)``.
+    Gradient: the cotangent, reshaped back. As a method also ``nt.view(2, -1, 3)``.
 
     Clauses: VIEW-1 to VIEW-5. After `torch.Tensor.view`.
 
@@ -164,8 +170,8 @@ def view(self: ArrayT, shape: Sequence[int]) -> ArrayT:
     array([[0, 0]])
     """
     if not isinstance(self, NestedArray):
-        return _of_dense("view", as_array("view", self), shape, False)
-    return _reshaped("view", self, _plain_shape("view", self, shape), False)
+        return _reshape_dense("view", as_array("view", self), shape, False)
+    return _reshape_nested("view", self, _integer_shape("view", self, shape), False)
 
 
 @overload
@@ -174,23 +180,24 @@ def reshape_as(self: Dense, other: Dense) -> Array: ...
 def reshape_as(self: NestedArray, other: NestedArray) -> NestedArray: ...
 @operator
 def reshape_as(self: Operand, other: Operand) -> NestedArray | Array:
-    """``self`` in the shape of ``other``, component by component: ``(B, *), (B, *, D) -> (B, *, D)``.
+    """Reshape each component to the shape of that of ``other``: ``(B, *), (B, *, D) -> (B, *, D)``.
 
     Parameters
     ----------
     self : NestedArray or Array
         Of any dtype.
     other : NestedArray or Array
-        Its shape and layout are taken, its elements are not looked at.
+        The result has its shape and layout. Its elements are not used.
 
     Raises
     ------
     ShapeError
-        For different numbers of components, or of elements in some component, naming it and both shapes.
+        For different numbers of components, and for a component with a different number of elements; the message names
+        it and both shapes.
 
     Notes
     -----
-    Component ``i`` keeps its elements in C order. Gradient: the cotangent reshaped back; ``other`` has none.
+    Elements keep their C order. Gradient: the cotangent, reshaped back; ``other`` has no gradient.
 
     Clauses: RESHAPE_AS-1 to RESHAPE_AS-3. After `torch.Tensor.reshape_as`.
 
@@ -203,13 +210,13 @@ def reshape_as(self: Operand, other: Operand) -> NestedArray | Array:
            [3, 4]]), array([[5, 6]]))
     """
     if type(self) is not NestedArray and type(other) is not NestedArray:
-        return _of_dense("reshape", as_array("reshape_as", self), as_array("reshape_as", other).shape, True)
+        return _reshape_dense("reshape", as_array("reshape_as", self), as_array("reshape_as", other).shape, True)
     if type(self) is not NestedArray or type(other) is not NestedArray or len(self) != len(other):
         raise ShapeError("reshape_as: both arrays must be nested and have as many components.")
     extents = other.extents
-    found = first_difference(component_numels(extents)[:, None], component_numels(self.extents)[:, None])
-    if found:
-        i = found[0]
+    difference = first_difference(component_numels(extents)[:, None], component_numels(self.extents)[:, None])
+    if difference:
+        i = difference[0]
         which = f"component {i}" if len(self) else "a component, if there were one,"
         raise ShapeError(
             f"reshape_as: {which} of shape {shape_text(self.extents[i])} does not fill {shape_text(extents[i])}."
@@ -218,68 +225,69 @@ def reshape_as(self: Operand, other: Operand) -> NestedArray | Array:
 
 
 def expand(x: ArrayT, shape: Any) -> ArrayT:
-    """Return a view with regular dimensions of size 1 repeated to ``shape``; -1 keeps the size of a dimension."""
+    """Broadcast regular dimensions of size 1 to ``shape``, as a view; -1 keeps the size of a dimension."""
     if not isinstance(x, NestedArray):
         return broadcast_to(x, shape)
-    sizes, known = _plain_shape("expand", x, shape), (len(x), *x.regular)
+    sizes, old_sizes = _integer_shape("expand", x, shape), (len(x), *x.regular)
     if len(sizes) != x.ndim:
         raise ShapeError(f"expand: shape {sizes} has {len(sizes)} sizes and the array has {x.ndim} dimensions.")
-    for dim, (size, found) in enumerate(zip(sizes, known, strict=True)):
-        if size < -1 or (size not in (-1, found) and (not dim or found != 1)):
-            what = "is irregular" if found is None else f"has size {found}"
+    for dim, (size, old_size) in enumerate(zip(sizes, old_sizes, strict=True)):
+        if size < -1 or (size not in (-1, old_size) and (not dim or old_size != 1)):
+            what = "is irregular" if old_size is None else f"has size {old_size}"
             raise ShapeError(
                 f"expand: dimension {dim} {what} and cannot have size {size}; only regular dimensions of size 1, but "
                 "the batch, are repeated. Use -1 to keep a size."
             )
-    return expand_axes(x, {dim - 1: size for dim, size in enumerate(sizes) if size not in (-1, known[dim])})
+    return expand_axes(x, {dim - 1: size for dim, size in enumerate(sizes) if size not in (-1, old_sizes[dim])})
 
 
-def _reshaped(name: str, x: NestedArray, shape: tuple[int, ...], may_copy: bool) -> NestedArray:
+def _reshape_nested(name: str, x: NestedArray, shape: tuple[int, ...], may_copy: bool) -> NestedArray:
     target = _target_outline(name, x, shape)
     if isinstance(x.structure, Jagged):
-        seen = _reshaped_values(name, x, x.structure, shape, may_copy)
+        result = _reshape_jagged(name, x, x.structure, shape, may_copy)
     else:
         structure = x.structure.reshaped(target)
-        seen = None if structure is None else apply_view(x, StructureView(structure))
-    if seen is not None:
-        return seen
+        result = None if structure is None else apply_view(x, StructureView(structure))
+    if result is not None:
+        return result
     if not may_copy:
         raise ShapeError(
-            f"{name}: the elements of the components do not lie in the order that shape {shape} asks for, so it is no "
+            f"{name}: the elements of the components do not lie in the order that shape {shape} needs, so it is no "
             "view. Use reshape, which copies."
         )
     return from_elements(elements(x), target, len(x), x.structure.ragged_dim)
 
 
-def _reshaped_values(
+def _reshape_jagged(
     name: str, x: NestedArray, structure: Jagged, shape: tuple[int, ...], may_copy: bool
 ) -> NestedArray | None:
-    """The values take the shape; None where elements of several components go to the other side of their rows."""
+    """Reshape the values. Return None if elements of several components would move across the ragged dimension."""
     r = structure.ragged_dim
     if len(shape) <= r:
         raise ShapeError(f"{name}: shape {shape} has no place for the ragged dimension {r}, whose size is -1.")
     data, old = x.data, x.data.shape
     new = [old[k] if size == -1 else size for k, size in enumerate(shape[1:])]
-    before, after = (prod(old[: r - 1]), prod(old[r:])), (prod(new[: r - 1]), prod(new[r:]))
-    if before != after and any(0 not in sides for sides in (before, after)):  # without elements any rows do
+    # The number of elements before and after the ragged dimension; arrays without elements have no order to keep.
+    old_widths, new_widths = (prod(old[: r - 1]), prod(old[r:])), (prod(new[: r - 1]), prod(new[r:]))
+    if old_widths != new_widths and any(0 not in widths for widths in (old_widths, new_widths)):
         lengths = structure.component_lengths
-        full = np.flatnonzero(lengths)
-        if len(full) > 1:
+        nonempty = np.flatnonzero(lengths)
+        if len(nonempty) > 1:
             return None
-        start = int(structure.offsets[full].sum())  # of the only one that has rows
-        own = slice(start, start + int(lengths.sum()))
-        data, structure = moves.slice_(data, (slice(None),) * (r - 1) + (own,)), structure.packed
+        start = int(structure.offsets[nonempty].sum())  # the sum of at most one offset
+        rows = slice(start, start + int(lengths.sum()))
+        data, structure = moves.slice_(data, (slice(None),) * (r - 1) + (rows,)), structure.packed
     values_shape = (*new[: r - 1], data.shape[r - 1], *new[r:])
-    return NestedArray(_of_dense(name, data, values_shape, may_copy), structure)
+    return NestedArray(_reshape_dense(name, data, values_shape, may_copy), structure)
 
 
-def _of_dense(name: str, x: Array, shape: Any, may_copy: bool) -> Array:
-    """One size may be -1, and is computed; what only a copy could give is refused unless it ``may_copy``."""
-    wanted = resolved_shape(name, canonical_shape(name, (shape,)), x.numel(), x.shape)
-    shown = moves.reshape(x, wanted)
-    if not may_copy and shown.storage is not x.storage and x.numel():
+def _reshape_dense(name: str, x: Array, shape: Any, may_copy: bool) -> Array:
+    """Reshape a dense array, of which one size can be -1. A copy raises ShapeError unless ``may_copy``."""
+    target = resolved_shape(name, canonical_shape(name, (shape,)), x.numel(), x.shape)
+    result = moves.reshape(x, target)
+    if not may_copy and result.storage is not x.storage and x.numel():
         raise ShapeError(
             f"view: the memory of an array of shape {x.shape} and strides {x.stride()} cannot be seen in the shape "
-            f"{wanted}. Use reshape, which copies where it must."
+            f"{target}. Use reshape, which copies if it must."
         )
-    return shown
+    return result

@@ -51,14 +51,14 @@ ALWAYS: list[ErrorInput] = [
         ((ALL, slice(0.5, None)), ArgumentError, "an end of a slice"), (slice("a"), ArgumentError, "an end of a slice"),
         (pn.array(True), ArgumentError, "index"), ((..., [0]), ArgumentError, "is the first entry"),
         (([0], [0]), ArgumentError, "is the first entry"), ([None], ArgumentError, "holds integers, or bools"),
-        (np.zeros((3, 1), int), ArgumentError, "an array that picks from a batch of components has one dimension, not"),
+        (np.zeros((3, 1), int), ArgumentError, "an array that selects from a batch of components has one dim"),
         (np.array([1.0]), ArgumentError, "holds integers, or bools, not float64"),
         ([[0], [1, 2]], ArgumentError, "holds integers"))],
     (lambda nest: nest(X)[:, nest(MASK)], ArgumentError, "is the first entry, x"),
     (lambda nest: nest(X)[nest(MASK), 0], ArgumentError, "index: a nested mask stands alone"),
     (lambda nest: nest(X)[nest(MASK).unsqueeze(1)], StructureError, "2 to 3 dimensions"),
     (lambda nest: nest(X)[nest(INTS)], ArgumentError, "a nested array in an index is a mask of bools, not of int8"),
-    (lambda nest: pn.getitem(pn.ones(3), nest(MASK)), StructureError, "index: a nested mask picks from a nested array"),
+    (lambda nest: pn.getitem(pn.ones(3), nest(MASK)), StructureError, "a nested mask selects from a nested array"),
     (lambda nest: pn.masked_select(nest(X), nest(MASK)), ArgumentError, "x[mask]"),
     # conversion
     *[(lambda nest, size=size: pn.to_padded_array(nest(X), 0.0, size), ShapeError, text) for size, text in (
@@ -114,12 +114,12 @@ ALWAYS: list[ErrorInput] = [
 FILLED: list[ErrorInput] = [
     *[(lambda nest, index=index: nest(X)[index], IndexOutOfRange, text) for index, text in (
         (3, "index 3"), ((ALL, 0), "component 1 (length 0)"), ((0, 2), "index 2"),
-        ([0, 3], "index: 3, at place 1 of the index, is out of bounds for a batch of components of 3"),
-        ([True, False], "a mask of 2 entries picks from a batch of components of 3"),
-        ([2**70], "index: a list names a place beyond int64"))],
+        ([0, 3], "index: 3, at position 1 of the index, is out of bounds for a batch of components of 3"),
+        ([True, False], "a mask of 2 entries selects from a batch of components of 3"),
+        ([2**70], "index: a list has an integer beyond int64"))],
     (lambda nest: nest(X)[nest([one[:1] for one in MASK])], StructureError,
      "index: the mask has shape (1, 3) at component 0 of shape (2, 3)"),
-    (lambda nest: nest(X)[nest(MASK[:2])], StructureError, "2 components picks from 3 dimensions and 3 components"),
+    (lambda nest: nest(X)[nest(MASK[:2])], StructureError, "2 components selects from 3 dimensions and 3 components"),
     *[(lambda nest, one=one: pn.narrow(nest(X), *one), StructureError,
        f"narrow: entry {entry}: start ({one[1]}) + length ({one[2]}) ") for entry, one in (
           (1, (1, 0, 2)), (1, (-2, 1, 1)), (0, (2, 0, -1)), (0, (0, 1, 3)), (0, (1, 2**62, 2**62)))],
@@ -150,13 +150,13 @@ DENSE: list[ErrorInput] = [
         ((pn.array(True), pn.array(True)), ArgumentError, "index"),
         (np.ones((2, 3, 1)) > 0, DimensionError, "3 were indexed (the array has shape (2, 3))"))],
     *[(lambda index=index: BLOCK[index], kind, text) for index, kind, text in (
-        (([0], [2]), IndexOutOfRange, "2, at place 0 of the index, is out of bounds for dimension 1 of an array of 2"),
+        (([0], [2]), IndexOutOfRange, "2, at position 0 of the index, is out of bounds for dimension 1 of"),
         (([0, 1], [0, 1, 0]), ShapeError, "index: arrays of shapes (2,) and (3,) do not broadcast"),
         (([0],) * 4, DimensionError, "(the array has shape (4, 2, 3))"),
         (([True, False, True, False], [0, 1]), ArgumentError, "a mask in an index stands alone"),
         ((None, 0, ALL, [1]), ArgumentError, "index: an integer stands apart from the lists"),
         ((ALL, 0, ..., [0]), ArgumentError, "index twice: x[0][:, [1, 2]]"),
-        ((ALL, np.eye(2) > 0), IndexOutOfRange, "index: a mask of shape (2, 2) picks from sizes (2, 3) of an array"))],
+        ((ALL, np.eye(2) > 0), IndexOutOfRange, "a mask of shape (2, 2) selects from sizes (2, 3) of an array"))],
     # conversion
     (lambda: pn.to_padded_array(A, 0.0), StructureError, "to_padded_array: the input must be nested, not Array"),
     (lambda: A.to("gpu"), DTypeError, "Devices are 'cpu', 'cuda', 'emulated', 'plain'"),

@@ -81,7 +81,7 @@ ALWAYS: list[ErrorInput] = [
         ((-1, 4, None), "is a ragged size, and dimension 2 has size 4 in every component. Give an integer."),
         ((-1, -1, 4, None), "view: size 3 of (-1, -1, 4, j"),
         ((-1, -1, 4, None), "is a ragged size, and dimension 3 is new. Give an integer"))],
-    (lambda nest: nest(X)[:0].chunk(2**40), ArgumentError, "chunk: of nothing there are as many pieces as chunks"),
+    (lambda nest: nest(X)[:0].chunk(2**40), ArgumentError, "chunk: without entries there are as many pieces as chunks"),
     (lambda nest: pn.reshape_as(nest(X), X[0]), ShapeError, "both arrays must be nested and have as many components"),
     # joining
     (lambda nest: pn.cat([nest(X), nest(VECTORS)]), StructureError, "cat: array 1 has 2 dimensions and array 0 has 3"),

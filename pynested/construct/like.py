@@ -1,10 +1,10 @@
-"""New arrays like another one, nested or dense.
+"""New arrays with the shape of another array, nested or dense: constants and random numbers.
 
-A result has the shape, device and, unless ``layout`` or ``dtype`` says otherwise, the layout and dtype of ``x``; it is
-packed, so holes are gone, and empty components stay. A NumPy array has no device; that of `set_default_device` is
-taken. With ``requires_grad`` operations on it, a leaf, are recorded; nothing flows back to ``x``. StructureError for a
-layout of a dense array; DTypeError for an unsupported dtype. After `torch.zeros_like` and its kin. Clauses: LIKE-1 to
-LIKE-10, and of random numbers RANDOM-1 to RANDOM-10.
+A result has the shape and the device of ``x``, and its layout and dtype if ``layout`` and ``dtype`` are not given. It
+is packed: gaps are not copied, empty components are. A NumPy array has no device, so its result lies on the device of
+`set_default_device`. ``requires_grad`` makes the result a leaf whose operations are recorded; no gradient flows to
+``x``. A layout for a dense array raises StructureError, an unsupported dtype raises DTypeError. After
+`torch.zeros_like` and its siblings. Clauses: LIKE-1 to LIKE-10; for random numbers RANDOM-1 to RANDOM-10.
 """
 
 from __future__ import annotations
@@ -26,39 +26,40 @@ from pynested.nested.operands import ArrayT, DType
 from pynested.structure import Strided
 from pynested.structure.layout import Layout, canonical_layout
 
-Make = Callable[[tuple[int, ...], np.dtype[Any], str], Array]
+MakeValues = Callable[[tuple[int, ...], np.dtype[Any], str], Array]  # of a shape, a dtype and a device
 
 
 def _like(
-    name: str, x: ArrayT, dtype: DType | None, requires_grad: bool, make: Make, layout: Layout | None = None
+    name: str, x: ArrayT, dtype: DType | None, requires_grad: bool, make: MakeValues, layout: Layout | None = None
 ) -> ArrayT:
-    """``make(shape, dtype, device)`` for the values that packed components of ``x``, in ``layout``, have."""
+    """Return an array with the shape of ``x`` and values from ``make``."""
     check_flags(name, requires_grad=requires_grad)
-    given = x if isinstance(x, NestedArray) else as_array(name, x)
-    kind = given.dtype if dtype is None else canonical_dtype(dtype, given.device)
-    if isinstance(given, NestedArray):
+    template = x if isinstance(x, NestedArray) else as_array(name, x)
+    dtype = template.dtype if dtype is None else canonical_dtype(dtype, template.device)
+    if isinstance(template, NestedArray):
         if layout is not None:
-            given = to_layout(given.detach(), canonical_layout(name, layout))
-        nested = NestedArray(make(_packed_shape(given), kind, given.device), given.structure.packed)
-        return nested.requires_grad_(requires_grad)
+            template = to_layout(template.detach(), canonical_layout(name, layout))
+        values = make(_packed_shape(template), dtype, template.device)
+        return NestedArray(values, template.structure.packed).requires_grad_(requires_grad)
     if layout is not None:
         raise StructureError(f"{name}: a dense array has no nested layout; nest it: pn.as_nested_array(x, layout=…).")
-    return make(given.shape, kind, chosen_device(None, (x,))).requires_grad_(requires_grad)
+    return make(template.shape, dtype, chosen_device(None, (x,))).requires_grad_(requires_grad)
 
 
 def _packed_shape(x: NestedArray) -> tuple[int, ...]:
+    """Return the shape of the values that a packed copy of ``x`` has."""
     structure = x.structure
     if isinstance(structure, Strided):
         return (structure.packed.buffer_size,)
-    at = structure.ragged_dim - 1
-    return (*x.data.shape[:at], structure.segments.rows, *x.data.shape[at + 1 :])
+    axis = structure.ragged_dim - 1
+    return (*x.data.shape[:axis], structure.segments.rows, *x.data.shape[axis + 1 :])
 
 
 @operator
 def empty_like(
     x: ArrayT, *, dtype: DType | None = None, requires_grad: bool = False, layout: Layout | None = None
 ) -> ArrayT:
-    """An array like ``x`` with arbitrary values: ``(B, *, D) -> (B, *, D)``.
+    """Return an array like ``x`` with arbitrary values: ``(B, *, D) -> (B, *, D)``.
 
     Clauses: LIKE-1, LIKE-2, LIKE-4 to LIKE-6, LIKE-9, LIKE-10.
 
@@ -74,7 +75,7 @@ def empty_like(
 def zeros_like(
     x: ArrayT, *, dtype: DType | None = None, requires_grad: bool = False, layout: Layout | None = None
 ) -> ArrayT:
-    """An array like ``x`` of zeros: ``(B, *, D) -> (B, *, D)``.
+    """Return an array like ``x`` of zeros: ``(B, *, D) -> (B, *, D)``.
 
     Clauses: LIKE-1 to LIKE-5, LIKE-9, LIKE-10.
 
@@ -90,7 +91,7 @@ def zeros_like(
 def ones_like(
     x: ArrayT, *, dtype: DType | None = None, requires_grad: bool = False, layout: Layout | None = None
 ) -> ArrayT:
-    """An array like ``x`` of ones: ``(B, *, D) -> (B, *, D)``.
+    """Return an array like ``x`` of ones: ``(B, *, D) -> (B, *, D)``.
 
     Clauses: LIKE-1 to LIKE-5, LIKE-9, LIKE-10.
 
@@ -111,7 +112,7 @@ def full_like(
     requires_grad: bool = False,
     layout: Layout | None = None,
 ) -> ArrayT:
-    """An array like ``x`` with ``fill_value`` everywhere: ``(B, *, D) -> (B, *, D)``.
+    """Return an array like ``x`` with ``fill_value`` everywhere: ``(B, *, D) -> (B, *, D)``.
 
     Clauses: LIKE-1 to LIKE-5, LIKE-7 to LIKE-10.
 
@@ -129,9 +130,9 @@ def full_like(
 def rand_like(
     x: ArrayT, *, dtype: DType | None = None, requires_grad: bool = False, generator: np.random.Generator | None = None
 ) -> ArrayT:
-    """An array like ``x`` of uniform random numbers from [0, 1): ``(B, *, D) -> (B, *, D)``.
+    """Return an array like ``x`` of uniform random numbers from [0, 1): ``(B, *, D) -> (B, *, D)``.
 
-    DTypeError for a dtype that is not floating. ``generator`` is the one of `manual_seed` by default.
+    A dtype that is not floating raises DTypeError. ``generator`` is by default that of `manual_seed`.
 
     Clauses: LIKE-1, LIKE-2, LIKE-5, RANDOM-1, RANDOM-5 to RANDOM-8, RANDOM-10.
 
@@ -148,9 +149,9 @@ def rand_like(
 def randn_like(
     x: ArrayT, *, dtype: DType | None = None, requires_grad: bool = False, generator: np.random.Generator | None = None
 ) -> ArrayT:
-    """An array like ``x`` of random numbers with the standard normal distribution: ``(B, *, D) -> (B, *, D)``.
+    """Return an array like ``x`` of standard normal random numbers: ``(B, *, D) -> (B, *, D)``.
 
-    DTypeError for a dtype that is not floating. ``generator`` is the one of `manual_seed` by default.
+    A dtype that is not floating raises DTypeError. ``generator`` is by default that of `manual_seed`.
 
     Clauses: LIKE-1, LIKE-2, LIKE-5, RANDOM-2, RANDOM-5 to RANDOM-8, RANDOM-10.
 
@@ -173,10 +174,10 @@ def randint_like(
     dtype: DType | None = None,
     generator: np.random.Generator | None = None,
 ) -> ArrayT:
-    """An array like ``x`` of random integers from ``low`` to ``high - 1``: ``(B, *, D) -> (B, *, D)``.
+    """Return an array like ``x`` of random integers from ``low`` to ``high - 1``: ``(B, *, D) -> (B, *, D)``.
 
-    Without ``high``, from 0 to ``low - 1``. They have the dtype of ``x``, also a floating one. ``generator`` is the one
-    of `manual_seed` by default.
+    Without ``high``, they are from 0 to ``low - 1``. They have the dtype of ``x``, also if it is floating.
+    ``generator`` is by default that of `manual_seed`.
 
     Clauses: LIKE-1, LIKE-2, LIKE-5, RANDOM-3, RANDOM-5 to RANDOM-7, RANDOM-9, RANDOM-10.
 

@@ -1,4 +1,4 @@
-"""SciPy's sparse rows: component ``i`` is row ``i``, from column 0 on."""
+"""Exchange with SciPy's sparse matrices in CSR format: component ``i`` is row ``i``, from column 0 on."""
 
 from __future__ import annotations
 
@@ -9,30 +9,29 @@ import numpy as np
 from pynested.autograd.call_errors import check_optional_flags
 from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ExchangeError, ShapeError
-from pynested.construct.buffers import nested_array_from_jagged
+from pynested.construct.from_buffers import nested_array_from_jagged
 from pynested.nested.nested_array import NestedArray
 from pynested.structure.layout import jagged
 
-from .lists import library, untracked
-from .receivers import CSR, accepted_values, must_copy, received_values
+from .exchange_checks import CSR, accepted_values, check_may_copy, import_optional, received_values, refuse_tracked
 
 
 @operator
 def from_csr(matrix: Any, *, copy: bool | None = None) -> NestedArray:
-    """The stored entries of each row, jagged ``(B, *)``, in the same memory.
+    """Convert the stored entries of each row, in shared memory, to jagged ``(B, *)``.
 
     Parameters
     ----------
     matrix : scipy.sparse.csr_array
-        In every row the columns 0 to n - 1 are stored, in order, as `to_csr` makes them: others would lose where they
-        are.
+        Every row must store the columns 0 to n - 1, in order, as the result of `to_csr` does. The column numbers are
+        not kept.
     copy : bool, optional
-        True copies always; nothing else needs one.
+        True always copies; otherwise memory is shared.
 
     Raises
     ------
     ExchangeError
-        For another matrix, and for a row with other columns, naming it.
+        For a matrix in another format, and for a row with other columns, naming it.
 
     Examples
     --------
@@ -58,23 +57,23 @@ def from_csr(matrix: Any, *, copy: bool | None = None) -> NestedArray:
 
 @operator
 def to_csr(x: NestedArray, *, copy: bool | None = None) -> Any:
-    """A sparse matrix of ``B`` rows, and as many columns as the longest component, in the memory of ``x``.
+    """Convert to a sparse matrix in shared memory: ``(B, *) -> (B, max(*))``.
 
-    What is not stored counts as 0 there: it is for linear algebra, not for a maximum.
+    SciPy counts entries that are not stored as 0. Use the matrix for linear algebra, not for a maximum.
 
     Parameters
     ----------
     x : NestedArray
-        Of the shape ``(B, *)``. With holes, or in the strided layout, it is packed.
+        Of the shape ``(B, *)``. An array with gaps is packed first.
     copy : bool, optional
-        None shares memory where it can, False refuses to copy, True copies always.
+        None shares memory if possible, False refuses to copy, True always copies.
 
     Raises
     ------
     ShapeError
         For an array with more dimensions.
     DTypeError
-        For float16, in which SciPy does not compute.
+        For float16, which scipy.sparse does not support.
     GradientError
         For an array that requires grad; ``detach`` it.
 
@@ -85,12 +84,12 @@ def to_csr(x: NestedArray, *, copy: bool | None = None) -> Any:
            [3, 0]])
     """
     check_optional_flags("to_csr", copy=copy)
-    sparse = library("to_csr", "scipy.sparse", "scipy")
-    untracked("to_csr", x)
+    sparse = import_optional("to_csr", "scipy.sparse", "scipy")
+    refuse_tracked("to_csr", x)
     if x.ndim != 2:
         raise ShapeError(f"to_csr: takes an array of two dimensions, (B, *), not of {x.ndim}.")
     if not x.structure.is_packed:
-        must_copy("to_csr", copy, "there are holes")
+        check_may_copy("to_csr", copy, "there are gaps")
     packed = x.contiguous().to(layout=jagged)
     lengths = packed.lengths_along(1)
     starts = packed.structure.offsets

@@ -1,4 +1,4 @@
-"""Random numbers, written into arrays that there are."""
+"""Writes of random numbers into existing arrays: the methods `uniform_` and `normal_`."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ from pynested.backends.errors import ArgumentError, DTypeError, named_type
 from pynested.backends.events import emit_around, listening
 from pynested.backends.host import written_to
 from pynested.backends.memory import empty
-from pynested.construct.likeness import empty_like
+from pynested.construct.like import empty_like
 from pynested.nested.nested_array import NestedArray
 
-from . import write
-from .of_dense import refuse_write
+from .indexing.in_place_writes import check_write, write
 
 Target = TypeVar("Target", Array, NestedArray)
 
@@ -36,27 +35,28 @@ def uniform_(self: Target, low: float = 0.0, high: float = 1.0, generator: np.ra
     self : NestedArray or Array
         Of a floating dtype.
     low, high : float
-        The ends, finite, ``low`` not above ``high``. ``high`` itself is drawn only if the two are equal.
+        The ends of the interval, which must be finite, ``low`` not above ``high``. ``high`` is drawn only if both are
+        equal.
     generator : numpy.random.Generator, optional
-        By default the one of `manual_seed`.
+        By default that of `manual_seed`.
 
     Raises
     ------
     DTypeError
         For a dtype that is not floating.
     ArgumentError
-        For ends that are not finite, or in the wrong order, and what is no array.
+        For ends that are not finite or in the wrong order, and for an object that is not an array.
     OverflowError
-        For an end that the dtype cannot hold.
+        For an end that the dtype cannot represent.
     GradientError
-        For an array that requires grad while operations are recorded, as of every write.
+        For an array that requires grad while operations are recorded, as for every write.
 
     Notes
     -----
-    Empty components take no numbers; gaps keep what they hold. ``pn.empty(3).uniform_()`` draws what ``pn.rand(3)``
-    draws. Gradient: none flows to what was overwritten.
+    Empty components use no random numbers; gaps are not written. ``pn.empty(3).uniform_()`` draws the same numbers as
+    ``pn.rand(3)``. No gradient flows to the overwritten values.
 
-    After `torch.Tensor.uniform_`, of which the ends are called ``from`` and ``to``.
+    After `torch.Tensor.uniform_`, whose parameters are called ``from`` and ``to``.
 
     Examples
     --------
@@ -64,19 +64,20 @@ def uniform_(self: Target, low: float = 0.0, high: float = 1.0, generator: np.ra
     >>> all(2 <= number < 3 for component in nt.tolist() for number in component)
     True
     """
-    first, last = _parameters("uniform_", self, low=low, high=high)
-    if first > last:
+    lower, upper = _checked_parameters("uniform_", self, low=low, high=high)
+    if lower > upper:
         raise ArgumentError(f"uniform_: low is {in_words(low)} and high is {in_words(high)}. Give the lower one first.")
-    number = self.dtype.type
-    most = np.nextafter(number(last), number(first)).item()  # rounding could reach the end itself
+    # Rounding to the dtype could reach the upper end itself, which is not part of the interval.
+    to_dtype = self.dtype.type
+    largest = np.nextafter(to_dtype(upper), to_dtype(lower)).item()
 
-    def transform(numbers: NDArray[Any]) -> None:
-        if (first, last) != (0, 1):
-            numbers *= last - first
-            numbers += first
-        np.minimum(numbers, most, out=numbers)
+    def scale(numbers: NDArray[Any]) -> None:
+        if (lower, upper) != (0, 1):
+            numbers *= upper - lower
+            numbers += lower
+        np.minimum(numbers, largest, out=numbers)
 
-    return _fill(self, "uniform_", random.default(generator).random, transform)
+    return _fill(self, "uniform_", random.default(generator).random, scale)
 
 
 @operator
@@ -88,25 +89,25 @@ def normal_(self: Target, mean: float = 0.0, std: float = 1.0, generator: np.ran
     self : NestedArray or Array
         Of a floating dtype.
     mean, std : float
-        Mean and standard deviation, finite, ``std`` 0 or more.
+        Mean and standard deviation, which must be finite, ``std`` 0 or more.
     generator : numpy.random.Generator, optional
-        By default the one of `manual_seed`.
+        By default that of `manual_seed`.
 
     Raises
     ------
     DTypeError
         For a dtype that is not floating.
     ArgumentError
-        For numbers that are not finite, a negative ``std``, and what is no array.
+        For numbers that are not finite, for a negative ``std``, and for an object that is not an array.
     OverflowError
-        For a mean or a deviation that the dtype cannot hold.
+        For a mean or a deviation that the dtype cannot represent.
     GradientError
-        For an array that requires grad while operations are recorded, as of every write.
+        For an array that requires grad while operations are recorded, as for every write.
 
     Notes
     -----
-    Empty components take no numbers; gaps keep what they hold. ``pn.empty(3).normal_()`` draws what ``pn.randn(3)``
-    draws. Gradient: none flows to what was overwritten.
+    Empty components use no random numbers; gaps are not written. ``pn.empty(3).normal_()`` draws the same numbers as
+    ``pn.randn(3)``. No gradient flows to the overwritten values.
 
     After `torch.Tensor.normal_`.
 
@@ -115,47 +116,47 @@ def normal_(self: Target, mean: float = 0.0, std: float = 1.0, generator: np.ran
     >>> pn.empty(2).normal_(5, 0)
     array([5., 5.])
     """
-    center, scale = _parameters("normal_", self, mean=mean, std=std)
-    if scale < 0:
+    center, deviation = _checked_parameters("normal_", self, mean=mean, std=std)
+    if deviation < 0:
         raise ArgumentError(f"normal_: std must be 0 or more, not {in_words(std)}.")
 
-    def transform(numbers: NDArray[Any]) -> None:
-        if (center, scale) != (0, 1):
-            numbers *= scale
+    def scale(numbers: NDArray[Any]) -> None:
+        if (center, deviation) != (0, 1):
+            numbers *= deviation
             numbers += center
 
-    return _fill(self, "normal_", random.default(generator).standard_normal, transform)
+    return _fill(self, "normal_", random.default(generator).standard_normal, scale)
 
 
-def _parameters(name: str, x: Any, **numbers: float) -> list[float]:
-    """The two numbers, which the dtype of ``x`` can hold."""
+def _checked_parameters(name: str, x: Any, **parameters: float) -> list[float]:
+    """Return the parameters, which must be finite numbers that the dtype of ``x`` can represent."""
     if not isinstance(x, Array | NestedArray):
         raise ArgumentError(f"{name}: an array is written into, not {named_type(x)}. Make one: pn.array(values).")
     if not is_float(x.dtype):
         raise DTypeError(f"{name}: random real numbers need a floating point dtype, not {x.dtype}.")
-    given = [canonical_real(name, what, number, -math.inf) for what, number in numbers.items()]
-    for what, number in zip(numbers, given, strict=True):
+    numbers = [canonical_real(name, what, number, -math.inf) for what, number in parameters.items()]
+    for what, number in zip(parameters, numbers, strict=True):
         if not math.isfinite(number):
             raise ArgumentError(f"{name}: {what} must be finite, not {in_words(number)}.")
         scalar(name, number, x.dtype)
-    return given
+    return numbers
 
 
-def _fill(x: Target, name: str, draw: Callable[..., Any], transform: Callable[[NDArray[Any]], None]) -> Target:
-    """Draw in float64, transform in place, round once, and write; where possible in the memory of ``x`` itself."""
+def _fill(x: Target, name: str, draw: Callable[..., Any], scale: Callable[[NDArray[Any]], None]) -> Target:
+    """Draw numbers in float64, scale them, round once and write them into ``x``; if possible draw into its memory."""
     if isinstance(x, NestedArray):
         packed = empty_like(x.detach())
-        _fill(packed.data, name, draw, transform)
+        _fill(packed.data, name, draw, scale)
         return write(x, name.rstrip("_"), packed)
     is_direct = x.device == "cpu" and x.dtype == np.float64 and x.is_contiguous()
-    refuse_write(x, name.rstrip("_"), ())
+    check_write(x, name.rstrip("_"), ())
     numbers = written_to(x.data) if is_direct else empty(x.shape, np.float64)
     if listening.count:
         emit_around("kernel", name, draw, out=numbers)
     else:
         draw(out=numbers)
     with np.errstate(all="ignore"):
-        transform(numbers)
+        scale(numbers)
     if is_direct:
         x.storage.wrote()
         return x

@@ -1,4 +1,4 @@
-"""Views that only dense arrays have."""
+"""Views of dense arrays, for methods that nested arrays do not have."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from pynested.backends.errors import IndexOutOfRange, ShapeError
 
 
 def narrowed(x: Array, dim: int, start: int, length: int) -> Array:
-    """A view of ``length`` entries of dimension ``dim``, from ``start`` on."""
-    at = canonical_dim("narrow", dim, x.ndim)
-    size = x.shape[at]
+    """View ``length`` entries along ``dim``, from ``start`` on."""
+    dim = canonical_dim("narrow", dim, x.ndim)
+    size = x.shape[dim]
     first, count = canonical_int("narrow", "start", start), canonical_int("narrow", "length", length)
     first = first + size if first < 0 else first
     if count < 0 or first < 0 or first + count > size:
         raise IndexOutOfRange(f"narrow: start ({start}) + length ({length}) exceeds dimension size ({size}).")
-    return moves.slice_(x, (*[slice(None)] * at, slice(first, first + count)))
+    return moves.slice_(x, (*[slice(None)] * dim, slice(first, first + count)))
 
 
 def as_strided(x: Array, size: Sequence[int], stride: Sequence[int], storage_offset: int = 0) -> Array:
-    """A view of a contiguous array with other sizes and strides, in elements; where places repeat, it is read-only."""
+    """View a contiguous array with other sizes and strides, in elements. If elements repeat, the view is read-only."""
     sizes, strides = canonical_shape("as_strided", (size,)), canonical_ints("as_strided", "a stride", (stride,))
     offset = canonical_int("as_strided", "storage_offset", storage_offset)
     if len(sizes) != len(strides) or min((*sizes, *strides, offset), default=0) < 0:
@@ -38,18 +38,18 @@ def as_strided(x: Array, size: Sequence[int], stride: Sequence[int], storage_off
         raise ShapeError(f"as_strided: the view reaches element {last} of an array of {x.numel()} elements.")
     if not x.is_contiguous():
         raise ShapeError("as_strided: the array is not contiguous; call contiguous() first.")
-    taken = tuple(step if n > 1 and 0 not in sizes else 0 for n, step in zip(sizes, strides, strict=True))
-    return moves.strided(x, sizes, taken, offset if 0 not in sizes else 0)
+    used_strides = tuple(s if n > 1 and 0 not in sizes else 0 for n, s in zip(sizes, strides, strict=True))
+    return moves.strided(x, sizes, used_strides, offset if 0 not in sizes else 0)
 
 
 def broadcast_to(x: Array, shape: Sequence[int]) -> Array:
-    """A read-only view repeated to ``shape``; -1 keeps the size of a dimension."""
-    wanted = canonical_shape("broadcast_to", (shape,))
-    own = (*[-1] * (len(wanted) - x.ndim), *x.shape)  # the sizes to keep, aligned at the right
-    if len(own) == len(wanted):
-        wanted = tuple(kept if size == -1 else size for size, kept in zip(wanted, own, strict=True))
-    if min(wanted, default=0) < 0:
-        raise ShapeError(f"broadcast_to: shape {wanted} has a size below 0; -1 keeps a size that the array has.")
-    if broadcast_shape("broadcast_to", x.shape, wanted) != wanted:
-        raise ShapeError(f"broadcast_to: an array of shape {x.shape} does not broadcast to {wanted}.")
-    return x if x.shape == wanted else moves.broadcast_to(x, wanted)
+    """View an array broadcast to ``shape``, read-only; -1 keeps the size of a dimension."""
+    target = canonical_shape("broadcast_to", (shape,))
+    x_sizes = (*[-1] * (len(target) - x.ndim), *x.shape)  # aligned at the right
+    if len(x_sizes) == len(target):
+        target = tuple(x_size if size == -1 else size for size, x_size in zip(target, x_sizes, strict=True))
+    if min(target, default=0) < 0:
+        raise ShapeError(f"broadcast_to: shape {target} has a size below 0; -1 keeps a size that the array has.")
+    if broadcast_shape("broadcast_to", x.shape, target) != target:
+        raise ShapeError(f"broadcast_to: an array of shape {x.shape} does not broadcast to {target}.")
+    return x if x.shape == target else moves.broadcast_to(x, target)

@@ -1,22 +1,23 @@
-"""Rows of a table by number, on nested and dense arrays."""
+"""Embedding: rows of a table selected by integers, and the range check of integers that select rows or classes."""
 
 from __future__ import annotations
 
-from typing import overload
+from typing import Any, overload
+
+import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import together
 from pynested.autograd.arguments.shapes import canonical_int
+from pynested.autograd.array import raw
 from pynested.autograd.dispatch import operator
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules.elementwise import where
 from pynested.backends.errors import DTypeError, IndexOutOfRange, ShapeError
 from pynested.lifting.along_dim import map_last_dims
-from pynested.nested.layout_conversion import contiguous
+from pynested.nested.layout_conversion import contiguous, elements
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dense, DenseLike, Operand
-
-from .rows import numbers, outside
 
 
 @overload
@@ -25,7 +26,7 @@ def embedding(indices: DenseLike, weight: Dense, padding_idx: int | None = None)
 def embedding(indices: NestedArray, weight: Dense, padding_idx: int | None = None) -> NestedArray: ...
 @operator
 def embedding(indices: Operand, weight: Dense, padding_idx: int | None = None) -> NestedArray | Array:
-    """Each index is replaced by that row of ``weight``: ``(B, *), (V, E) -> (B, *, E)``.
+    """Replace each index by that row of ``weight``: ``(B, *), (V, E) -> (B, *, E)``.
 
     Parameters
     ----------
@@ -34,24 +35,25 @@ def embedding(indices: Operand, weight: Dense, padding_idx: int | None = None) -
     weight : Array
         ``(V, E)``; the result has its dtype.
     padding_idx : int or None
-        The row of ``weight`` that receives no gradient, from -V to V - 1; a negative number counts from the end.
+        The row of ``weight`` that gets no gradient, from -V to V - 1; a negative number counts from the end.
 
     Raises
     ------
     IndexOutOfRange
-        For an index below 0 or not below V, naming the component and the position in it; for a ``padding_idx`` below
-        -V or not below V.
+        For an index outside 0 to V - 1, naming the component and the position in it; for a ``padding_idx`` outside -V
+        to V - 1.
     ArgumentError
         For a ``padding_idx`` that is not an integer.
     DTypeError
-        For indices that are not integers, bools included.
+        For indices that are not integers, also for bools.
     ShapeError
         For a ``weight`` that is not a matrix.
 
     Notes
     -----
-    An empty component becomes one of shape (0, E), also where V is 0. Gradient: a row gets the sum of the cotangents of
-    every place that names it, +0 where none does and where ``padding_idx`` names the row; ``indices`` have none.
+    An empty component becomes one of shape (0, E), also if V is 0. Gradient: a row of ``weight`` gets the sum of the
+    cotangents of all indices equal to its number, +0 if there are none or it is the row ``padding_idx``; ``indices``
+    have no gradient.
 
     Clauses: EMBEDDING-1 to EMBEDDING-6, EMBEDDING-8 to EMBEDDING-12. After `torch.nn.functional.embedding`.
 
@@ -64,20 +66,21 @@ def embedding(indices: Operand, weight: Dense, padding_idx: int | None = None) -
     """
     if type(indices) is not NestedArray:
         index, table = together("embedding", indices, weight)
-        return _rows_at(index, table, _padding_row(padding_idx, table))
+        return _take_table_rows(index, table, _padding_row(padding_idx, table))
     _, table = together("embedding", indices.data, weight)
     padding = _padding_row(padding_idx, table)
     x = contiguous(indices)
     try:
-        return map_last_dims(x, (), lambda values: _rows_at(values, table, padding))
+        return map_last_dims(x, (), lambda values: _take_table_rows(values, table, padding))
     except IndexOutOfRange:
         raise IndexOutOfRange(
-            f"embedding: index {outside(x, table.shape[0])} is not one of the {table.shape[0]} rows of the table."
+            f"embedding: index {first_out_of_range(x, table.shape[0])} is not one of the {table.shape[0]} rows of the "
+            "table."
         ) from None
 
 
 def _padding_row(padding_idx: int | None, table: Array) -> int | None:
-    """``padding_idx`` counted from the front."""
+    """Return ``padding_idx`` counted from the first row."""
     if table.ndim != 2:
         raise ShapeError(f"embedding: weight must have shape (V, E), not {table.shape}.")
     if padding_idx is None:
@@ -89,11 +92,11 @@ def _padding_row(padding_idx: int | None, table: Array) -> int | None:
     return row % count
 
 
-def _rows_at(index: Array, table: Array, padding: int | None) -> Array:
-    """(...), (V, E) -> (..., E); nothing flows back to the row ``padding``."""
+def _take_table_rows(index: Array, table: Array, padding: int | None) -> Array:
+    """Select rows of a table, ``(...), (V, E) -> (..., E)``. No gradient flows to the row ``padding``."""
     if index.dtype.kind not in "iu":
         raise DTypeError(f"embedding: indices must be integers, these are {index.dtype}.")
-    flat, wrong = numbers(index, table.shape[0])
+    flat, wrong = flat_indices(index, table.shape[0])
     if wrong.size:
         raise IndexOutOfRange(
             f"embedding: index {flat[wrong[0]]} at flat position {wrong[0]} is outside the table's "
@@ -103,3 +106,20 @@ def _rows_at(index: Array, table: Array, padding: int | None) -> Array:
     if padding is not None and rows.requires_grad:
         rows = where(rows, rows.detach(), (flat != padding)[:, None])
     return moves.reshape(rows, (*index.shape, table.shape[1]))
+
+
+def flat_indices(indices: Array, count: int) -> tuple[Any, Any]:
+    """Return integers as a flat raw int64 copy, and the positions of those outside 0 to ``count`` - 1."""
+    flat = indices.data.reshape(-1).astype(np.int64)
+    return flat, np.flatnonzero((flat < 0) | (flat >= count))
+
+
+def first_out_of_range(x: NestedArray, count: int, ignored: int | None = None) -> str:
+    """Return the text of an error message: the first element outside 0 to ``count`` - 1, and its position."""
+    flat = raw(elements(x))
+    flat_position = int(np.flatnonzero(((flat < 0) | (flat >= count)) & (flat != ignored))[0])
+    sizes = x.component_sizes()
+    ends = np.cumsum(sizes.prod(axis=1))
+    i = int(np.searchsorted(ends, flat_position, "right"))
+    position = np.unravel_index(flat_position - (int(ends[i - 1]) if i else 0), sizes[i])
+    return f"{flat[flat_position]} at component {i}, position {tuple(int(k) for k in position)},"

@@ -1,4 +1,4 @@
-"""Products of nested and dense arrays: component by component, in as few calls as possible."""
+"""The chapter *products*: matrix products of nested and dense arrays, and the linear layer."""
 
 from __future__ import annotations
 
@@ -17,8 +17,14 @@ from pynested.lifting.along_dim import map_last_dims
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayResult, ArrayT, Dense, Operand, on_one_device
 
-from .of_dense import check_linear, multiplied, transformed
-from .per_component import dense_nested, nested_dense, nested_nested
+from .matmul_dispatch import (
+    check_linear,
+    linear_dense,
+    matmul_dense,
+    matmul_dense_nested,
+    matmul_nested_dense,
+    matmul_nested_nested,
+)
 
 __all__ = ["bmm", "linear", "matmul"]
 
@@ -29,28 +35,30 @@ def matmul(self: Dense, other: Dense) -> Array: ...
 def matmul(self: Operand, other: Operand) -> NestedArray | Array: ...
 @operator
 def matmul(self: Operand, other: Operand) -> NestedArray | Array:
-    """The matrix product of each pair of components: ``(B, *, D), (B, D, E) -> (B, *, E)``.
+    """Multiply each pair of components as matrices: ``(B, *, D), (B, D, E) -> (B, *, E)``.
 
     Parameters
     ----------
     self, other : NestedArray or Array
-        A dense operand of lower rank serves every component: ``(B, *, D) @ (D, E)`` is ``(B, *, E)``, and
-        ``(B, *, D) @ (D,)`` is ``(B, *)``. One of the same rank is taken apart along the batch, of size B or 1.
+        A dense operand of lower rank is multiplied with every component: ``(B, *, D) @ (D, E)`` is ``(B, *, E)``, and
+        ``(B, *, D) @ (D,)`` is ``(B, *)``. A dense operand of the same rank has a slice for each component, or one
+        slice for all.
 
     Raises
     ------
     StructureError
-        For nested operands whose numbers of components or inner sizes differ, naming the component and both sizes; and
-        for components that are not at least matrices.
+        For nested operands whose numbers of components or inner sizes differ, naming the component and both sizes; for
+        components of fewer than two dimensions.
     ShapeError
-        For a dense operand whose inner size or batch size does not fit, or of more dimensions than the nested one.
+        For a dense operand whose inner size or batch size does not fit, or that has more dimensions than the nested
+        one.
 
     Notes
     -----
-    Where the ragged dimension is summed over, ``(B, D, *) @ (B, *, E)``, the result of jagged operands is dense ``(B,
-    D, E)``; where both contribute one, ``(B, *, D) @ (B, D, *)``, it is strided. Promoted dtype; integers wrap. A sum
-    over no products is +0. Gradient: ``g @ other.T`` and ``self.T @ g``; a dense operand that serves several components
-    gets the sum of what each contributes.
+    If the ragged dimension of jagged operands is summed over, ``(B, D, *) @ (B, *, E)``, the result is dense,
+    ``(B, D, E)``. If both operands keep a ragged dimension, ``(B, *, D) @ (B, D, *)``, it is strided. The result has
+    the promoted dtype; integers wrap. A sum over no products is +0. Gradient: ``g @ other.T`` and ``self.T @ g``; a
+    dense operand that several components share gets the sum over them.
 
     Clauses: MATMUL-1 to MATMUL-11. After `torch.matmul`.
 
@@ -64,31 +72,36 @@ def matmul(self: Operand, other: Operand) -> NestedArray | Array:
     (2, 2, 2)
     """
     if type(self) is not NestedArray and type(other) is not NestedArray:
-        return multiplied(self, other)
+        return matmul_dense(self, other)
     a, b = on_one_device("matmul", self, other)
-    m, n = a.ndim, b.ndim
-    for x, ndim in ((a, m), (b, n)):
-        if not ndim:
+    _check_ranks(a, b)
+    if a.dtype != b.dtype:
+        dtype = promoted(a.dtype, b.dtype)
+        a, b = _with_dtype(a, dtype), _with_dtype(b, dtype)
+    if type(b) is Array:
+        return matmul_nested_dense(a, b)
+    return matmul_nested_nested(a, b) if type(a) is NestedArray else matmul_dense_nested(a, b)
+
+
+def _check_ranks(a: Any, b: Any) -> None:
+    """Raise an error for nested operands without matrices, and for dense operands of too few or too many dimensions."""
+    for x in (a, b):
+        if not x.ndim:
             raise ShapeError("matmul: a dense operand has no dimensions; it needs one at least. Use mul.")
-        if ndim < 3 and type(x) is NestedArray:
+        if x.ndim < 3 and type(x) is NestedArray:
             raise StructureError(
-                f"matmul: the components of a nested operand have {ndim - 1} dimensions; they must be matrices. Use "
+                f"matmul: the components of a nested operand have {x.ndim - 1} dimensions; they must be matrices. Use "
                 "unsqueeze to make rows or columns of them."
             )
+    m, n = a.ndim, b.ndim
     if m != n and type(a) is not type(b) and type(a if m > n else b) is Array:
         raise ShapeError(
             f"matmul: a dense operand of {max(m, n)} dimensions has more than the nested one, which has {min(m, n)}. "
             "Take it apart first, or unsqueeze the nested operand."
         )
-    if a.dtype != b.dtype:
-        dtype = promoted(a.dtype, b.dtype)
-        a, b = _as_dtype(a, dtype), _as_dtype(b, dtype)
-    if type(b) is Array:
-        return nested_dense(a, b)
-    return nested_nested(a, b) if type(a) is NestedArray else dense_nested(a, b)
 
 
-def _as_dtype(x: ArrayT, dtype: np.dtype[Any]) -> ArrayT:
+def _with_dtype(x: ArrayT, dtype: np.dtype[Any]) -> ArrayT:
     if isinstance(x, NestedArray):
         return x if x.dtype == dtype else NestedArray(to_dtype(x.data, dtype), x.structure)
     return to_dtype(x, dtype)
@@ -100,24 +113,24 @@ def bmm(self: Dense, mat2: Dense) -> Array: ...
 def bmm(self: Operand, mat2: Operand) -> NestedArray | Array: ...
 @operator
 def bmm(self: Operand, mat2: Operand) -> NestedArray | Array:
-    """The matrix product of operands of three dimensions: ``(B, *, D), (B, D, E) -> (B, *, E)``.
+    """Multiply operands of three dimensions as batches of matrices: ``(B, *, D), (B, D, E) -> (B, *, E)``.
 
     Parameters
     ----------
     self, mat2 : NestedArray or Array
-        Of equal batch size; the result is that of `matmul`.
+        Two operands of equal batch size. The result is that of `matmul`.
 
     Raises
     ------
     StructureError
-        For an operand that does not have three dimensions, batch included, and nested operands with different batch
-        sizes (also where one is 1) or inner sizes.
+        For an operand that does not have three dimensions, including the batch. For nested operands with different
+        batch sizes (also if one is 1) or inner sizes.
     ShapeError
-        For a dense operand whose batch size (also 1) or inner size differs.
+        For a dense operand whose batch size (also if it is 1) or inner size differs.
 
     Notes
     -----
-    Promoted dtype. A sum over no products is +0. Gradient: as for `matmul`; each slice gets that of its own component.
+    The result has the promoted dtype. A sum over no products is +0. Gradient: as for `matmul`.
 
     Clauses: BMM-1 to BMM-6. After `torch.bmm`.
 
@@ -134,8 +147,8 @@ def bmm(self: Operand, mat2: Operand) -> NestedArray | Array:
             raise ShapeError(
                 f"bmm: shapes {a.shape} and {b.shape} must have three dimensions each and the same batch size."
             )
-        found: Array = _called_bmm(multiplied, a, b)
-        return found
+        dense_product: Array = _call_as_bmm(matmul_dense, a, b)
+        return dense_product
     a, b = on_one_device("bmm", self, mat2)
     if a.ndim != 3 or b.ndim != 3:
         raise StructureError(
@@ -144,14 +157,14 @@ def bmm(self: Operand, mat2: Operand) -> NestedArray | Array:
         )
     batches = [len(x) if type(x) is NestedArray else x.shape[0] for x in (a, b)]
     if batches[0] != batches[1]:
-        kind = StructureError if type(a) is type(b) else ShapeError
-        raise kind(f"bmm: the operands have batch sizes {batches[0]} and {batches[1]}; they must be equal.")
-    product: NestedArray | Array = _called_bmm(matmul, a, b)
+        error_class = StructureError if type(a) is type(b) else ShapeError
+        raise error_class(f"bmm: the operands have batch sizes {batches[0]} and {batches[1]}; they must be equal.")
+    product: NestedArray | Array = _call_as_bmm(matmul, a, b)
     return product
 
 
-def _called_bmm(product: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-    """Return the product; an error names `bmm`, which was called."""
+def _call_as_bmm(product: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """Return the product; an error names `bmm` instead of `matmul`."""
     try:
         return product(a, b)
     except PynestedError as error:
@@ -164,12 +177,12 @@ def linear(self: Dense, weight: Dense, bias: Dense | None = None) -> Array: ...
 def linear(self: NestedArray, weight: Dense, bias: Dense | None = None) -> NestedArray: ...
 @operator
 def linear(self: Operand, weight: Dense, bias: Dense | None = None) -> ArrayResult:
-    """``weight @ x + bias`` of each run x along the last dimension: ``(B, *, in) -> (B, *, out)``.
+    """Compute ``weight @ x + bias`` of each slice x along the last dimension: ``(B, *, in) -> (B, *, out)``.
 
     Parameters
     ----------
     self : NestedArray or Array
-        Its last dimension is regular; all other dimensions and the layout stay.
+        Its last dimension must be regular. All other dimensions and the layout stay.
     weight : Array
         ``(out, in)``.
     bias : Array, optional
@@ -180,13 +193,13 @@ def linear(self: Operand, weight: Dense, bias: Dense | None = None) -> ArrayResu
     StructureError
         For a last dimension that is irregular.
     ShapeError
-        For a ``weight`` that is not a matrix or does not fit, and a ``bias`` that does not fit it.
+        For a ``weight`` that is not a matrix or does not fit, and for a ``bias`` that does not fit ``weight``.
 
     Notes
     -----
-    Promoted dtype. An empty component stays empty; with in = 0 every run becomes ``bias``, or +0. Gradient: that of
-    `matmul` and `add`; those of ``weight`` and ``bias`` are sums over all runs of all components, +0 where there are
-    none.
+    The result has the promoted dtype. An empty component stays empty; with in = 0 every slice becomes ``bias``, or +0.
+    Gradient: that of `matmul` and `add`. ``weight`` and ``bias`` get sums over all slices of all components, +0 without
+    any slice.
 
     Clauses: LINEAR-1 to LINEAR-6. After `torch.nn.functional.linear`.
 
@@ -198,10 +211,10 @@ def linear(self: Operand, weight: Dense, bias: Dense | None = None) -> ArrayResu
            [143]]), array([[165]]))
     """
     if type(self) is not NestedArray:
-        x, w, shift = canonical.together("linear", self, weight, bias, optional=1)
-        check_linear(x.shape[-1] if x.ndim else None, w, shift)
-        return transformed(x, w, shift)
-    _, w, shift = canonical.together("linear", self.data, weight, bias, optional=1)
+        x, w, b = canonical.together("linear", self, weight, bias, optional=1)
+        check_linear(x.shape[-1] if x.ndim else None, w, b)
+        return linear_dense(x, w, b)
+    _, w, b = canonical.together("linear", self.data, weight, bias, optional=1)
     if self.ndim < 2:
         raise StructureError("linear: the components have no dimensions; the last one is what weight multiplies.")
     features = self.regular_size(self.ndim - 1)
@@ -209,5 +222,5 @@ def linear(self: Operand, weight: Dense, bias: Dense | None = None) -> ArrayResu
         raise StructureError(
             f"linear: dimension {self.ndim - 1}, the last one, is irregular; weight needs it to be regular."
         )
-    check_linear(features, w, shift)
-    return map_last_dims(self, (features,), lambda values: transformed(values, w, shift))
+    check_linear(features, w, b)
+    return map_last_dims(self, (features,), lambda values: linear_dense(values, w, b))

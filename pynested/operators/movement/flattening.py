@@ -1,4 +1,4 @@
-"""Several dimensions of components made one, and one made several."""
+"""Merging several dimensions of components into one, and dividing one into several."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ from .axes import component_dim
 
 @operator
 def flatten(self: ArrayT, start_dim: int = 0, end_dim: int = -1) -> ArrayT:
-    """The dimensions from ``start_dim`` to ``end_dim`` of every component as one: ``(B, *, D, E) -> (B, *, D * E)``.
+    """Merge the dimensions from ``start_dim`` to ``end_dim`` of every component: ``(B, *, D, E) -> (B, *, D * E)``.
 
-    A view where the memory allows it, else a copy.
+    The result is a view if the memory allows it, else a copy.
 
     Parameters
     ----------
     self : NestedArray or Array
         Of any dtype; the layout stays.
     start_dim, end_dim : int
-        Both belong to the range. Of a nested array it begins at 1 at the earliest; it may hold the irregular
-        dimensions, and then the new one is irregular: ``(B, *, D) -> (B, *)``.
+        The first and the last of the dimensions. For a nested array ``start_dim`` is at least 1. If an irregular
+        dimension is among them, the new one is irregular: ``(B, *, D) -> (B, *)``.
 
     Raises
     ------
     DimensionError
-        For a range that holds dimension 0 of a nested array, as it does by default; one out of range; a start behind
-        the end.
+        For a range that includes dimension 0 of a nested array, as the default does; for a dimension out of range; for
+        a ``start_dim`` after ``end_dim``.
 
     Notes
     -----
-    Elements stay in C order. An empty component stays empty. Gradient: the cotangent in the old shape.
+    Elements keep their C order. An empty component stays empty. Gradient: the cotangent in the shape of ``self``.
 
     Clauses: FLATTEN-1 to FLATTEN-6. After `torch.flatten`.
 
@@ -61,7 +61,7 @@ def flatten(self: ArrayT, start_dim: int = 0, end_dim: int = -1) -> ArrayT:
     """
     if not isinstance(self, NestedArray):
         x = as_array("flatten", self)
-        return _merged(x, *_merged_dims(start_dim, end_dim, max(x.ndim, 1)))
+        return _merge_axes(x, *_merged_dims(start_dim, end_dim, max(x.ndim, 1)))
     first, last = _merged_dims(start_dim, end_dim, self.ndim)
     if not first:
         raise DimensionError(
@@ -69,23 +69,23 @@ def flatten(self: ArrayT, start_dim: int = 0, end_dim: int = -1) -> ArrayT:
             "x.flatten(1), or take the elements of all of them: pn.cat(x.flatten(1).unbind())."
         )
     axes = first - 1, last - 1
-    seen: Structure | None
+    new_structure: Structure | None  # None if the result must be a copy
     if isinstance(self.structure, Jagged):
-        ragged, seen = first, self.structure.flattened(*axes, prod(self.data.shape[first:last]))
+        ragged_dim, new_structure = first, self.structure.flattened(*axes, prod(self.data.shape[first:last]))
     else:
-        ragged, seen = None, self.structure.flattened(*axes)
-    if seen is None:
-        return from_elements(elements(self), merge_axes(self.extents, *axes), len(self), ragged)
-    return with_structure(self, seen, _merged, *axes)
+        ragged_dim, new_structure = None, self.structure.flattened(*axes)
+    if new_structure is None:
+        return from_elements(elements(self), merge_axes(self.extents, *axes), len(self), ragged_dim)
+    return with_structure(self, new_structure, _merge_axes, *axes)
 
 
-def _merged(x: Array, first: int, last: int) -> Array:
+def _merge_axes(x: Array, first: int, last: int) -> Array:
     sizes = x.shape[first : last + 1]
     return moves.reshape(x, (*x.shape[:first], prod(sizes), *x.shape[last + 1 :]))
 
 
 def _merged_dims(start_dim: Any, end_dim: Any, ndim: int) -> tuple[int, int]:
-    """The first and the last of the dimensions that become one."""
+    """Return the first and the last of the dimensions to merge."""
     first, last = canonical_dim("flatten", start_dim, ndim), canonical_dim("flatten", end_dim, ndim)
     if first > last:
         raise DimensionError(f"flatten: start_dim {first} comes after end_dim {last}; swap them.")
@@ -94,7 +94,7 @@ def _merged_dims(start_dim: Any, end_dim: Any, ndim: int) -> tuple[int, int]:
 
 @operator
 def unflatten(self: ArrayT, dim: int, sizes: Sequence[int]) -> ArrayT:
-    """One regular dimension becomes several, in C order: ``(B, *, D1 * D2) -> (B, *, D1, D2)``, a view.
+    """Divide a regular dimension into several, in C order, as a view: ``(B, *, D1 * D2) -> (B, *, D1, D2)``.
 
     Parameters
     ----------
@@ -103,18 +103,18 @@ def unflatten(self: ArrayT, dim: int, sizes: Sequence[int]) -> ArrayT:
     dim : int
         Any regular dimension but the batch.
     sizes : sequence of int
-        Their product is the size of the dimension; one of them may be -1, which is what the others leave.
+        Their product is the size of the dimension. One of them can be -1, and is computed from the others.
 
     Raises
     ------
     DimensionError
-        For dimension 0 of a nested array, and for an irregular one.
+        For dimension 0 of a nested array, and for an irregular dimension.
     ShapeError
-        For sizes whose product differs, and more than one -1.
+        For sizes whose product differs, and for more than one -1.
 
     Notes
     -----
-    An empty component keeps its 0 and gains the dimensions. Gradient: the cotangent flattened back.
+    An empty component gets the dimensions too. Gradient: the cotangent, flattened back.
 
     Clauses: UNFLATTEN-1 to UNFLATTEN-5. After `torch.unflatten`.
 
@@ -126,23 +126,23 @@ def unflatten(self: ArrayT, dim: int, sizes: Sequence[int]) -> ArrayT:
     """
     if not isinstance(self, NestedArray):
         x = as_array("unflatten", self)
-        at = canonical_dim("unflatten", dim, x.ndim)
-        return _divided(x, at, _sizes(sizes, x.shape[at]))
-    at = component_dim("unflatten", dim, self.ndim)
-    size = self.regular_size(at)
+        dim = canonical_dim("unflatten", dim, x.ndim)
+        return _divide_axis(x, dim, _factors(sizes, x.shape[dim]))
+    dim = component_dim("unflatten", dim, self.ndim)
+    size = self.regular_size(dim)
     if size is None:
         raise DimensionError(
-            f"unflatten: dimension {at} is irregular; only a regular dimension has one size to divide."
+            f"unflatten: dimension {dim} is irregular; only a regular dimension has one size to divide."
         )
-    parts = _sizes(sizes, size)
-    possible_ndim("unflatten", self.ndim - 1 + len(parts))
-    return with_structure(self, self.structure.unflattened(at - 1, parts), _divided, at - 1, parts)
+    factors = _factors(sizes, size)
+    possible_ndim("unflatten", self.ndim - 1 + len(factors))
+    return with_structure(self, self.structure.unflattened(dim - 1, factors), _divide_axis, dim - 1, factors)
 
 
-def _sizes(sizes: Any, size: int) -> tuple[int, ...]:
-    """``sizes``, of which one may be -1, that divide ``size``."""
+def _factors(sizes: Any, size: int) -> tuple[int, ...]:
+    """Return ``sizes``, whose product must be ``size``, with a size in place of -1."""
     return resolved_shape("unflatten", canonical_shape("unflatten", (sizes,)), size, (size,))
 
 
-def _divided(x: Array, at: int, parts: tuple[int, ...]) -> Array:
-    return moves.reshape(x, possible_shape("unflatten", (*x.shape[:at], *parts, *x.shape[at + 1 :])))
+def _divide_axis(x: Array, axis: int, factors: tuple[int, ...]) -> Array:
+    return moves.reshape(x, possible_shape("unflatten", (*x.shape[:axis], *factors, *x.shape[axis + 1 :])))

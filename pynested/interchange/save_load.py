@@ -1,4 +1,8 @@
-"""Arrays in files: ``.npz`` of NumPy, ``.arrow`` of pyarrow."""
+"""Storage of arrays in files: ``.npz`` of NumPy, ``.arrow`` of pyarrow.
+
+Every array is stored as its parts: values and, if it is nested, the arrays of its structure. An entry ``pynested`` in
+JSON describes all arrays of the file.
+"""
 
 from __future__ import annotations
 
@@ -21,40 +25,40 @@ from pynested.nested.layout_conversion import contiguous, drop_gaps
 from pynested.nested.nested_array import NestedArray
 from pynested.structure import Jagged, Strided
 
-from .lists import library, untracked
-from .receivers import values_on_host
+from .exchange_checks import import_optional, refuse_tracked, values_on_host
 
 Value = Array | NestedArray
 Parts = dict[str, NDArray[Any]]
 VERSION = 1
-_HEAD = "pynested"  # what says in a file what the other entries are
-_ONE = ""  # the name of an array that was saved alone
+_HEADER = "pynested"  # the entry that describes the others
+_SINGLE = ""  # the name of an array that was saved without a name
 
 
 @operator
 def save(path: str | os.PathLike[str], arrays: Value | Mapping[str, Value]) -> None:
     """Write one array, or arrays by name, into a file, with their layouts and dtypes.
 
-    Of each array the elements are written, and no holes; along a dimension of stride 0, where they repeat, once.
+    Only the elements of each array are written, without gaps. Elements that repeat along a dimension of stride 0 are
+    written once.
 
     Parameters
     ----------
     path : path
-        Ends in ``.npz``, a zip file that NumPy reads without pynested, or ``.arrow``, an IPC file of Arrow, for which
-        pyarrow is needed.
+        It ends in ``.npz``, a zip file that NumPy reads without pynested, or in ``.arrow``, an Arrow IPC file, which
+        needs pyarrow.
     arrays : array, or mapping from names to arrays
         Gradients and history are not written.
 
     Raises
     ------
     ArgumentError
-        For another ending, names that are no strings, and values that are no arrays.
+        For another ending, for a name that is not a string, and for a value that is not an array.
     GradientError
-        For an array that is the result of a recorded operation; ``detach`` it. A leaf is saved as it is.
+        For the result of a recorded operation; ``detach`` it first. A leaf that requires grad can be saved.
 
     Notes
     -----
-    The entry ``pynested`` of the file is JSON: the version of the format, which is 1, and of every array its layout
+    The entry ``pynested`` of the file is JSON: the version of the format, which is 1, and for every array its layout
     and the shape of its values. The other entries are the parts: ``name/values``, ``name/offsets`` and so on.
 
     Examples
@@ -65,49 +69,54 @@ def save(path: str | os.PathLike[str], arrays: Value | Mapping[str, Value]) -> N
     >>> pn.load(path)["x"].tolist()
     [[1, 2], [3]]
     """
-    write = _by_ending("save", path)[0]
-    named = {_ONE: arrays} if isinstance(arrays, Array | NestedArray) else arrays
-    if not isinstance(named, Mapping):
-        raise ArgumentError(f"save: takes an array, or a mapping from names (str) to arrays, not {named_type(named)}.")
-    for name, one in named.items():
+    write = _format_of("save", path)[0]
+    array_by_name = {_SINGLE: arrays} if isinstance(arrays, Array | NestedArray) else arrays
+    _check_named_arrays(array_by_name)
+    header: dict[str, Any] = {"version": VERSION, "arrays": {}}
+    parts: Parts = {}
+    for name, x in array_by_name.items():
+        if not x.is_leaf:
+            refuse_tracked("save", x)
+        header["arrays"][name], array_parts = _split_parts(x.detach())
+        parts.update({f"{name}/{part}": values for part, values in array_parts.items()})
+    write(Path(path), json.dumps(header), parts)
+
+
+def _check_named_arrays(arrays: Any) -> None:
+    """Raise ArgumentError unless ``arrays`` is a mapping from strings to arrays."""
+    if not isinstance(arrays, Mapping):
+        raise ArgumentError(f"save: takes an array, or a mapping from names (str) to arrays, not {named_type(arrays)}.")
+    for name, x in arrays.items():
         if not isinstance(name, str):
             raise ArgumentError(f"save: takes an array, or a mapping from names (str) to arrays; {name!r} is no text.")
-        if not isinstance(one, Array | NestedArray):
+        if not isinstance(x, Array | NestedArray):
             raise ArgumentError(
-                f"save: takes an array, or a mapping from names (str) to arrays; {name!r} is {named_type(one)}. Make "
+                f"save: takes an array, or a mapping from names (str) to arrays; {name!r} is {named_type(x)}. Make "
                 "an array of it: pn.array(x), or pn.nested_array(x)."
             )
-    head: dict[str, Any] = {"version": VERSION, "arrays": {}}
-    parts: Parts = {}
-    for name, one in named.items():
-        if not one.is_leaf:
-            untracked("save", one)
-        head["arrays"][name], found = _taken_apart(one.detach())
-        parts.update({f"{name}/{part}": value for part, value in found.items()})
-    write(Path(path), json.dumps(head), parts)
 
 
-def _taken_apart(x: Value) -> tuple[dict[str, Any], Parts]:
-    """What kind of array it is, with the shape of its values, and its parts."""
+def _split_parts(x: Value) -> tuple[dict[str, Any], Parts]:
+    """Return the header of an array (its kind, and the shape of its values), and its parts."""
     if isinstance(x, Array):
         values = values_on_host("save", x, None)
         return {"kind": "dense", "shape": values.shape}, {"values": stored_once(values)}
     x = drop_gaps(x)
-    told, parts = _taken_apart(x.data)
+    header, parts = _split_parts(x.data)
     parts["offsets"] = x.structure.offsets
     if isinstance(x.structure, Jagged):
-        return told | {"kind": "jagged", "ragged_dim": x.structure.ragged_dim}, parts
-    return told | {"kind": "strided"}, parts | {"sizes": x.structure.sizes, "strides": x.structure.strides}
+        return header | {"kind": "jagged", "ragged_dim": x.structure.ragged_dim}, parts
+    return header | {"kind": "strided"}, parts | {"sizes": x.structure.sizes, "strides": x.structure.strides}
 
 
 @operator
 def load(path: str | os.PathLike[str]) -> Value | dict[str, Value]:
-    """What `save` wrote: one array, or a dict of arrays by name, on the CPU, without gradients.
+    """Read a file that `save` wrote: one array, or a dict of arrays by name, on the CPU, without gradients.
 
     Raises
     ------
     ExchangeError
-        For a file that `save` did not write, that is damaged, of a newer version, or whose parts are missing.
+        For a file that `save` did not write, that is damaged or incomplete, or that has a newer version.
     StructureError
         For parts that do not fit each other.
 
@@ -117,31 +126,32 @@ def load(path: str | os.PathLike[str]) -> Value | dict[str, Value]:
     Traceback (most recent call last):
     FileNotFoundError: [Errno 2] No such file or directory: 'missing.npz'
     """
-    read = _by_ending("load", path)[1]
+    read = _format_of("load", path)[1]
     try:
-        head, parts = read(Path(path))
-        told = json.loads(head)
-        version, arrays = told["version"], told["arrays"]
+        text, parts = read(Path(path))
+        header = json.loads(text)
+        version, headers = header["version"], header["arrays"]
     except (ValueError, KeyError, TypeError, EOFError, BadZipFile):
         raise ExchangeError(f"load: {path} was not written by pynested.save, or it is damaged.") from None
     if version != VERSION:
         raise ExchangeError(f"load: {path} has version {version}, and this pynested reads {VERSION}. Take a newer one.")
     try:
-        found = {name: _put_together(one, name, parts) for name, one in arrays.items()}
+        arrays = {name: _join_parts(array_header, name, parts) for name, array_header in headers.items()}
     except KeyError as missing:
         raise ExchangeError(f"load: {path} lacks its entry {missing.args[0]!r}. It was cut off, or changed.") from None
-    return found[_ONE] if set(found) == {_ONE} else found
+    return arrays[_SINGLE] if set(arrays) == {_SINGLE} else arrays
 
 
-def _put_together(told: Mapping[str, Any], name: str, parts: Parts) -> Value:
+def _join_parts(header: Mapping[str, Any], name: str, parts: Parts) -> Value:
+    """Return the array of this name; the inverse of `_split_parts`."""
     stored = own_class("load", parts[f"{name}/values"])
-    shape = tuple(told.get("shape", stored.shape))
+    shape = tuple(header.get("shape", stored.shape))
     values = Array.over(stored if stored.shape == shape else np.ascontiguousarray(np.broadcast_to(stored, shape)))
-    if told["kind"] == "dense":
+    if header["kind"] == "dense":
         return values
     offsets = parts[f"{name}/offsets"]
-    if told["kind"] == "jagged":
-        return NestedArray(values, Jagged(offsets, parts.get(f"{name}/lengths"), told["ragged_dim"], name="load"))
+    if header["kind"] == "jagged":
+        return NestedArray(values, Jagged(offsets, parts.get(f"{name}/lengths"), header["ragged_dim"], name="load"))
     sizes, strides = parts[f"{name}/sizes"], parts[f"{name}/strides"]
     return contiguous(NestedArray(values, Strided(sizes, strides, offsets, values.numel(), name="load")))
 
@@ -152,7 +162,8 @@ Write = Callable[[Path, str, Parts], None]
 Read = Callable[[Path], tuple[str, Parts]]
 
 
-def _by_ending(name: str, path: str | os.PathLike[str]) -> tuple[Write, Read]:
+def _format_of(name: str, path: str | os.PathLike[str]) -> tuple[Write, Read]:
+    """Return the functions that write and read files with the ending of ``path``."""
     if isinstance(path, Array | NestedArray):
         raise ArgumentError(f"{name}: the path comes first, and is text or a Path, not {named_type(path)}.")
     ending = Path(path).suffix
@@ -161,44 +172,44 @@ def _by_ending(name: str, path: str | os.PathLike[str]) -> tuple[Write, Read]:
     return _FORMATS[ending]
 
 
-def _write_npz(path: Path, head: str, parts: Parts) -> None:
+def _write_npz(path: Path, header: str, parts: Parts) -> None:
     with open(path, "wb") as file:
-        np.savez(file, **{_HEAD: np.frombuffer(head.encode(), np.uint8)}, **parts)  # type: ignore[arg-type]
+        np.savez(file, **{_HEADER: np.frombuffer(header.encode(), np.uint8)}, **parts)  # type: ignore[arg-type]
 
 
 def _read_npz(path: Path) -> tuple[str, Parts]:
     with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
-        if _HEAD not in file.files:
+        if _HEADER not in file.files:
             return "", {}
-        return file[_HEAD].tobytes().decode(), {name: file[name] for name in file.files if name != _HEAD}
+        return file[_HEADER].tobytes().decode(), {name: file[name] for name in file.files if name != _HEADER}
 
 
-def _write_arrow(path: Path, head: str, parts: Parts) -> None:
-    """One row, with a list of numbers for each part; the shapes are told beside the version."""
-    pa = library("save", "pyarrow")
+def _write_arrow(path: Path, header: str, parts: Parts) -> None:
+    """Write a table of one row, with a list of numbers for each part. The metadata holds the header and the shapes."""
+    pa = import_optional("save", "pyarrow")
     columns = {
         name: pa.LargeListArray.from_arrays(pa.array([0, part.size]), pa.array(np.ascontiguousarray(part).reshape(-1)))
         for name, part in parts.items()
     }
     shapes = json.dumps({name: part.shape for name, part in parts.items()})
-    table = pa.table(columns).replace_schema_metadata({_HEAD: head, "shapes": shapes})
+    table = pa.table(columns).replace_schema_metadata({_HEADER: header, "shapes": shapes})
     with pa.OSFile(os.fspath(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table)
 
 
 def _read_arrow(path: Path) -> tuple[str, Parts]:
-    """The parts lie in the file, which is mapped into memory, read-only; bools, whose bits are packed, are copied."""
-    pa = library("load", "pyarrow")
+    """Map the file into memory, read-only. Bools are copied, as Arrow packs their bits."""
+    pa = import_optional("load", "pyarrow")
     with pa.memory_map(os.fspath(path)) as file:
         table = pa.ipc.open_file(file).read_all()
     metadata = table.schema.metadata or {}
-    if _HEAD.encode() not in metadata:
+    if _HEADER.encode() not in metadata:
         return "", {}
     parts = {}
     for name, shape in json.loads(metadata[b"shapes"]).items():
         numbers = table.column(name).chunk(0).flatten()
         parts[name] = numbers.to_numpy(zero_copy_only=False).reshape(shape)
-    return metadata[_HEAD.encode()].decode(), parts
+    return metadata[_HEADER.encode()].decode(), parts
 
 
 _FORMATS: dict[str, tuple[Write, Read]] = {".npz": (_write_npz, _read_npz), ".arrow": (_write_arrow, _read_arrow)}

@@ -1,0 +1,346 @@
+"""Nested arrays from a list of components, or from the slices of a dense array.
+
+`nested_array` copies the components into one buffer and records no history. `as_nested_array` keeps the history. Both
+first check the list: every component becomes a raw array, and all of them must have one rank and fit one dtype.
+
+dtypes are those of pynested (clause DTYPES-1). An unknown device raises DeviceError. The jagged layout has one
+irregular dimension, the strided layout any number.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pynested.autograd import Array
+from pynested.autograd.arguments.canonical import as_array, canonical_dtype, numpy_array
+from pynested.autograd.call_errors import check_flags
+from pynested.autograd.create import array
+from pynested.autograd.default_device import chosen_device, placed
+from pynested.autograd.default_dtype import dtype_of_python
+from pynested.autograd.dispatch import operator
+from pynested.autograd.numbers import check_fits
+from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules.devices import converted
+from pynested.autograd.rules.movement import to_dtype
+from pynested.backends import get_backend, transfer
+from pynested.backends.dtypes import is_bfloat16, promoted
+from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, PynestedError, StructureError
+from pynested.nested import layout_conversion
+from pynested.nested.nested_array import NestedArray
+from pynested.nested.operands import Components, DType
+from pynested.structure import Jagged, Strided, regular_sizes
+from pynested.structure.layout import Layout, canonical_layout, jagged
+
+
+@operator
+def nested_array(
+    tensor_list: Components,
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: str | None = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> NestedArray:
+    """Copy arrays into a new nested array without history: ``(*, D), ... -> (B, *, D)``.
+
+    Parameters
+    ----------
+    tensor_list : sequence of array_like, or a dense array
+        The components, all of one rank. A dense array stands for its slices along dimension 0. Numbers and lists of
+        numbers are converted by NumPy.
+    dtype : dtype, optional
+        The dtype of the result. By default that of the first array, into which all others must fit without loss. A
+        floating dtype rounds the numbers; every other change of a value is an error, as for `array`.
+    layout : Layout, optional
+        `strided`, the default, or `jagged`. The ragged dimension of a jagged result is the irregular dimension, or 1 if
+        all sizes are equal.
+    device : str, optional
+        The device of the result. By default that of the first `Array`, without one that of `set_default_device`.
+    requires_grad : bool
+        Whether to record operations on the result, which is a leaf.
+    pin_memory : bool
+        Page-locked memory, which needs an accelerator.
+
+    Raises
+    ------
+    StructureError
+        For arrays of different rank, naming the first that differs; for a nested array in the list; in the jagged
+        layout also for an empty list, and for arrays without dimensions.
+    LayoutError
+        For more than one irregular dimension in the jagged layout.
+    DTypeError
+        For an array that the dtype of the first array cannot represent without possible loss (float64 after int64), and
+        for floats in an integer ``dtype``.
+    OverflowError
+        For an integer that ``dtype`` cannot represent.
+    ArgumentError
+        For an argument that is not a sequence of arrays.
+    DeviceError
+        For an unknown device, and for ``pin_memory`` without an accelerator.
+
+    Notes
+    -----
+    Arrays of size 0 are components like every other. An empty list makes a strided float64 batch of no components.
+    Gradient: accumulates in ``grad`` of the result; nothing flows to the arrays.
+
+    Clauses: NESTED_ARRAY-1 to NESTED_ARRAY-13. After `torch.nested.nested_tensor`.
+
+    Examples
+    --------
+    >>> pn.nested_array([[1, 2, 3], [4]], layout=pn.jagged)
+    nested_array([
+      array([1, 2, 3]),
+      array([4]),
+    ], shape=(2, j1), layout=pn.jagged)
+    """
+    check_flags("nested_array", requires_grad=requires_grad, pin_memory=pin_memory)
+    layout = canonical_layout("nested_array", layout)
+    entries = _list_entries("nested_array", tensor_list, device)
+    device = chosen_device(device, (tensor_list, *entries))
+    get_backend(device)
+    if pin_memory:
+        raise DeviceError("nested_array: pin_memory=True needs an accelerator, and none is in use. Leave it out.")
+    arrays = _raw_arrays("nested_array", entries, dtype, device)
+    if not arrays and isinstance(tensor_list, Array | np.ndarray):  # the components that it lacks have a known shape
+        batch = array(tensor_list, dtype=dtype, device=device)
+        return _from_dense_batch(batch, None, layout).requires_grad_(requires_grad)
+    if not arrays:
+        return _empty_batch(layout, dtype, device, requires_grad)
+    _check_ranks("nested_array", arrays)
+    dtype, is_mixed = _common_dtype("nested_array", arrays, dtype, device)
+    arrays, packing_device = _on_one_device(arrays, device)
+    if is_mixed:
+        needs_wider = packing_device == "cpu" and is_bfloat16(dtype)
+        packing_dtype = promoted(*[x.dtype for x in arrays]) if needs_wider else dtype
+        backend = get_backend(packing_device)
+        arrays = [x if x.dtype == packing_dtype else backend.cast(x, packing_dtype) for x in arrays]
+    packed = _pack_arrays(arrays, layout, packing_device)
+    result = NestedArray(converted(packed.data, device, dtype), packed.structure)
+    return result.requires_grad_() if requires_grad else result
+
+
+def _on_one_device(arrays: list[Any], device: str) -> tuple[list[Any], str]:
+    """Return the arrays on one device, and its name: ``device``, or the CPU if all lie there.
+
+    Arrays on the CPU are packed there, so that one transfer moves the buffer.
+    """
+    device_type = get_backend(device).xp.ndarray
+    types = set(map(type, arrays))
+    if types == {device_type}:
+        return arrays, device
+    if types == {np.ndarray}:
+        return arrays, "cpu"
+    return [x if type(x) is device_type else transfer(x, device) for x in arrays], device
+
+
+def _empty_batch(layout: Layout, dtype: Any, device: str, requires_grad: bool) -> NestedArray:
+    """Return a strided batch of no components."""
+    if layout is jagged:
+        raise StructureError(
+            "nested_array: an empty list does not tell how many dimensions a component has. Use "
+            "pn.nested_array_from_jagged(values, offsets=[0]) for a jagged array without components."
+        )
+    values = array([], dtype=dtype, device=device, requires_grad=requires_grad)
+    return NestedArray(values, Strided.from_extents(np.zeros((1, 0), np.int64), 0))
+
+
+def _pack_arrays(arrays: list[Any], layout: Layout, device: str) -> NestedArray:
+    """Copy the arrays into one buffer."""
+    rank, backend = arrays[0].ndim, get_backend(device)
+    if layout is jagged and not rank:
+        raise StructureError(
+            "nested_array: the jagged layout needs components of one dimension or more. Use layout=pn.strided."
+        )
+    # Most lists differ along dimension 1 only. A set of shapes finds this faster than a table of sizes.
+    if layout is jagged and len({x.shape[1:] for x in arrays}) == 1:
+        rows, lengths = backend.pack_list(arrays)
+        return NestedArray(Array(rows, device), Jagged.from_lengths(lengths))
+    sizes = np.array([x.shape for x in arrays], np.int64).reshape(len(arrays), rank)
+    if layout is jagged:
+        ragged_dim = layout_conversion.irregular_dim(regular_sizes(sizes))
+        values = backend.xp.concatenate(arrays, axis=ragged_dim - 1)
+        return NestedArray(Array(values, device), Jagged.from_lengths(sizes[:, ragged_dim - 1], ragged_dim))
+    flat = backend.xp.concatenate(arrays, axis=None)
+    return NestedArray(Array(flat, device), Strided.from_extents(sizes, len(arrays)))
+
+
+@operator
+def as_nested_array(
+    tensor_list: Components, dtype: DType | None = None, device: str | None = None, layout: Layout | None = None
+) -> NestedArray:
+    """Make a nested array of arrays and keep their history: ``(*, D), ... -> (B, *, D)``.
+
+    Parameters
+    ----------
+    tensor_list : sequence of array_like, a dense array, or a NestedArray
+        As for `nested_array`. The slices of a dense array are views if its memory allows it. A nested array is
+        converted.
+    dtype : dtype, optional
+        The dtype of the result, by default as for `nested_array`.
+    device : str, optional
+        The device of the result, to which the arrays are moved. By default that of the arrays; if all are lists or
+        NumPy arrays, that of `set_default_device`.
+    layout : Layout, optional
+        By default that of a nested argument, else `strided`.
+
+    Raises
+    ------
+    LayoutError
+        For more than one irregular dimension in the jagged layout.
+    StructureError
+        For a dense array of fewer than two dimensions, and where `nested_array` raises it.
+    DeviceError
+        For arrays on different devices if ``device`` is not given.
+
+    Notes
+    -----
+    Edges and dtypes are those of `nested_array`. Gradient: each array of the list, or the dense array, gets the
+    cotangent of its components.
+
+    Clauses: AS_NESTED_ARRAY-1 to AS_NESTED_ARRAY-6. After `torch.nested.as_nested_tensor`.
+
+    Examples
+    --------
+    >>> a, b = pn.array([1.0, 2.0], requires_grad=True), pn.array([3.0], requires_grad=True)
+    >>> (pn.as_nested_array([a, b], layout=pn.jagged) * 3).sum().backward()
+    >>> a.grad, b.grad
+    (array([3., 3.]), array([3.]))
+    """
+    if device is not None:
+        get_backend(device)
+    if type(tensor_list) is NestedArray:
+        x = tensor_list if device is None else tensor_list.to(device=device)
+        if dtype is not None and canonical_dtype(dtype, x.device) != x.dtype:
+            packed = layout_conversion.packed(x)
+            x = NestedArray(_with_dtype(packed.data, dtype), packed.structure)
+        return x if layout is None else layout_conversion.to_layout(x, canonical_layout("as_nested_array", layout))
+    layout = canonical_layout("as_nested_array", layout)
+    if isinstance(tensor_list, Array | np.ndarray):
+        return _from_dense_batch(placed("as_nested_array", tensor_list, device), dtype, layout)
+    entries = _list_entries("as_nested_array", tensor_list, device)
+    new_device = chosen_device(device, entries)
+    arrays = _raw_arrays("as_nested_array", entries, dtype, new_device)
+    if not arrays:
+        return _empty_batch(layout, dtype, new_device, False)
+    components = [
+        placed("as_nested_array", entry, device)
+        if type(entry) is Array
+        else placed("as_nested_array", Array(raw_array), new_device)
+        for entry, raw_array in zip(entries, arrays, strict=True)
+    ]
+    _check_ranks("as_nested_array", components)
+    dtype, _ = _common_dtype("as_nested_array", components, dtype, new_device)
+    devices = {component.device for component in components}
+    if len(devices) > 1:
+        raise DeviceError(f"as_nested_array: the arrays lie on different devices: {', '.join(sorted(devices))}.")
+    return layout_conversion.nest([to_dtype(component, dtype) for component in components], layout)
+
+
+def _with_dtype(x: Array, dtype: Any) -> Array:
+    """Convert ``x`` to ``dtype``, which must be able to represent its values."""
+    dtype = canonical_dtype(dtype, x.device)
+    check_fits("as_nested_array", x.data, dtype)
+    return to_dtype(x, dtype)
+
+
+def _from_dense_batch(x: Array, dtype: Any, layout: Layout) -> NestedArray:
+    """Return the slices of a dense array along dimension 0 as components: a view if ``x`` is contiguous."""
+    if x.ndim < 2:
+        raise StructureError(
+            f"as_nested_array: a dense array needs 2 dimensions or more to be a batch, this one has {x.ndim}."
+        )
+    x = x if dtype is None else _with_dtype(x, dtype)
+    count, *shape = x.shape
+    extents = np.tile(np.array(shape, np.int64), (max(count, 1), 1))
+    if layout is jagged:
+        structure = Jagged.from_lengths(extents[:count, 0])
+        return NestedArray(moves.reshape(x, (count * shape[0], *shape[1:])), structure)
+    return NestedArray(moves.reshape(x, (x.numel(),)).contiguous(), Strided.from_extents(extents, count))
+
+
+# ---- checks of a list of components ---------------------------------------------------------------------------------
+
+
+def _list_entries(name: str, components: Any, device: str | None) -> list[Any]:
+    """Return the entries of a list, or the raw slices of a dense array along dimension 0."""
+    if type(components) is NestedArray:
+        raise ArgumentError(f"{name}: the input is nested already; use pn.as_nested_array, .to(layout=…) or .clone().")
+    if isinstance(components, Array | np.ndarray):
+        values = as_array(name, components, chosen_device(device, (components,)))
+        if values.ndim < 2:
+            raise StructureError(
+                f"{name}: a dense array needs 2 dimensions or more to be a batch, this one has {values.ndim}."
+            )
+        return list(values.data)
+    if isinstance(components, str | bytes | dict) or not hasattr(components, "__iter__"):
+        raise ArgumentError(f"{name}: a list of arrays makes a nested array, not {type(components).__name__}.")
+    return list(components)
+
+
+def _raw_arrays(name: str, entries: list[Any], dtype: Any, device: str) -> list[Any]:
+    """Return the entries as raw arrays, each on the device where it lies."""
+    if set(map(type, entries)) == {np.ndarray}:
+        return entries
+    arrays = [x.data if type(x) is Array else _entry_to_numpy(name, i, x) for i, x in enumerate(entries)]
+    return _with_typed_empty_lists(arrays, entries, dtype, device)
+
+
+def _with_typed_empty_lists(arrays: list[Any], entries: list[Any], dtype: Any, device: str) -> list[Any]:
+    """Give empty lists the dtype of the result, or of the first other array. NumPy makes them float64."""
+    is_empty = [type(entry) in (list, tuple) and not x.size for entry, x in zip(entries, arrays, strict=True)]
+    if True not in is_empty or (dtype is None and all(is_empty)):
+        return arrays
+    dtype = canonical_dtype(arrays[is_empty.index(False)].dtype if dtype is None else dtype, device)
+    return [x.astype(dtype) if empty else x for x, empty in zip(arrays, is_empty, strict=True)]
+
+
+def _entry_to_numpy(name: str, i: int, value: Any) -> np.ndarray[Any, Any]:
+    """Convert entry ``i`` of a list, which is not an Array."""
+    if type(value) is NestedArray:
+        raise StructureError(f"{name}: entry {i} is nested; there is one level of nesting only.")
+    try:
+        converted_value = numpy_array(f"{name}: entry {i}", value)
+        return converted_value.astype(dtype_of_python(value, converted_value.dtype), copy=False)
+    except PynestedError:
+        raise
+    except (ValueError, TypeError) as error:  # ragged lists, and memory that NumPy cannot read
+        levels = " There is one level of nesting; the parts of a component have one length." * isinstance(value, list)
+        raise ArgumentError(f"{name}: entry {i} is no array: {str(error).rstrip('.')}.{levels}") from None
+
+
+def _check_ranks(name: str, arrays: list[Any]) -> None:
+    """Raise StructureError unless all arrays have one rank."""
+    if len({x.ndim for x in arrays}) > 1:
+        i = next(i for i, x in enumerate(arrays) if x.ndim != arrays[0].ndim)
+        raise StructureError(
+            f"{name}: all arrays must have the same dimension. Found dimension {arrays[i].ndim} for the array at index "
+            f"{i} and dimension {arrays[0].ndim} for the array at index 0."
+        )
+
+
+def _common_dtype(name: str, arrays: list[Any], dtype: Any, device: str) -> tuple[np.dtype[Any], bool]:
+    """Return the dtype of the result, and whether the arrays have several dtypes.
+
+    The result has ``dtype``, or by default the dtype of the first array. It must be able to represent all arrays.
+    """
+    array_dtypes = {x.dtype for x in arrays}
+    for array_dtype in array_dtypes:
+        if dtype is None or (array_dtype.kind not in "biufc" and not is_bfloat16(array_dtype)):
+            canonical_dtype(array_dtype, device)
+    result_dtype = canonical_dtype(arrays[0].dtype if dtype is None else dtype, device)
+    for array_dtype in array_dtypes:
+        if np.can_cast(array_dtype, result_dtype):
+            continue
+        if dtype is None:
+            i = next(i for i, x in enumerate(arrays) if x.dtype == array_dtype)
+            raise DTypeError(
+                f"{name}: array {i} has dtype {array_dtype}, which {result_dtype} cannot hold without loss. Give "
+                "dtype=, or convert it."
+            )
+        for i, x in enumerate(arrays):
+            if x.dtype == array_dtype:
+                check_fits(f"{name}: array {i}", x.data if type(x) is Array else x, result_dtype)
+    return result_dtype, len(array_dtypes) > 1

@@ -1,0 +1,199 @@
+"""Nested arrays from parts of a dense array: a range of each slice (`narrow`), or masked elements (`masked_select`).
+
+`narrow` takes nested arrays too, of which it views the same range of every component.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from pynested.autograd.arguments.canonical import boolean
+from pynested.autograd.arguments.shapes import broadcast_shape, canonical_dim
+from pynested.autograd.default_device import placed
+from pynested.autograd.dispatch import operator
+from pynested.autograd.rules import movement as moves
+from pynested.backends import get_backend, packed_strides
+from pynested.backends.errors import ArgumentError, DimensionError, ShapeError, StructureError
+from pynested.backends.host import to_host
+from pynested.nested.component_views import select_components, slice_dim
+from pynested.nested.nested_array import NestedArray
+from pynested.nested.operands import Dense, IntsLike
+from pynested.structure import Ints, Jagged, Strided
+from pynested.structure.layout import Layout, canonical_layout, jagged, strided
+from pynested.structure.validation import as_host_array, as_integers
+
+from .from_components import as_nested_array
+
+
+@operator
+def narrow(
+    array: NestedArray | Dense, dim: int, start: IntsLike = 0, length: IntsLike | None = None, layout: Layout = strided
+) -> NestedArray:
+    """View ``length`` elements from ``start`` on along ``dim`` of each slice: ``(B, L, D) -> (B, *, D)``.
+
+    Parameters
+    ----------
+    array : Array or NestedArray
+        Of any dtype.
+    dim : int
+        Any dimension of a nested array; 0 selects components. Of a dense array dimension 1 for a jagged result, any for
+        a strided result.
+    start, length : int or int array (B,)
+        One for all slices, or one for each slice of a dense array. ``length`` is required.
+    layout : Layout
+        The layout of the result if ``array`` is dense.
+
+    Raises
+    ------
+    StructureError
+        For a negative start or length, for a range that ends beyond the dimension in some component, and for a start or
+        length of another shape.
+    DimensionError
+        For another ``dim``.
+    DTypeError
+        For a start or length that is not an integer.
+    ArgumentError
+        For a missing length.
+
+    Notes
+    -----
+    The elements outside the ranges are gaps. Length 0 makes an empty component, also at the end of the dimension. A
+    nested array keeps its layout; a regular dimension stays regular, and an irregular dimension irregular. Gradient:
+    the cotangent for the elements inside the ranges, +0 for all others.
+
+    Clauses: NARROW-1 to NARROW-4, NARROW-6 to NARROW-12. After `torch.nested.narrow`.
+
+    Examples
+    --------
+    >>> pn.narrow(pn.array([[1, 2, 3], [4, 5, 6]]), 1, start=[0, 1], length=[1, 2], layout=pn.jagged).unbind()
+    (array([1]), array([5, 6]))
+    >>> pn.narrow(pn.nested_array([[1, 2, 3], [4, 5]]), 1, 1, 1).unbind()
+    (array([2]), array([5]))
+    """
+    layout = canonical_layout("narrow", layout)
+    if isinstance(array, NestedArray):
+        return _narrow_nested(array, dim, start, length)
+    x = placed("narrow", array)
+    if x.ndim < 2:
+        raise ArgumentError(f"narrow: a dense array needs 2 dimensions or more to be a batch, this one has {x.ndim}.")
+    dim = canonical_dim("narrow", dim, x.ndim)
+    if not dim and layout is strided:
+        return _narrow_nested(as_nested_array(x), dim, start, length)
+    if not dim or (layout is jagged and dim != 1):
+        raise DimensionError(
+            f"narrow: dimension {dim} is refused; the jagged layout narrows dimension 1, the strided one any but the "
+            "batch."
+        )
+    count = len(x)
+    given_starts, given_lengths = _range_bounds("start", start, count), _range_bounds("length", length, count)
+    starts, lengths = _checked_ranges(given_starts, given_lengths, count, x.shape[dim])
+    x = x.contiguous()
+    if layout is jagged:
+        rows = moves.reshape(x, (count * x.shape[1], *x.shape[2:]))
+        offsets = np.append(starts + np.arange(count) * x.shape[1], rows.shape[0])
+        return NestedArray(rows, Jagged.from_valid(offsets, lengths))
+    extents = np.tile(np.array(x.shape[1:], np.int64), (max(count, 1), 1))
+    extents[:, dim - 1] = given_lengths if given_lengths.size else -1
+    x_strides = packed_strides(np.array([x.shape], np.int64))[0]  # NumPy's can be negative if a size is 1
+    strides = np.tile(x_strides[1:], (count, 1))
+    offsets = np.arange(count) * x_strides[0] + starts * strides[:, dim - 1]
+    offsets = np.where((extents[:count] > 0).all(axis=1), offsets, 0)
+    return NestedArray(moves.reshape(x, (x.numel(),)), Strided.from_valid(extents, strides, offsets, x.numel()))
+
+
+def _narrow_nested(x: NestedArray, dim: int, start: Any, length: Any) -> NestedArray:
+    """View a range of the components along dimension 0, else the same range of each component."""
+    dim = canonical_dim("narrow", dim, x.ndim)
+    first, count = _range_bounds("start", start, None), _range_bounds("length", length, None)
+    entries = slice(int(first), int(first) + int(count))
+    if not dim:
+        _checked_ranges(first, count, 1, len(x))
+        return select_components(x, entries)
+    sizes = x.extents[:, dim - 1]
+    _checked_ranges(first, count, len(sizes), np.where(sizes < 0, np.iinfo(np.int64).max, sizes))
+    return slice_dim(x, dim, entries)
+
+
+def _range_bounds(what: str, value: Any, count: int | None) -> Ints:
+    """Return the starts or the lengths as int64 () or (``count``,). Without a count ``value`` must be an integer."""
+    expected = "an integer" if count is None else f"an integer, or one for each of the {count} entries"
+    if value is None:
+        raise ArgumentError(f"narrow: {what} is missing. Give {expected}.")
+    host_value = as_host_array("narrow", what, value)
+    bounds = as_integers("narrow", what, host_value, host_value.ndim)
+    if bounds.shape and bounds.shape != (count,):
+        raise StructureError(f"narrow: {what} has shape {bounds.shape}. Give {expected}.")
+    return bounds
+
+
+def _checked_ranges(starts: Ints, lengths: Ints, count: int, size: int | Ints) -> tuple[Ints, Ints]:
+    """Return the start and the length of ``count`` ranges, each inside its size.
+
+    If ``count`` is 0, one start and length are checked all the same.
+    """
+    starts, lengths, sizes = (
+        np.broadcast_to(numbers if np.size(numbers) else 0, (max(count, 1),)) for numbers in (starts, lengths, size)
+    )
+    wrong = np.flatnonzero((starts < 0) | (lengths < 0) | (starts > sizes) | (lengths > sizes - starts))
+    if wrong.size:
+        i = int(wrong[0])
+        raise StructureError(
+            f"narrow: entry {i}: start ({starts[i]}) + length ({lengths[i]}) is not inside dimension size ({sizes[i]})."
+        )
+    return starts[:count], lengths[:count]
+
+
+@operator
+def masked_select(array: Dense, mask: Dense) -> NestedArray:
+    """Select the elements where ``mask`` is True, one component for each row of ``array``: ``(..., D) -> (B, *)``.
+
+    A row is one slice along the last dimension. The rows become components in C order.
+
+    Parameters
+    ----------
+    array : Array
+        Of any dtype, with one dimension or more.
+    mask : Array
+        Bools that broadcast to the shape of ``array``.
+
+    Raises
+    ------
+    DTypeError
+        For a mask that is not bool.
+    ShapeError
+        For a mask that does not broadcast to the shape of ``array``, and an ``array`` without dimensions.
+    ArgumentError
+        For a nested argument.
+
+    Notes
+    -----
+    The result is jagged. A row without a selected element makes an empty component. Gradient: the cotangent for the
+    selected elements, +0 for all others.
+
+    Clauses: MASKED_SELECT-1 to MASKED_SELECT-6. After `torch.nested.masked_select`.
+
+    Examples
+    --------
+    >>> x = pn.array([[1, 2], [3, 4]])
+    >>> pn.masked_select(x, x > 1).unbind()
+    (array([2]), array([3, 4]))
+    """
+    if isinstance(array, NestedArray) or isinstance(mask, NestedArray):
+        raise ArgumentError("masked_select: the array and the mask must be dense. A nested mask is an index: x[mask].")
+    x = placed("masked_select", array)
+    raw_mask = boolean("masked_select", "mask", mask, x)
+    if not x.ndim or broadcast_shape("masked_select", x.shape, raw_mask.shape) != x.shape:
+        raise ShapeError(
+            f"masked_select: a mask of shape {raw_mask.shape} does not broadcast to an array of shape {x.shape}."
+        )
+    lengths, positions = _selected_positions(get_backend(x.device).xp, raw_mask, x.shape)
+    return NestedArray(moves.take_rows(moves.reshape(x, (x.numel(),)), positions), Jagged.from_lengths(lengths))
+
+
+def _selected_positions(xp: Any, mask: Any, shape: tuple[int, ...]) -> tuple[Ints, Any]:
+    """Return the number of selected elements of each row, and their positions in C order."""
+    full = xp.broadcast_to(mask, shape)
+    return to_host(full.reshape(prod(shape[:-1]), shape[-1]).sum(axis=1)), xp.flatnonzero(full)

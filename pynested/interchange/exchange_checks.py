@@ -1,0 +1,219 @@
+"""Rules of every exchange: memory and dtypes that each library accepts, and the checks of copies, gradients and dtypes.
+
+Values that only need other memory (alignment, strides, writability, byte order) are copied, or refused with
+``copy=False``. A dtype that the receiver does not have, or would narrow, is refused whatever ``copy`` is. An array that
+shares memory keeps the owner of the memory alive, in both directions.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pynested.autograd import Array
+from pynested.autograd.arguments.canonical import DTYPES, own_class
+from pynested.backends.errors import (
+    ArgumentError,
+    DTypeError,
+    ExchangeError,
+    GradientError,
+    MissingDependency,
+    named_type,
+)
+from pynested.backends.host import address
+from pynested.nested.nested_array import NestedArray
+
+ALL_DTYPES = frozenset(str(dtype) for dtype in DTYPES)
+
+
+@dataclass(frozen=True)
+class Receiver:
+    """Memory that a library accepts from pynested, on the CPU and in native byte order.
+
+    Attributes
+    ----------
+    function : str
+        The function that exports an array to the library.
+    dtypes : frozenset of str
+        The dtypes that the library represents without loss.
+    remedy : str
+        Advice for any other dtype, which it names as ``{dtype}``.
+    repacked : frozenset of str
+        The dtypes that the library stores in another format. Arrays of these dtypes are always copied.
+    alignment : int
+        The alignment in bytes that operators of the library need; 0 for the alignment of one element.
+    strides : str
+        The strides that the library supports: ``"any"``, ``"not negative"``, or only those of ``"C order"``.
+    keeps_read_only : bool
+        Whether the library supports read-only memory.
+    """
+
+    function: str
+    dtypes: frozenset[str] = ALL_DTYPES
+    remedy: str = ""
+    repacked: frozenset[str] = frozenset()
+    alignment: int = 0
+    strides: str = "any"
+    keeps_read_only: bool = True
+
+
+# From pynested to a library. Arrays on a GPU are exported by DLPack, to PyTorch and CuPy, without these checks.
+NUMPY = Receiver("to_numpy")
+TORCH = Receiver("to_torch", strides="not negative", keeps_read_only=False)
+AWKWARD = Receiver("to_awkward", strides="C order")
+ARROW = Receiver("to_arrow", repacked=frozenset({"bool"}), strides="C order")
+# TensorFlow's kernels end the process if memory is not aligned to 64 bytes; its DLPack refuses read-only memory.
+TENSORFLOW = Receiver("to_tensorflow", alignment=64, strides="C order", keeps_read_only=False)
+JAX_WIDE = Receiver("to_jax", alignment=64, strides="C order", keeps_read_only=False)
+JAX = replace(
+    JAX_WIDE,
+    dtypes=ALL_DTYPES - {"int64", "float64"},
+    remedy="JAX would narrow {dtype}. Let it have 64 bits, jax.config.update('jax_enable_x64', True), or narrow the "
+    "array yourself: x.to(pn.{narrower}).",
+)
+CSR = Receiver(
+    "to_csr",
+    dtypes=ALL_DTYPES - {"float16"},
+    remedy="scipy.sparse does not compute in {dtype}. Widen the array: x.to(pn.float32).",
+    strides="C order",
+)
+
+# From a library to pynested: the conversion of a dtype, in the words of the library. pynested supports any alignment,
+# any strides and read-only memory. It has no bfloat16 on the CPU.
+CONVERSIONS = {
+    "from_numpy": "array.astype(numpy.{dtype})",
+    "from_torch": "tensor.to(torch.{dtype})",
+    "from_awkward": "awkward.values_astype(array, numpy.{dtype})",
+    "from_arrow": "array.cast(...) to a type over {dtype}",
+    "from_tensorflow": "tensorflow.cast(tensor, tensorflow.{dtype})",
+    "from_jax": "values.astype(jax.numpy.{dtype})",
+    "from_csr": "matrix.astype(numpy.{dtype})",
+}
+_NARROWER = {"int64": "int32", "float64": "float32"}
+_WIDER = {"bfloat16": "float32", "uint16": "int32", "uint32": "int64"}
+
+
+# ---- checks ---------------------------------------------------------------------------------------------------------
+
+
+def import_optional(name: str, module: str, package: str | None = None) -> Any:
+    """Import a module of another library, at the first call of a function that needs it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise MissingDependency(
+            f"{name}: {module} is not installed. Install it: pip install {package or module}."
+        ) from None
+
+
+def refuse_tracked(name: str, x: Array | NestedArray) -> None:
+    """Raise GradientError for an array whose gradients would be lost, and ArgumentError for any other object."""
+    if not isinstance(x, Array | NestedArray):
+        raise ArgumentError(
+            f"{name}: takes an array of pynested, not {named_type(x)}. Make one of it: pn.array(x), or "
+            "pn.nested_array(x)."
+        )
+    if x.requires_grad:
+        raise GradientError(
+            f"{name}: this array requires grad, and gradients do not cross to another library. Say so: "
+            f"{name}(x.detach())."
+        )
+
+
+def check_may_copy(name: str, copy: bool | None, reason: str) -> None:
+    """Raise ExchangeError if ``copy=False`` forbids a copy that is needed."""
+    if copy is False:
+        raise ExchangeError(
+            f"{name}: {reason}, so the memory cannot be shared. Leave copy=False out to have it copied."
+        )
+
+
+def check_known_dtype(name: str, dtype: str) -> None:
+    """Raise DTypeError for a dtype that pynested does not have on the CPU, with the library's own conversion."""
+    if dtype in ALL_DTYPES:
+        return
+    wider = _WIDER.get(dtype)
+    targets = f" to one of {', '.join(map(str, DTYPES))}" if wider is None else ""
+    raise DTypeError(
+        f"{name}: pynested has no {dtype} on the CPU. Convert it{targets} first: "
+        f"{CONVERSIONS[name].format(dtype=wider or '...')}."
+    )
+
+
+# ---- from pynested to a library -------------------------------------------------------------------------------------
+
+
+def values_on_host(name: str, x: Array, copy: bool | None) -> NDArray[Any]:
+    """Return the values as a NumPy array, which shares the memory of an array on the CPU."""
+    if x.device == "cpu":
+        return x.numpy()
+    check_may_copy(name, copy, f"the array lies on {x.device!r}")
+    return x.to("cpu").numpy()
+
+
+def accepted_values(receiver: Receiver, x: Array, copy: bool | None) -> NDArray[Any]:
+    """Return the values of ``x`` in memory that the receiver accepts: the same memory if possible, else a copy."""
+    name = receiver.function
+    values = values_on_host(name, x, copy)
+    dtype = str(values.dtype)
+    if dtype not in receiver.dtypes:
+        remedy = receiver.remedy.format(dtype=dtype, narrower=_NARROWER.get(dtype, ""))
+        raise DTypeError(f"{name}: the array is {dtype}. {remedy}")
+    reason = next(_reasons_to_copy(receiver, values, x.is_writable()), None)
+    if reason is not None:
+        check_may_copy(name, copy, reason)
+    elif not copy:
+        return values
+    return _aligned_copy(values, receiver.alignment)
+
+
+def _reasons_to_copy(receiver: Receiver, values: NDArray[Any], writable: bool) -> Iterator[str]:
+    library = receiver.function.removeprefix("to_")
+    if str(values.dtype) in receiver.repacked:
+        yield f"{library} stores {values.dtype} in another way"
+    if not values.size:
+        return
+    alignment = receiver.alignment or values.dtype.alignment
+    misaligned_by = address(values) % alignment
+    if misaligned_by:
+        yield f"{library} needs memory aligned to {alignment} bytes, and the values lie {misaligned_by} behind"
+    if receiver.strides == "C order" and not values.flags.c_contiguous:
+        yield f"values of strides {values.strides} are not in C order"
+    if receiver.strides == "not negative" and min(values.strides, default=0) < 0:
+        yield f"values of strides {values.strides} go backwards"
+    if not receiver.keeps_read_only and not writable:
+        yield f"the memory is read-only, and {library} has no such memory"
+
+
+def _aligned_copy(values: NDArray[Any], alignment: int) -> NDArray[Any]:
+    """Return a copy in C order whose address is a multiple of ``alignment`` bytes."""
+    memory = np.empty(values.nbytes + alignment, np.uint8)
+    start = -address(memory) % alignment if alignment else 0
+    copied = memory[start : start + values.nbytes].view(values.dtype).reshape(values.shape)
+    copied[...] = values
+    return copied
+
+
+# ---- from a library to pynested -------------------------------------------------------------------------------------
+
+
+def in_c_order(name: str, values: NDArray[Any], copy: bool | None) -> NDArray[Any]:
+    """Return ``values`` in C order, copied if they are not."""
+    if not values.flags.c_contiguous:
+        check_may_copy(name, copy, f"values of strides {values.strides} are not in C order")
+    return np.ascontiguousarray(values)
+
+
+def received_values(name: str, values: NDArray[Any], copy: bool | None) -> NDArray[Any]:
+    """Return values of a library, as a NumPy array, in native byte order and in a dtype of pynested."""
+    native = values.dtype.newbyteorder("=")
+    check_known_dtype(name, str(native))
+    if values.dtype != native:
+        check_may_copy(name, copy, "the bytes of its numbers are in another order")
+        return own_class(name, values.astype(native))
+    return own_class(name, values.copy() if copy else values)

@@ -1,0 +1,169 @@
+"""Lists within lists, the form in which Arrow, awkward and TensorFlow hold ragged arrays, and their conversion.
+
+`NestedLists` is the common form of these libraries. `to_lists` converts a nested array to it, `from_lists` converts it
+to an array. The module of each library only translates `NestedLists` from and to the classes of that library.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pynested.autograd import Array
+from pynested.backends.errors import StructureError
+from pynested.construct.from_buffers import nested_array_from_jagged, nested_array_from_strided
+from pynested.nested.layout_conversion import elements
+from pynested.nested.nested_array import NestedArray
+from pynested.structure import Ints, Jagged
+
+from .exchange_checks import Receiver, accepted_values, check_may_copy, in_c_order, received_values, refuse_tracked
+
+
+@dataclass(frozen=True)
+class ListLevel:
+    """Lists of variable length over the rows of the next level, or of the content.
+
+    Attributes
+    ----------
+    offsets : int64 (n + 1,)
+        The first row of each list.
+    lengths : int64 (n,) or None
+        The number of rows of each list. None if list ``i`` ends at ``offsets[i + 1]``.
+    """
+
+    offsets: Ints
+    lengths: Ints | None = None
+
+    @property
+    def list_lengths(self) -> Ints:
+        """The length of each list."""
+        return np.diff(self.offsets) if self.lengths is None else self.lengths
+
+    @property
+    def num_rows(self) -> int:
+        """The smallest number of rows that contains all lists."""
+        return int((self.offsets[:-1] + self.list_lengths).max(initial=0))
+
+
+@dataclass(frozen=True)
+class NestedLists:
+    """An array as lists within lists.
+
+    Attributes
+    ----------
+    levels : tuple of ListLevel or int
+        From the outermost lists inwards; an integer is the length of all lists of its level.
+    content : ndarray
+        The rows of the innermost lists.
+    count : int
+        The number of outermost lists.
+    """
+
+    levels: tuple[ListLevel | int, ...]
+    content: NDArray[Any]
+    count: int
+
+
+def level_from_offsets(offsets: Any) -> tuple[ListLevel, slice]:
+    """Return the level of lists that follow each other, with offsets from 0, and the part of the content they cover."""
+    absolute = np.asarray(offsets).astype(np.int64)
+    first, last = (int(absolute[0]), int(absolute[-1])) if absolute.size else (0, 0)
+    return ListLevel(absolute - first if absolute.size else np.zeros(1, np.int64)), slice(first, last)
+
+
+def level_from_starts(starts: Any, lengths: Any) -> ListLevel:
+    """Return the level of lists with these starts and lengths, in any order and with gaps."""
+    list_lengths = np.asarray(lengths).astype(np.int64)
+    offsets = np.where(list_lengths > 0, np.asarray(starts), 0).astype(np.int64)
+    return ListLevel(np.append(offsets, 0), list_lengths)
+
+
+def _level_from_lengths(lengths: Ints) -> ListLevel:
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return ListLevel(offsets)
+
+
+# ---- nested arrays to lists -----------------------------------------------------------------------------------------
+
+
+def to_lists(receiver: Receiver, x: NestedArray, copy: bool | None) -> NestedLists:
+    """Return a nested array as lists, in memory that the receiver accepts.
+
+    An array that is jagged along dimension 1 becomes one level over its values, gaps included. Any other array becomes
+    one level for each dimension up to the last irregular one, over its elements in C order.
+    """
+    refuse_tracked(receiver.function, x)
+    structure = x.structure
+    if isinstance(structure, Jagged) and structure.ragged_dim == 1:
+        level = ListLevel(structure.offsets, structure.lengths)
+        return NestedLists((level,), accepted_values(receiver, x.data, copy), len(x))
+    if isinstance(structure, Jagged) or not structure.is_contiguous:
+        check_may_copy(receiver.function, copy, "the elements of a component do not lie one after another")
+    return _lists_over_elements(x, accepted_values(receiver, elements(x), copy))
+
+
+def _lists_over_elements(x: NestedArray, flat: NDArray[Any]) -> NestedLists:
+    """Return lists over ``flat``, the elements of all components in order."""
+    sizes, regular = x.component_sizes(), x.regular
+    last_irregular = max((dim for dim, size in enumerate(regular) if size is None), default=0)
+    levels: list[ListLevel | int] = [_level_from_lengths(sizes[:, 0])]
+    lists_per_component = sizes[:, 0]
+    for dim in range(1, last_irregular + 1):
+        size = regular[dim]
+        levels.append(_level_from_lengths(np.repeat(sizes[:, dim], lists_per_component)) if size is None else size)
+        lists_per_component = lists_per_component * sizes[:, dim]
+    row_shape = [size or 0 for size in regular[last_irregular + 1 :]]
+    return NestedLists(tuple(levels), flat.reshape(int(lists_per_component.sum()), *row_shape), len(x))
+
+
+# ---- lists to arrays ------------------------------------------------------------------------------------------------
+
+
+def from_lists(name: str, lists: NestedLists, copy: bool | None) -> NestedArray | Array:
+    """Return lists as an array.
+
+    It is dense if no level is a `ListLevel`, jagged if only the outermost one is, and strided otherwise.
+    """
+    content, levels = received_values(name, lists.content, copy), lists.levels
+    outermost, inner_sizes = levels[0] if levels else 0, [level for level in levels[1:] if isinstance(level, int)]
+    if len(inner_sizes) < len(levels) - 1:
+        return _strided_from_lists(name, lists, content, copy)
+    if isinstance(outermost, int):
+        return Array.over(content.reshape(lists.count, *levels, *content.shape[1:]))
+    rows = len(content) // math.prod(inner_sizes) if 0 not in inner_sizes else outermost.num_rows
+    values = content.reshape(rows, *inner_sizes, *content.shape[1:])
+    return nested_array_from_jagged(values, outermost.offsets, outermost.lengths)
+
+
+def _strided_from_lists(name: str, lists: NestedLists, content: NDArray[Any], copy: bool | None) -> NestedArray:
+    """Return a strided array of lists of several levels; every component must be a rectangle."""
+    columns, component_of_list = [], np.arange(lists.count)
+    for dim, level in enumerate(lists.levels, 1):
+        lengths = np.full(len(component_of_list), level, np.int64) if isinstance(level, int) else level.list_lengths
+        columns.append(_component_lengths(name, dim, component_of_list, lengths, lists.count, level))
+        component_of_list = np.repeat(component_of_list, lengths)
+    row_shape = [np.full(lists.count, size, np.int64) for size in content.shape[1:]]
+    sizes = np.stack([*columns, *row_shape], axis=1)
+    return nested_array_from_strided(in_c_order(name, content, copy).reshape(-1), sizes)
+
+
+def _component_lengths(
+    name: str, dim: int, component_of_list: Ints, lengths: Ints, count: int, level: ListLevel | int
+) -> Ints:
+    """Return the length that all lists of a component have, or raise an error that names a component with two."""
+    longest = np.full(count, level if isinstance(level, int) else 0, np.int64)
+    np.maximum.at(longest, component_of_list, lengths)
+    wrong = np.flatnonzero(lengths != longest[component_of_list])
+    if wrong.size:
+        component = component_of_list[wrong[0]]
+        raise StructureError(
+            f"{name}: component {component} is no rectangle: along dimension {dim} it has lists of length "
+            f"{lengths[wrong[0]]} and of length {longest[component]}. A nested array has components of one size each; "
+            "nest one level less, or pad."
+        )
+    return longest

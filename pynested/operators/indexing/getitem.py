@@ -1,0 +1,311 @@
+"""The operator `getitem`: nested arrays by integers, slices, lists and masks, dense arrays as in NumPy.
+
+A nested array is indexed one entry at a time: the first entry selects components, each other entry applies to all
+components. Lists and arrays select from the batch only; a nested mask selects elements.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pynested.autograd import Array
+from pynested.autograd.arguments.canonical import as_array
+from pynested.autograd.dispatch import operator
+from pynested.autograd.rules import movement as moves
+from pynested.backends import strided_index
+from pynested.backends.errors import ArgumentError, DimensionError, IndexOutOfRange, StructureError
+from pynested.backends.host import to_host
+from pynested.nested.component_views import select_components, slice_dim
+from pynested.nested.layout_conversion import (
+    as_strided_parts,
+    gather_elements,
+    repacked,
+    to_jagged,
+    to_strided,
+)
+from pynested.nested.nested_array import NestedArray, wrap_unchecked
+from pynested.nested.operands import Dense, Index, Operand, check_devices
+from pynested.nested.shape_comparison import first_difference, shape_text
+from pynested.operators.movement import select, unsqueeze
+from pynested.structure import Ints, Strided
+
+from .index_parsing import (
+    checked_entries,
+    expand_ellipsis,
+    first_entry,
+    flat_positions,
+    has_arrays,
+    index_entries,
+    is_array_entry,
+    is_integer_entry,
+    is_parsed_array,
+    is_scalar_mask,
+    num_indexed_dims,
+    positions,
+    read_array,
+)
+
+
+@overload
+def getitem(self: Dense, index: Index) -> Array: ...
+@overload
+def getitem(self: NestedArray, index: Index) -> NestedArray | Array: ...
+@operator
+def getitem(self: Operand, index: Index) -> NestedArray | Array:
+    """Return ``self[index]``: the first entry selects components, the others index each: ``(B, *, D) -> (B, *)``.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Of any dtype.
+    index : int, slice, ``...``, None, a list or an array, or a tuple of them; or a nested mask
+        The first entry selects from the batch. An integer gives one component as a dense array. A slice, a list or
+        vector of integers, or a vector of one bool for each component gives the selected components. The other entries
+        index each component as NumPy does. A slice, of any step but 0, is clamped to each component. None, after the
+        first entry, adds a dimension of size 1; ``...`` stands for full slices. A nested mask gives
+        ``component[mask]``.
+
+    Raises
+    ------
+    IndexOutOfRange
+        For an integer outside the batch, or outside some component, which is named; for a mask of another size.
+    DimensionError
+        For more entries than dimensions, for a second ``...``, and for None in front of the batch.
+    StructureError
+        For a nested mask whose components do not have the first sizes of those of ``self``; the first is named.
+    ArgumentError
+        For a bool, a float or any other entry, for a slice of step 0, and for a list after an entry that keeps the
+        batch.
+
+    Notes
+    -----
+    A nested result has the layout of ``self``. There are two exceptions. An integer along the ragged dimension of a
+    jagged array gives a dense array, as `select` does. A mask that leaves a ragged dimension behind the selected
+    elements gives a strided array. An empty slice gives empty components.
+
+    A dense array, and the one component that an integer leaves, can be indexed by lists and arrays at any entry. They
+    broadcast and select together, as in NumPy: ``x[rows, :, columns]``. If NumPy and PyTorch order the dimensions of
+    the result differently, the index is refused. A first mask without dimensions makes a first dimension of size 1
+    or 0.
+
+    The result is a view, so that a write into it is seen in ``self``, except in four cases, which are copies: a list,
+    array or mask; an integer, or a slice whose step is not 1, along the ragged dimension of a jagged array; and a slice
+    of negative step behind the batch of a strided array. Assignment, ``self[index] = value``, always writes into
+    ``self``. Gradient: the cotangent for the selected elements, added up if one is selected twice, +0 for all others.
+
+    Clauses: GETITEM-1 to GETITEM-19. After `torch.Tensor.__getitem__`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1, 2, 3], [4]], layout=pn.jagged)
+    >>> nt[:, -2:].unbind()
+    (array([2, 3]), array([4]))
+    >>> nt[:, 0]
+    array([1, 4])
+    >>> nt[[1, 0, 0]].unbind()
+    (array([4]), array([1, 2, 3]), array([1, 2, 3]))
+    >>> nt[nt > 1].unbind()
+    (array([2, 3]), array([4]))
+    """
+    if type(self) is not NestedArray:
+        # The most frequent index, x[i], needs no parsing.
+        if type(index) is int and type(self) is Array and _has_row(self, index):
+            return select(self, 0, index)
+        return getitem_dense(as_array("index", self), index)
+    first = first_entry(index)
+    if not is_array_entry(first):
+        if type(index) is tuple and is_integer_entry(first) and has_arrays(index[1:]):
+            component: Any = select(self, 0, first)
+            return getitem_dense(component, index[1:])
+        return _getitem_nested(self, index)
+    if type(first) is NestedArray:
+        if type(index) is tuple:
+            raise ArgumentError("index: a nested mask stands alone; index its result: x[mask][:, 1:].")
+        return _select_by_mask(self, first)
+    rest = tuple(_full_entries((slice(None), *index[1:]), self.ndim)) if isinstance(index, tuple) else ()
+    selected = positions("a batch of components", read_array(first, self.data), len(self))
+    result = _take_components(self, selected)
+    return _getitem_nested(result, rest) if rest else result
+
+
+def _has_row(x: Array, index: int) -> bool:
+    shape = x.data.shape
+    return bool(shape) and -shape[0] <= index < shape[0]
+
+
+# ---- nested arrays --------------------------------------------------------------------------------------------------
+
+
+def _getitem_nested(x: NestedArray, index: Any) -> NestedArray | Array:
+    """Apply integers, slices, ``...`` and None, one dimension after the other."""
+    result: NestedArray | Array = x
+    dim = 0
+    for entry in _full_entries(index, x.ndim):
+        if isinstance(result, Array):  # an integer has removed the batch or the ragged dimension
+            result = getitem_dense(result, (*[slice(None)] * dim, entry))
+            dim += entry is None or isinstance(entry, slice)
+        elif entry is None:
+            result, dim = _new_dim(result, dim), dim + 1
+        elif isinstance(entry, slice):
+            result = slice_dim(result, dim, entry) if dim else select_components(result, entry)
+            dim += 1
+        else:
+            result = select(result, dim, entry)
+    return result
+
+
+def _full_entries(index: Any, ndim: int) -> list[Any]:
+    """Return the validated entries of an index without arrays, ``...`` replaced by full slices."""
+    entries = checked_entries(index)
+    named = sum(map(num_indexed_dims, entries))
+    if named > ndim:
+        raise DimensionError(f"index: {named} indices are too many for a nested array of {ndim} dimensions.")
+    dots = [i for i, entry in enumerate(entries) if entry is Ellipsis]
+    if len(dots) > 1:
+        raise DimensionError("index: an index can hold one ellipsis (...) only.")
+    return expand_ellipsis(entries, ndim)
+
+
+def _new_dim(x: NestedArray, dim: int) -> NestedArray:
+    if not dim:
+        raise DimensionError(
+            "index: None before the batch dimension would make the batch a component; put it behind: x[:, None]."
+        )
+    return unsqueeze(x, dim)
+
+
+def _take_components(x: NestedArray, numbers: Ints) -> NestedArray:
+    """Copy the components of these numbers, in their order."""
+    return repacked(wrap_unchecked(x.data, x.structure.select_components(numbers).structure))
+
+
+def _select_by_mask(x: NestedArray, mask: NestedArray) -> NestedArray:
+    """Return ``component[mask]`` of each component: the selected elements in C order, along one dimension."""
+    _check_mask(x, mask)
+    masked_dims = mask.ndim - 1
+    is_selected = to_host(gather_elements(to_strided(mask.detach())).data)
+    sizes = x.extents[: len(x)]
+    # Each mask element selects `widths` elements, those of the dimensions behind the mask.
+    numels, widths = sizes[:, :masked_dims].prod(axis=1), sizes[:, masked_dims:].prod(axis=1)
+    buffer, structure = as_strided_parts(x)
+    element_positions = strided_index(sizes, structure.strides, structure.offsets)
+    values = moves.take_rows(buffer, element_positions[np.repeat(is_selected, np.repeat(widths, numels))])
+    selected_before = np.append(0, np.cumsum(is_selected))[np.append(0, np.cumsum(numels))]
+    counts = np.diff(selected_before) if len(x) else np.array([-1])
+    extents = np.column_stack([counts, x.extents[:, masked_dims:]])
+    result = NestedArray(values, Strided.from_extents(extents, len(x)))
+    ragged_dim = x.structure.ragged_dim
+    return result if ragged_dim is None or ragged_dim > masked_dims else to_jagged(result, 1)
+
+
+def _check_mask(x: NestedArray, mask: NestedArray) -> None:
+    """Raise an error unless ``mask`` has bools, and components of the first sizes of those of ``x``."""
+    check_devices("index", (x, mask))
+    masked_dims = mask.ndim - 1
+    if mask.dtype != np.bool_:
+        raise ArgumentError(f"index: a nested array in an index is a mask of bools, not of {mask.dtype}.")
+    if not 0 < masked_dims < x.ndim or len(mask) != len(x):
+        raise StructureError(
+            f"index: a mask of {mask.ndim} dimensions and {len(mask)} components selects from {x.ndim} dimensions and "
+            f"{len(x)} components; it must have as many components, and 2 to {x.ndim} dimensions."
+        )
+    extents = x.extents
+    difference = first_difference(mask.extents, extents[:, :masked_dims])
+    if difference:
+        i = difference[0]
+        which = f"component {i}" if len(x) else "a component, if there were one,"
+        raise StructureError(
+            f"index: the mask has shape {shape_text(mask.extents[i])} at {which} of shape {shape_text(extents[i])}. It "
+            f"must have the first {masked_dims} sizes of every component."
+        )
+
+
+# ---- dense arrays ---------------------------------------------------------------------------------------------------
+
+
+def getitem_dense(x: Array, index: Any) -> Array:
+    """Return ``x[index]`` as NumPy does: a view without arrays in the index, else a copy."""
+    x, index = without_scalar_mask(x, index)
+    if has_arrays(index):
+        entries = [read_array(entry, x) if is_array_entry(entry) else entry for entry in index_entries(index)]
+        return _select_by_arrays(x, entries)
+    entries = checked_entries(index)
+    try:
+        return moves.slice_(x, tuple(entries))
+    except IndexError as error:
+        error_class = DimensionError if _has_too_many_entries(entries, x.ndim) else IndexOutOfRange
+        raise error_class(f"index: {error} (the array has shape {x.shape}).") from None
+
+
+def without_scalar_mask(x: Array, index: Any) -> tuple[Array, Any]:
+    """Return an equivalent array and index: a first mask without dimensions becomes a mask ``(1,)`` of a new one."""
+    if not is_scalar_mask(first_entry(index)):
+        return x, index
+    mask, *rest = index_entries(index)
+    return moves.slice_(x, (None,)), (read_array(mask, x).reshape(1), *rest)
+
+
+def _has_too_many_entries(entries: list[Any], ndim: int) -> bool:
+    """Return whether there are more entries than dimensions, or several ``...``."""
+    return sum(map(num_indexed_dims, entries)) > ndim or sum(entry is ... for entry in entries) > 1
+
+
+def _select_by_arrays(x: Array, entries: list[Any]) -> Array:
+    """Apply an index with parsed arrays: first all other entries, as a view, then the arrays together.
+
+    The dimensions of the selection replace those of the arrays if the arrays are adjacent. Otherwise they come first.
+    """
+    full_entries = entries if _has_too_many_entries(entries, x.ndim) else expand_ellipsis(entries, x.ndim)
+    view, dims = _apply_other_entries(x, full_entries)
+    are_adjacent = dims == [*range(dims[0], dims[-1] + 1)]
+    target_dim = dims[0] if are_adjacent else 0
+    if target_dim and _is_integer_apart(entries):
+        raise ArgumentError(
+            "index: an integer stands apart from the lists and arrays, behind a slice. NumPy and PyTorch order the "
+            "dimensions of the result differently then; index twice: x[0][:, [1, 2]]."
+        )
+    selected, count = _take_along_dims(view, dims, [entry for entry in entries if is_parsed_array(entry)])
+    if not target_dim:
+        return selected
+    behind = range(count + target_dim, selected.ndim)
+    return moves.transpose(selected, (*range(count, count + target_dim), *range(count), *behind))
+
+
+def _apply_other_entries(x: Array, entries: list[Any]) -> tuple[Array, list[int]]:
+    """Return the view by all entries but the arrays, and the dimensions of the view that the arrays index."""
+    other_entries: list[Any] = []
+    dims: list[int] = []
+    dim = 0
+    for entry in entries:
+        if is_parsed_array(entry):
+            dims += range(dim, dim + num_indexed_dims(entry))
+            other_entries += [slice(None)] * num_indexed_dims(entry)
+            dim += num_indexed_dims(entry)
+        else:
+            other_entries.append(entry)
+            dim += not is_integer_entry(entry)
+    keeps_all = len(other_entries) <= x.ndim and all(entry == slice(None) for entry in other_entries)
+    return x if keeps_all else getitem_dense(x, tuple(other_entries)), dims
+
+
+def _take_along_dims(view: Array, dims: list[int], indices: list[NDArray[Any]]) -> tuple[Array, int]:
+    """Return the elements that arrays select along ``dims``, these dimensions first, and their number."""
+    other_dims = [dim for dim in range(view.ndim) if dim not in dims]
+    sizes, other_sizes = (tuple(view.shape[dim] for dim in some_dims) for some_dims in (dims, other_dims))
+    row_numbers = flat_positions(indices, sizes, dims)
+    front = view if dims[-1] == len(dims) - 1 else moves.transpose(view, (*dims, *other_dims))
+    rows = front if len(dims) == 1 else moves.reshape(front, (prod(sizes), *other_sizes))
+    selected: Array = moves.take_rows(rows, row_numbers.reshape(-1))
+    if row_numbers.ndim != 1:
+        selected = moves.reshape(selected, (*row_numbers.shape, *other_sizes))
+    return selected, row_numbers.ndim
+
+
+def _is_integer_apart(entries: list[Any]) -> bool:
+    """Return whether a slice, None or ``...`` stands between the integers and the arrays."""
+    selecting = [i for i, entry in enumerate(entries) if is_parsed_array(entry) or is_integer_entry(entry)]
+    return len(selecting) <= selecting[-1] - selecting[0]

@@ -1,0 +1,295 @@
+"""Writes in place into dense and nested arrays: ``x[index] = value``, ``x.fill_(value)``, ``x.add_(y)``.
+
+Every write is first checked: it must not change values that a recorded operation needs, memory that is read-only, or
+one element twice. Then the new values are converted to the dtype of the array and stored in its memory. Methods call
+three functions: `write` (new values), `overwrite` (the result of an operator) and `assign` (an index).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from pynested.autograd import Array
+from pynested.autograd.arguments.canonical import as_array, numpy_array, operand, own_class
+from pynested.autograd.arguments.shapes import broadcast_shape
+from pynested.autograd.array import READ_ONLY, UNRECORDED, raw
+from pynested.autograd.array_methods import ArrayMethods
+from pynested.autograd.dispatch import method
+from pynested.autograd.numbers import check_fits, scalar
+from pynested.autograd.rules.kinds import same_device
+from pynested.autograd.tape import state
+from pynested.backends import get_backend
+from pynested.backends.errors import ArgumentError, GradientError, PynestedError, ShapeError, StructureError
+from pynested.backends.host import from_host, written_to
+from pynested.lifting.mapping import map_elementwise
+from pynested.nested.component_views import unbind_components
+from pynested.nested.layout_conversion import as_dense, gather_elements, to_strided
+from pynested.nested.nested_array import NestedArray
+from pynested.nested.operands import Index, check_devices
+from pynested.nested.shape_comparison import check_same_shape
+
+from .getitem import getitem, without_scalar_mask
+from .index_parsing import has_arrays
+
+Target = TypeVar("Target")  # an Array or a NestedArray
+
+_FUNCTIONAL_FORMS = {
+    "copy": "x = source.clone()",
+    "fill": "x = pn.full_like(x, value)",
+    "zero": "x = pn.zeros_like(x)",
+    "uniform": "x = pn.rand_like(x)",
+    "normal": "x = pn.randn_like(x)",
+    "assignment": "x = pn.where(mask, value, x)",
+}
+
+
+def overwrite(self: Target, function: Callable[..., Any], *arguments: Any, **options: Any) -> Target:
+    """Write ``function(self, *arguments, **options)`` into ``self``, and return ``self``."""
+    name = function.__name__
+    try:
+        check_write(self, name, arguments)
+        detached = [x.detach() if isinstance(x, NestedArray | Array) else x for x in arguments]
+        _store(self, name, function(self.detach(), *detached, **options))  # type: ignore[attr-defined]
+    except (PynestedError, OverflowError) as error:
+        _name_method(error, name)
+        raise
+    return self
+
+
+def _name_method(error: Exception, name: str) -> None:
+    """Replace the name of the operator at the begin of an error message by that of its method that writes in place."""
+    text = str(error)
+    if text.startswith(f"{name}:"):
+        error.args = (f"{name}_{text.removeprefix(name)}",)
+
+
+def write(self: Target, name: str, value: Any) -> Target:
+    """Write ``value``, which broadcasts, into ``self``, and return ``self``. Error messages name ``name``."""
+    operand_value = _written_operand(name, value, self)
+    check_write(self, name, (operand_value,))
+    if isinstance(self, NestedArray):
+        operand_value = map_elementwise(_method_name(name), _full_value, self.detach(), operand_value)
+    _store(self, name, operand_value)
+    return self
+
+
+@method
+def assign(self: Any, index: Index, value: Any) -> None:
+    """Write ``value``, which broadcasts, to the elements ``self[index]``, which may be a view or a copy."""
+    if type(self) is NestedArray:
+        _assign_nested(self, index, value)
+    else:
+        _assign_dense(self, index, value)
+
+
+def _assign_dense(self: Array, index: Any, value: Any) -> None:
+    self, index = without_scalar_mask(self, index)
+    if not has_arrays(index):
+        write(getitem(self, index), "assignment", value)
+        return
+    written = _written_array("assignment", value, self)
+    check_write(self, "assignment", (written,))
+    _write_at(self, "assignment", getitem(_element_positions(self), index), written)
+
+
+def _assign_nested(self: NestedArray, index: Index, value: Any) -> None:
+    name = "assignment"
+    operand_value = _written_operand(name, value, self)
+    _refuse_recorded(self, self.data, name, (operand_value,))
+    target = getitem(self.detach(), index)
+    if isinstance(target, Array) and isinstance(operand_value, NestedArray):
+        operand_value = as_dense(name, operand_value)
+    memory = target.data.storage if isinstance(target, NestedArray) else target.storage
+    if memory is self.data.storage:
+        write(target, name, operand_value)
+    else:
+        _write_to_copied_elements(self, name, index, operand_value)
+
+
+def _write_to_copied_elements(self: NestedArray, name: str, index: Index, value: Any) -> None:
+    """Write to the elements of an index that copies: index the positions of the elements instead, then write there."""
+    _refuse_read_only(self, name)
+    selected = getitem(NestedArray(_element_positions(self.data), self.structure), index)
+    if isinstance(selected, NestedArray):
+        full_value = map_elementwise(name, _full_value, selected, value.detach())
+        check_same_shape(name, selected, full_value)
+        _write_at(self.data, name, gather_elements(to_strided(selected)), gather_elements(to_strided(full_value)))
+    else:
+        _write_at(self.data, name, selected, value.detach())
+
+
+def _element_positions(x: Array) -> Array:
+    """Return the position in C order of each element of ``x``."""
+    xp = get_backend(x.device).xp
+    return Array(xp.arange(x.numel(), dtype=np.int64).reshape(x.shape), x.device)
+
+
+# ---- checks ---------------------------------------------------------------------------------------------------------
+
+
+def check_write(self: Any, name: str, arguments: tuple[Any, ...]) -> None:
+    """Raise an error if ``self`` must not be written to."""
+    if isinstance(self, NestedArray):
+        _refuse_recorded(self, self.data, name, arguments)
+        _refuse_read_only(self, name)
+        if self.structure.has_overlap:
+            raise StructureError(
+                f"{_method_name(name)}: components overlap, so one element would be written twice; clone the array "
+                "first."
+            )
+        return
+    _refuse_recorded(self, self, name, arguments)
+    if self.guard == READ_ONLY or written_to(self.data) is None:
+        raise GradientError(
+            f"{_method_name(name)}: the memory is read-only, as that of a gradient in a hook is, or its places repeat "
+            f"(a broadcast view). Use the functional form, {_functional_form(name)}, or clone the array first."
+        )
+
+
+def _refuse_read_only(self: NestedArray, name: str) -> None:
+    if not self.data.is_writable():
+        raise GradientError(
+            f"{_method_name(name)}: the memory is read-only, as that of a gradient in a hook is. Use the functional "
+            f"form, {_functional_form(name)}, or clone the array first."
+        )
+
+
+def _refuse_recorded(self: Any, values: Array, name: str, arguments: tuple[Any, ...]) -> None:
+    """Raise GradientError if recording is on and ``self``, which holds ``values``, or an argument requires grad."""
+    if not state.mode:
+        return
+    arrays: list[Any] = [x for x in (self, *arguments) if isinstance(x, ArrayMethods)]
+    recorded = [x for x in arrays if x.requires_grad]
+    if recorded:
+        reason = "this array requires grad" if recorded[0] is self else "an operand requires grad"
+        raise _unrecorded_write(name, reason)
+    if values.guard == UNRECORDED:
+        raise _unrecorded_write(name, "this array is a view, made inside no_grad, of one that requires grad")
+
+
+def _unrecorded_write(name: str, reason: str) -> GradientError:
+    return GradientError(
+        f"{_method_name(name)}: {reason}, and a write in place would not be recorded. Use the functional form, "
+        f"{_functional_form(name)}, or write inside pn.no_grad()."
+    )
+
+
+def _method_name(name: str) -> str:
+    """Return the name of a write in error messages: that of its method; an assignment has no method."""
+    return name if name == "assignment" else f"{name}_"
+
+
+def _functional_form(name: str) -> str:
+    """Return the expression that has the result of a write without writing."""
+    return _FUNCTIONAL_FORMS.get(name, f"x = x.{name}(...)")
+
+
+# ---- values to write ------------------------------------------------------------------------------------------------
+
+
+def _written_operand(name: str, value: Any, self: Any) -> Any:
+    """Return ``value`` as a nested or dense array on the device of ``self``."""
+    if not isinstance(self, NestedArray):
+        return _written_array(name, value, self)
+    if not isinstance(value, NestedArray):
+        return _written_array(name, value, self.data)
+    check_devices(_method_name(name), (self, value))
+    return value
+
+
+def _written_array(name: str, value: Any, target: Array) -> Array:
+    """Return ``value`` as an array on the device of ``target``. Numbers and lists are moved, arrays must lie there."""
+    if isinstance(value, list | tuple):
+        listed = own_class(_method_name(name), _list_to_numpy(name, value))
+        if not listed.size:  # NumPy makes an empty list float64, which need not convert to the dtype of the target
+            listed = listed.astype(target.dtype)
+        return Array(from_host(listed, target.device), target.device)
+    array = operand(_method_name(name), value, target.device)
+    if type(array) is not Array:
+        return as_array(_method_name(name), scalar(_method_name(name), array, target.dtype), target.device)
+    if array.storage.device != target.storage.device:
+        same_device(_method_name(name), (target, array))
+    return array
+
+
+def _list_to_numpy(name: str, value: Any) -> np.ndarray[Any, Any]:
+    try:
+        return numpy_array(_method_name(name), value)
+    except PynestedError:
+        raise
+    except ValueError as error:
+        raise ArgumentError(
+            f"{_method_name(name)}: a list with parts of different lengths is no array ({error}). Nest it first: "
+            "pn.nested_array(value)."
+        ) from None
+
+
+def _full_value(x: Array, value: Any) -> Array:
+    """Return ``value`` broadcast to ``x``, as a copy: components are written one by one, and may share memory with it.
+
+    A value with a larger shape than ``x`` keeps its shape, by which `_store_nested` refuses it.
+    """
+    xp = get_backend(x.device).xp
+    raw_value = xp.asarray(raw(value))
+    shape = np.broadcast_shapes(x.shape, raw_value.shape)
+    return Array(xp.array(xp.broadcast_to(raw_value, shape), order="C"), x.device)
+
+
+# ---- stores ---------------------------------------------------------------------------------------------------------
+
+
+def in_target_dtype(name: str, values: Array, dtype: np.dtype[Any]) -> Any:
+    """Return the raw ``values`` in ``dtype``, which must be able to represent them; floats are rounded."""
+    if values.dtype == dtype:
+        return values.data
+    check_fits(name, values.data, dtype)
+    return get_backend(values.device).cast(values.data, dtype)
+
+
+def _store(self: Any, name: str, result: Any) -> None:
+    """Write ``result`` into the memory of ``self``."""
+    if isinstance(self, NestedArray):
+        _store_nested(self, name, result)
+    elif type(result) is Array:
+        _store_dense(self, name, result)
+    else:
+        raise StructureError(f"{_method_name(name)}: the result is nested and cannot be written into a dense array.")
+
+
+def _store_dense(self: Array, name: str, value: Array) -> None:
+    if broadcast_shape(_method_name(name), self.shape, value.shape) != self.shape:
+        raise ShapeError(
+            f"{_method_name(name)}: a result of shape {value.shape} does not fit into an array of shape {self.shape}."
+        )
+    written_to(self.data)[...] = in_target_dtype(_method_name(name), value, self.dtype)
+    self.storage.wrote()
+
+
+def _store_nested(self: NestedArray, name: str, result: Any) -> None:
+    check_same_shape(_method_name(name), self, result)
+    structure, values = result.structure, in_target_dtype(_method_name(name), result.data, self.dtype)
+    if self.structure.is_packed and self.structure.same_placement(structure) and self.data.shape == result.data.shape:
+        self.data.data[...] = values
+    else:
+        source = NestedArray(Array(values, self.device), structure)
+        for target, component in zip(unbind_components(self.detach()), unbind_components(source), strict=True):
+            target.data[...] = component.data
+    self.data.storage.wrote()
+
+
+def _write_at(target: Array, name: str, positions: Array, value: Array) -> None:
+    """Write ``value``, which broadcasts, to the elements of ``target`` at the C-order positions ``positions``."""
+    if broadcast_shape(name, positions.shape, value.shape) != positions.shape:
+        raise ShapeError(f"{name}: a value of shape {value.shape} does not fit into the shape {positions.shape}.")
+    xp = get_backend(target.device).xp
+    if xp.unique(positions.data).size != positions.numel():
+        raise StructureError(
+            f"{name}: one element would be written twice, as components overlap, or the index names it twice; clone "
+            "the array first, and name each element once."
+        )
+    raw_values = in_target_dtype(_method_name(name), value, target.dtype)
+    written_to(target.data)[xp.unravel_index(positions.data, target.shape)] = raw_values
+    target.storage.wrote()

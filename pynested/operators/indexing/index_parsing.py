@@ -1,0 +1,166 @@
+"""Parsing of an index: its entries, and the integer positions that lists, arrays and masks select.
+
+An entry is an integer, a slice, ``...``, None, or array-like: a list, an array or a mask. `read_array` converts an
+array-like entry to a NumPy array, called a parsed array here.
+"""
+
+from __future__ import annotations
+
+from types import EllipsisType, NoneType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pynested.autograd import Array
+from pynested.autograd.arguments.canonical import numpy_array
+from pynested.autograd.arguments.shapes import canonical_slice, index_entry, several
+from pynested.autograd.rules.kinds import same_device
+from pynested.backends.errors import ArgumentError, IndexOutOfRange, ShapeError, StructureError
+from pynested.backends.host import to_host
+
+_TYPES_WITHOUT_ARRAYS = frozenset((int, slice, NoneType, EllipsisType))
+
+
+# ---- kinds of entries -----------------------------------------------------------------------------------------------
+
+
+def is_array_entry(entry: Any) -> bool:
+    """Return whether an entry is array-like: a list, an array or a mask."""
+    return type(entry) not in _TYPES_WITHOUT_ARRAYS and several(entry)
+
+
+def is_scalar_mask(entry: Any) -> bool:
+    """Return whether an entry is a mask without dimensions, such as the result of ``x[0] < 1``."""
+    return isinstance(entry, (Array, np.ndarray, np.bool_)) and entry.ndim == 0 and entry.dtype == np.bool_
+
+
+def is_integer_entry(entry: Any) -> bool:
+    """Return whether an entry is an integer, or an invalid object in the place of one."""
+    return not (isinstance(entry, slice) or entry is None or entry is Ellipsis or is_array_entry(entry))
+
+
+def is_parsed_array(entry: Any) -> bool:
+    """Return whether an entry is the result of `read_array`."""
+    return isinstance(entry, np.ndarray) and entry.ndim > 0
+
+
+def has_arrays(index: Any) -> bool:
+    """Return whether an index has an array-like entry, or begins with a mask without dimensions."""
+    if is_scalar_mask(first_entry(index)):
+        return True
+    return any(map(is_array_entry, index)) if isinstance(index, tuple) else is_array_entry(index)
+
+
+# ---- entries of an index --------------------------------------------------------------------------------------------
+
+
+def index_entries(index: Any) -> list[Any]:
+    """Return the entries of an index, which need not be a tuple."""
+    return list(index) if isinstance(index, tuple) else [index]
+
+
+def first_entry(index: Any) -> Any:
+    """Return the first entry of an index; None if it is empty."""
+    return index if not isinstance(index, tuple) else index[0] if index else None
+
+
+def checked_entries(index: Any) -> list[Any]:
+    """Return the entries of an index, with validated integers and slices. Array-like entries are refused."""
+    entries = index_entries(index)
+    for i, entry in enumerate(entries):
+        if isinstance(entry, slice):
+            entries[i] = canonical_slice(entry)
+        elif entry is not None and entry is not Ellipsis:
+            entries[i] = index_entry(entry)
+    return entries
+
+
+def num_indexed_dims(entry: Any) -> int:
+    """Return the number of dimensions that an entry indexes; 0 for None, and for ``...``, which takes the rest."""
+    if is_parsed_array(entry) and entry.dtype == np.bool_:
+        return int(entry.ndim)
+    return int(entry is not None and entry is not Ellipsis)
+
+
+def expand_ellipsis(entries: list[Any], ndim: int) -> list[Any]:
+    """Replace ``...``, of which there is at most one, by full slices."""
+    missing = ndim - sum(map(num_indexed_dims, entries))
+    return [part for entry in entries for part in ([slice(None)] * missing if entry is ... else [entry])]
+
+
+# ---- array-like entries ---------------------------------------------------------------------------------------------
+
+
+def read_array(entry: Any, indexed: Array) -> NDArray[Any]:
+    """Return an array-like entry as a NumPy array of integers or bools.
+
+    An Array must lie on the device of ``indexed``.
+    """
+    if getattr(entry, "is_nested", False):
+        raise StructureError("index: a nested mask selects from a nested array, this one is dense. Nest it first.")
+    if type(entry) is Array:
+        same_device("index", (indexed, entry))
+        parsed: NDArray[Any] = to_host(entry.data)
+    else:
+        try:
+            parsed = numpy_array("index", entry)
+        except OverflowError:
+            raise IndexOutOfRange("index: a list has an integer beyond int64, which no dimension has.") from None
+        except ValueError as error:
+            raise ArgumentError(f"index: a list in an index holds integers, or bools ({error}).") from None
+        parsed = parsed if parsed.size or not isinstance(entry, list) else parsed.astype(np.int64)
+    if parsed.dtype.kind not in "biu":
+        raise ArgumentError(
+            f"index: an array in an index holds integers, or bools, not {parsed.dtype}. Convert it: a.to(pn.int64)."
+        )
+    return parsed
+
+
+def positions(what: str, index: NDArray[Any], size: int) -> NDArray[np.int64]:
+    """Return the positions, from 0 to ``size - 1``, that a vector of integers or bools selects.
+
+    Error messages call the indexed entries ``what``.
+    """
+    if index.ndim != 1:
+        raise ArgumentError(
+            f"index: an array that selects from {what} has one dimension, not {index.ndim}; more are for dense arrays."
+        )
+    if index.dtype == np.bool_:
+        if len(index) != size:
+            raise IndexOutOfRange(f"index: a mask of {len(index)} entries selects from {what} of {size}.")
+        return np.flatnonzero(index)
+    wrong = np.flatnonzero((index < -size) | (index >= size))
+    if wrong.size:
+        raise IndexOutOfRange(
+            f"index: {index[wrong[0]]}, at position {wrong[0]} of the index, is out of bounds for {what} of {size}."
+        )
+    signed = index.astype(np.int64)
+    return np.where(signed < 0, signed + size, signed)
+
+
+def flat_positions(indices: list[NDArray[Any]], sizes: tuple[int, ...], dims: list[int]) -> NDArray[np.int64]:
+    """Return the flat C-order positions that several arrays select together in dimensions ``dims`` of these sizes.
+
+    Arrays of integers, one for each dimension, broadcast against each other. One array of bools covers all dimensions.
+    """
+    first = indices[0]
+    if len(indices) > 1 and any(index.dtype == np.bool_ for index in indices):
+        raise ArgumentError("index: a mask in an index stands alone, beside slices; select with integers instead.")
+    if first.dtype == np.bool_ and first.ndim > 1:
+        if first.shape != sizes:
+            raise IndexOutOfRange(f"index: a mask of shape {first.shape} selects from sizes {sizes} of an array.")
+        return np.flatnonzero(first)
+    try:
+        shape = np.broadcast_shapes(*[index.shape for index in indices])
+    except ValueError:
+        shapes = " and ".join(str(index.shape) for index in indices)
+        raise ShapeError(f"index: arrays of shapes {shapes} do not broadcast against each other.") from None
+    # An empty broadcast shape selects nothing, so the entries of the other arrays cannot be out of bounds.
+    if len(indices) > 1 and 0 in shape:
+        return np.zeros(shape, np.int64)
+    flat = np.zeros((), np.int64)
+    for index, size, dim in zip(indices, sizes, dims, strict=True):
+        selected = positions(f"dimension {dim} of an array", index.reshape(-1), size)
+        flat = flat * size + (selected if index.dtype == np.bool_ else selected.reshape(index.shape))
+    return flat

@@ -1,0 +1,302 @@
+"""Selecting one slice, and splitting into pieces or components; the results are views."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any, overload
+
+import numpy as np
+
+from pynested.autograd import Array
+from pynested.autograd.arguments.canonical import as_array
+from pynested.autograd.arguments.shapes import canonical_dim, canonical_index, canonical_int, canonical_ints, several
+from pynested.autograd.dispatch import operator
+from pynested.autograd.rules import movement as moves
+from pynested.backends.errors import ArgumentError, DimensionError, IndexOutOfRange, ShapeError
+from pynested.nested.component_views import (
+    apply_view,
+    component_view,
+    select_components,
+    slice_dim,
+    unbind_components,
+)
+from pynested.nested.layout_conversion import axis_first
+from pynested.nested.nested_array import NestedArray
+from pynested.nested.operands import ArrayT, Dense, Operand
+from pynested.structure import Ints
+
+MAX_EMPTY_PIECES = 2**20  # pieces with entries are limited by the number of entries
+Pieces = list[tuple[int, int]]  # the start and the length of each piece
+
+
+@overload
+def select(self: Dense, dim: int, index: int) -> Array: ...
+@overload
+def select(self: Operand, dim: int, index: int) -> NestedArray | Array: ...
+@operator
+def select(self: Operand, dim: int, index: int) -> NestedArray | Array:
+    """Select the entry ``index`` along ``dim``: ``(B, *, D) -> (B, D)`` along the ragged dimension.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Of any dtype.
+    dim : int
+        The dimension that the result does not have. 0 selects component ``index``, as a dense view.
+    index : int
+        A negative index counts from the end of each component: -1 selects the last element of each.
+
+    Raises
+    ------
+    IndexOutOfRange
+        For an index outside the batch, or outside some component; the message names such components. Without
+        components, for an index outside the regular size of the dimension.
+    DimensionError
+        For a dimension out of range.
+
+    Notes
+    -----
+    Along the ragged dimension of a jagged array the result is dense, with a row for each component, and a copy: a write
+    into it does not change ``self`` (``self[:, index] = value`` does). All other results are views; but for ``dim`` 0
+    they are nested, in the layout of ``self``. Gradient: the cotangent for the selected elements, +0 for all others.
+
+    Clauses: SELECT-1 to SELECT-6. After `torch.select`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[[1, 2], [3, 4]], [[5, 6]]], layout=pn.jagged)
+    >>> pn.select(nt, 1, -1)
+    array([[3, 4],
+           [5, 6]])
+    """
+    if not isinstance(self, NestedArray):
+        x = as_array("select", self)
+        dim = canonical_dim("select", dim, x.ndim)
+        return moves.slice_(x, (*[slice(None)] * dim, canonical_index("select", index, x.shape[dim], dim)))
+    dim = canonical_dim("select", dim, self.ndim)
+    if not dim:
+        return component_view(self, canonical_index("select", index, len(self), 0))
+    index = canonical_int("select", "an index", index)
+    sizes = _sizes_that_contain(index, self, dim)
+    if dim != self.structure.ragged_dim:
+        return apply_view(self, self.structure.select_index(dim - 1, index))
+    # One row of each component makes a dense result.
+    rows = self.structure.offsets[: len(self)] + (sizes + index if index < 0 else index)
+    return moves.take_rows(moves.transpose(self.data, axis_first(dim - 1, self.data.ndim)), rows)
+
+
+def _sizes_that_contain(index: int, x: NestedArray, dim: int) -> Ints:
+    """Return the size of each component along ``dim``, or raise IndexOutOfRange for sizes without this index."""
+    size, sizes = x.regular_size(dim), x.lengths_along(dim)
+    if not len(x) and size is not None and not -size <= index < size:
+        raise IndexOutOfRange(
+            f"select: index {index} is out of bounds along dimension {dim}, which has size {size} although there are "
+            "no components. Slice, [:, a:b], where it may be too short."
+        )
+    wrong = np.flatnonzero((sizes <= index) if index >= 0 else (sizes < -index))
+    if wrong.size:
+        names = [f"{i} (length {sizes[i]})" for i in wrong[:5].tolist()] + ["…"] * (wrong.size > 5)
+        raise IndexOutOfRange(
+            f"select: index {index} is out of bounds along dimension {dim} of component{'s' * (wrong.size > 1)} "
+            f"{', '.join(names)}. Slice, [:, a:b], where a component may be too short."
+        )
+    return sizes
+
+
+@operator
+def chunk(self: ArrayT, chunks: int, dim: int = 0) -> tuple[ArrayT, ...]:
+    """Split into at most ``chunks`` equal pieces along ``dim``, as views: ``(B, *, D) -> (B, *, D / chunks), ...``.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Of any dtype; each piece has its layout and rank.
+    chunks : int
+        The n entries are split into pieces of ``ceil(n / chunks)`` entries; the last piece can be smaller. There are
+        fewer pieces if fewer contain all entries.
+    dim : int
+        0 gives nested arrays of consecutive components. Any other dimension must be regular.
+
+    Raises
+    ------
+    DimensionError
+        For an irregular dimension.
+    ArgumentError
+        For ``chunks`` below 1, and for more than 2**20 empty pieces.
+
+    Notes
+    -----
+    A dimension of size 0 is split into ``chunks`` empty pieces. Gradient: the concatenated cotangents.
+
+    Clauses: CHUNK-1 to CHUNK-8. After `torch.chunk`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1, 2], [3], [4, 5]], layout=pn.jagged)
+    >>> [len(piece) for piece in pn.chunk(nt, 2)]
+    [2, 1]
+    """
+    if not isinstance(self, NestedArray):
+        x = as_array("chunk", self)
+        dim = canonical_dim("chunk", dim, x.ndim)
+        return _split_dense(x, dim, _chunk_pieces(chunks, x.shape[dim]))
+    dim = canonical_dim("chunk", dim, self.ndim)
+    size = self.regular_size(dim)
+    if size is None:
+        raise DimensionError(
+            f"chunk: dimension {dim} is irregular; pieces of one size exist only along the batch or a regular "
+            "dimension."
+        )
+    return _split_nested(self, dim, _chunk_pieces(chunks, size))
+
+
+def _chunk_pieces(chunks: Any, size: int) -> Pieces:
+    """Return at most ``chunks`` pieces of ``size`` entries."""
+    count = canonical_int("chunk", "chunks", chunks)
+    if count < 1:
+        raise ArgumentError(f"chunk: chunks must be greater than 0, not {count}.")
+    if not size and count > MAX_EMPTY_PIECES:
+        raise ArgumentError(
+            f"chunk: without entries there are as many pieces as chunks, and {count} are too many; give at most "
+            f"{MAX_EMPTY_PIECES}."
+        )
+    piece_size = max(-(-size // count), 1)
+    starts = range(0, size, piece_size) if size else range(count)
+    return [(start, min(piece_size, size - start)) if size else (0, 0) for start in starts]
+
+
+@operator
+def split(self: ArrayT, sizes: int | Sequence[int], dim: int = 0) -> tuple[ArrayT, ...]:
+    """Split into pieces of these sizes along ``dim``, as views: ``(B, *, D) -> (B, *, D1), (B, *, D2), ...``.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Of any dtype; each piece has its layout and rank.
+    sizes : int or sequence of int
+        One size of all pieces, of which the last can be smaller; or the size of each piece, which add up to the size
+        of the dimension.
+    dim : int
+        0 gives nested arrays of consecutive components. Any other dimension must be regular; with a sequence of sizes
+        it can be irregular if every component has the sum of the sizes as its length.
+
+    Raises
+    ------
+    DimensionError
+        For one size along an irregular dimension, where components would have different numbers of pieces.
+    ShapeError
+        For sizes that do not add up to the size of the dimension in every component.
+    ArgumentError
+        For one size below 1, for a sequence with a size below 0, and for an empty sequence.
+
+    Notes
+    -----
+    One size splits a dimension of size 0 into one empty piece. Gradient: the concatenated cotangents.
+
+    Clauses: SPLIT-1 to SPLIT-9. After `torch.split`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[[1, 2, 3]], [[4, 5, 6], [7, 8, 9]]], layout=pn.jagged)
+    >>> first, rest = pn.split(nt, (1, 2), 2)
+    >>> rest.unbind()
+    (array([[2, 3]]), array([[5, 6],
+           [8, 9]]))
+    """
+    if not isinstance(self, NestedArray):
+        x = as_array("split", self)
+        dim = canonical_dim("split", dim, x.ndim)
+        pieces = _split_pieces(sizes, x.shape[dim], x.numel())
+        _check_total(pieces, np.array([x.shape[dim]]), f"dimension {dim}")
+        return _split_dense(x, dim, pieces)
+    dim = canonical_dim("split", dim, self.ndim)
+    size = self.regular_size(dim)
+    if size is None and not several(sizes):
+        raise DimensionError(
+            f"split: dimension {dim} is irregular; pieces of one size exist only along the batch or a regular "
+            "dimension. Give the sizes of the pieces, which add up to the length of every component, or slice: "
+            "x[:, a:b]."
+        )
+    pieces = _split_pieces(sizes, size or 0, self.numel())
+    lengths = self.extents[:, dim - 1] if dim else np.array([len(self)])
+    _check_total(pieces, lengths, f"dimension {dim}" + " of component {}" * (size is None))
+    return _split_nested(self, dim, pieces)
+
+
+def _split_pieces(sizes: Any, size: int, numel: int) -> Pieces:
+    """Return pieces of the given sizes, or as many pieces of one size as contain ``size`` entries."""
+    if not several(sizes):
+        piece_size = canonical_int("split", "the size of a piece", sizes)
+        if piece_size < 1:
+            raise ArgumentError(f"split: a piece has at least 1 entry, not {piece_size}.")
+        count = max(-(-size // piece_size), 1)
+        if count > max(numel, MAX_EMPTY_PIECES):
+            raise ArgumentError(
+                f"split: {count} pieces without elements are too many; give at most {MAX_EMPTY_PIECES}."
+            )
+        return [(i * piece_size, min(piece_size, size - i * piece_size)) for i in range(count)]
+    lengths = canonical_ints("split", "the size of a piece", (sizes,))
+    if not lengths or min(lengths) < 0:
+        raise ArgumentError(f"split: there must be sizes, and none below 0; these are {lengths}.")
+    return [(end - length, length) for end, length in zip(accumulate(lengths), lengths, strict=True)]
+
+
+def _check_total(pieces: Pieces, sizes: Ints, where: str) -> None:
+    """Raise ShapeError unless the pieces add up to each of ``sizes``; -1 is a size that is not known."""
+    total = pieces[-1][0] + pieces[-1][1]
+    wrong = np.flatnonzero((sizes != total) & (sizes >= 0))
+    if wrong.size:
+        raise ShapeError(
+            f"split: the sizes {[length for _, length in pieces]} add up to {total}, and {where.format(wrong[0])} has "
+            f"size {sizes[wrong[0]]}."
+        )
+
+
+def _split_dense(x: Array, dim: int, pieces: Pieces) -> tuple[Array, ...]:
+    before = (slice(None),) * dim
+    return tuple(moves.slice_(x, (*before, slice(start, start + length))) for start, length in pieces)
+
+
+def _split_nested(x: NestedArray, dim: int, pieces: Pieces) -> tuple[NestedArray, ...]:
+    slices = [slice(start, start + length) for start, length in pieces]
+    return tuple(slice_dim(x, dim, entries) if dim else select_components(x, entries) for entries in slices)
+
+
+@operator
+def unbind(self: Operand, dim: int = 0) -> tuple[Array, ...]:
+    """Return the components as a tuple of dense views: ``(B, *, D) -> (*, D), ...``.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Of any dtype.
+    dim : int
+        0 for a nested array.
+
+    Raises
+    ------
+    DimensionError
+        For another dimension of a nested array.
+
+    Notes
+    -----
+    An empty component is an empty array; a batch of no components gives an empty tuple. The views share the memory: a
+    write into one is seen in ``self``. Gradient: each component gets the cotangent of its view.
+
+    Clauses: UNBIND-1 to UNBIND-4. After `torch.unbind`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1.0, 2.0], [], [3.0]], layout=pn.jagged)
+    >>> pn.unbind(nt)
+    (array([1., 2.]), array([]), array([3.]))
+    """
+    if not isinstance(self, NestedArray):
+        x = as_array("unbind", self)
+        dim = canonical_dim("unbind", dim, x.ndim)
+        return moves.unbind(x, dim) if x.shape[dim] else ()
+    dim = canonical_dim("unbind", dim, self.ndim)
+    if dim:
+        raise DimensionError(f"unbind: a nested array can only be unbound along dimension 0, not {dim}.")
+    return unbind_components(self)
