@@ -25,7 +25,6 @@ from .arguments.shapes import canonical_dim
 from .array_methods import ArrayMethods
 from .call_errors import check_flags, check_optional_flags
 from .dispatch import method
-from .fixed import fixed, shown
 from .protocols import ArrayProtocols
 from .tape import Hook, Hooks, Line, state
 
@@ -58,7 +57,6 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
         "__weakref__", "_bare", "_grad", "_hooks", "_original", "_stand_in", "guard", "line", "storage", "tracked",
     )  # fmt: skip
 
-    data: Any = fixed("data", "_bare")
     storage: Storage
     line: Line | None
     tracked: bool  # requires_grad, without the check of what is asked for
@@ -102,10 +100,30 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
 
     # ---- what it is ---------------------------------------------------------------------------------------------
 
-    shape: tuple[int, ...] = shown("_bare.shape", "The sizes, outermost first.")
-    dtype: np.dtype[Any] = shown("_bare.dtype", "The dtype of the elements.")
-    ndim: int = shown("_bare.ndim", "The number of dimensions.")
-    device: str = shown("storage.device", "Where the values lie.")
+    @property
+    def data(self) -> Any:
+        """The values, an array of the array module of the device."""
+        return self._bare
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes, outermost first."""
+        return self._bare.shape  # type: ignore[no-any-return]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the elements."""
+        return self._bare.dtype  # type: ignore[no-any-return]
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return self._bare.ndim  # type: ignore[no-any-return]
+
+    @property
+    def device(self) -> str:
+        """The device of the values."""
+        return self.storage.device
 
     @property
     def is_leaf(self) -> bool:

@@ -67,11 +67,11 @@ def along_dim(
         array, result_dtype = dtype_rule(name, array, dtype)
         result = to_dtype(on_axis(array, axis), result_dtype)
         return result  # type: ignore[no-any-return]
-    values, result_dtype = dtype_rule(name, self.data, dtype)
-    x = self if values is self.data else wrap_unchecked(values, self.structure)
+    values, result_dtype = dtype_rule(name, self._buffer, dtype)
+    x = self if values is self._buffer else wrap_unchecked(values, self._structure)
     result = _along_dim(name, x, dim, on_segments, on_axis)
-    if result.data.dtype != result_dtype:
-        result = wrap_unchecked(to_dtype(result.data, result_dtype), result.structure)
+    if result._buffer._bare.dtype != result_dtype:
+        result = wrap_unchecked(to_dtype(result._buffer, result_dtype), result._structure)
     return result  # type: ignore[no-any-return]
 
 
@@ -83,7 +83,7 @@ def _along_dim(name: str, x: NestedArray, dim: int, on_segments: OnSegments, on_
             f"{name}: dimension 0 is the batch dimension, along which components have nothing in common. "
             f"{other_dims_hint(x.ndim)}"
         )
-    structure = x.structure
+    structure = x._structure
     if isinstance(structure, Strided):
         if structure.packed.jagged_view is None:
             return _along_buffer(x, structure, axis, on_segments)
@@ -94,9 +94,9 @@ def _along_dim(name: str, x: NestedArray, dim: int, on_segments: OnSegments, on_
         return _along_dim(name, packed(x), dim, on_segments, on_axis)
     ragged_axis = structure.ragged_dim - 1
     if axis != ragged_axis:
-        values = on_axis(x.data, axis)
+        values = on_axis(x._buffer, axis)
     elif axis == 0:
-        values = on_segments(x.data, structure.segments)
+        values = on_segments(x._buffer, structure.segments)
     else:
         order = axis_first(axis, x.data.ndim)
         rows_first = on_segments(moves.transpose(x.data, order), structure.segments)

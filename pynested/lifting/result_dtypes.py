@@ -58,7 +58,7 @@ def index_dtype(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
 def float_dtype(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
     """Compute floats, or what ``dtype`` makes floats, in their dtype; for kernels that accumulate wider themselves."""
     x = x if dtype is None else to_dtype(x, canonical_dtype(dtype, x.device))
-    result = x.data.dtype
+    result = x._bare.dtype
     if not is_float(result):
         raise _not_float_error(name, x)
     return x, result
@@ -72,7 +72,7 @@ def wide_float_dtype(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[A
 
 def check_float(name: str, x: Array) -> Array:
     """Return ``x``; raise DTypeError if it is not floating point."""
-    if not is_float(x.data.dtype):
+    if not is_float(x._bare.dtype):
         raise _not_float_error(name, x)
     return x
 

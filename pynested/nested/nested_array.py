@@ -17,7 +17,6 @@ from pynested.autograd.array_methods import ArrayMethods
 from pynested.autograd.call_errors import check_flags, check_optional_flags
 from pynested.autograd.default_device import placed
 from pynested.autograd.dispatch import method
-from pynested.autograd.fixed import fixed, shown
 from pynested.autograd.protocols import refuse_numpy_ma
 from pynested.autograd.rules.movement import alias
 from pynested.backends.errors import ArgumentError, GradientError, LayoutError, StructureError
@@ -51,9 +50,6 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
 
     __slots__ = ("_buffer", "_structure")
 
-    data: Array = fixed("data", "_buffer")
-    structure: Structure = fixed("structure", "_structure")
-
     def __init__(self, data: Array, structure: Structure) -> None:
         if type(data) is not Array or type(structure) not in STRUCTURES:
             raise ArgumentError(
@@ -66,15 +62,30 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
         self._buffer = data
         self._structure = structure
 
-    # ---- shape, dtype and device ------------------------------------------------------------------------------------
-
     @property
     def layout(self) -> Layout:
         """The layout, `pynested.strided` or `pynested.jagged`."""
         return self.structure.layout
 
-    dtype: np.dtype[Any] = shown("_buffer._bare.dtype", "The dtype of the elements.")
-    device: str = shown("_buffer.storage.device", "The device of the values.")
+    @property
+    def data(self) -> Array:
+        """The buffer."""
+        return self._buffer
+
+    @property
+    def structure(self) -> Structure:
+        """The placement of each component in the buffer."""
+        return self._structure
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the elements."""
+        return self._buffer._bare.dtype  # type: ignore[no-any-return]
+
+    @property
+    def device(self) -> str:
+        """The device of the values."""
+        return self._buffer.storage.device
 
     @property
     def is_nested(self) -> bool:
@@ -192,8 +203,6 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
         rows = self._buffer._bare[(slice(None),) * (structure.ragged_dim - 1) + (structure.span,)]
         return bool(rows.flags.c_contiguous)
 
-    # ---- values and placement ---------------------------------------------------------------------------------------
-
     def values(self) -> Array:
         """Return a view of `data`: (N, ...) in the jagged layout, where N counts the rows of components, or flat."""
         return alias(self.data)
@@ -218,8 +227,6 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
     def component_offsets(self) -> Ints:
         """Return the position at which each component begins in the buffer: int64 (B,)."""
         return readonly_copy(self.structure.offsets[: self.structure.count])
-
-    # ---- conversions ------------------------------------------------------------------------------------------------
 
     @method
     def narrow(self, dim: int, start: IntsLike = 0, length: IntsLike | None = None) -> NestedArray:
@@ -262,10 +269,14 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
 
     # ---- gradients --------------------------------------------------------------------------------------------------
 
-    requires_grad: bool = shown(
-        "_buffer.tracked",
-        "Whether backward passes compute a gradient of the array. It can be set on leaves, as by `requires_grad_`.",
-    ).setter(lambda self, value: self.requires_grad_(value))
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients flow to or through this array; can be set on leaves."""
+        return self._buffer.tracked
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
 
     @method
     def requires_grad_(self, requires_grad: bool = True) -> NestedArray:

