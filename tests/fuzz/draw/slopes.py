@@ -31,9 +31,8 @@ class Slope:
     """A chain to be differentiated: its last result, or one item of that, with respect to the leaves of its memories.
 
     ``writes`` are ways of writing into an operand or a result between the call and the backward pass. A ``checkpoint``
-    holds all calls, and its leaves are given to it, closed over, or one half so and one half so; if it is ``impure``,
-    the function gives something else when it is called again. A ``hook`` on the leaf of an operand keeps, doubles or
-    overwrites what it is given.
+    holds all calls, without writes, and its leaves are given to it, closed over, or one half so and one half so. A
+    ``hook`` on the leaf of an operand keeps, doubles or overwrites what it is given.
     """
 
     chain: Chain
@@ -41,7 +40,6 @@ class Slope:
     item: int | None = None
     writes: tuple[tuple[str, Ref], ...] = ()
     checkpoint: str | None = None
-    impure: bool = False
     hook: tuple[int, str] | None = None
 
     @property
@@ -85,12 +83,12 @@ def _finished(d: Draft) -> Slope | None:
     memories = tuple(replace(memory, leaf=i in leaves) for i, memory in enumerate(d.memories))
     chain = Chain(memories, tuple(d.operands), tuple(d.steps[: out.number + 1]))
     targets = [ref for ref in d.known if ref.kind == "x" or ref.number < len(chain.steps)]
-    writes = [(chance.one(WAYS), chance.one(targets)) for _ in range(2)] if chance.happens(0.25) else []
     checkpoint = chance.one(CHECKPOINTS) if chance.happens(0.15) else None
+    has_writes = checkpoint is None and chance.happens(0.25)
+    writes = [(chance.one(WAYS), chance.one(targets)) for _ in range(2)] if has_writes else []
     hooked = [i for i, operand in enumerate(chain.operands) if operand.memory in leaves]
     hook = (chance.one(hooked), chance.one(HOOKS)) if hooked and chance.happens(0.15) else None
-    impure = checkpoint is not None and chance.happens(0.1)
-    return Slope(chain, chance.below(2**31), out.item, tuple(writes), checkpoint, impure, hook)
+    return Slope(chain, chance.below(2**31), out.item, tuple(writes), checkpoint, hook)
 
 
 def cotangent(plan: Slope, out: Nest) -> tuple[Nest, arrays.Placed]:

@@ -24,7 +24,7 @@ OTHERWISE = (RuntimeError, TypeError, ValueError, IndexError)  # of a call that 
 
 def check(plan: Slope, device: str = "cpu") -> tuple[int, Found | None]:
     """Whether the gradients were judged, and the difference; nothing is written and hooked on the way."""
-    plan = replace(plan, writes=(), hook=None, impure=False)
+    plan = replace(plan, writes=(), hook=None)
     try:
         expected = Expected(plan)
     except (Refused, Silent):

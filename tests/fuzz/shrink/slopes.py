@@ -30,10 +30,8 @@ def _undisturbed(plan: Slope) -> Iterator[Slope]:
         yield replace(plan, writes=plan.writes[:i] + plan.writes[i + 1 :])
     if plan.hook is not None:
         yield replace(plan, hook=None)
-    if plan.checkpoint is not None and not plan.impure:
+    if plan.checkpoint is not None:
         yield replace(plan, checkpoint=None)
-    if plan.impure:
-        yield replace(plan, impure=False)
 
 
 def _restored(plan: Slope, chain: Chain) -> Slope | None:

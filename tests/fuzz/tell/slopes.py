@@ -22,7 +22,7 @@ def told(plan: Slope, difference: Difference, device: str = "cpu") -> str:
     lines, names = memories(chain, device), ", ".join(f"a{i}" for i in chain.leaves)
     body = [*operands(chain, device), *steps(chain.steps), f"y = {plan.out}"]
     if difference.aspect == "forward mode":
-        return program([*lines, *_function(plan, body, names), *_forward(plan, device)], difference)
+        return program([*lines, *_function(body, names), *_forward(plan, device)], difference)
     expected = Expected(plan)
     place, given = cotangent(plan, expected.out)[1]
     ready = device != "cpu"
@@ -31,7 +31,7 @@ def told(plan: Slope, difference: Difference, device: str = "cpu") -> str:
         f"g = {operand(given, f'pn.array(g0, device={device!r})' if ready else 'g0', ready)}",
     ]
     if difference.aspect == "second order":
-        return program([*lines, *_function(plan, body, names), *after, *_twice(plan, names, device)], difference)
+        return program([*lines, *_function(body, names), *after, *_twice(plan, names, device)], difference)
     lines += body if plan.checkpoint is None else _checkpoint(plan, body)
     after += _between(plan, expected)
     again = ["y.backward(g)"] if difference.aspect == "second pass" else []
@@ -39,19 +39,16 @@ def told(plan: Slope, difference: Difference, device: str = "cpu") -> str:
     return program([*lines, *after], difference)
 
 
-def _function(plan: Slope, body: list[str], parameters: str) -> list[str]:
+def _function(body: list[str], parameters: str) -> list[str]:
     """The calls as a function ``f`` of leaves."""
-    calls = ["global calls", "calls += 1"] if plan.impure else []
-    result = "return y * calls" if plan.impure else "return y"
-    head = ["calls = 0"] if plan.impure else []
-    return [*head, f"def f({parameters}):", *[f"    {line}" for line in (*calls, *body, result)]]
+    return [f"def f({parameters}):", *[f"    {line}" for line in (*body, "return y")]]
 
 
 def _checkpoint(plan: Slope, body: list[str]) -> list[str]:
     order = plan.chain.leaves
     given = {"given": order, "closed over": [], "half": order[::2]}[str(plan.checkpoint)]
     names = ", ".join(f"a{i}" for i in given)
-    return [*_function(plan, body, names), f"y = pn.checkpoint({', '.join(['f', names] if names else ['f'])})"]
+    return [*_function(body, names), f"y = pn.checkpoint({', '.join(['f', names] if names else ['f'])})"]
 
 
 def _between(plan: Slope, expected: Expected) -> list[str]:
