@@ -26,7 +26,7 @@ from .array_methods import ArrayMethods
 from .call_errors import check_flags, check_optional_flags
 from .dispatch import method
 from .protocols import ArrayProtocols
-from .tape import Hook, Hooks, Line, state
+from .tape import Hook, Hooks, Leaf, Line, state
 
 OPEN, UNRECORDED, READ_ONLY = 0, 1, 2  # writes: allowed; not while recording, to such a view; never
 _one_at_a_time = Lock()  # what several threads may do to one leaf
@@ -54,7 +54,7 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
     """
 
     __slots__ = (
-        "__weakref__", "_bare", "_grad", "_hooks", "_original", "_stand_in", "guard", "line", "storage", "tracked",
+        "__weakref__", "_bare", "_grad", "_hooks", "_leaf", "guard", "line", "storage", "tracked",
     )  # fmt: skip
 
     storage: Storage
@@ -72,8 +72,7 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
         self.guard = OPEN
         self._grad: Array | None = None
         self._hooks: Hooks | None = None
-        self._stand_in: Array | None = None
-        self._original: weakref.ref[Array] | None = None
+        self._leaf: Leaf | None = None
 
     @classmethod
     def of(cls, data: Any, device: str, sources: Sequence[Any]) -> Array:
@@ -268,25 +267,24 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
         again.guard = self.guard & READ_ONLY
         return again
 
-    def stand_in(self) -> Array:
-        """What lines hold in place of a leaf: the same values, and of the leaf itself only a weak reference.
-
-        A leaf can hold the lines that made its grad; if they held the leaf, that would be a cycle.
-        """
-        if self._original is not None:
-            return self
-        if self._stand_in is None:
+    def leaf(self) -> Leaf:
+        """Return the node of a leaf, where its gradients end."""
+        if self._leaf is None:
             with _one_at_a_time:
-                if self._stand_in is None:
-                    made = self.detach()
-                    made.tracked = True
-                    made._original = weakref.ref(self)
-                    self._stand_in = made
-        return self._stand_in
+                if self._leaf is None:
+                    self._leaf = Leaf(self)
+        return self._leaf
 
-    def original(self) -> Array | None:
-        """The leaf that this array stands in for, as long as there is one."""
-        return self._original() if self._original is not None else self
+    def as_saved(self) -> Array:
+        """Return the array as a node may save it: of a leaf a view with the same node.
+
+        A leaf can hold nodes by its grad. If they held the leaf, that would be a reference cycle.
+        """
+        if self.line is not None or not self.tracked:
+            return self
+        view = self.detach()
+        view.tracked, view._leaf = True, self.leaf()
+        return view
 
 
 def raw(value: Any) -> Any:

@@ -17,7 +17,7 @@ from .graph import boundary, nodes_between, pull_back, push_forward
 from .modes import Mode
 from .pending import Pending
 from .rules.rule import Rule, hang
-from .tape import OFF, RECORDING, Line, held, now, source_of, state
+from .tape import OFF, RECORDING, Line, now, source_of, state
 
 
 @operator
@@ -73,7 +73,7 @@ class _Checkpoint(Rule):
         self.differentiable = [result.requires_grad for result in results]
         if sources:
             line = Line(self, tuple(sources), (), (), None)
-            inputs = [held(array, source_of(array)) for array in self.arrays]
+            inputs = [array.as_saved() for array in self.arrays]
             line.save((*inputs, *[output.detach() for output in outputs]), None)
             hang(outputs, line, self.differentiable)
         self.arrays = []

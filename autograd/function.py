@@ -22,7 +22,7 @@ from .modes import Mode, no_grad
 from .passes import grad
 from .pending import Pending
 from .rules.rule import Rule, hang, hang_one
-from .tape import OFF, RECORDING, Line, held, source_of, state
+from .tape import OFF, RECORDING, Line, source_of, state
 
 
 class Context:
@@ -124,11 +124,11 @@ class _Call(Rule):
         sources = tuple([source_of(array) for array in arrays])
         line = Line(self, sources, (), (), None)
         saved, self.rebuild_saved = flatten(self.context.saved)
-        stand_ins = {id(array): held(array, source) for array, source in zip(arrays, sources, strict=True)}
-        places = {id(result): i for i, result in enumerate(self.results) if id(result) not in stand_ins}
+        arguments = {id(array): array.as_saved() for array in arrays}
+        places = {id(result): i for i, result in enumerate(self.results) if id(result) not in arguments}
         self.places = [places.get(id(array)) for array in saved]
         kept = [
-            stand_ins.get(id(a), a) if place is None else a.detach()
+            arguments.get(id(a), a) if place is None else a.detach()
             for a, place in zip(saved, self.places, strict=True)
         ]
         line.save(tuple(kept) if kept else None, None)

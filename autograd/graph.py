@@ -1,8 +1,8 @@
 """Reading the tape: upwards for gradients, downwards for tangents, and what lies between two nodes.
 
-A node is a recorded operation (`Line`) or the stand-in of a leaf. Reverse mode reads the lines from the last to the
-first, forward mode from the first to the last; the order is the number a line got when it was written, so neither needs
-recursion.
+A node is a recorded operation (`Line`) or the end of the tape at a leaf (`Leaf`). Reverse mode reads the recorded
+operations from the last to the first, forward mode from the first to the last. Their numbers give the order, so neither
+mode needs recursion.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def backward(
     keep = create_graph if retain_graph is None else retain_graph
     done = run(seeds, create_graph, keep)
     for node, cotangent in done.cotangents.items():
-        leaf = node.original()
+        leaf = node.array()
         if leaf is not None and leaf.requires_grad:
             leaf.accumulate(_settled(leaf, cotangent, create_graph, done))
 

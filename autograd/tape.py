@@ -3,8 +3,8 @@
 A line is written when an operator meets an array that wants a gradient, and gets the next number; how the lines are
 read is in graph.py.
 
-A line holds values and the lines before it, never the array it made, and instead of a leaf that leaf's stand-in: there
-are no cycles, and a graph that nobody holds is gone at once.
+A line holds values and the nodes before it, never the array it made. A `Leaf` refers to its array weakly. So there are
+no cycles, and a graph that nobody holds is gone at once.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Line:
     number : int
         Position on the tape; every source has a smaller one.
     sources : tuple
-        For each array argument the `Line` or the leaf's stand-in it came from, or None if it is constant.
+        For each array argument the `Line` or the `Leaf` that it came from, or None if it is constant.
     inputs, output, static
         The saved values, as the rule asked for them, and the arguments that are not arrays.
     version : int
@@ -125,6 +125,24 @@ class Line:
                     break
 
 
+class Leaf:
+    """The node of an array that no operation made: gradients end here. It refers to the array weakly.
+
+    Attributes
+    ----------
+    array : weakref
+        The leaf.
+    shape, dtype, storage
+        Those of the leaf.
+    """
+
+    __slots__ = ("__weakref__", "array", "dtype", "shape", "storage")
+
+    def __init__(self, array: Array) -> None:
+        self.array = weakref.ref(array)
+        self.shape, self.dtype, self.storage = array.shape, array.dtype, array.storage
+
+
 def version_of(inputs: Any, output: Any) -> int:
     """Sum of the versions of the storages of saved arrays; versions only grow, so a write changes the sum."""
     total: int = output.storage.version if output is not None else 0
@@ -134,16 +152,9 @@ def version_of(inputs: Any, output: Any) -> int:
     return total
 
 
-def source_of(array: Array) -> Any:
-    """Where gradients of ``array`` go: the line that made it, its stand-in if it is a leaf, or None."""
-    if not array.tracked:
-        return None
-    return array.line or array.stand_in()
-
-
-def held(array: Any, source: Any) -> Any:
-    """``array`` as a line may hold it: in place of a leaf, which may hold the line by its grad, its stand-in."""
-    return array if source is None or type(source) is Line else source
+def source_of(array: Array) -> Line | Leaf | None:
+    """Return the node to which gradients of ``array`` go, None for a constant."""
+    return (array.line or array.leaf()) if array.tracked else None
 
 
 def now() -> int:

@@ -17,7 +17,7 @@ from ..array import Array, raw
 from ..dispatch import operator
 from ..numbers import refused_operand
 from ..pending import Pending
-from ..tape import ANOMALY, Line, held, state
+from ..tape import ANOMALY, Line, source_of, state
 
 Samples = Callable[[np.random.Generator], Iterable[tuple[Any, ...]]]
 Verb = str | Callable[..., Any]
@@ -178,7 +178,7 @@ class Rule:
         shapes: list[tuple[int, ...]] = []
         for array in arrays:
             if type(array) is Array:
-                sources.append((array.line or array.stand_in()) if array.tracked else None)
+                sources.append(source_of(array))
                 shapes.append(array._bare.shape)
             else:
                 sources.append(None)
@@ -193,8 +193,11 @@ class Rule:
 
     def saved(self, arrays: tuple[Any, ...], sources: tuple[Any, ...]) -> tuple[Any, ...]:
         """The inputs that the derivative looks at, as a line may hold them, None for the others."""
-        looked_at = zip(arrays, sources, self.looked_at(sources), strict=True)
-        return tuple([held(array, source) if looks else None for array, source, looks in looked_at])
+        saved = [
+            None if not is_read else array.as_saved() if type(array) is Array else array
+            for array, is_read in zip(arrays, self.looked_at(sources), strict=True)
+        ]
+        return tuple(saved)
 
     def looked_at(self, sources: tuple[Any, ...]) -> Sequence[bool]:
         """For each input whether the derivative looks at it, if those with a source are differentiated."""

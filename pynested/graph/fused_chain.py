@@ -19,7 +19,7 @@ from pynested.autograd.arguments.canonical import canonical_dtype
 from pynested.autograd.array import raw
 from pynested.autograd.pending import Pending
 from pynested.autograd.rules.rule import RULES, Rule, hang
-from pynested.autograd.tape import Line, held, state
+from pynested.autograd.tape import Line, source_of, state
 from pynested.backends.dtypes import is_float
 from pynested.backends.numpy.running import quiet
 from pynested.lifting.broadcasting import broadcasts_behind_ragged
@@ -278,8 +278,8 @@ class FusedRule(Rule):
         self, results: list[Array], operands: Sequence[Any], plan: BroadcastPlan, saved: Saved, kept: list[Array]
     ) -> None:
         """Write the node that made ``results``."""
-        sources = tuple([(x.line or x.stand_in()) if x.tracked else None for x in operands])
-        operands = [held(x, source) for x, source in zip(operands, sources, strict=True)]
+        sources = tuple([source_of(x) for x in operands])
+        operands = [x.as_saved() for x in operands]
         node = Line(self, sources, (plan, operands, saved.kept), results[0].shape, results[0].dtype)
         node.save((*[x if i in saved.inputs else None for i, x in enumerate(operands)], *kept), None)
         if len(results) == 1:
