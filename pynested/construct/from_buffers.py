@@ -33,11 +33,13 @@ def nested_array_from_jagged(
 ) -> NestedArray:
     """View ``values`` as jagged, split along its dimension ``jagged_dim - 1``: ``(N, D) -> (B, *, D)``.
 
+    The result shares the memory of ``values``. A write through NumPy is not detected, also if a gradient needs the old
+    values. Equal neighbouring offsets make an empty component; the offsets [0] make a batch of no components. Gradient:
+    an element of ``values`` gets the sum of its cotangents over all components that contain it, +0 in a gap.
+    Clauses: NESTED_ARRAY_FROM_JAGGED-1 to NESTED_ARRAY_FROM_JAGGED-13. After `torch.nested.nested_tensor_from_jagged`.
+
     Parameters
     ----------
-    values : Array
-        Of any dtype; the memory is shared. A write through NumPy is not detected, also if a gradient needs the old
-        values.
     offsets : int array (B + 1,), optional
         Component ``i`` begins at ``offsets[i]`` and, without lengths, ends before ``offsets[i + 1]``.
     lengths : int array (B,), optional
@@ -59,13 +61,6 @@ def nested_array_from_jagged(
         For a ``jagged_dim`` below 1 or above the number of dimensions of ``values``.
     DTypeError
         For offsets or lengths that are not integers.
-
-    Notes
-    -----
-    Equal neighbouring offsets make an empty component; the offsets [0] make a batch of no components. Gradient: an
-    element of ``values`` gets the sum of its cotangents over all components that contain it, +0 in a gap.
-
-    Clauses: NESTED_ARRAY_FROM_JAGGED-1 to NESTED_ARRAY_FROM_JAGGED-13. After `torch.nested.nested_tensor_from_jagged`.
 
     Examples
     --------
@@ -126,12 +121,14 @@ def nested_array_from_strided(
 ) -> NestedArray:
     """View the flat ``values`` as strided, one dimension for each column of ``sizes``: ``(N,) -> (B, *, *)``.
 
-    Element ``k`` of component ``i`` is ``values[offsets[i] + sum(k * strides[i])]``.
+    Element ``k`` of component ``i`` is ``values[offsets[i] + sum(k * strides[i])]``. The result shares the memory of
+    ``values``. The offset of a component without elements and the stride of a dimension of size 0 or 1 are not used,
+    and can have any value. A component has at most 2**59 - 1 elements, a size of 0 counted as 1. Gradient: an element
+    of ``values`` gets the sum of the cotangents of all component elements that alias it, +0 in a gap.
+    Clauses: NESTED_ARRAY_FROM_STRIDED-1 to NESTED_ARRAY_FROM_STRIDED-7. After `torch._nested_view_from_buffer`.
 
     Parameters
     ----------
-    values : Array
-        One-dimensional, of any dtype; the memory is shared.
     sizes : int array (B, d)
         The shape of each component.
     strides : int array (B, d), optional
@@ -147,14 +144,6 @@ def nested_array_from_strided(
         negative sizes or strides; for sizes, strides and offsets of other shapes.
     DTypeError
         For sizes, strides or offsets that are not integers.
-
-    Notes
-    -----
-    The offset of a component without elements and the stride of a dimension of size 0 or 1 are not used, and can have
-    any value. A component has at most 2**59 - 1 elements, a size of 0 counted as 1. Gradient: an element of ``values``
-    gets the sum of the cotangents of all component elements that alias it, +0 in a gap.
-
-    Clauses: NESTED_ARRAY_FROM_STRIDED-1 to NESTED_ARRAY_FROM_STRIDED-7. After `torch._nested_view_from_buffer`.
 
     Examples
     --------

@@ -46,11 +46,13 @@ def nested_array(
 ) -> NestedArray:
     """Copy arrays into a new nested array without history: ``(*, D), ... -> (B, *, D)``.
 
+    All components have one rank. A dense array stands for its slices along dimension 0. NumPy converts numbers and
+    lists of numbers. Arrays of size 0 are components like every other. An empty list makes a strided float64 batch of
+    no components. Gradient: accumulates in ``grad`` of the result; nothing flows to the arrays.
+    Clauses: NESTED_ARRAY-1 to NESTED_ARRAY-13. After `torch.nested.nested_tensor`.
+
     Parameters
     ----------
-    tensor_list : sequence of array_like, or a dense array
-        The components, all of one rank. A dense array stands for its slices along dimension 0. Numbers and lists of
-        numbers are converted by NumPy.
     dtype : dtype, optional
         The dtype of the result. By default that of the first array, into which all others must fit without loss. A
         floating dtype rounds the numbers; every other change of a value is an error, as for `array`.
@@ -80,13 +82,6 @@ def nested_array(
         For an argument that is not a sequence of arrays.
     DeviceError
         For an unknown device, and for ``pin_memory`` without an accelerator.
-
-    Notes
-    -----
-    Arrays of size 0 are components like every other. An empty list makes a strided float64 batch of no components.
-    Gradient: accumulates in ``grad`` of the result; nothing flows to the arrays.
-
-    Clauses: NESTED_ARRAY-1 to NESTED_ARRAY-13. After `torch.nested.nested_tensor`.
 
     Examples
     --------
@@ -173,11 +168,13 @@ def as_nested_array(
 ) -> NestedArray:
     """Make a nested array of arrays and keep their history: ``(*, D), ... -> (B, *, D)``.
 
+    Components, edges and dtypes are those of `nested_array`. The slices of a dense array are views if its memory allows
+    it. A nested array is converted. Gradient: each array of the list, or the dense array, gets the cotangent of its
+    components.
+    Clauses: AS_NESTED_ARRAY-1 to AS_NESTED_ARRAY-6. After `torch.nested.as_nested_tensor`.
+
     Parameters
     ----------
-    tensor_list : sequence of array_like, a dense array, or a NestedArray
-        As for `nested_array`. The slices of a dense array are views if its memory allows it. A nested array is
-        converted.
     dtype : dtype, optional
         The dtype of the result, by default as for `nested_array`.
     device : str, optional
@@ -194,13 +191,6 @@ def as_nested_array(
         For a dense array of fewer than two dimensions, and where `nested_array` raises it.
     DeviceError
         For arrays on different devices if ``device`` is not given.
-
-    Notes
-    -----
-    Edges and dtypes are those of `nested_array`. Gradient: each array of the list, or the dense array, gets the
-    cotangent of its components.
-
-    Clauses: AS_NESTED_ARRAY-1 to AS_NESTED_ARRAY-6. After `torch.nested.as_nested_tensor`.
 
     Examples
     --------

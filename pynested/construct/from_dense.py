@@ -34,10 +34,13 @@ def narrow(
 ) -> NestedArray:
     """View ``length`` elements from ``start`` on along ``dim`` of each slice: ``(B, L, D) -> (B, *, D)``.
 
+    The elements outside the ranges are gaps. Length 0 makes an empty component, also at the end of the dimension. A
+    nested array keeps its layout; a regular dimension stays regular, and an irregular dimension irregular. Gradient:
+    the cotangent for the elements inside the ranges, +0 for all others.
+    Clauses: NARROW-1 to NARROW-4, NARROW-6 to NARROW-12. After `torch.nested.narrow`.
+
     Parameters
     ----------
-    array : Array or NestedArray
-        Of any dtype.
     dim : int
         Any dimension of a nested array; 0 selects components. Of a dense array dimension 1 for a jagged result, any for
         a strided result.
@@ -57,14 +60,6 @@ def narrow(
         For a start or length that is not an integer.
     ArgumentError
         For a missing length.
-
-    Notes
-    -----
-    The elements outside the ranges are gaps. Length 0 makes an empty component, also at the end of the dimension. A
-    nested array keeps its layout; a regular dimension stays regular, and an irregular dimension irregular. Gradient:
-    the cotangent for the elements inside the ranges, +0 for all others.
-
-    Clauses: NARROW-1 to NARROW-4, NARROW-6 to NARROW-12. After `torch.nested.narrow`.
 
     Examples
     --------
@@ -150,33 +145,12 @@ def _checked_ranges(starts: Ints, lengths: Ints, count: int, size: int | Ints) -
 def masked_select(array: Dense, mask: Dense) -> NestedArray:
     """Select the elements where ``mask`` is True, one component for each row of ``array``: ``(..., D) -> (B, *)``.
 
-    A row is one slice along the last dimension. The rows become components in C order.
-
-    Parameters
-    ----------
-    array : Array
-        Of any dtype, with one dimension or more.
-    mask : Array
-        Bools that broadcast to the shape of ``array``.
-
-    Raises
-    ------
-    DTypeError
-        For a mask that is not bool.
-    ShapeError
-        For a mask that does not broadcast to the shape of ``array``, and an ``array`` without dimensions.
-    ArgumentError
-        For a nested argument.
-
-    Notes
-    -----
-    The result is jagged. A row without a selected element makes an empty component. Gradient: the cotangent for the
-    selected elements, +0 for all others.
-
+    A row is one slice along the last dimension. The rows become components in C order; the result is jagged. A row
+    without a selected element makes an empty component. DTypeError for a mask that is not bool. ShapeError for a mask
+    that does not broadcast to the shape of ``array``, and for an ``array`` without dimensions. ArgumentError for a
+    nested operand. Gradient: the cotangent for the selected elements, +0 for all others.
     Clauses: MASKED_SELECT-1 to MASKED_SELECT-6. After `torch.nested.masked_select`.
 
-    Examples
-    --------
     >>> x = pn.array([[1, 2], [3, 4]])
     >>> pn.masked_select(x, x > 1).unbind()
     (array([2]), array([3, 4]))

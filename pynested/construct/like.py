@@ -63,8 +63,6 @@ def empty_like(
 
     Clauses: LIKE-1, LIKE-2, LIKE-4 to LIKE-6, LIKE-9, LIKE-10.
 
-    Examples
-    --------
     >>> pn.empty_like(pn.nested_array([[1, 2], [3]], layout=pn.jagged)).shape
     (2, j1)
     """
@@ -79,8 +77,6 @@ def zeros_like(
 
     Clauses: LIKE-1 to LIKE-5, LIKE-9, LIKE-10.
 
-    Examples
-    --------
     >>> pn.zeros_like(pn.nested_array([[1, 2], [3]])).unbind()
     (array([0, 0]), array([0]))
     """
@@ -95,8 +91,6 @@ def ones_like(
 
     Clauses: LIKE-1 to LIKE-5, LIKE-9, LIKE-10.
 
-    Examples
-    --------
     >>> pn.ones_like(pn.nested_array([[1, 2], [3]]), dtype=pn.float32).unbind()
     (array([1., 1.], dtype=float32), array([1.], dtype=float32))
     """
@@ -116,8 +110,6 @@ def full_like(
 
     Clauses: LIKE-1 to LIKE-5, LIKE-7 to LIKE-10.
 
-    Examples
-    --------
     >>> pn.full_like(pn.nested_array([[1, 2], [3]]), 7).unbind()
     (array([7, 7]), array([7]))
     """
@@ -133,11 +125,8 @@ def rand_like(
     """Return an array like ``x`` of uniform random numbers from [0, 1): ``(B, *, D) -> (B, *, D)``.
 
     A dtype that is not floating raises DTypeError. ``generator`` is by default that of `manual_seed`.
-
     Clauses: LIKE-1, LIKE-2, LIKE-5, RANDOM-1, RANDOM-5 to RANDOM-8, RANDOM-10.
 
-    Examples
-    --------
     >>> drawn = pn.rand_like(pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged))
     >>> drawn.shape, bool((drawn.values() < 1).numpy().all())
     ((2, j1), True)
@@ -152,11 +141,8 @@ def randn_like(
     """Return an array like ``x`` of standard normal random numbers: ``(B, *, D) -> (B, *, D)``.
 
     A dtype that is not floating raises DTypeError. ``generator`` is by default that of `manual_seed`.
-
     Clauses: LIKE-1, LIKE-2, LIKE-5, RANDOM-2, RANDOM-5 to RANDOM-8, RANDOM-10.
 
-    Examples
-    --------
     >>> nt = pn.nested_array([[1.0, 2.0], [3.0]])
     >>> again = [pn.randn_like(nt, generator=np.random.default_rng(0)) for _ in range(2)]
     >>> pn.equal(*again)
@@ -178,11 +164,8 @@ def randint_like(
 
     Without ``high``, they are from 0 to ``low - 1``. They have the dtype of ``x``, also if it is floating.
     ``generator`` is by default that of `manual_seed`.
-
     Clauses: LIKE-1, LIKE-2, LIKE-5, RANDOM-3, RANDOM-5 to RANDOM-7, RANDOM-9, RANDOM-10.
 
-    Examples
-    --------
     >>> pn.randint_like(pn.nested_array([[1.0, 2.0], [3.0]]), 5, 6).unbind()
     (array([5., 5.]), array([5.]))
     """

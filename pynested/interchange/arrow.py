@@ -20,28 +20,11 @@ from .list_arrays import ListLevel, NestedLists, from_lists, level_from_offsets,
 def from_arrow(array: Any, *, copy: bool | None = None) -> NestedArray | Array:
     """Convert an Arrow array, in shared, read-only memory: ``list<float>`` becomes jagged ``(B, *)``.
 
-    Parameters
-    ----------
-    array : pyarrow.Array or pyarrow.ChunkedArray
-        Lists, large lists or list views of numbers. Lists of a fixed size, and tensors of a fixed shape, become regular
-        dimensions. Lists within lists become a strided array if every component is a rectangle. Any object with
-        ``__arrow_c_array__`` is accepted. Several chunks are copied, and so are bools, whose bits Arrow packs.
-    copy : bool, optional
-        None shares memory if possible, False refuses to copy, True always copies.
+    Lists, large lists and list views of numbers are accepted, and any object with ``__arrow_c_array__``. Lists of a
+    fixed size, and tensors of a fixed shape, become regular dimensions. Lists within lists become a strided array if
+    every component is a rectangle. Several chunks are copied, and so are bools, whose bits Arrow packs. ExchangeError
+    for a type other than numbers, and for a null, with its position.
 
-    Raises
-    ------
-    ExchangeError
-        For a null, naming it; for a type other than numbers; for ``copy=False`` if a copy is needed.
-    StructureError
-        For a component that is not a rectangle.
-    DTypeError
-        For a dtype that pynested does not have.
-    MissingDependency
-        If pyarrow is not installed.
-
-    Examples
-    --------
     >>> import pyarrow  # doctest: +SKIP
     >>> pn.from_arrow(pyarrow.array([[1.0, 2.0], [3.0]])).offsets()  # doctest: +SKIP
     array([0, 2, 3])
@@ -126,28 +109,11 @@ def _numbers(pa: Any, array: Any, copy: bool | None) -> Any:
 def to_arrow(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     """Convert to an Arrow array: jagged ``(B, *, D)`` becomes ``large_list<fixed_size_list<float>[D]>``.
 
-    Parameters
-    ----------
-    x : NestedArray or Array
-        An array with gaps becomes a list view. A dense array becomes tensors of a fixed shape, or numbers if it has one
-        dimension.
-    copy : bool, optional
-        None shares memory if possible, False refuses to copy, True always copies.
+    An array with gaps becomes a list view. A dense array becomes tensors of a fixed shape, or numbers if it has one
+    dimension. Offsets have 64 bits, as in pynested. Parquet and IPC files store these types unchanged:
+    ``pyarrow.parquet.write_table(pyarrow.table({"x": pn.to_arrow(x)}), path)``. Bools, and values that are not in C
+    order, are copied. ExchangeError for a dense array without dimensions.
 
-    Raises
-    ------
-    GradientError
-        For an array that requires grad; ``detach`` it.
-    ExchangeError
-        For ``copy=False`` if values are bools, or not in C order. For a dense array without dimensions.
-
-    Notes
-    -----
-    Offsets have 64 bits, as in pynested. Parquet and IPC files store these types unchanged:
-    ``pyarrow.parquet.write_table(pyarrow.table({"x": pn.to_arrow(x)}), path)``.
-
-    Examples
-    --------
     >>> x = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
     >>> pn.to_arrow(x).type  # doctest: +SKIP
     LargeListType(large_list<item: int64>)

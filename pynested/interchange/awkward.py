@@ -20,28 +20,10 @@ from .list_arrays import ListLevel, NestedLists, from_lists, level_from_offsets,
 def from_awkward(array: Any, *, copy: bool | None = None) -> NestedArray | Array:
     """Convert an awkward array, in shared memory: ``B * var * D * float`` becomes jagged ``(B, *, D)``.
 
-    Parameters
-    ----------
-    array : awkward.Array
-        Of numbers or bools. Lists with gaps between them keep their positions, in a jagged array with lengths. Lists
-        within lists become a strided array if every component is a rectangle. Without a list of variable length the
-        result is dense.
-    copy : bool, optional
-        None shares memory if possible, False refuses to copy, True always copies.
+    The array holds numbers or bools. Lists with gaps between them keep their positions, in a jagged array with lengths.
+    Lists within lists become a strided array if every component is a rectangle. Without a list of variable length the
+    result is dense. ExchangeError for a missing value, a record, a union or a string.
 
-    Raises
-    ------
-    ExchangeError
-        For a missing value, a record, a union or a string; for ``copy=False`` if a copy is needed.
-    StructureError
-        For a component that is not a rectangle.
-    DTypeError
-        For a dtype that pynested does not have.
-    MissingDependency
-        If awkward is not installed.
-
-    Examples
-    --------
     >>> import awkward  # doctest: +SKIP
     >>> pn.from_awkward(awkward.Array([[1.0, 2.0], [3.0]]))  # doctest: +SKIP
     nested_array([
@@ -109,23 +91,9 @@ def _without_options(ak: Any, layout: Any, depth: int, copy: bool | None) -> Any
 def to_awkward(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     """Convert to an awkward array, in shared memory: jagged ``(B, *, D)`` becomes ``B * var * D * float``.
 
-    Parameters
-    ----------
-    x : NestedArray or Array
-        An array that is not jagged along dimension 1 becomes lists within lists up to its last irregular dimension. A
-        dense array becomes a regular one.
-    copy : bool, optional
-        None shares memory if possible, False refuses to copy, True always copies.
+    An array that is not jagged along dimension 1 becomes lists within lists up to its last irregular dimension. A dense
+    array becomes a regular one. Elements of a component that do not lie one after another are copied.
 
-    Raises
-    ------
-    GradientError
-        For an array that requires grad; ``detach`` it.
-    ExchangeError
-        For ``copy=False`` if the elements of a component do not lie one after another.
-
-    Examples
-    --------
     >>> x = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
     >>> pn.to_awkward(x)  # doctest: +SKIP
     <Array [[1, 2], [3]] type='2 * var * int64'>

@@ -32,11 +32,8 @@ def from_jax(values: Any, offsets: Any = None, lengths: Any = None, *, copy: boo
 
     Parameters
     ----------
-    values : jax.Array (N, D)
     offsets, lengths : integer arrays, optional
         As for `pynested.nested_array_from_jagged`: one of them, or both if there are gaps.
-    copy : bool, optional
-        True always copies; otherwise memory is shared.
 
     Examples
     --------
@@ -54,31 +51,14 @@ def from_jax(values: Any, offsets: Any = None, lengths: Any = None, *, copy: boo
 def to_jax(x: NestedArray, *, copy: bool | None = None) -> JaxParts:
     """Return the values, offsets and lengths of a jagged array as JAX arrays: ``(B, *, D) -> (N, D), (B + 1,), (B,)``.
 
-    Values keep their dtype. Offsets and lengths have JAX's default integer dtype: int32, or int64 with
-    ``jax_enable_x64``. ``lengths`` is None without gaps; then they are ``jnp.diff(offsets)``, the ``group_sizes`` of
-    `jax.lax.ragged_dot`.
+    The ragged dimension must be 1. Values keep their dtype. Offsets and lengths have JAX's default integer dtype:
+    int32, or int64 with ``jax_enable_x64``. ``lengths`` is None without gaps; then they are ``jnp.diff(offsets)``, the
+    ``group_sizes`` of `jax.lax.ragged_dot`.
 
-    Parameters
-    ----------
-    x : NestedArray
-        In the jagged layout, ragged along dimension 1.
-    copy : bool, optional
-        None shares memory if possible, False refuses to copy, True always copies. JAX shares memory that is aligned to
-        64 bytes, in C order and writable. Do not write to shared memory: JAX assumes that it does not change.
+    JAX shares memory that is aligned to 64 bytes, in C order and writable. Do not write to shared memory: JAX assumes
+    that it does not change. DTypeError for int64 and float64, and offsets beyond int32, unless ``jax_enable_x64`` is
+    set: JAX would narrow them. LayoutError for the strided layout, and for another ragged dimension.
 
-    Raises
-    ------
-    DTypeError
-        For int64 and float64, and offsets beyond int32, unless ``jax_enable_x64`` is set: JAX would narrow them.
-    ExchangeError
-        For ``copy=False`` if memory cannot be shared.
-    LayoutError
-        For the strided layout, and for a ragged dimension other than 1.
-    GradientError
-        For an array that requires grad; ``detach`` it.
-
-    Examples
-    --------
     >>> x = pn.nested_array([[1, 2], [3]], layout=pn.jagged, dtype=pn.int32)
     >>> pn.to_jax(x).offsets  # doctest: +SKIP
     Array([0, 2, 3], dtype=int32)

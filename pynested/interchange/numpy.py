@@ -22,26 +22,20 @@ from .exchange_checks import NUMPY, accepted_values, check_may_copy, received_va
 def from_numpy(array: NDArray[Any], *, layout: Layout | None = None, copy: bool | None = None) -> NestedArray | Array:
     """Convert a NumPy array: a dense array shares its memory, an object array becomes ``(B, *, D)``.
 
-    The entries of an object array are the components, which are copied into one buffer.
+    A dense array holds numbers; those in foreign byte order are copied. The entries of a one-dimensional object array
+    are the components, arrays or lists of numbers, which are copied into one buffer. `pynested.nested_array` converts a
+    list of arrays.
 
     Parameters
     ----------
-    array : ndarray
-        An array of numbers, or a one-dimensional object array of arrays or lists of numbers. `pynested.nested_array`
-        converts a list of arrays.
     layout : Layout, optional
         The layout of the result for an object array: `strided`, the default, or `jagged`.
-    copy : bool, optional
-        None shares memory if possible, False refuses to copy, True always copies. Components of an object array, and
-        numbers in foreign byte order, must be copied.
 
     Raises
     ------
     ExchangeError
-        For an argument that is not a NumPy array, and for an object array of other than one dimension. For a component
-        that is None. For ``copy=False`` if a copy is needed.
-    DTypeError
-        For a dtype that pynested does not have.
+        For an object that is not a NumPy array, for an object array of other than one dimension, and for a component
+        that is None.
 
     Examples
     --------
@@ -76,22 +70,8 @@ def from_numpy(array: NDArray[Any], *, layout: Layout | None = None, copy: bool 
 def to_numpy(x: NestedArray | Array, *, copy: bool | None = None) -> NDArray[Any]:
     """Convert to a NumPy array in shared memory: a nested array becomes an object array ``(B,)`` of its components.
 
-    Parameters
-    ----------
-    x : NestedArray or Array
-        Of either layout.
-    copy : bool, optional
-        None shares memory if possible, False refuses to copy, True always copies.
+    An array on another device than the CPU is copied.
 
-    Raises
-    ------
-    GradientError
-        For an array that requires grad; ``detach`` it.
-    ExchangeError
-        For ``copy=False`` if the array lies on another device than the CPU.
-
-    Examples
-    --------
     >>> pn.to_numpy(pn.nested_array([[1, 2], [3]]))
     array([array([1, 2]), array([3])], dtype=object)
     """

@@ -20,21 +20,9 @@ from .numpy import from_numpy
 def from_pandas(series: Any, *, copy: bool | None = None) -> NestedArray | Array:
     """Convert a column of lists to ``(B, *)``. The index is not kept.
 
-    Parameters
-    ----------
-    series : pandas.Series
-        With an Arrow list type, whose memory is shared, or with objects, which are copied. Objects are lists or arrays
-        that differ along one dimension.
-    copy : bool, optional
-        None shares memory if possible, False refuses to copy, True always copies.
+    A column with an Arrow list type shares its memory. A column of objects is copied; its objects are lists or arrays
+    that differ along one dimension. ExchangeError for a missing entry, and for another dtype.
 
-    Raises
-    ------
-    ExchangeError
-        For a missing entry, for another dtype, and for ``copy=False`` if a copy is needed.
-
-    Examples
-    --------
     >>> import pandas  # doctest: +SKIP
     >>> pn.from_pandas(pandas.Series([[1, 2], [3]])).offsets()  # doctest: +SKIP
     array([0, 2, 3])
@@ -57,8 +45,6 @@ def from_pandas(series: Any, *, copy: bool | None = None) -> NestedArray | Array
 def to_pandas(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     """Convert ``(B, *)`` to a column with Arrow's list type, one row for each component; see `to_arrow`.
 
-    Examples
-    --------
     >>> pn.to_pandas(pn.nested_array([[1, 2], [3]], layout=pn.jagged)).dtype  # doctest: +SKIP
     large_list<item: int64>[pyarrow]
     """

@@ -41,6 +41,9 @@ def save(path: str | os.PathLike[str], arrays: Value | Mapping[str, Value]) -> N
     Only the elements of each array are written, without gaps. Elements that repeat along a dimension of stride 0 are
     written once.
 
+    The entry ``pynested`` of the file is JSON: the version of the format, which is 1, and for every array its layout
+    and the shape of its values. The other entries are the parts: ``name/values``, ``name/offsets`` and so on.
+
     Parameters
     ----------
     path : path
@@ -55,11 +58,6 @@ def save(path: str | os.PathLike[str], arrays: Value | Mapping[str, Value]) -> N
         For another ending, for a name that is not a string, and for a value that is not an array.
     GradientError
         For the result of a recorded operation; ``detach`` it first. A leaf that requires grad can be saved.
-
-    Notes
-    -----
-    The entry ``pynested`` of the file is JSON: the version of the format, which is 1, and for every array its layout
-    and the shape of its values. The other entries are the parts: ``name/values``, ``name/offsets`` and so on.
 
     Examples
     --------
@@ -113,15 +111,9 @@ def _split_parts(x: Value) -> tuple[dict[str, Any], Parts]:
 def load(path: str | os.PathLike[str]) -> Value | dict[str, Value]:
     """Read a file that `save` wrote: one array, or a dict of arrays by name, on the CPU, without gradients.
 
-    Raises
-    ------
-    ExchangeError
-        For a file that `save` did not write, that is damaged or incomplete, or that has a newer version.
-    StructureError
-        For parts that do not fit each other.
+    ExchangeError for a file that `save` did not write, that is damaged or incomplete, or that has a newer version.
+    StructureError for parts that do not fit each other.
 
-    Examples
-    --------
     >>> pn.load("missing.npz")
     Traceback (most recent call last):
     FileNotFoundError: [Errno 2] No such file or directory: 'missing.npz'

@@ -20,21 +20,9 @@ from .exchange_checks import CSR, accepted_values, check_may_copy, import_option
 def from_csr(matrix: Any, *, copy: bool | None = None) -> NestedArray:
     """Convert the stored entries of each row, in shared memory, to jagged ``(B, *)``.
 
-    Parameters
-    ----------
-    matrix : scipy.sparse.csr_array
-        Every row must store the columns 0 to n - 1, in order, as the result of `to_csr` does. The column numbers are
-        not kept.
-    copy : bool, optional
-        True always copies; otherwise memory is shared.
+    Every row must store the columns 0 to n - 1, in order, as the result of `to_csr` does. The column numbers are not
+    kept. ExchangeError for a matrix in another format, and for a row with other columns, with its number.
 
-    Raises
-    ------
-    ExchangeError
-        For a matrix in another format, and for a row with other columns, naming it.
-
-    Examples
-    --------
     >>> x = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
     >>> pn.from_csr(pn.to_csr(x)).tolist()
     [[1, 2], [3]]
@@ -59,26 +47,10 @@ def from_csr(matrix: Any, *, copy: bool | None = None) -> NestedArray:
 def to_csr(x: NestedArray, *, copy: bool | None = None) -> Any:
     """Convert to a sparse matrix in shared memory: ``(B, *) -> (B, max(*))``.
 
-    SciPy counts entries that are not stored as 0. Use the matrix for linear algebra, not for a maximum.
+    An array with gaps is packed first. SciPy counts entries that are not stored as 0. Use the matrix for linear
+    algebra, not for a maximum. ShapeError for an array of more dimensions. DTypeError for float16, which scipy.sparse
+    does not support.
 
-    Parameters
-    ----------
-    x : NestedArray
-        Of the shape ``(B, *)``. An array with gaps is packed first.
-    copy : bool, optional
-        None shares memory if possible, False refuses to copy, True always copies.
-
-    Raises
-    ------
-    ShapeError
-        For an array with more dimensions.
-    DTypeError
-        For float16, which scipy.sparse does not support.
-    GradientError
-        For an array that requires grad; ``detach`` it.
-
-    Examples
-    --------
     >>> pn.to_csr(pn.nested_array([[1, 2], [3]], layout=pn.jagged)).toarray()
     array([[1, 2],
            [3, 0]])

@@ -28,26 +28,9 @@ from .list_arrays import ListLevel, NestedLists, from_lists, level_from_offsets,
 def from_tensorflow(tensor: Any, *, copy: bool | None = None) -> NestedArray | Array:
     """Convert a tensor or ragged tensor, in shared, read-only memory: one ragged level becomes jagged ``(B, *, D)``.
 
-    Parameters
-    ----------
-    tensor : tensorflow.RaggedTensor or eager tensorflow.Tensor
-        Of numbers or bools. Several ragged levels become a strided array if every component is a rectangle.
-    copy : bool, optional
-        True always copies; otherwise memory is shared.
+    A tensor is eager, and holds numbers or bools. Several ragged levels become a strided array if every component is a
+    rectangle. ExchangeError for any other object, and for strings.
 
-    Raises
-    ------
-    ExchangeError
-        For any other object, and for strings.
-    StructureError
-        For a component that is not a rectangle.
-    DTypeError
-        For a dtype that pynested does not have.
-    MissingDependency
-        If TensorFlow is not installed.
-
-    Examples
-    --------
     >>> import tensorflow as tf  # doctest: +SKIP
     >>> pn.from_tensorflow(tf.ragged.constant([[1, 2], [3]])).offsets()  # doctest: +SKIP
     array([0, 2, 3])
@@ -77,23 +60,9 @@ def _memory_of(tensor: Any) -> Any:
 def to_tensorflow(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     """Convert to a ragged tensor in shared memory, one ragged level for each dimension up to the last irregular one.
 
-    Parameters
-    ----------
-    x : NestedArray or Array
-        An array with gaps is packed first. A dense array becomes a tensor.
-    copy : bool, optional
-        None shares memory if possible, False refuses to copy, True always copies.
+    An array with gaps is packed first. A dense array becomes a tensor. A copy is needed for gaps, for components whose
+    elements do not lie one after another, for read-only memory, and for memory that is not aligned to 64 bytes.
 
-    Raises
-    ------
-    GradientError
-        For an array that requires grad; ``detach`` it.
-    ExchangeError
-        For ``copy=False`` if a copy is needed: for gaps, for components whose elements do not lie one after another,
-        for read-only memory, and for memory that is not aligned to 64 bytes.
-
-    Examples
-    --------
     >>> pn.to_tensorflow(pn.nested_array([[1, 2], [3]], layout=pn.jagged))  # doctest: +SKIP
     <tf.RaggedTensor [[1, 2], [3]]>
     """

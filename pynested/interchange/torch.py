@@ -22,24 +22,8 @@ from .exchange_checks import TORCH, accepted_values, check_known_dtype, import_o
 def from_torch(tensor: Any, *, copy: bool | None = None) -> NestedArray | Array:
     """Convert a tensor, or a nested tensor of either layout, in shared memory; gaps are kept.
 
-    Parameters
-    ----------
-    tensor : torch.Tensor
-        It must not require grad; ``detach()`` it first.
-    copy : bool, optional
-        True always copies; otherwise memory is shared.
+    DTypeError for a dtype that pynested does not have, as bfloat16 on the CPU.
 
-    Raises
-    ------
-    GradientError
-        For a tensor that requires grad.
-    DTypeError
-        For a dtype that pynested does not have, as bfloat16 on the CPU.
-    MissingDependency
-        If PyTorch is not installed.
-
-    Examples
-    --------
     >>> import torch  # doctest: +SKIP
     >>> pn.from_torch(torch.ones(2))  # doctest: +SKIP
     array([1., 1.], dtype=float32)
@@ -73,26 +57,10 @@ def _ints(tensor: Any) -> Any:
 def to_torch(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     """Convert to a tensor, or to a nested tensor of the same layout, in shared memory; gaps are kept.
 
-    Parameters
-    ----------
-    x : NestedArray or Array
-        On the CPU or a GPU; the tensor lies on the same device. It must not require grad; ``detach()`` it first.
-    copy : bool, optional
-        None shares memory if possible, False refuses to copy, True always copies. Read-only memory must be
-        copied, as PyTorch does not support it.
+    The tensor lies on the same device, the CPU or a GPU. Read-only memory and negative strides, which PyTorch does not
+    support, are copied. ExchangeError for strided arrays that PyTorch does not support: components without dimensions,
+    and a batch of no components.
 
-    Raises
-    ------
-    GradientError
-        For an array that requires grad.
-    ExchangeError
-        For strided arrays that PyTorch does not support: components without dimensions, and a batch of no components.
-        For ``copy=False`` if memory is read-only, or strides are negative.
-    MissingDependency
-        If PyTorch is not installed.
-
-    Examples
-    --------
     >>> pn.to_torch(pn.ones(2))  # doctest: +SKIP
     tensor([1., 1.], dtype=torch.float64)
     """

@@ -49,11 +49,8 @@ def logical_not(self: ArrayT) -> ArrayT:
     """Return whether each element is zero or False: ``(B, *, D) -> (B, *, D)``.
 
     The operand has any dtype; the result is bool. Both zeros give True; NaN and the infinities give False. No gradient.
-
     Clauses: LOGICAL_NOT-1 to LOGICAL_NOT-3. After `torch.logical_not`.
 
-    Examples
-    --------
     >>> pn.logical_not(pn.nested_array([[0.0, -0.0], [np.nan]])).unbind()
     (array([ True,  True]), array([False]))
     """
@@ -64,21 +61,12 @@ def logical_not(self: ArrayT) -> ArrayT:
 def equal(self: Operand, other: Operand) -> bool:
     """Return whether two arrays have the same shape and equal elements: ``(B, *, D), (B, *, D) -> bool``.
 
-    Parameters
-    ----------
-    self, other : NestedArray or Array
-        A dense array is compared with a nested one as the nested array of its slices along dimension 0.
-
-    Notes
-    -----
-    Layout, placement and dtype are not compared. Numbers of different dtypes are compared exactly. For different shapes
-    the result is False, not an error; the operands do not broadcast. NaN equals nothing, and +0 equals -0. Two batches
-    of no components are equal if their other dimensions are. No gradient.
-
+    A dense array is compared with a nested one as the nested array of its slices along dimension 0. Layout, placement
+    and dtype are not compared; numbers of different dtypes are compared exactly. The operands do not broadcast:
+    different shapes give False. NaN equals nothing, and +0 equals -0. Two batches of no components are equal if their
+    other dimensions are. No gradient.
     Clauses: EQUAL-1 to EQUAL-6. After `torch.equal`.
 
-    Examples
-    --------
     >>> nt = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
     >>> pn.equal(nt, pn.nested_array([[1.0, 2.0], [3.0]])), pn.equal(nt, nt[:1])
     (True, False)
@@ -122,10 +110,12 @@ def _raw_elements(x: NestedArray) -> Any:
 def allclose(self: Operand, other: Operand, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Return whether ``|self - other| <= atol + rtol * |other|`` everywhere: ``(B, *, D), (B, *, D) -> bool``.
 
+    The operands are compared as the nearest float64s. An empty component is close to another; without any elements the
+    result is True. An infinity is close to itself only. No gradient.
+    Clauses: ALLCLOSE-1 to ALLCLOSE-7. After `torch.allclose`.
+
     Parameters
     ----------
-    self, other : NestedArray, Array or number
-        They broadcast, and are compared as the nearest float64s.
     rtol, atol : float
         The tolerance relative to ``other``, and the absolute tolerance.
     equal_nan : bool
@@ -137,13 +127,6 @@ def allclose(self: Operand, other: Operand, rtol: float = 1e-05, atol: float = 1
         For nested operands that differ in lengths or numbers of components; `equal` returns False instead.
     ArgumentError
         For a tolerance that is below 0 or NaN.
-
-    Notes
-    -----
-    An empty component is close to another; without any elements the result is True. An infinity is close to itself
-    only. No gradient.
-
-    Clauses: ALLCLOSE-1 to ALLCLOSE-7. After `torch.allclose`.
 
     Examples
     --------
@@ -203,32 +186,13 @@ def where(condition: Operand, self: Operand, other: NestedArray) -> NestedArray:
 def where(condition: Operand, self: Operand, other: Operand) -> ArrayResult:
     """Select ``self`` if ``condition`` is True, else ``other``: ``(B, *, D), (B, *, D), (B, *, D) -> (B, *, D)``.
 
-    Parameters
-    ----------
-    condition : NestedArray or Array
-        Bools.
-    self, other : NestedArray, Array or number
-        All three operands broadcast.
-
-    Raises
-    ------
-    DTypeError
-        For a condition that is not bool.
-    OverflowError
-        For a number that the promoted dtype cannot represent: 300 for int8, 1e5 for float16.
-    StructureError
-        For nested arguments that differ in lengths or numbers of components.
-
-    Notes
-    -----
-    The result has the promoted dtype of ``self`` and ``other``. An element that is not selected has no effect, also if
-    it is NaN or an infinity. Gradient: the cotangent for the selected operand, +0 for the other, also if the cotangent
-    is NaN.
-
+    ``condition`` is bool, and all three operands broadcast. The result has the promoted dtype of ``self`` and
+    ``other``. An element that is not selected has no effect, also if it is NaN or an infinity. DTypeError for another
+    condition. OverflowError for a number that the promoted dtype cannot represent: 300 for int8, 1e5 for float16.
+    StructureError for nested operands that differ in lengths or numbers of components. Gradient: the cotangent for the
+    selected operand, +0 for the other, also if the cotangent is NaN.
     Clauses: WHERE-1 to WHERE-7. After `torch.where`.
 
-    Examples
-    --------
     >>> nt = pn.nested_array([[1.0, np.nan], [3.0]], layout=pn.jagged)
     >>> pn.where(nt == nt, nt, 0).unbind()
     (array([1., 0.]), array([3.]))
@@ -254,12 +218,13 @@ def masked_fill(self: NestedArray, mask: Operand, value: float) -> NestedArray: 
 def masked_fill(self: Operand, mask: Operand, value: float) -> ArrayResult:
     """Replace the elements whose ``mask`` is True by ``value``: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
+    The shape, the layout and the dtype stay; an empty component stays empty. ``mask`` is bool. A dense mask broadcasts,
+    and so does a regular dimension of size 1 of a nested mask. Gradient: the cotangent for elements whose mask is
+    False, +0 for all others.
+    Clauses: MASKED_FILL-1 to MASKED_FILL-7. After `torch.Tensor.masked_fill`.
+
     Parameters
     ----------
-    self : NestedArray or Array
-        The result has its shape, layout and dtype.
-    mask : NestedArray or Array
-        Bools. A dense mask broadcasts, and so does a regular dimension of size 1 of a nested mask.
     value : number
         The dtype of ``self`` must be able to represent it.
 
@@ -272,12 +237,6 @@ def masked_fill(self: Operand, mask: Operand, value: float) -> ArrayResult:
         For an integer outside the range of the integer dtype of ``self``: 300 for int8.
     StructureError
         For a nested mask with other lengths, or another number of components.
-
-    Notes
-    -----
-    An empty component stays empty. Gradient: the cotangent for elements whose mask is False, +0 for all others.
-
-    Clauses: MASKED_FILL-1 to MASKED_FILL-7. After `torch.Tensor.masked_fill`.
 
     Examples
     --------

@@ -45,11 +45,8 @@ def contiguous(self: ArrayT) -> ArrayT:
 
     The result is ``self`` if its components lie so already, a view if gaps are only before or behind them, else a copy.
     It has the same layout and dtype, the same bits and no gaps; empty components stay. Gradient: the cotangent.
-
     Clauses: CONTIGUOUS-1 to CONTIGUOUS-3. After `torch.Tensor.contiguous`.
 
-    Examples
-    --------
     >>> nt = pn.narrow(pn.array([[1, 2, 3], [4, 5, 6]]), 1, 0, [1, 2], layout=pn.jagged)
     >>> pn.contiguous(nt).values()
     array([1, 4, 5])
@@ -70,12 +67,15 @@ def to(
 ) -> ArrayT:
     """Convert an array to another dtype, device or layout: ``(B, *, D) -> (B, *, D)``.
 
-    This is the one operator that narrows numbers. The result has the same bits on every processor and device.
+    This is the one operator that narrows numbers. The result has the same bits on every processor and device. A number
+    becomes a float by rounding once, an infinity if it is beyond the largest. A float becomes an integer without its
+    fraction, the nearest end of the range if it lies outside, and 0 if it is NaN. An integer becomes a narrower one by
+    its low bits. Only zeros become the bool False. Gradient: between floats the cotangent, in the dtype and layout of
+    ``self``.
+    Clauses: TO-1 to TO-9. After `torch.Tensor.to`.
 
     Parameters
     ----------
-    self : NestedArray or Array
-        Of any dtype.
     *targets : dtype, device, or both, and then a layout
         The properties that the result must have. Without any change the result is ``self``.
     dtype : dtype, optional
@@ -95,15 +95,6 @@ def to(
         For an unsupported dtype, and for bfloat16 on ``"cpu"`` and ``"plain"``; use ``to("cpu", pn.float32)``.
     ArgumentError
         For two dtypes or two devices.
-
-    Notes
-    -----
-    A number becomes a float by rounding once, an infinity if it is beyond the largest. A float becomes an integer
-    without its fraction, the nearest end of the range if it lies outside, and 0 if it is NaN. An integer becomes a
-    narrower one by its low bits. Only zeros become the bool False. Gradient: between floats the cotangent, in the dtype
-    and layout of ``self``.
-
-    Clauses: TO-1 to TO-9. After `torch.Tensor.to`.
 
     Examples
     --------
@@ -162,11 +153,8 @@ def to_dense(self: NestedArray | Array) -> Array:
 
     Components of different shapes raise StructureError, which names the first that differs; use `to_padded_array`. The
     result for a dense array is ``self``. Gradient: the cotangent, component by component.
-
     Clauses: TO_DENSE-1 to TO_DENSE-4.
 
-    Examples
-    --------
     >>> pn.nested_array([[1, 2], [3, 4]], layout=pn.jagged).to_dense()
     array([[1, 2],
            [3, 4]])
@@ -178,8 +166,6 @@ def to_dense(self: NestedArray | Array) -> Array:
 def pin_memory(self: Any) -> Any:
     """Copy an array to page-locked memory: ``(B, *, D) -> (B, *, D)``. Without an accelerator it raises DeviceError.
 
-    Examples
-    --------
     >>> pn.nested_array([[1, 2]]).pin_memory()
     Traceback (most recent call last):
     pynested.backends.errors.DeviceError: pin_memory: an array on 'cpu' cannot be pinned, ...

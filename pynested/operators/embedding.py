@@ -28,12 +28,14 @@ def embedding(indices: NestedArray, weight: Dense, padding_idx: int | None = Non
 def embedding(indices: Operand, weight: Dense, padding_idx: int | None = None) -> NestedArray | Array:
     """Replace each index by that row of ``weight``: ``(B, *), (V, E) -> (B, *, E)``.
 
+    ``indices`` holds integers from 0 to V - 1; the result has their layout and the dtype of ``weight``. An empty
+    component becomes one of shape (0, E), also if V is 0. Gradient: a row of ``weight`` gets the sum of the cotangents
+    of all indices equal to its number, +0 if there are none or it is the row ``padding_idx``; ``indices`` have no
+    gradient.
+    Clauses: EMBEDDING-1 to EMBEDDING-6, EMBEDDING-8 to EMBEDDING-12. After `torch.nn.functional.embedding`.
+
     Parameters
     ----------
-    indices : NestedArray or Array
-        Integers from 0 to V - 1; the result has their layout and one more dimension.
-    weight : Array
-        ``(V, E)``; the result has its dtype.
     padding_idx : int or None
         The row of ``weight`` that gets no gradient, from -V to V - 1; a negative number counts from the end.
 
@@ -48,14 +50,6 @@ def embedding(indices: Operand, weight: Dense, padding_idx: int | None = None) -
         For indices that are not integers, also for bools.
     ShapeError
         For a ``weight`` that is not a matrix.
-
-    Notes
-    -----
-    An empty component becomes one of shape (0, E), also if V is 0. Gradient: a row of ``weight`` gets the sum of the
-    cotangents of all indices equal to its number, +0 if there are none or it is the row ``padding_idx``; ``indices``
-    have no gradient.
-
-    Clauses: EMBEDDING-1 to EMBEDDING-6, EMBEDDING-8 to EMBEDDING-12. After `torch.nn.functional.embedding`.
 
     Examples
     --------

@@ -46,14 +46,14 @@ def cross_entropy(
 ) -> NestedArray | Array:
     """Compute ``-weight[y] * log_softmax(x)[y]`` of rows x and targets y: ``(B, *, C), (B, *) -> ()`` or ``(B, *)``.
 
+    ``self`` holds the scores, which are floats; its last dimension has size C, the number of classes. ``target`` holds
+    integers from 0 to C - 1, or ``ignore_index``. ``weight`` is the weight of each class, ``(C,)``; by default 1. The
+    loss has the dtype of ``self``. The mean over no targets is NaN, the sum over no targets is +0. Gradient: that of
+    the formula; the row of an ignored target gets +0, also if the mean is NaN.
+    Clauses: CROSS_ENTROPY-1 to CROSS_ENTROPY-13. After `torch.nn.functional.cross_entropy`.
+
     Parameters
     ----------
-    self : NestedArray or Array
-        The scores, which are floats. Its last dimension has size C, the number of classes. The loss has its dtype.
-    target : NestedArray or Array
-        Integers from 0 to C - 1, or ``ignore_index``.
-    weight : Array, optional
-        The weight of each class, ``(C,)``; by default 1.
     reduction : {"mean", "sum", "none"}
         ``"mean"`` is the sum of all losses divided by the sum of the weights of their targets, over all components
         together. ``"sum"`` is the sum. ``"none"`` gives one loss for each target, in the shape and layout of
@@ -76,13 +76,6 @@ def cross_entropy(
         For scores that are not floats, and for targets that are not integers.
     ArgumentError
         For another ``reduction``, and for a ``label_smoothing`` below 0 or above 1.
-
-    Notes
-    -----
-    The mean over no targets is NaN, the sum over no targets is +0. Gradient: that of the formula; the row of an ignored
-    target gets +0, also if the mean is NaN.
-
-    Clauses: CROSS_ENTROPY-1 to CROSS_ENTROPY-13. After `torch.nn.functional.cross_entropy`.
 
     Examples
     --------

@@ -30,10 +30,12 @@ def to_padded_array(
 ) -> Array:
     """Pad the components with ``padding`` at the end of each dimension to one size: ``(B, *, D) -> (B, max(*), D)``.
 
+    The dtype stays. Gaps have no effect. If all components are empty the result is (B, 0, ...); without components it
+    is (0, ...). Gradient: the cotangent at the position of each element; the cotangent of the padding is not used.
+    Clauses: TO_PADDED_ARRAY-1 to TO_PADDED_ARRAY-10. After `torch.nested.to_padded_tensor`.
+
     Parameters
     ----------
-    input : NestedArray
-        The result has its dtype. Its gaps have no effect.
     padding : number
         The dtype must be able to represent it: 0.0 pads integers with 0.
     output_size : sequence of int, optional
@@ -52,13 +54,6 @@ def to_padded_array(
         For a ``padding`` that no element can equal: 0.5, inf or NaN for integers, 2 for bools.
     OverflowError
         For an integer outside the range of the integer dtype: 300 for int8.
-
-    Notes
-    -----
-    If all components are empty the result is (B, 0, ...); without components it is (0, ...). Gradient: the cotangent at
-    the position of each element; the cotangent of the padding is not used.
-
-    Clauses: TO_PADDED_ARRAY-1 to TO_PADDED_ARRAY-10. After `torch.nested.to_padded_tensor`.
 
     Examples
     --------

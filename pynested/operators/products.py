@@ -37,33 +37,18 @@ def matmul(self: Operand, other: Operand) -> NestedArray | Array: ...
 def matmul(self: Operand, other: Operand) -> NestedArray | Array:
     """Multiply each pair of components as matrices: ``(B, *, D), (B, D, E) -> (B, *, E)``.
 
-    Parameters
-    ----------
-    self, other : NestedArray or Array
-        A dense operand of lower rank is multiplied with every component: ``(B, *, D) @ (D, E)`` is ``(B, *, E)``, and
-        ``(B, *, D) @ (D,)`` is ``(B, *)``. A dense operand of the same rank has a slice for each component, or one
-        slice for all.
+    A dense operand of lower rank is multiplied with every component: ``(B, *, D) @ (D, E)`` is ``(B, *, E)``, and
+    ``(B, *, D) @ (D,)`` is ``(B, *)``. A dense operand of the same rank has a slice for each component, or one slice
+    for all. If the ragged dimension of jagged operands is summed over, ``(B, D, *) @ (B, *, E)``, the result is dense,
+    ``(B, D, E)``. If both operands keep a ragged dimension, ``(B, *, D) @ (B, D, *)``, it is strided.
 
-    Raises
-    ------
-    StructureError
-        For nested operands whose numbers of components or inner sizes differ, naming the component and both sizes; for
-        components of fewer than two dimensions.
-    ShapeError
-        For a dense operand whose inner size or batch size does not fit, or that has more dimensions than the nested
-        one.
-
-    Notes
-    -----
-    If the ragged dimension of jagged operands is summed over, ``(B, D, *) @ (B, *, E)``, the result is dense,
-    ``(B, D, E)``. If both operands keep a ragged dimension, ``(B, *, D) @ (B, D, *)``, it is strided. The result has
-    the promoted dtype; integers wrap. A sum over no products is +0. Gradient: ``g @ other.T`` and ``self.T @ g``; a
-    dense operand that several components share gets the sum over them.
-
+    The result has the promoted dtype; integers wrap. A sum over no products is +0. StructureError for nested operands
+    whose numbers of components or inner sizes differ, with the component and both sizes, and for components of fewer
+    than two dimensions. ShapeError for a dense operand whose inner size or batch size does not fit, or that has more
+    dimensions than the nested one. Gradient: ``g @ other.T`` and ``self.T @ g``; a dense operand that several
+    components share gets the sum over them.
     Clauses: MATMUL-1 to MATMUL-11. After `torch.matmul`.
 
-    Examples
-    --------
     >>> nt = pn.nested_array([[[1, 2], [3, 4]], [[5, 6]]], layout=pn.jagged)
     >>> pn.matmul(nt, pn.array([[1], [10]])).unbind()
     (array([[21],
@@ -115,27 +100,12 @@ def bmm(self: Operand, mat2: Operand) -> NestedArray | Array: ...
 def bmm(self: Operand, mat2: Operand) -> NestedArray | Array:
     """Multiply operands of three dimensions as batches of matrices: ``(B, *, D), (B, D, E) -> (B, *, E)``.
 
-    Parameters
-    ----------
-    self, mat2 : NestedArray or Array
-        Two operands of equal batch size. The result is that of `matmul`.
-
-    Raises
-    ------
-    StructureError
-        For an operand that does not have three dimensions, including the batch. For nested operands with different
-        batch sizes (also if one is 1) or inner sizes.
-    ShapeError
-        For a dense operand whose batch size (also if it is 1) or inner size differs.
-
-    Notes
-    -----
-    The result has the promoted dtype. A sum over no products is +0. Gradient: as for `matmul`.
-
+    The result is that of `matmul`, for two operands of equal batch size. StructureError for an operand that does not
+    have three dimensions, the batch included, and for nested operands with different batch sizes (also if one is 1) or
+    inner sizes. ShapeError for a dense operand whose batch size (also if it is 1) or inner size differs. Gradient: as
+    for `matmul`.
     Clauses: BMM-1 to BMM-6. After `torch.bmm`.
 
-    Examples
-    --------
     >>> nt = pn.nested_array([[[1, 2], [3, 4]], [[5, 6]]], layout=pn.jagged)
     >>> pn.bmm(nt, pn.array([[[1], [10]], [[0], [1]]])).unbind()
     (array([[21],
@@ -179,32 +149,13 @@ def linear(self: NestedArray, weight: Dense, bias: Dense | None = None) -> Neste
 def linear(self: Operand, weight: Dense, bias: Dense | None = None) -> ArrayResult:
     """Compute ``weight @ x + bias`` of each slice x along the last dimension: ``(B, *, in) -> (B, *, out)``.
 
-    Parameters
-    ----------
-    self : NestedArray or Array
-        Its last dimension must be regular. All other dimensions and the layout stay.
-    weight : Array
-        ``(out, in)``.
-    bias : Array, optional
-        ``(out,)``.
-
-    Raises
-    ------
-    StructureError
-        For a last dimension that is irregular.
-    ShapeError
-        For a ``weight`` that is not a matrix or does not fit, and for a ``bias`` that does not fit ``weight``.
-
-    Notes
-    -----
-    The result has the promoted dtype. An empty component stays empty; with in = 0 every slice becomes ``bias``, or +0.
-    Gradient: that of `matmul` and `add`. ``weight`` and ``bias`` get sums over all slices of all components, +0 without
-    any slice.
-
+    ``weight`` has shape ``(out, in)``, ``bias`` has ``(out,)``. The last dimension must be regular; all other
+    dimensions and the layout stay. The result has the promoted dtype. An empty component stays empty; with in = 0 every
+    slice becomes ``bias``, or +0. StructureError for an irregular last dimension. ShapeError for a ``weight`` that is
+    not a matrix or does not fit, and for a ``bias`` that does not fit ``weight``. Gradient: that of `matmul` and `add`;
+    ``weight`` and ``bias`` get sums over all slices of all components, +0 without any slice.
     Clauses: LINEAR-1 to LINEAR-6. After `torch.nn.functional.linear`.
 
-    Examples
-    --------
     >>> nt = pn.nested_array([[[1, 2], [3, 4]], [[5, 6]]], layout=pn.jagged)
     >>> pn.linear(nt, pn.array([[1, 10]]), pn.array([100])).unbind()
     (array([[121],

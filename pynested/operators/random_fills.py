@@ -1,4 +1,9 @@
-"""Writes of random numbers into existing arrays: the methods `uniform_` and `normal_`."""
+"""Writes of random numbers into existing arrays: the methods `uniform_` and `normal_`.
+
+Empty components use no random numbers; gaps are not written. The array must have a floating dtype, or DTypeError is
+raised. ``generator`` is by default that of `manual_seed`. No gradient flows to the overwritten values. GradientError
+for an array that requires grad while operations are recorded, as for every write.
+"""
 
 from __future__ import annotations
 
@@ -30,33 +35,21 @@ Target = TypeVar("Target", Array, NestedArray)
 def uniform_(self: Target, low: float = 0.0, high: float = 1.0, generator: np.random.Generator | None = None) -> Target:
     """Write uniform random numbers from [low, high) into the array itself, and return it.
 
+    ``pn.empty(3).uniform_()`` draws the same numbers as ``pn.rand(3)``.
+    After `torch.Tensor.uniform_`, whose parameters are called ``from`` and ``to``.
+
     Parameters
     ----------
-    self : NestedArray or Array
-        Of a floating dtype.
     low, high : float
         The ends of the interval, which must be finite, ``low`` not above ``high``. ``high`` is drawn only if both are
         equal.
-    generator : numpy.random.Generator, optional
-        By default that of `manual_seed`.
 
     Raises
     ------
-    DTypeError
-        For a dtype that is not floating.
     ArgumentError
         For ends that are not finite or in the wrong order, and for an object that is not an array.
     OverflowError
         For an end that the dtype cannot represent.
-    GradientError
-        For an array that requires grad while operations are recorded, as for every write.
-
-    Notes
-    -----
-    Empty components use no random numbers; gaps are not written. ``pn.empty(3).uniform_()`` draws the same numbers as
-    ``pn.rand(3)``. No gradient flows to the overwritten values.
-
-    After `torch.Tensor.uniform_`, whose parameters are called ``from`` and ``to``.
 
     Examples
     --------
@@ -84,32 +77,20 @@ def uniform_(self: Target, low: float = 0.0, high: float = 1.0, generator: np.ra
 def normal_(self: Target, mean: float = 0.0, std: float = 1.0, generator: np.random.Generator | None = None) -> Target:
     """Write random numbers with a normal distribution into the array itself, and return it.
 
+    ``pn.empty(3).normal_()`` draws the same numbers as ``pn.randn(3)``.
+    After `torch.Tensor.normal_`.
+
     Parameters
     ----------
-    self : NestedArray or Array
-        Of a floating dtype.
     mean, std : float
         Mean and standard deviation, which must be finite, ``std`` 0 or more.
-    generator : numpy.random.Generator, optional
-        By default that of `manual_seed`.
 
     Raises
     ------
-    DTypeError
-        For a dtype that is not floating.
     ArgumentError
         For numbers that are not finite, for a negative ``std``, and for an object that is not an array.
     OverflowError
         For a mean or a deviation that the dtype cannot represent.
-    GradientError
-        For an array that requires grad while operations are recorded, as for every write.
-
-    Notes
-    -----
-    Empty components use no random numbers; gaps are not written. ``pn.empty(3).normal_()`` draws the same numbers as
-    ``pn.randn(3)``. No gradient flows to the overwritten values.
-
-    After `torch.Tensor.normal_`.
 
     Examples
     --------

@@ -1,4 +1,8 @@
-"""Scans of nested and dense arrays: cumulative results along each segment."""
+"""Scans of nested and dense arrays: cumulative results along each segment.
+
+``dim`` is any dimension but the batch; ``axis`` is NumPy's name of it. Every element is first converted to ``dtype``,
+as `to` does, and the result has this dtype.
+"""
 
 from __future__ import annotations
 
@@ -21,32 +25,12 @@ __all__ = ["cumsum"]
 def cumsum(self: ArrayT, dim: int | None = None, *, dtype: DType | None = None, axis: int | None = None) -> ArrayT:
     """Return the cumulative sums along ``dim``: ``(B, *, D) -> (B, *, D)``.
 
-    Parameters
-    ----------
-    self : NestedArray or Array
-        Bools and integers give int64, floats keep their dtype.
-    dim : int
-        Any but the batch.
-    dtype : optional
-        Every element is converted to it first, as `to` does, and the result has it.
-    axis
-        NumPy's name of dim.
-
-    Raises
-    ------
-    DimensionError
-        For ``dim`` 0 of a nested array, and one out of range.
-
-    Notes
-    -----
-    Each segment begins anew: neither a NaN nor the rounding of another one is in its sums. An empty segment stays
-    empty. float16 is accumulated wider, and each element rounded once. Gradient: the sums of the cotangent from each
-    element to the end of its segment.
-
+    Bools and integers give int64, floats keep their dtype; float16 is accumulated wider, and each element rounded once.
+    Each segment begins anew: neither a NaN nor the rounding of another segment is in its sums. An empty segment stays
+    empty. DimensionError for ``dim`` 0 of a nested array, and for a ``dim`` out of range. Gradient: the sums of the
+    cotangent from each element to the end of its segment.
     Clauses: CUMSUM-1 to CUMSUM-10. After `torch.cumsum`.
 
-    Examples
-    --------
     >>> nt = pn.nested_array([[1, 2, 3], [], [10, 20]], layout=pn.jagged)
     >>> pn.cumsum(nt, 1).unbind()
     (array([1, 3, 6]), array([]), array([10, 30]))

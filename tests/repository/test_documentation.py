@@ -15,12 +15,14 @@ import numpy as np
 import pytest
 
 import pynested as pn
+from pynested import NestedArray
 from pynested.spec.table import Operator, clause, load_table
 from pynested.structure import ragged_size
 
 OPERATORS = {name: operator for name, operator in load_table().items() if not operator.is_idea}
 PUBLIC = {name: getattr(pn, name) for name in pn.__all__ if isinstance(getattr(pn, name), (FunctionType, type))}
 RANGE = re.compile(r"([A-Z][A-Z0-9_]*)-(\d+)(?: to \1-(\d+))?")
+OPERAND = re.compile(r"(ArrayT|Operand|Dense|DenseLike|NestedArray|Components|Rows|Sequence\[Any\])( \||$)")
 SECTIONS = ("Parameters", "Attributes", "Returns", "Raises", "Notes", "Examples")
 
 
@@ -61,12 +63,33 @@ def test_an_operator_is_documented_as_in_the_table(name: str) -> None:
     operator, function = OPERATORS[name], getattr(pn, name)
     assert own_parameters(function) == listed_parameters(operator)
     assert list(named_clauses(function.__doc__)) == [one.id for one in operator.clauses]
-    documentation = function.__doc__ + inspect.getmodule(function).__doc__  # type: ignore[union-attr,operator]
+    said_once = module_documentation(function)
+    documentation = function.__doc__ + said_once
     assert {one.error for one in operator.clauses if one.error and one.error not in documentation} == set()
     assert f"After `{operator.torch or operator.peers['numpy']}`" in function.__doc__
-    parameters = list(inspect.signature(function).parameters)
+    assert undescribed_parameters(function, said_once) == []
     described = described_parameters(function)
-    assert described == parameters or (described == [] and parameters == ["self"])
+    assert described == [name for name in inspect.signature(function).parameters if name in described]
+    assert described == [] or set(described) & set(parameters_beside_operands(function))
+
+
+def undescribed_parameters(function: Any, said_once: str) -> list[str]:
+    """Return the parameters beside operands that neither the section `Parameters` nor the module describes."""
+    described = described_parameters(function)
+    beside_operands = parameters_beside_operands(function)
+    return [name for name in beside_operands if name not in described and f"``{name}``" not in said_once]
+
+
+def module_documentation(function: Any) -> str:
+    """Return what the module of a function and the folder of the module say once for all their functions."""
+    module = import_module(function.__module__)
+    return f"{module.__doc__}\n{import_module(module.__package__ or '').__doc__}"
+
+
+def parameters_beside_operands(function: Any) -> list[str]:
+    """Return the names of the parameters that are not arrays."""
+    parameters = inspect.signature(function).parameters.values()
+    return [one.name for one in parameters if not OPERAND.match(str(one.annotation))]
 
 
 def described_parameters(function: Any) -> list[str]:
@@ -97,6 +120,19 @@ def test_a_wrong_signature_is_found() -> None:
     def softmax(self: Any, dim: int = 1, dtype: Any = None) -> None: ...
 
     assert own_parameters(softmax) != listed_parameters(OPERATORS["softmax"])
+
+
+def test_a_parameter_without_a_description_is_found() -> None:
+    def narrow(self: NestedArray, dim: int, start: int, length: int) -> None:
+        """Take a part.
+
+        Parameters
+        ----------
+        start : int
+        """
+
+    assert described_parameters(narrow) == ["start"]
+    assert undescribed_parameters(narrow, "``dim`` is a dimension.") == ["length"]
 
 
 # ---- examples

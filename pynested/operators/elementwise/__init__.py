@@ -13,8 +13,10 @@ numbers are weak (DTYPES-1 to DTYPES-7).
 float16 is computed in float32 and rounded once. An empty component stays empty, and so does a batch of no components.
 No function warns.
 
-Errors: StructureError for nested operands of different lengths, ranks or numbers of components; ShapeError for a dense
-operand that does not broadcast; DTypeError for an unsupported dtype; DeviceError for operands on different devices.
+Errors: StructureError for nested operands of different lengths, ranks or numbers of components, which names the first
+component that differs and both sizes. ShapeError for a dense operand that does not broadcast. DTypeError for an
+unsupported dtype. DeviceError for operands on different devices. OverflowError for a Python integer that the integer
+dtype of the other operand cannot represent: int8 and 300.
 
 A gradient is the cotangent ``g`` times the derivative, summed over the elements that the operand was broadcast to.
 Bools and integers have none.
@@ -46,68 +48,10 @@ from .rounding import ceil, floor, isfinite, isinf, isnan, round, trunc
 from .trigonometric import acos, acosh, asin, asinh, atan, atanh, cos, cosh, deg2rad, sin, sinh, tan, tanh
 
 __all__ = [
-    "abs",
-    "acos",
-    "acosh",
-    "add",
-    "asin",
-    "asinh",
-    "atan",
-    "atanh",
-    "bitwise_and",
-    "bitwise_or",
-    "bitwise_xor",
-    "cbrt",
-    "ceil",
-    "clamp",
-    "cos",
-    "cosh",
-    "deg2rad",
-    "div",
-    "eq",
-    "erf",
-    "erfc",
-    "exp",
-    "exp2",
-    "expm1",
-    "floor",
-    "floor_divide",
-    "ge",
-    "gelu",
-    "gt",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "le",
-    "log",
-    "log1p",
-    "log2",
-    "log10",
-    "logaddexp",
-    "logical_and",
-    "logical_or",
-    "logical_xor",
-    "lt",
-    "maximum",
-    "minimum",
-    "mul",
-    "ne",
-    "neg",
-    "pow",
-    "reciprocal",
-    "relu",
-    "remainder",
-    "round",
-    "rsqrt",
-    "sgn",
-    "sigmoid",
-    "silu",
-    "sin",
-    "sinh",
-    "sqrt",
-    "square",
-    "sub",
-    "tan",
-    "tanh",
-    "trunc",
+    "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atanh", "bitwise_and", "bitwise_or", "bitwise_xor", "cbrt",
+    "ceil", "clamp", "cos", "cosh", "deg2rad", "div", "eq", "erf", "erfc", "exp", "exp2", "expm1", "floor",
+    "floor_divide", "ge", "gelu", "gt", "isfinite", "isinf", "isnan", "le", "log", "log1p", "log2", "log10",
+    "logaddexp", "logical_and", "logical_or", "logical_xor", "lt", "maximum", "minimum", "mul", "ne", "neg", "pow",
+    "reciprocal", "relu", "remainder", "round", "rsqrt", "sgn", "sigmoid", "silu", "sin", "sinh", "sqrt", "square",
+    "sub", "tan", "tanh", "trunc",
 ]  # fmt: skip

@@ -77,29 +77,22 @@ def add(self: Operand, other: NestedArray, *, alpha: float = 1) -> NestedArray: 
 def add(self: Operand, other: Operand, *, alpha: float = 1) -> ArrayResult:
     """Return ``self + alpha * other``: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
+    The result has the promoted dtype; integers wrap in it, and bool + bool is ``or``. Floats are rounded once; with
+    ``alpha`` they can be rounded before the addition too. Gradient: ``g`` for ``self``, ``alpha * g`` for ``other``.
+    Clauses: ADD-1 to ADD-11. After `torch.add`.
+
     Parameters
     ----------
-    self, other : NestedArray, Array or number
-        They broadcast.
     alpha : number
         The factor of ``other``, which is multiplied first, in the promoted dtype.
 
     Raises
     ------
-    StructureError
-        For nested operands that differ; the message names the first component that does, and both sizes.
     ShapeError
         For a dense operand that does not broadcast; for ``(B, *, D) + (B, D)`` the message names ``v[:, None, :]``.
     OverflowError
         For a Python integer that the integer dtype of the array cannot represent, int8 + 300, and for such an
         ``alpha``.
-
-    Notes
-    -----
-    The result has the promoted dtype; integers wrap in it, and bool + bool is ``or``. Floats are rounded once; with
-    ``alpha`` they can be rounded before the addition too. Gradient: ``g`` for ``self``, ``alpha * g`` for ``other``.
-
-    Clauses: ADD-1 to ADD-11. After `torch.add`.
 
     Examples
     --------
@@ -123,28 +116,21 @@ def sub(self: Operand, other: NestedArray, *, alpha: float = 1) -> NestedArray: 
 def sub(self: Operand, other: Operand, *, alpha: float = 1) -> ArrayResult:
     """Return ``self - alpha * other``: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
+    The result has the promoted dtype; integers wrap in it: 0 - 1 is 255 for uint8. inf - inf is NaN, x - x is +0 for
+    finite x. Gradient: ``g`` for ``self``, ``-alpha * g`` for ``other``.
+    Clauses: SUB-1 to SUB-8. After `torch.sub`.
+
     Parameters
     ----------
-    self, other : NestedArray, Array or number
-        They broadcast.
     alpha : number
         The factor of ``other``, which is multiplied first, in the promoted dtype.
 
     Raises
     ------
-    StructureError
-        For nested operands that differ.
     DTypeError
         For bool - bool; use `logical_xor` or `logical_not`.
     OverflowError
         For a number, also ``alpha``, that the integer dtype cannot represent.
-
-    Notes
-    -----
-    The result has the promoted dtype; integers wrap in it: 0 - 1 is 255 for uint8. inf - inf is NaN, x - x is +0 for
-    finite x. Gradient: ``g`` for ``self``, ``-alpha * g`` for ``other``.
-
-    Clauses: SUB-1 to SUB-8. After `torch.sub`.
 
     Examples
     --------
@@ -162,13 +148,10 @@ def sub(self: Operand, other: Operand, *, alpha: float = 1) -> ArrayResult:
 def neg(self: ArrayT) -> ArrayT:
     """Return ``-self``: ``(B, *, D) -> (B, *, D)``.
 
-    The dtype stays, and integers wrap: -(-128) is -128 for int8, -1 is 255 for uint8. Zeros and infinities change
-    their sign, NaN stays NaN. DTypeError for bools. Gradient: ``-g``.
-
+    The dtype stays, and integers wrap: -(-128) is -128 for int8, -1 is 255 for uint8. Zeros and infinities change their
+    sign, NaN stays NaN. DTypeError for bools. Gradient: ``-g``.
     Clauses: NEG-1 to NEG-4. After `torch.neg`.
 
-    Examples
-    --------
     >>> pn.neg(pn.nested_array([[0.0, 2.0], [-3.0]])).unbind()
     (array([-0., -2.]), array([3.]))
     """
@@ -181,11 +164,8 @@ def abs(self: ArrayT) -> ArrayT:
 
     The dtype stays, also for bools; the least integer of a signed dtype wraps to itself. abs(-0) is +0, NaN stays NaN.
     Gradient: ``g * sgn(x)``, which is 0 at 0; at NaN it is not specified.
-
     Clauses: ABS-1 to ABS-4. After `torch.abs`.
 
-    Examples
-    --------
     >>> pn.abs(pn.nested_array([[-0.0, 2.0], [-3.0]])).unbind()
     (array([0., 2.]), array([3.]))
     """
@@ -198,11 +178,8 @@ def sgn(self: ArrayT) -> ArrayT:
 
     The dtype stays. sgn(NaN) is NaN; sgn of a zero is a zero, whose sign is not specified. DTypeError for bools.
     Gradient: 0 everywhere.
-
     Clauses: SGN-1 to SGN-5. After `torch.sgn` and `numpy.sign`.
 
-    Examples
-    --------
     >>> pn.sgn(pn.nested_array([[0.5, -2.0], [np.nan]])).unbind()
     (array([ 1., -1.]), array([nan]))
     """

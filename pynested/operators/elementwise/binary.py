@@ -6,313 +6,135 @@ computed by `pynested.autograd.rules.pairs`.
 
 from __future__ import annotations
 
-from typing import overload
-
-from pynested.autograd import Array
 from pynested.autograd.dispatch import operator
-from pynested.nested.nested_array import NestedArray
-from pynested.nested.operands import ArrayResult, DenseLike, Operand
+from pynested.nested.operands import ArrayResult, Operand
 
 from .operands import apply_pair
+from .signatures import of_two_operands
 
 
-@overload
-def mul(self: DenseLike, other: DenseLike) -> Array: ...
-@overload
-def mul(self: NestedArray, other: Operand) -> NestedArray: ...
-@overload
-def mul(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
+@of_two_operands
 def mul(self: Operand, other: Operand) -> ArrayResult:
     """Return ``self * other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
-    Parameters
-    ----------
-    self, other : NestedArray, Array or number
-        They broadcast.
-
-    Raises
-    ------
-    StructureError
-        For nested operands that differ; the message names the first component that does, and both sizes.
-
-    Notes
-    -----
     The result has the promoted dtype; integers wrap in it, and bool * bool is ``and``. 0 * inf is NaN; a zero has the
     sign of the product of the signs. Gradient: ``g * other`` for ``self``, ``g * self`` for ``other``.
-
     Clauses: MUL-1 to MUL-5. After `torch.mul`.
 
-    Examples
-    --------
     >>> pn.mul(pn.nested_array([[1.0, 2.0], [3.0]]), 2).unbind()
     (array([2., 4.]), array([6.]))
     """
     return apply_pair("mul", self, other)
 
 
-@overload
-def div(self: DenseLike, other: DenseLike) -> Array: ...
-@overload
-def div(self: NestedArray, other: Operand) -> NestedArray: ...
-@overload
-def div(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
+@of_two_operands
 def div(self: Operand, other: Operand) -> ArrayResult:
     """Return ``self / other``, the true quotient, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
-    Parameters
-    ----------
-    self, other : NestedArray, Array or number
-        They broadcast.
-
-    Raises
-    ------
-    StructureError
-        For nested operands that differ; the message names the first component that does, and both sizes.
-
-    Notes
-    -----
     Bools and integers of every width give float64, otherwise the promoted dtype. x / 0 is an infinity with the sign of
     the quotient and 0 / 0 is NaN, also for integers. Gradient: ``g / b`` for ``self``, ``-g * a / b**2`` for ``other``.
-
     Clauses: DIV-1 to DIV-5. After `torch.div`.
 
-    Examples
-    --------
     >>> pn.div(pn.nested_array([[1, 2], [0]]), 0).unbind()
     (array([inf, inf]), array([nan]))
     """
     return apply_pair("div", self, other)
 
 
-@overload
-def floor_divide(self: DenseLike, other: DenseLike) -> Array: ...
-@overload
-def floor_divide(self: NestedArray, other: Operand) -> NestedArray: ...
-@overload
-def floor_divide(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
+@of_two_operands
 def floor_divide(self: Operand, other: Operand) -> ArrayResult:
     """Return ``self // other``, the quotient rounded down, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
-    Parameters
-    ----------
-    self, other : NestedArray, Array or number
-        They broadcast.
-
-    Raises
-    ------
-    StructureError
-        For nested operands that differ; the message names the first component that does, and both sizes.
-    DTypeError
-        For two bools; convert one to int8 first.
-    DivisionByZero
-        For integers that are divided by 0, naming the component and the position.
-    OverflowError
-        For a Python integer that the integer dtype of the array cannot represent.
-
-    Notes
-    -----
-    The result has the promoted dtype; integers wrap in it. A float divided by 0 is an infinity or NaN, as in `div`. 1.0
-    // 0.1 is 9, since the float 0.1 is a little more than a tenth. Gradient: 0 for both.
-
+    The result has the promoted dtype; integers wrap in it. A float divided by 0 is an infinity or NaN, as in `div`.
+    ``1.0 // 0.1`` is 9, since the float 0.1 is a little more than a tenth. DTypeError for two bools; convert one to
+    int8 first. DivisionByZero for integers that are divided by 0, naming the component and the position. Gradient: 0
+    for both.
     Clauses: FLOOR_DIVIDE-1 to FLOOR_DIVIDE-8. After `torch.floor_divide`.
 
-    Examples
-    --------
     >>> pn.floor_divide(pn.nested_array([[7, -7], [6]]), 2).unbind()
     (array([ 3, -4]), array([3]))
     """
     return apply_pair("floor_divide", self, other)
 
 
-@overload
-def remainder(self: DenseLike, other: DenseLike) -> Array: ...
-@overload
-def remainder(self: NestedArray, other: Operand) -> NestedArray: ...
-@overload
-def remainder(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
+@of_two_operands
 def remainder(self: Operand, other: Operand) -> ArrayResult:
     """Return ``self % other``, which is 0 or has the sign of ``other``: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
-    Parameters
-    ----------
-    self, other : NestedArray, Array or number
-        They broadcast.
-
-    Raises
-    ------
-    StructureError
-        For nested operands that differ; the message names the first component that does, and both sizes.
-    DTypeError
-        For two bools; convert one to int8 first.
-    DivisionByZero
-        For integers that are divided by 0, naming the component and the position.
-    OverflowError
-        For a Python integer that the integer dtype of the array cannot represent.
-
-    Notes
-    -----
     ``a - floor(a / b) * b``, rounded once, in the promoted dtype. A float over 0, and an infinity over any number,
-    leave NaN; a number over an infinity of its sign leaves itself. Gradient: ``g`` for ``self``, ``-g * floor(a / b)``
-    for ``other``.
-
+    leave NaN; a number over an infinity of its sign leaves itself. DTypeError for two bools; convert one to int8 first.
+    DivisionByZero for integers that are divided by 0, naming the component and the position. Gradient: ``g`` for
+    ``self``, ``-g * floor(a / b)`` for ``other``.
     Clauses: REMAINDER-1 to REMAINDER-9. After `torch.remainder`.
 
-    Examples
-    --------
     >>> pn.remainder(pn.nested_array([[7, -7], [6]]), 4).unbind()
     (array([3, 1]), array([2]))
     """
     return apply_pair("remainder", self, other)
 
 
-@overload
-def pow(self: DenseLike, other: DenseLike) -> Array: ...
-@overload
-def pow(self: NestedArray, other: Operand) -> NestedArray: ...
-@overload
-def pow(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
+@of_two_operands
 def pow(self: Operand, other: Operand) -> ArrayResult:
     """Return ``self ** other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
-    Parameters
-    ----------
-    self, other : NestedArray, Array or number
-        They broadcast.
-
-    Raises
-    ------
-    StructureError
-        For nested operands that differ; the message names the first component that does, and both sizes.
-    DTypeError
-        For two bools; convert one to int8 first.
-    ArgumentError
-        For integers to a negative power, naming the component and the position.
-    OverflowError
-        For a Python integer that the integer dtype of the array cannot represent.
-
-    Notes
-    -----
     The result has the promoted dtype; integers wrap in it. x**0 is 1, of NaN too, and 1**x is 1; a negative number to a
-    power that is no integer is NaN, 0 to a negative power an infinity. Gradient: ``g * b * a**(b - 1)`` for ``self``, 0
-    if b is 0; ``g * a**b * log(a)`` for ``other``, 0 if a is 0 and b is not negative.
-
+    power that is no integer is NaN, 0 to a negative power an infinity. DTypeError for two bools; convert one to int8
+    first. ArgumentError for integers to a negative power, naming the component and the position. Gradient:
+    ``g * b * a**(b - 1)`` for ``self``, 0 if b is 0; ``g * a**b * log(a)`` for ``other``, 0 if a is 0 and b is not
+    negative.
     Clauses: POW-1 to POW-9. After `torch.pow`.
 
-    Examples
-    --------
     >>> pn.pow(pn.nested_array([[1.0, -2.0], [0.0]]), 3).unbind()
     (array([ 1., -8.]), array([0.]))
     """
     return apply_pair("pow", self, other)
 
 
-@overload
-def maximum(self: DenseLike, other: DenseLike) -> Array: ...
-@overload
-def maximum(self: NestedArray, other: Operand) -> NestedArray: ...
-@overload
-def maximum(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
+@of_two_operands
 def maximum(self: Operand, other: Operand) -> ArrayResult:
     """Return the greater of two elements, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
-    Parameters
-    ----------
-    self, other : NestedArray, Array or number
-        They broadcast.
-
-    Raises
-    ------
-    StructureError
-        For nested operands that differ; the message names the first component that does, and both sizes.
-
-    Notes
-    -----
     The result has the promoted dtype, also for bools. It is NaN if either is. Gradient: ``g`` for the greater operand,
     half of it for each if they are equal.
-
     Clauses: MAXIMUM-1 to MAXIMUM-6. After `torch.maximum`.
 
-    Examples
-    --------
     >>> pn.maximum(pn.nested_array([[1.0, 5.0], [np.nan]]), 3.0).unbind()
     (array([3., 5.]), array([nan]))
     """
     return apply_pair("maximum", self, other)
 
 
-@overload
-def minimum(self: DenseLike, other: DenseLike) -> Array: ...
-@overload
-def minimum(self: NestedArray, other: Operand) -> NestedArray: ...
-@overload
-def minimum(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
+@of_two_operands
 def minimum(self: Operand, other: Operand) -> ArrayResult:
     """Return the smaller of two elements, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
-    Parameters
-    ----------
-    self, other : NestedArray, Array or number
-        They broadcast.
-
-    Raises
-    ------
-    StructureError
-        For nested operands that differ; the message names the first component that does, and both sizes.
-
-    Notes
-    -----
     The result has the promoted dtype, also for bools. It is NaN if either is. Gradient: ``g`` for the smaller operand,
     half of it for each if they are equal.
-
     Clauses: MINIMUM-1 to MINIMUM-6. After `torch.minimum`.
 
-    Examples
-    --------
     >>> pn.minimum(pn.nested_array([[1.0, 5.0], [np.nan]]), 3.0).unbind()
     (array([1., 3.]), array([nan]))
     """
     return apply_pair("minimum", self, other)
 
 
-@overload
-def logaddexp(self: DenseLike, other: DenseLike) -> Array: ...
-@overload
-def logaddexp(self: NestedArray, other: Operand) -> NestedArray: ...
-@overload
-def logaddexp(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
+@of_two_operands
 def logaddexp(self: Operand, other: Operand) -> ArrayResult:
     """Return ``log(e**self + e**other)`` without overflow of the powers: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
-    Parameters
-    ----------
-    self, other : NestedArray, Array or number
-        They broadcast.
-
-    Raises
-    ------
-    StructureError
-        For nested operands that differ; the message names the first component that does, and both sizes.
-    DTypeError
-        For two integers or bools; convert one to floats first.
-
-    Notes
-    -----
     The result has the promoted dtype, which must be floating. It is inf if either is inf, and the other operand if one
-    is -inf. It is NaN if either is NaN. Gradient: ``g / (1 + e**(b - a))`` for ``self``, ``g / (1 + e**(a - b))`` for
-    ``other``.
-
+    is -inf. It is NaN if either is NaN. DTypeError for two integers or bools; convert one to floats first. Gradient:
+    ``g / (1 + e**(b - a))`` for ``self``, ``g / (1 + e**(a - b))`` for ``other``.
     Clauses: LOGADDEXP-1 to LOGADDEXP-7. After `torch.logaddexp`.
 
-    Examples
-    --------
     >>> pn.logaddexp(pn.nested_array([[0.0, 1000.0], [-np.inf]]), 0.0).unbind()
     (array([6.93147181e-01, 1.00000000e+03]), array([0.]))
     """

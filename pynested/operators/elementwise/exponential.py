@@ -1,7 +1,7 @@
 """Exponentials, logarithms, powers and the error function of each element.
 
-Shapes, dtypes and gradients are as `pynested.operators.elementwise` says. Values and derivatives are computed by
-`pynested.autograd.rules.functions`.
+NaN stays NaN. Shapes, dtypes and gradients are as `pynested.operators.elementwise` says.
+`pynested.autograd.rules.functions` computes values and derivatives.
 """
 
 from __future__ import annotations
@@ -16,13 +16,10 @@ from .operands import apply_function
 def exp(self: ArrayT) -> ArrayT:
     """Return ``e**x`` of each element: ``(B, *, D) -> (B, *, D)``.
 
-    Floats keep their dtype, integers become floats. exp(-inf) is +0, exp(0) is 1, overflow is inf. NaN stays NaN.
-    Gradient: ``g`` times the result.
-
+    Floats keep their dtype, integers become floats. exp(-inf) is +0, exp(0) is 1, overflow is inf. Gradient: ``g``
+    times the result.
     Clauses: EXP-1 to EXP-4. After `torch.exp`.
 
-    Examples
-    --------
     >>> pn.exp(pn.nested_array([[0.0, -np.inf], [1000.0]])).unbind()
     (array([1., 0.]), array([inf]))
     """
@@ -33,13 +30,10 @@ def exp(self: ArrayT) -> ArrayT:
 def exp2(self: ArrayT) -> ArrayT:
     """Return ``2**x`` of each element: ``(B, *, D) -> (B, *, D)``.
 
-    Floats keep their dtype, integers become floats. exp2(-inf) is +0, exp2(0) is 1, overflow is inf. NaN stays NaN.
-    Gradient: ``g * log(2)`` times the result.
-
+    Floats keep their dtype, integers become floats. exp2(-inf) is +0, exp2(0) is 1, overflow is inf. Gradient:
+    ``g * log(2)`` times the result.
     Clauses: EXP2-1 to EXP2-4. After `torch.exp2`.
 
-    Examples
-    --------
     >>> pn.exp2(pn.nested_array([[3.0, -1.0], [-np.inf]])).unbind()
     (array([8. , 0.5]), array([0.]))
     """
@@ -51,12 +45,9 @@ def expm1(self: ArrayT) -> ArrayT:
     """Return ``e**x - 1`` of each element, accurate for small x: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. expm1 of a zero is the same zero, expm1(-inf) is -1, overflow is
-    inf. NaN stays NaN. Gradient: ``g * e**x``.
-
+    inf. Gradient: ``g * e**x``.
     Clauses: EXPM1-1 to EXPM1-4. After `torch.expm1`.
 
-    Examples
-    --------
     >>> pn.expm1(pn.nested_array([[0.0, -np.inf], [1e-20]])).unbind()
     (array([ 0., -1.]), array([1.e-20]))
     """
@@ -68,13 +59,10 @@ def log(self: ArrayT) -> ArrayT:
     """Return the natural logarithm of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. log(0) is -inf for both zeros, log of a negative number is NaN,
-    log(1) is +0, log(inf) is inf. NaN stays NaN. Gradient: ``g / x``, also at 0, where it is an infinity; not specified
-    outside the domain.
-
+    log(1) is +0, log(inf) is inf. Gradient: ``g / x``, also at 0, where it is an infinity; not specified outside the
+    domain.
     Clauses: LOG-1 to LOG-5. After `torch.log`.
 
-    Examples
-    --------
     >>> pn.log(pn.nested_array([[1.0, 0.0], [-1.0]])).unbind()
     (array([  0., -inf]), array([nan]))
     """
@@ -86,13 +74,9 @@ def log2(self: ArrayT) -> ArrayT:
     """Return the logarithm to base 2 of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. log2(0) is -inf for both zeros, log2 of a negative number is NaN,
-    log2(1) is +0, log2(inf) is inf. NaN stays NaN. Gradient: ``g / (x * log(2))``, an infinity at 0; not specified
-    outside the domain.
-
+    log2(1) is +0, log2(inf) is inf. Gradient: ``g / (x * log(2))``, an infinity at 0; not specified outside the domain.
     Clauses: LOG2-1 to LOG2-5. After `torch.log2`.
 
-    Examples
-    --------
     >>> pn.log2(pn.nested_array([[8.0, 0.0], [-1.0]])).unbind()
     (array([  3., -inf]), array([nan]))
     """
@@ -104,13 +88,10 @@ def log10(self: ArrayT) -> ArrayT:
     """Return the logarithm to base 10 of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. log10(0) is -inf for both zeros, log10 of a negative number is NaN,
-    log10(1) is +0, log10(inf) is inf. NaN stays NaN. Gradient: ``g / (x * log(10))``, an infinity at 0; not
-    specified outside the domain.
-
+    log10(1) is +0, log10(inf) is inf. Gradient: ``g / (x * log(10))``, an infinity at 0; not specified outside the
+    domain.
     Clauses: LOG10-1 to LOG10-5. After `torch.log10`.
 
-    Examples
-    --------
     >>> pn.log10(pn.nested_array([[100.0, 0.0], [-1.0]])).unbind()
     (array([  2., -inf]), array([nan]))
     """
@@ -122,12 +103,9 @@ def log1p(self: ArrayT) -> ArrayT:
     """Return ``log(1 + x)`` of each element, accurate for small x: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. log1p of a zero is the same zero, log1p(-1) is -inf, below it is
-    NaN, log1p(inf) is inf. NaN stays NaN. Gradient: ``g / (1 + x)``; not specified outside the domain.
-
+    NaN, log1p(inf) is inf. Gradient: ``g / (1 + x)``; not specified outside the domain.
     Clauses: LOG1P-1 to LOG1P-5. After `torch.log1p`.
 
-    Examples
-    --------
     >>> pn.log1p(pn.nested_array([[0.0, -1.0], [1e-20]])).unbind()
     (array([  0., -inf]), array([1.e-20]))
     """
@@ -139,13 +117,9 @@ def sqrt(self: ArrayT) -> ArrayT:
     """Return the square root of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. The root of a zero is the same zero, that of a negative number NaN,
-    that of inf is inf. NaN stays NaN. Gradient: ``g / (2 * sqrt(x))``, an infinity at 0; not specified outside the
-    domain.
-
+    that of inf is inf. Gradient: ``g / (2 * sqrt(x))``, an infinity at 0; not specified outside the domain.
     Clauses: SQRT-1 to SQRT-5. After `torch.sqrt`.
 
-    Examples
-    --------
     >>> pn.sqrt(pn.nested_array([[4.0, 0.0], [-1.0]])).unbind()
     (array([2., 0.]), array([nan]))
     """
@@ -157,12 +131,9 @@ def cbrt(self: ArrayT) -> ArrayT:
     """Return the real cube root of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. The root of a zero is the same zero, that of an infinity the same
-    infinity. NaN stays NaN. Gradient: ``g / (3 * cbrt(x)**2)``, an infinity at 0.
-
+    infinity. Gradient: ``g / (3 * cbrt(x)**2)``, an infinity at 0.
     Clauses: CBRT-1 to CBRT-4. After `numpy.cbrt`.
 
-    Examples
-    --------
     >>> pn.cbrt(pn.nested_array([[8.0, -0.0], [-np.inf]])).unbind()
     (array([ 2., -0.]), array([-inf]))
     """
@@ -174,12 +145,9 @@ def rsqrt(self: ArrayT) -> ArrayT:
     """Return ``1 / sqrt(x)`` of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. rsqrt(0) is inf, rsqrt(-0) is -inf, of a negative number NaN,
-    rsqrt(inf) is +0. NaN stays NaN. Gradient: ``-g / (2 * x * sqrt(x))``; not specified outside the domain.
-
+    rsqrt(inf) is +0. Gradient: ``-g / (2 * x * sqrt(x))``; not specified outside the domain.
     Clauses: RSQRT-1 to RSQRT-5. After `torch.rsqrt`.
 
-    Examples
-    --------
     >>> pn.rsqrt(pn.nested_array([[4.0, 0.0], [-1.0]])).unbind()
     (array([0.5, inf]), array([nan]))
     """
@@ -191,12 +159,9 @@ def square(self: ArrayT) -> ArrayT:
     """Return ``x * x`` of each element: ``(B, *, D) -> (B, *, D)``.
 
     The dtype stays, and integers wrap in it; DTypeError for bools. The square of a zero is +0, that of an infinity inf,
-    overflow is inf. NaN stays NaN. Gradient: ``2 * g * x``.
-
+    overflow is inf. Gradient: ``2 * g * x``.
     Clauses: SQUARE-1 to SQUARE-5. After `torch.square`.
 
-    Examples
-    --------
     >>> pn.square(pn.nested_array([[-3.0, 0.5], [np.inf]])).unbind()
     (array([9.  , 0.25]), array([inf]))
     """
@@ -208,12 +173,9 @@ def reciprocal(self: ArrayT) -> ArrayT:
     """Return ``1 / x`` of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, bools and integers become float64. 1 / 0 is an infinity with the sign of the zero, that of
-    an infinity a zero with its sign. NaN stays NaN. Gradient: ``-g / x**2``.
-
+    an infinity a zero with its sign. Gradient: ``-g / x**2``.
     Clauses: RECIPROCAL-1 to RECIPROCAL-4. After `torch.reciprocal`.
 
-    Examples
-    --------
     >>> pn.reciprocal(pn.nested_array([[4, 0], [-2]])).unbind()
     (array([0.25,  inf]), array([-0.5]))
     """
@@ -224,13 +186,10 @@ def reciprocal(self: ArrayT) -> ArrayT:
 def sigmoid(self: ArrayT) -> ArrayT:
     """Return ``1 / (1 + exp(-x))`` of each element: ``(B, *, D) -> (B, *, D)``.
 
-    Floats keep their dtype, integers become floats. sigmoid(inf) is 1, sigmoid(-inf) is +0, sigmoid(0) is 1/2. NaN
-    stays NaN. Gradient: ``g * y * (1 - y)``, y the result.
-
+    Floats keep their dtype, integers become floats. sigmoid(inf) is 1, sigmoid(-inf) is +0, sigmoid(0) is 1/2.
+    Gradient: ``g * y * (1 - y)``, y the result.
     Clauses: SIGMOID-1 to SIGMOID-4. After `torch.sigmoid`.
 
-    Examples
-    --------
     >>> pn.sigmoid(pn.nested_array([[0.0, np.inf], [-np.inf]])).unbind()
     (array([0.5, 1. ]), array([0.]))
     """
@@ -241,13 +200,10 @@ def sigmoid(self: ArrayT) -> ArrayT:
 def erf(self: ArrayT) -> ArrayT:
     """Return the error function of each element: ``(B, *, D) -> (B, *, D)``.
 
-    Floats keep their dtype, integers become floats. erf of a zero is the same zero, erf(inf) is 1, erf(-inf) is -1. NaN
-    stays NaN. Gradient: ``g * 2 / sqrt(pi) * exp(-x**2)``.
-
+    Floats keep their dtype, integers become floats. erf of a zero is the same zero, erf(inf) is 1, erf(-inf) is -1.
+    Gradient: ``g * 2 / sqrt(pi) * exp(-x**2)``.
     Clauses: ERF-1 to ERF-4. After `torch.erf`.
 
-    Examples
-    --------
     >>> pn.erf(pn.nested_array([[0.0, np.inf], [0.5]])).unbind()
     (array([0., 1.]), array([0.52049988]))
     """
@@ -258,13 +214,10 @@ def erf(self: ArrayT) -> ArrayT:
 def erfc(self: ArrayT) -> ArrayT:
     """Return ``1 - erf(x)`` of each element, accurate for large x: ``(B, *, D) -> (B, *, D)``.
 
-    Floats keep their dtype, integers become floats. erfc of a zero is 1, erfc(inf) is +0, erfc(-inf) is 2. NaN stays
-    NaN. Gradient: ``-g * 2 / sqrt(pi) * exp(-x**2)``.
-
+    Floats keep their dtype, integers become floats. erfc of a zero is 1, erfc(inf) is +0, erfc(-inf) is 2. Gradient:
+    ``-g * 2 / sqrt(pi) * exp(-x**2)``.
     Clauses: ERFC-1 to ERFC-4. After `torch.erfc`.
 
-    Examples
-    --------
     >>> pn.erfc(pn.nested_array([[0.0, -np.inf], [10.0]])).unbind()
     (array([1., 2.]), array([2.08848758e-45]))
     """

@@ -6,227 +6,94 @@ computed by `pynested.autograd.rules.pairs`.
 
 from __future__ import annotations
 
-from typing import overload
-
-from pynested.autograd import Array
 from pynested.autograd.dispatch import operator
-from pynested.nested.nested_array import NestedArray
-from pynested.nested.operands import ArrayResult, DenseLike, Operand
+from pynested.nested.operands import ArrayResult, Operand
 
 from .operands import apply_pair
+from .signatures import of_two_operands
 
 
-@overload
-def logical_and(self: DenseLike, other: DenseLike) -> Array: ...
-@overload
-def logical_and(self: NestedArray, other: Operand) -> NestedArray: ...
-@overload
-def logical_and(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
+@of_two_operands
 def logical_and(self: Operand, other: Operand) -> ArrayResult:
     """Return whether both elements are true, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
-    Parameters
-    ----------
-    self, other : NestedArray, Array or number
-        They broadcast.
-
-    Raises
-    ------
-    StructureError
-        For nested operands that differ; the message names the first component that does, and both sizes.
-
-    Notes
-    -----
     All elements but zeros are true, NaN too. Any dtype, and the result is bool. No gradient.
-
     Clauses: LOGICAL_AND-1 to LOGICAL_AND-4. After `torch.logical_and`.
 
-    Examples
-    --------
     >>> pn.logical_and(pn.nested_array([[0.0, 2.0], [np.nan]]), pn.array([[0], [1]])).unbind()
     (array([False, False]), array([ True]))
     """
     return apply_pair("logical_and", self, other)
 
 
-@overload
-def logical_or(self: DenseLike, other: DenseLike) -> Array: ...
-@overload
-def logical_or(self: NestedArray, other: Operand) -> NestedArray: ...
-@overload
-def logical_or(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
+@of_two_operands
 def logical_or(self: Operand, other: Operand) -> ArrayResult:
     """Return whether either element is true, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
-    Parameters
-    ----------
-    self, other : NestedArray, Array or number
-        They broadcast.
-
-    Raises
-    ------
-    StructureError
-        For nested operands that differ; the message names the first component that does, and both sizes.
-
-    Notes
-    -----
     All elements but zeros are true, NaN too. Any dtype, and the result is bool. No gradient.
-
     Clauses: LOGICAL_OR-1 to LOGICAL_OR-4. After `torch.logical_or`.
 
-    Examples
-    --------
     >>> pn.logical_or(pn.nested_array([[0.0, 2.0], [np.nan]]), pn.array([[0], [1]])).unbind()
     (array([False,  True]), array([ True]))
     """
     return apply_pair("logical_or", self, other)
 
 
-@overload
-def logical_xor(self: DenseLike, other: DenseLike) -> Array: ...
-@overload
-def logical_xor(self: NestedArray, other: Operand) -> NestedArray: ...
-@overload
-def logical_xor(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
+@of_two_operands
 def logical_xor(self: Operand, other: Operand) -> ArrayResult:
     """Return whether one of two elements is true, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
-    Parameters
-    ----------
-    self, other : NestedArray, Array or number
-        They broadcast.
-
-    Raises
-    ------
-    StructureError
-        For nested operands that differ; the message names the first component that does, and both sizes.
-
-    Notes
-    -----
     All elements but zeros are true, NaN too. Any dtype, and the result is bool. No gradient.
-
     Clauses: LOGICAL_XOR-1 to LOGICAL_XOR-4. After `torch.logical_xor`.
 
-    Examples
-    --------
     >>> pn.logical_xor(pn.nested_array([[0.0, 2.0], [np.nan]]), pn.array([[0], [1]])).unbind()
     (array([False,  True]), array([False]))
     """
     return apply_pair("logical_xor", self, other)
 
 
-@overload
-def bitwise_and(self: DenseLike, other: DenseLike) -> Array: ...
-@overload
-def bitwise_and(self: NestedArray, other: Operand) -> NestedArray: ...
-@overload
-def bitwise_and(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
+@of_two_operands
 def bitwise_and(self: Operand, other: Operand) -> ArrayResult:
     """Return the bits that are set in both of two integers, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
-    Parameters
-    ----------
-    self, other : NestedArray, Array or number
-        They broadcast.
-
-    Raises
-    ------
-    StructureError
-        For nested operands that differ; the message names the first component that does, and both sizes.
-    DTypeError
-        For floats.
-    OverflowError
-        For a Python integer that the integer dtype of the array cannot represent.
-
-    Notes
-    -----
-    The result has the promoted dtype; for bools it is `and`. Negative integers are in two's complement. No gradient.
-
+    The result has the promoted dtype; for bools it is `and`. Negative integers are in two's complement. DTypeError for
+    floats. No gradient.
     Clauses: BITWISE_AND-1 to BITWISE_AND-6. After `torch.bitwise_and`.
 
-    Examples
-    --------
     >>> pn.bitwise_and(pn.nested_array([[6, 3], [-1]]), 5).unbind()
     (array([4, 1]), array([5]))
     """
     return apply_pair("bitwise_and", self, other)
 
 
-@overload
-def bitwise_or(self: DenseLike, other: DenseLike) -> Array: ...
-@overload
-def bitwise_or(self: NestedArray, other: Operand) -> NestedArray: ...
-@overload
-def bitwise_or(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
+@of_two_operands
 def bitwise_or(self: Operand, other: Operand) -> ArrayResult:
     """Return the bits that are set in either of two integers: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
-    Parameters
-    ----------
-    self, other : NestedArray, Array or number
-        They broadcast.
-
-    Raises
-    ------
-    StructureError
-        For nested operands that differ; the message names the first component that does, and both sizes.
-    DTypeError
-        For floats.
-    OverflowError
-        For a Python integer that the integer dtype of the array cannot represent.
-
-    Notes
-    -----
-    The result has the promoted dtype; for bools it is `or`. Negative integers are in two's complement. No gradient.
-
+    The result has the promoted dtype; for bools it is `or`. Negative integers are in two's complement. DTypeError for
+    floats. No gradient.
     Clauses: BITWISE_OR-1 to BITWISE_OR-6. After `torch.bitwise_or`.
 
-    Examples
-    --------
     >>> pn.bitwise_or(pn.nested_array([[6, 3], [-1]]), 5).unbind()
     (array([7, 7]), array([-1]))
     """
     return apply_pair("bitwise_or", self, other)
 
 
-@overload
-def bitwise_xor(self: DenseLike, other: DenseLike) -> Array: ...
-@overload
-def bitwise_xor(self: NestedArray, other: Operand) -> NestedArray: ...
-@overload
-def bitwise_xor(self: Operand, other: NestedArray) -> NestedArray: ...
 @operator
+@of_two_operands
 def bitwise_xor(self: Operand, other: Operand) -> ArrayResult:
     """Return the bits that are set in one of two integers, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
-    Parameters
-    ----------
-    self, other : NestedArray, Array or number
-        They broadcast.
-
-    Raises
-    ------
-    StructureError
-        For nested operands that differ; the message names the first component that does, and both sizes.
-    DTypeError
-        For floats.
-    OverflowError
-        For a Python integer that the integer dtype of the array cannot represent.
-
-    Notes
-    -----
-    The result has the promoted dtype; for bools it is `!=`. Negative integers are in two's complement. No
-    gradient.
-
+    The result has the promoted dtype; for bools it is `!=`. Negative integers are in two's complement. DTypeError for
+    floats. No gradient.
     Clauses: BITWISE_XOR-1 to BITWISE_XOR-6. After `torch.bitwise_xor`.
 
-    Examples
-    --------
     >>> pn.bitwise_xor(pn.nested_array([[6, 3], [-1]]), 5).unbind()
     (array([3, 6]), array([-6]))
     """

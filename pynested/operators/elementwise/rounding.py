@@ -1,7 +1,7 @@
 """Rounding of each element to an integer, and tests for NaN and infinity.
 
-Shapes, dtypes and gradients are as `pynested.operators.elementwise` says. Values and derivatives are computed by
-`pynested.autograd.rules.functions`.
+Shapes, dtypes and gradients are as `pynested.operators.elementwise` says. `pynested.autograd.rules.functions` computes
+values and derivatives.
 """
 
 from __future__ import annotations
@@ -18,11 +18,8 @@ def floor(self: ArrayT) -> ArrayT:
 
     The dtype stays, and integers stay as they are; DTypeError for bools. Zeros, whole numbers and infinities stay as
     they are; floor(-0.5) is -1. NaN stays NaN. Gradient: 0 everywhere.
-
     Clauses: FLOOR-1 to FLOOR-5. After `torch.floor`.
 
-    Examples
-    --------
     >>> pn.floor(pn.nested_array([[2.5, -0.5], [-np.inf]])).unbind()
     (array([ 2., -1.]), array([-inf]))
     """
@@ -35,11 +32,8 @@ def ceil(self: ArrayT) -> ArrayT:
 
     The dtype stays, and integers stay as they are; DTypeError for bools. Zeros, whole numbers and infinities stay as
     they are; ceil(-0.5) is -0. NaN stays NaN. Gradient: 0 everywhere.
-
     Clauses: CEIL-1 to CEIL-5. After `torch.ceil`.
 
-    Examples
-    --------
     >>> pn.ceil(pn.nested_array([[2.5, -0.5], [-np.inf]])).unbind()
     (array([ 3., -0.]), array([-inf]))
     """
@@ -52,11 +46,8 @@ def round(self: ArrayT) -> ArrayT:
 
     The dtype stays, and integers stay as they are; DTypeError for bools. Zeros, whole numbers and infinities stay as
     they are; round(2.5) is 2, round(-0.5) is -0. NaN stays NaN. Gradient: 0 everywhere.
-
     Clauses: ROUND-1 to ROUND-5. After `torch.round`.
 
-    Examples
-    --------
     >>> pn.round(pn.nested_array([[2.5, -0.5], [-1.6]])).unbind()
     (array([ 2., -0.]), array([-2.]))
     """
@@ -69,11 +60,8 @@ def trunc(self: ArrayT) -> ArrayT:
 
     The dtype stays, and integers stay as they are; DTypeError for bools. Zeros, whole numbers and infinities stay as
     they are; trunc(-0.5) is -0. NaN stays NaN. Gradient: 0 everywhere.
-
     Clauses: TRUNC-1 to TRUNC-5. After `torch.trunc`.
 
-    Examples
-    --------
     >>> pn.trunc(pn.nested_array([[2.5, -0.5], [-1.6]])).unbind()
     (array([ 2., -0.]), array([-1.]))
     """
@@ -85,11 +73,8 @@ def isnan(self: ArrayT) -> ArrayT:
     """Return whether each element is NaN: ``(B, *, D) -> (B, *, D)``.
 
     The result is bool. The infinities are not; bools and integers never are. Gradient: none.
-
     Clauses: ISNAN-1 to ISNAN-3. After `torch.isnan`.
 
-    Examples
-    --------
     >>> pn.isnan(pn.nested_array([[1.0, np.inf], [np.nan]])).unbind()
     (array([False, False]), array([ True]))
     """
@@ -101,11 +86,8 @@ def isinf(self: ArrayT) -> ArrayT:
     """Return whether each element is inf or -inf: ``(B, *, D) -> (B, *, D)``.
 
     The result is bool. NaN is not; bools and integers never are. Gradient: none.
-
     Clauses: ISINF-1 to ISINF-3. After `torch.isinf`.
 
-    Examples
-    --------
     >>> pn.isinf(pn.nested_array([[1.0, np.inf], [np.nan]])).unbind()
     (array([False,  True]), array([False]))
     """
@@ -117,11 +99,8 @@ def isfinite(self: ArrayT) -> ArrayT:
     """Return whether each element is finite: ``(B, *, D) -> (B, *, D)``.
 
     The result is bool. Infinities and NaN are not; bools and integers are. Gradient: none.
-
     Clauses: ISFINITE-1 to ISFINITE-3. After `torch.isfinite`.
 
-    Examples
-    --------
     >>> pn.isfinite(pn.nested_array([[1.0, np.inf], [np.nan]])).unbind()
     (array([ True, False]), array([False]))
     """

@@ -1,7 +1,7 @@
 """Trigonometric and hyperbolic functions of each element, and their inverses.
 
-Shapes, dtypes and gradients are as `pynested.operators.elementwise` says. Values and derivatives are computed by
-`pynested.autograd.rules.functions`.
+NaN stays NaN. Shapes, dtypes and gradients are as `pynested.operators.elementwise` says.
+`pynested.autograd.rules.functions` computes values and derivatives.
 """
 
 from __future__ import annotations
@@ -16,13 +16,10 @@ from .operands import apply_function
 def sin(self: ArrayT) -> ArrayT:
     """Return the sine of each element, in radians: ``(B, *, D) -> (B, *, D)``.
 
-    Floats keep their dtype, integers become floats. The sine of a zero is the same zero, that of an infinity NaN. NaN
-    stays NaN. Gradient: ``g * cos(x)``.
-
+    Floats keep their dtype, integers become floats. The sine of a zero is the same zero, that of an infinity NaN.
+    Gradient: ``g * cos(x)``.
     Clauses: SIN-1 to SIN-4. After `torch.sin`.
 
-    Examples
-    --------
     >>> pn.sin(pn.nested_array([[0.0, np.pi / 2], [np.inf]])).unbind()
     (array([0., 1.]), array([nan]))
     """
@@ -33,13 +30,10 @@ def sin(self: ArrayT) -> ArrayT:
 def cos(self: ArrayT) -> ArrayT:
     """Return the cosine of each element, in radians: ``(B, *, D) -> (B, *, D)``.
 
-    Floats keep their dtype, integers become floats. The cosine of a zero is 1, that of an infinity NaN. NaN stays NaN.
-    Gradient: ``-g * sin(x)``.
-
+    Floats keep their dtype, integers become floats. The cosine of a zero is 1, that of an infinity NaN. Gradient:
+    ``-g * sin(x)``.
     Clauses: COS-1 to COS-4. After `torch.cos`.
 
-    Examples
-    --------
     >>> pn.cos(pn.nested_array([[0.0, np.pi], [np.inf]])).unbind()
     (array([ 1., -1.]), array([nan]))
     """
@@ -51,12 +45,9 @@ def tan(self: ArrayT) -> ArrayT:
     """Return the tangent of each element, in radians: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. The tangent of a zero is the same zero, that of an infinity NaN.
-    NaN stays NaN. Gradient: ``g * (1 + tan(x)**2)``.
-
+    Gradient: ``g * (1 + tan(x)**2)``.
     Clauses: TAN-1 to TAN-4. After `torch.tan`.
 
-    Examples
-    --------
     >>> pn.tan(pn.nested_array([[0.0, -0.0], [np.inf]])).unbind()
     (array([ 0., -0.]), array([nan]))
     """
@@ -68,13 +59,10 @@ def asin(self: ArrayT) -> ArrayT:
     """Return the arc sine of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. asin of a zero is the same zero, of a number below -1 or above 1
-    NaN, asin(1) is pi / 2, rounded. NaN stays NaN. Gradient: ``g / sqrt(1 - x**2)``, an infinity at -1 and 1; not
-    specified outside the domain.
-
+    NaN, asin(1) is pi / 2, rounded. Gradient: ``g / sqrt(1 - x**2)``, an infinity at -1 and 1; not specified outside
+    the domain.
     Clauses: ASIN-1 to ASIN-5. After `torch.asin`.
 
-    Examples
-    --------
     >>> pn.asin(pn.nested_array([[0.0, 1.0], [2.0]])).unbind()
     (array([0.        , 1.57079633]), array([nan]))
     """
@@ -86,13 +74,9 @@ def acos(self: ArrayT) -> ArrayT:
     """Return the arc cosine of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. acos(1) is +0, acos of a number below -1 or above 1 is NaN, acos(0)
-    is pi / 2, rounded. NaN stays NaN. Gradient: ``-g / sqrt(1 - x**2)``, an infinity at -1 and 1; not specified
-    outside the domain.
-
+    is pi / 2, rounded. Gradient: ``-g / sqrt(1 - x**2)``, an infinity at -1 and 1; not specified outside the domain.
     Clauses: ACOS-1 to ACOS-5. After `torch.acos`.
 
-    Examples
-    --------
     >>> pn.acos(pn.nested_array([[1.0, 0.0], [2.0]])).unbind()
     (array([0.        , 1.57079633]), array([nan]))
     """
@@ -104,12 +88,9 @@ def atan(self: ArrayT) -> ArrayT:
     """Return the arc tangent of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. atan of a zero is the same zero, of the infinities -pi / 2 and pi /
-    2. NaN stays NaN. Gradient: ``g / (1 + x**2)``.
-
+    2. Gradient: ``g / (1 + x**2)``.
     Clauses: ATAN-1 to ATAN-4. After `torch.atan`.
 
-    Examples
-    --------
     >>> pn.atan(pn.nested_array([[0.0, 1.0], [-np.inf]])).unbind()
     (array([0.        , 0.78539816]), array([-1.57079633]))
     """
@@ -121,12 +102,9 @@ def sinh(self: ArrayT) -> ArrayT:
     """Return the hyperbolic sine of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. sinh of a zero is the same zero, of an infinity the same infinity,
-    overflow is an infinity. NaN stays NaN. Gradient: ``g * cosh(x)``.
-
+    overflow is an infinity. Gradient: ``g * cosh(x)``.
     Clauses: SINH-1 to SINH-4. After `torch.sinh`.
 
-    Examples
-    --------
     >>> pn.sinh(pn.nested_array([[0.0, 1.0], [-np.inf]])).unbind()
     (array([0.        , 1.17520119]), array([-inf]))
     """
@@ -137,13 +115,10 @@ def sinh(self: ArrayT) -> ArrayT:
 def cosh(self: ArrayT) -> ArrayT:
     """Return the hyperbolic cosine of each element: ``(B, *, D) -> (B, *, D)``.
 
-    Floats keep their dtype, integers become floats. cosh of a zero is 1, of an infinity inf, overflow is inf. NaN stays
-    NaN. Gradient: ``g * sinh(x)``.
-
+    Floats keep their dtype, integers become floats. cosh of a zero is 1, of an infinity inf, overflow is inf. Gradient:
+    ``g * sinh(x)``.
     Clauses: COSH-1 to COSH-4. After `torch.cosh`.
 
-    Examples
-    --------
     >>> pn.cosh(pn.nested_array([[0.0, 1.0], [-np.inf]])).unbind()
     (array([1.        , 1.54308063]), array([inf]))
     """
@@ -155,12 +130,9 @@ def tanh(self: ArrayT) -> ArrayT:
     """Return the hyperbolic tangent of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. tanh of a zero is the same zero, tanh(inf) is 1, tanh(-inf) is -1.
-    NaN stays NaN. Gradient: ``g * (1 - tanh(x)**2)``.
-
+    Gradient: ``g * (1 - tanh(x)**2)``.
     Clauses: TANH-1 to TANH-4. After `torch.tanh`.
 
-    Examples
-    --------
     >>> pn.tanh(pn.nested_array([[0.0, np.inf], [-np.inf]])).unbind()
     (array([0., 1.]), array([-1.]))
     """
@@ -172,12 +144,9 @@ def asinh(self: ArrayT) -> ArrayT:
     """Return the inverse hyperbolic sine of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. asinh of a zero is the same zero, of an infinity the same infinity.
-    NaN stays NaN. Gradient: ``g / sqrt(1 + x**2)``.
-
+    Gradient: ``g / sqrt(1 + x**2)``.
     Clauses: ASINH-1 to ASINH-4. After `torch.asinh`.
 
-    Examples
-    --------
     >>> pn.asinh(pn.nested_array([[0.0, 1.0], [-np.inf]])).unbind()
     (array([0.        , 0.88137359]), array([-inf]))
     """
@@ -189,12 +158,9 @@ def acosh(self: ArrayT) -> ArrayT:
     """Return the inverse hyperbolic cosine of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. acosh(1) is +0, acosh of a number below 1 is NaN, acosh(inf) is
-    inf. NaN stays NaN. Gradient: ``g / sqrt(x**2 - 1)``, an infinity at 1; not specified outside the domain.
-
+    inf. Gradient: ``g / sqrt(x**2 - 1)``, an infinity at 1; not specified outside the domain.
     Clauses: ACOSH-1 to ACOSH-5. After `torch.acosh`.
 
-    Examples
-    --------
     >>> pn.acosh(pn.nested_array([[1.0, np.inf], [0.5]])).unbind()
     (array([ 0., inf]), array([nan]))
     """
@@ -206,13 +172,10 @@ def atanh(self: ArrayT) -> ArrayT:
     """Return the inverse hyperbolic tangent of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. atanh of a zero is the same zero, of -1 and 1 -inf and inf, of a
-    number below -1 or above 1 NaN. NaN stays NaN. Gradient: ``g / (1 - x**2)``, an infinity at -1 and 1; not
-    specified outside the domain.
-
+    number below -1 or above 1 NaN. Gradient: ``g / (1 - x**2)``, an infinity at -1 and 1; not specified outside the
+    domain.
     Clauses: ATANH-1 to ATANH-3, ATANH-5 to ATANH-6. After `torch.atanh`.
 
-    Examples
-    --------
     >>> pn.atanh(pn.nested_array([[0.0, 1.0], [2.0]])).unbind()
     (array([ 0., inf]), array([nan]))
     """
@@ -224,12 +187,9 @@ def deg2rad(self: ArrayT) -> ArrayT:
     """Convert each element from degrees to radians, ``x * pi / 180``: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. deg2rad of a zero is the same zero, of an infinity the same
-    infinity, 180 gives pi. NaN stays NaN. Gradient: ``g * pi / 180``.
-
+    infinity, 180 gives pi. Gradient: ``g * pi / 180``.
     Clauses: DEG2RAD-1 to DEG2RAD-4. After `torch.deg2rad`.
 
-    Examples
-    --------
     >>> pn.deg2rad(pn.nested_array([[0.0, 180.0], [-np.inf]])).unbind()
     (array([0.        , 3.14159265]), array([-inf]))
     """

@@ -58,10 +58,23 @@ def getitem(self: NestedArray, index: Index) -> NestedArray | Array: ...
 def getitem(self: Operand, index: Index) -> NestedArray | Array:
     """Return ``self[index]``: the first entry selects components, the others index each: ``(B, *, D) -> (B, *)``.
 
+    A nested result has the layout of ``self``. There are two exceptions. An integer along the ragged dimension of a
+    jagged array gives a dense array, as `select` does. A mask that leaves a ragged dimension behind the selected
+    elements gives a strided array. An empty slice gives empty components.
+
+    A dense array, and the one component that an integer leaves, can be indexed by lists and arrays at any entry. They
+    broadcast and select together, as in NumPy: ``x[rows, :, columns]``. If NumPy and PyTorch order the dimensions of
+    the result differently, the index is refused. A first mask without dimensions makes a first dimension of size 1 or
+    0.
+
+    The result is a view, so that a write into it is seen in ``self``, except in four cases, which are copies: a list,
+    array or mask; an integer, or a slice whose step is not 1, along the ragged dimension of a jagged array; and a slice
+    of negative step behind the batch of a strided array. Assignment, ``self[index] = value``, always writes into
+    ``self``. Gradient: the cotangent for the selected elements, added up if one is selected twice, +0 for all others.
+    Clauses: GETITEM-1 to GETITEM-19. After `torch.Tensor.__getitem__`.
+
     Parameters
     ----------
-    self : NestedArray or Array
-        Of any dtype.
     index : int, slice, ``...``, None, a list or an array, or a tuple of them; or a nested mask
         The first entry selects from the batch. An integer gives one component as a dense array. A slice, a list or
         vector of integers, or a vector of one bool for each component gives the selected components. The other entries
@@ -80,24 +93,6 @@ def getitem(self: Operand, index: Index) -> NestedArray | Array:
     ArgumentError
         For a bool, a float or any other entry, for a slice of step 0, and for a list after an entry that keeps the
         batch.
-
-    Notes
-    -----
-    A nested result has the layout of ``self``. There are two exceptions. An integer along the ragged dimension of a
-    jagged array gives a dense array, as `select` does. A mask that leaves a ragged dimension behind the selected
-    elements gives a strided array. An empty slice gives empty components.
-
-    A dense array, and the one component that an integer leaves, can be indexed by lists and arrays at any entry. They
-    broadcast and select together, as in NumPy: ``x[rows, :, columns]``. If NumPy and PyTorch order the dimensions of
-    the result differently, the index is refused. A first mask without dimensions makes a first dimension of size 1
-    or 0.
-
-    The result is a view, so that a write into it is seen in ``self``, except in four cases, which are copies: a list,
-    array or mask; an integer, or a slice whose step is not 1, along the ragged dimension of a jagged array; and a slice
-    of negative step behind the batch of a strided array. Assignment, ``self[index] = value``, always writes into
-    ``self``. Gradient: the cotangent for the selected elements, added up if one is selected twice, +0 for all others.
-
-    Clauses: GETITEM-1 to GETITEM-19. After `torch.Tensor.__getitem__`.
 
     Examples
     --------

@@ -1,4 +1,9 @@
-"""The chapter *movement*: the same elements in other shapes, other orders and other arrays; most results are views."""
+"""The chapter *movement*: the same elements in other shapes, other orders and other arrays; most results are views.
+
+Operands have any dtype, and the layout stays unless a function says otherwise. ``dim`` counts all dimensions: 0 is the
+batch of a nested array, -1 the last dimension. Most functions refuse the batch. DimensionError for a dimension that is
+refused or out of range.
+"""
 
 from .axes import permute, squeeze, transpose, unsqueeze
 from .copies import clone, detach

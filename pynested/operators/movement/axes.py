@@ -32,10 +32,12 @@ def component_dim(name: str, dim: Any, ndim: int) -> int:
 def transpose(self: ArrayT, dim0: int, dim1: int) -> ArrayT:
     """Exchange two dimensions of every component, as a view: ``(B, *, D) -> (B, D, *)``.
 
+    The ragged dimension can move. An empty component of shape (0, D) becomes one of shape (D, 0). Gradient: the
+    cotangent, transposed back.
+    Clauses: TRANSPOSE-1 to TRANSPOSE-5. After `torch.transpose`.
+
     Parameters
     ----------
-    self : NestedArray or Array
-        Of any dtype; the layout stays, and the ragged dimension can move.
     dim0, dim1 : int
         Any dimensions but the batch. If they are equal the result is equal to ``self``.
 
@@ -43,12 +45,6 @@ def transpose(self: ArrayT, dim0: int, dim1: int) -> ArrayT:
     ------
     DimensionError
         For dimension 0 of a nested array, also if both are 0, and for a dimension out of range.
-
-    Notes
-    -----
-    An empty component of shape (0, D) becomes one of shape (D, 0). Gradient: the cotangent, transposed back.
-
-    Clauses: TRANSPOSE-1 to TRANSPOSE-5. After `torch.transpose`.
 
     Examples
     --------
@@ -78,25 +74,20 @@ def _exchanged_axes(ndim: int, a: int, b: int) -> tuple[int, ...]:
 def permute(self: ArrayT, dims: Sequence[int]) -> ArrayT:
     """Reorder the dimensions of every component, as a view: ``(B, *, D, E) -> (B, E, *, D)``.
 
+    The ragged dimension can move. An empty component of shape (0, D) becomes one of shape (D, 0). As a method also
+    ``nt.permute(0, 2, 1)``. Gradient: the cotangent, permuted back.
+    Clauses: PERMUTE-1 to PERMUTE-6. After `torch.permute`.
+
     Parameters
     ----------
-    self : NestedArray or Array
-        Of any dtype; the layout stays, and the ragged dimension can move.
     dims : sequence of int
         Every dimension once, first the batch: ``(0, 3, 1, 2)``.
 
     Raises
     ------
     DimensionError
-        For a nested array, if dimension 0 is not the first; for a dimension that is out of range, missing, or named
+        For a nested array, if dimension 0 is not the first. For a dimension that is out of range, missing, or named
         twice.
-
-    Notes
-    -----
-    An empty component of shape (0, D) becomes one of shape (D, 0). Gradient: the cotangent, permuted back. As a method
-    also ``nt.permute(0, 2, 1)``.
-
-    Clauses: PERMUTE-1 to PERMUTE-6. After `torch.permute`.
 
     Examples
     --------
@@ -123,26 +114,11 @@ def permute(self: ArrayT, dims: Sequence[int]) -> ArrayT:
 def unsqueeze(self: ArrayT, dim: int) -> ArrayT:
     """Insert a dimension of size 1 before dimension ``dim``, as a view: ``(B, *, D) -> (B, 1, *, D)``.
 
-    Parameters
-    ----------
-    self : NestedArray or Array
-        Of any dtype; the layout stays.
-    dim : int
-        The position of the new dimension in the shape of the result, from -(n + 1) to n for an array of n dimensions.
-
-    Raises
-    ------
-    DimensionError
-        For ``dim`` 0 or -(n + 1) of a nested array, and for ``dim`` out of range.
-
-    Notes
-    -----
-    An empty component gets the dimension too. Gradient: the cotangent without the dimension.
-
+    ``dim`` is the position of the new dimension in the shape of the result, from -(n + 1) to n for an array of n
+    dimensions. An empty component gets the dimension too. DimensionError for ``dim`` 0 or -(n + 1) of a nested array.
+    Gradient: the cotangent without the dimension.
     Clauses: UNSQUEEZE-1 to UNSQUEEZE-4. After `torch.unsqueeze`.
 
-    Examples
-    --------
     >>> nt = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
     >>> pn.unsqueeze(nt, -1).unbind()
     (array([[1],
@@ -165,30 +141,13 @@ def _insert_axis(x: Array, axis: int) -> Array:
 def squeeze(self: ArrayT, dim: Dims = None) -> ArrayT:
     """Remove dimensions of size 1 from every component, as a view: ``(B, 1, *, D) -> (B, *, D)``.
 
-    Parameters
-    ----------
-    self : NestedArray or Array
-        Of any dtype; the layout stays.
-    dim : int or tuple of int
-        Regular dimensions of size 1. None, the default, means all dimensions of size 1 of a dense array. It is refused
-        for a nested array, whose result would depend on lengths.
-
-    Raises
-    ------
-    DimensionError
-        For dimension 0 or an irregular dimension of a nested array, and for a nested array without ``dim``.
-    ShapeError
-        For a dimension of another size.
-
-    Notes
-    -----
-    An empty component loses the dimension like every other. An irregular dimension stays, also if every component has
-    length 1 along it. Gradient: the cotangent with the dimension inserted again.
-
+    ``dim`` names one or several regular dimensions. None means all dimensions of size 1 of a dense array. A nested
+    array refuses None, as the result would depend on lengths. An empty component loses the dimension too. An irregular
+    dimension stays, also if every length is 1. DimensionError for dimension 0 or an irregular dimension of a nested
+    array, and for None. ShapeError for a dimension of another size. Gradient: the cotangent with the dimension inserted
+    again.
     Clauses: SQUEEZE-1 to SQUEEZE-6. After `torch.squeeze`; the refused sizes are those of `numpy.squeeze`.
 
-    Examples
-    --------
     >>> nt = pn.nested_array([[[1], [2]], [[3]]], layout=pn.jagged)
     >>> pn.squeeze(nt, 2).unbind()
     (array([1, 2]), array([3]))

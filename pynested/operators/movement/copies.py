@@ -14,13 +14,10 @@ from pynested.nested.operands import ArrayT
 def clone(self: ArrayT) -> ArrayT:
     """Copy an array, in the same layout: ``(B, *, D) -> (B, *, D)``.
 
-    The components have the same bits, of any dtype, NaN payloads included. Gaps are not copied, empty components are.
-    Gradient: the cotangent.
-
+    The components have the same bits, NaN payloads included. Gaps are not copied, empty components are. Gradient: the
+    cotangent.
     Clauses: CLONE-1 to CLONE-2. After `torch.clone`.
 
-    Examples
-    --------
     >>> nt = pn.nested_array([[1, 2], [3]])
     >>> pn.clone(nt)[0].fill_(0)
     array([0, 0])
@@ -37,12 +34,9 @@ def clone(self: ArrayT) -> ArrayT:
 def detach(self: ArrayT) -> ArrayT:
     """Return the same values, in the same memory, without history: ``(B, *, D) -> (B, *, D)``.
 
-    The components have the same bits, of any dtype and layout. No gradient flows through the result.
-
+    No gradient flows through the result.
     Clauses: DETACH-1 to DETACH-2. After `torch.Tensor.detach`.
 
-    Examples
-    --------
     >>> nt = pn.nested_array([[1.0, 2.0], [3.0]], requires_grad=True)
     >>> pn.detach(nt * 2).requires_grad
     False

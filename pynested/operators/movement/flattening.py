@@ -31,12 +31,12 @@ from .axes import component_dim
 def flatten(self: ArrayT, start_dim: int = 0, end_dim: int = -1) -> ArrayT:
     """Merge the dimensions from ``start_dim`` to ``end_dim`` of every component: ``(B, *, D, E) -> (B, *, D * E)``.
 
-    The result is a view if the memory allows it, else a copy.
+    The result is a view if the memory allows it, else a copy. Elements keep their C order. An empty component stays
+    empty. Gradient: the cotangent in the shape of ``self``.
+    Clauses: FLATTEN-1 to FLATTEN-6. After `torch.flatten`.
 
     Parameters
     ----------
-    self : NestedArray or Array
-        Of any dtype; the layout stays.
     start_dim, end_dim : int
         The first and the last of the dimensions. For a nested array ``start_dim`` is at least 1. If an irregular
         dimension is among them, the new one is irregular: ``(B, *, D) -> (B, *)``.
@@ -44,14 +44,8 @@ def flatten(self: ArrayT, start_dim: int = 0, end_dim: int = -1) -> ArrayT:
     Raises
     ------
     DimensionError
-        For a range that includes dimension 0 of a nested array, as the default does; for a dimension out of range; for
-        a ``start_dim`` after ``end_dim``.
-
-    Notes
-    -----
-    Elements keep their C order. An empty component stays empty. Gradient: the cotangent in the shape of ``self``.
-
-    Clauses: FLATTEN-1 to FLATTEN-6. After `torch.flatten`.
+        For a range that includes dimension 0 of a nested array, as the default does. For a ``start_dim`` after
+        ``end_dim``, and for a dimension out of range.
 
     Examples
     --------
@@ -96,14 +90,16 @@ def _merged_dims(start_dim: Any, end_dim: Any, ndim: int) -> tuple[int, int]:
 def unflatten(self: ArrayT, dim: int, sizes: Sequence[int]) -> ArrayT:
     """Divide a regular dimension into several, in C order, as a view: ``(B, *, D1 * D2) -> (B, *, D1, D2)``.
 
+    An empty component gets the dimensions too. Gradient: the cotangent, flattened back.
+    Clauses: UNFLATTEN-1 to UNFLATTEN-5. After `torch.unflatten`.
+
     Parameters
     ----------
-    self : NestedArray or Array
-        Of any dtype; the layout stays.
     dim : int
         Any regular dimension but the batch.
     sizes : sequence of int
-        Their product is the size of the dimension. One of them can be -1, and is computed from the others.
+        The new sizes, whose product is the size of the dimension. One of them can be -1, and is computed from the
+        others.
 
     Raises
     ------
@@ -111,12 +107,6 @@ def unflatten(self: ArrayT, dim: int, sizes: Sequence[int]) -> ArrayT:
         For dimension 0 of a nested array, and for an irregular dimension.
     ShapeError
         For sizes whose product differs, and for more than one -1.
-
-    Notes
-    -----
-    An empty component gets the dimensions too. Gradient: the cotangent, flattened back.
-
-    Clauses: UNFLATTEN-1 to UNFLATTEN-5. After `torch.unflatten`.
 
     Examples
     --------

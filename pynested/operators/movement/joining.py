@@ -76,30 +76,16 @@ def cat(arrays: Sequence[Dense], dim: int = 0) -> Array: ...
 def cat(arrays: Sequence[Any], dim: int = 0) -> NestedArray | Array:
     """Concatenate arrays along ``dim``: ``(B1, *, D), (B2, *, D) -> (B1 + B2, *, D)`` along the batch.
 
-    Parameters
-    ----------
-    arrays : sequence of NestedArray, or of Array
-        At least one array. All are nested or all are dense, and all have one rank.
-    dim : int
-        0 concatenates the batches. Along any other dimension component ``i`` of the result is the concatenation of the
-        components ``i``; the lengths along an irregular dimension add up.
+    Dimension 0 concatenates the batches. Along any other dimension component ``i`` of the result is the concatenation
+    of the components ``i``; the lengths along an irregular dimension add up. All arrays are nested or all are dense,
+    and all have one rank. The result has the promoted dtype. It is jagged if all arrays are jagged with one ragged
+    dimension (and, for ``dim`` 0, equal regular sizes), else strided.
 
-    Raises
-    ------
-    StructureError
-        For an empty sequence, for dense arrays among nested ones, and for different ranks. If ``dim`` is not 0, also
-        for different numbers of components, and for sizes that differ along another dimension; the message names the
-        array, the component and both sizes.
-
-    Notes
-    -----
-    The result has the promoted dtype. It is jagged if all arrays are jagged with one ragged dimension (and, for ``dim``
-    0, equal regular sizes), else strided. Gradient: each array gets its piece of the cotangent.
-
+    StructureError for an empty sequence, for dense arrays among nested ones, and for different ranks. If ``dim`` is not
+    0, also for different numbers of components, and for sizes that differ along another dimension; the message names
+    the array, the component and both sizes. Gradient: each array gets its piece of the cotangent.
     Clauses: CAT-1 to CAT-8. After `torch.cat`.
 
-    Examples
-    --------
     >>> a, b = pn.nested_array([[1, 2], [3]], layout=pn.jagged), pn.nested_array([[4], [5, 6]], layout=pn.jagged)
     >>> pn.cat([a, b], 1).unbind()
     (array([1, 2, 4]), array([3, 5, 6]))
@@ -222,29 +208,13 @@ def stack(arrays: Sequence[Dense], dim: int = 0) -> Array: ...
 def stack(arrays: Sequence[Any], dim: int = 0) -> NestedArray | Array:
     """Join arrays of equal shape along a new dimension ``dim``: ``(B, *, D), (B, *, D) -> (B, *, 2, D)``.
 
-    Parameters
-    ----------
-    arrays : sequence of NestedArray, or of Array
-        At least one array. All are nested or all are dense. Corresponding components have equal shapes.
-    dim : int
-        The position of the new dimension in the shape of the result.
-
-    Raises
-    ------
-    StructureError
-        For an empty sequence, and for shapes that differ; the message names the component and both sizes.
-    DimensionError
-        For ``dim`` 0 of nested arrays, which have one batch dimension.
-
-    Notes
-    -----
-    The result has the promoted dtype. It is jagged if all arrays are jagged with one ragged dimension, else strided. A
-    new dimension before the ragged one moves it by 1. Gradient: each array gets its slice of the cotangent.
-
+    All arrays are nested or all are dense, and corresponding components have equal shapes. The result has the promoted
+    dtype. It is jagged if all arrays are jagged with one ragged dimension, else strided. A new dimension before the
+    ragged one moves it by 1. StructureError for an empty sequence, and for shapes that differ; the message names the
+    component and both sizes. DimensionError for ``dim`` 0 of nested arrays, which have one batch dimension. Gradient:
+    each array gets its slice of the cotangent.
     Clauses: STACK-1 to STACK-6. After `torch.stack`.
 
-    Examples
-    --------
     >>> nt = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
     >>> pn.stack([nt, nt * 10], 2).unbind()
     (array([[ 1, 10],

@@ -1,6 +1,8 @@
 """Reshaping of every component: `reshape`, `view`, `reshape_as`, and `expand`, the method of arrays.
 
-A shape begins with the number of components. After it, -1 keeps the size of the dimension in each component.
+A ``shape`` begins with the number of components, or -1. After it, -1 keeps the size of the dimension in each component;
+a size is never inferred. For an irregular dimension give -1 or its ragged size, an entry of ``self.shape``. One size of
+a dense array can be -1, and is computed.
 """
 
 from __future__ import annotations
@@ -102,33 +104,15 @@ def _target_outline(name: str, x: NestedArray, shape: tuple[int, ...]) -> Ints:
 def reshape(self: ArrayT, shape: Sequence[int]) -> ArrayT:
     """Reshape every component, in C order: ``(B, *, D1 * D2) -> (B, *, D1, D2)``.
 
-    The result is a view if the memory allows it, else a copy.
+    The result is a view if the memory allows it, else a copy. An empty component is reshaped like every other: (0, 4)
+    with ``(B, -1, 2, 2)`` becomes (0, 2, 2). As a method also ``nt.reshape(2, -1, 3)``.
 
-    Parameters
-    ----------
-    self : NestedArray or Array
-        Of any dtype; the layout stays.
-    shape : sequence of int
-        First the number of components, or -1. After it, -1 keeps the size of the dimension in each component; it is
-        never inferred. For an irregular dimension give -1 or its ragged size, an entry of ``self.shape``.
-
-    Raises
-    ------
-    ShapeError
-        For another first size; for an integer at an irregular dimension; for a ragged size at a dimension of other
-        lengths; for -1 at a dimension that ``self`` does not have; for sizes whose product is not the number of
-        elements of some component, which is named.
-
-    Notes
-    -----
-    An empty component is reshaped like every other: (0, 4) with ``(B, -1, 2, 2)`` becomes (0, 2, 2). One size of a
-    dense array can be -1, and is computed. Gradient: the cotangent, reshaped back. As a method also
-    ``nt.reshape(2, -1, 3)``.
-
+    ShapeError for a first size that is not the number of components; for an integer at an irregular dimension; for a
+    ragged size at a dimension of other lengths. Also for -1 at a dimension that ``self`` does not have, and for sizes
+    whose product is not the number of elements of some component, which is named. Gradient: the cotangent, reshaped
+    back.
     Clauses: RESHAPE-1 to RESHAPE-9. After `torch.reshape`.
 
-    Examples
-    --------
     >>> nt = pn.nested_array([[[1, 2, 3, 4]], [[5, 6, 7, 8]] * 2], layout=pn.jagged)
     >>> [component.shape for component in pn.reshape(nt, (2, -1, 2, 2))]
     [(1, 2, 2), (2, 2, 2)]
@@ -142,27 +126,11 @@ def reshape(self: ArrayT, shape: Sequence[int]) -> ArrayT:
 def view(self: ArrayT, shape: Sequence[int]) -> ArrayT:
     """Reshape every component without a copy: ``(B, *, D1 * D2) -> (B, *, D1, D2)``.
 
-    Parameters
-    ----------
-    self : NestedArray or Array
-        Of any dtype; the layout stays.
-    shape : sequence of int
-        As for `reshape`.
-
-    Raises
-    ------
-    ShapeError
-        If `reshape` raises it, and for a result that is not a view. Components that are not in C order can have that.
-        So has a jagged array whose elements would move across the ragged dimension, unless only one component has any.
-
-    Notes
-    -----
-    Gradient: the cotangent, reshaped back. As a method also ``nt.view(2, -1, 3)``.
-
+    ``shape`` is that of `reshape`. As a method also ``nt.view(2, -1, 3)``. ShapeError if `reshape` raises it, and for a
+    result that cannot be a view: for components that are not in C order, and for jagged arrays whose elements would
+    move across the ragged dimension, unless only one component has elements. Gradient: the cotangent, reshaped back.
     Clauses: VIEW-1 to VIEW-5. After `torch.Tensor.view`.
 
-    Examples
-    --------
     >>> nt = pn.nested_array([[[1, 2]], [[3, 4], [5, 6]]], layout=pn.jagged)
     >>> pn.view(nt, (2, -1, 1, 2))[0].fill_(0)
     array([[[0, 0]]])
@@ -182,27 +150,11 @@ def reshape_as(self: NestedArray, other: NestedArray) -> NestedArray: ...
 def reshape_as(self: Operand, other: Operand) -> NestedArray | Array:
     """Reshape each component to the shape of that of ``other``: ``(B, *), (B, *, D) -> (B, *, D)``.
 
-    Parameters
-    ----------
-    self : NestedArray or Array
-        Of any dtype.
-    other : NestedArray or Array
-        The result has its shape and layout. Its elements are not used.
-
-    Raises
-    ------
-    ShapeError
-        For different numbers of components, and for a component with a different number of elements; the message names
-        it and both shapes.
-
-    Notes
-    -----
-    Elements keep their C order. Gradient: the cotangent, reshaped back; ``other`` has no gradient.
-
+    The result has the layout of ``other``, whose elements are not used. Elements keep their C order. ShapeError for
+    different numbers of components, and for a component with a different number of elements; the message names it and
+    both shapes. Gradient: the cotangent, reshaped back; ``other`` has no gradient.
     Clauses: RESHAPE_AS-1 to RESHAPE_AS-3. After `torch.Tensor.reshape_as`.
 
-    Examples
-    --------
     >>> flat = pn.nested_array([[1, 2, 3, 4], [5, 6]])
     >>> rows = pn.nested_array([[[0, 0], [0, 0]], [[0, 0]]], layout=pn.jagged)
     >>> pn.reshape_as(flat, rows).unbind()

@@ -38,12 +38,14 @@ def select(self: Operand, dim: int, index: int) -> NestedArray | Array: ...
 def select(self: Operand, dim: int, index: int) -> NestedArray | Array:
     """Select the entry ``index`` along ``dim``: ``(B, *, D) -> (B, D)`` along the ragged dimension.
 
+    Along the ragged dimension of a jagged array the result is dense, with a row for each component, and a copy: a write
+    into it does not change ``self`` (``self[:, index] = value`` does). All other results are views. Dimension 0 gives
+    component ``index``, a dense array; any other dimension gives a nested array in the layout of ``self``. Gradient:
+    the cotangent for the selected elements, +0 for all others.
+    Clauses: SELECT-1 to SELECT-6. After `torch.select`.
+
     Parameters
     ----------
-    self : NestedArray or Array
-        Of any dtype.
-    dim : int
-        The dimension that the result does not have. 0 selects component ``index``, as a dense view.
     index : int
         A negative index counts from the end of each component: -1 selects the last element of each.
 
@@ -52,16 +54,6 @@ def select(self: Operand, dim: int, index: int) -> NestedArray | Array:
     IndexOutOfRange
         For an index outside the batch, or outside some component; the message names such components. Without
         components, for an index outside the regular size of the dimension.
-    DimensionError
-        For a dimension out of range.
-
-    Notes
-    -----
-    Along the ragged dimension of a jagged array the result is dense, with a row for each component, and a copy: a write
-    into it does not change ``self`` (``self[:, index] = value`` does). All other results are views; but for ``dim`` 0
-    they are nested, in the layout of ``self``. Gradient: the cotangent for the selected elements, +0 for all others.
-
-    Clauses: SELECT-1 to SELECT-6. After `torch.select`.
 
     Examples
     --------
@@ -108,28 +100,20 @@ def _sizes_that_contain(index: int, x: NestedArray, dim: int) -> Ints:
 def chunk(self: ArrayT, chunks: int, dim: int = 0) -> tuple[ArrayT, ...]:
     """Split into at most ``chunks`` equal pieces along ``dim``, as views: ``(B, *, D) -> (B, *, D / chunks), ...``.
 
+    Dimension 0 gives nested arrays of consecutive components. Any other dimension must be regular, or DimensionError is
+    raised. A dimension of size 0 is split into ``chunks`` empty pieces. Gradient: the concatenated cotangents.
+    Clauses: CHUNK-1 to CHUNK-8. After `torch.chunk`.
+
     Parameters
     ----------
-    self : NestedArray or Array
-        Of any dtype; each piece has its layout and rank.
     chunks : int
         The n entries are split into pieces of ``ceil(n / chunks)`` entries; the last piece can be smaller. There are
         fewer pieces if fewer contain all entries.
-    dim : int
-        0 gives nested arrays of consecutive components. Any other dimension must be regular.
 
     Raises
     ------
-    DimensionError
-        For an irregular dimension.
     ArgumentError
         For ``chunks`` below 1, and for more than 2**20 empty pieces.
-
-    Notes
-    -----
-    A dimension of size 0 is split into ``chunks`` empty pieces. Gradient: the concatenated cotangents.
-
-    Clauses: CHUNK-1 to CHUNK-8. After `torch.chunk`.
 
     Examples
     --------
@@ -170,16 +154,16 @@ def _chunk_pieces(chunks: Any, size: int) -> Pieces:
 def split(self: ArrayT, sizes: int | Sequence[int], dim: int = 0) -> tuple[ArrayT, ...]:
     """Split into pieces of these sizes along ``dim``, as views: ``(B, *, D) -> (B, *, D1), (B, *, D2), ...``.
 
+    Dimension 0 gives nested arrays of consecutive components. Any other dimension must be regular; with a sequence of
+    sizes it can be irregular if every component has the sum of the sizes as its length. One size splits a dimension of
+    size 0 into one empty piece. Gradient: the concatenated cotangents.
+    Clauses: SPLIT-1 to SPLIT-9. After `torch.split`.
+
     Parameters
     ----------
-    self : NestedArray or Array
-        Of any dtype; each piece has its layout and rank.
     sizes : int or sequence of int
-        One size of all pieces, of which the last can be smaller; or the size of each piece, which add up to the size
-        of the dimension.
-    dim : int
-        0 gives nested arrays of consecutive components. Any other dimension must be regular; with a sequence of sizes
-        it can be irregular if every component has the sum of the sizes as its length.
+        One size of all pieces, of which the last can be smaller; or the size of each piece, which add up to the size of
+        the dimension.
 
     Raises
     ------
@@ -189,12 +173,6 @@ def split(self: ArrayT, sizes: int | Sequence[int], dim: int = 0) -> tuple[Array
         For sizes that do not add up to the size of the dimension in every component.
     ArgumentError
         For one size below 1, for a sequence with a size below 0, and for an empty sequence.
-
-    Notes
-    -----
-    One size splits a dimension of size 0 into one empty piece. Gradient: the concatenated cotangents.
-
-    Clauses: SPLIT-1 to SPLIT-9. After `torch.split`.
 
     Examples
     --------
@@ -267,27 +245,11 @@ def _split_nested(x: NestedArray, dim: int, pieces: Pieces) -> tuple[NestedArray
 def unbind(self: Operand, dim: int = 0) -> tuple[Array, ...]:
     """Return the components as a tuple of dense views: ``(B, *, D) -> (*, D), ...``.
 
-    Parameters
-    ----------
-    self : NestedArray or Array
-        Of any dtype.
-    dim : int
-        0 for a nested array.
-
-    Raises
-    ------
-    DimensionError
-        For another dimension of a nested array.
-
-    Notes
-    -----
     An empty component is an empty array; a batch of no components gives an empty tuple. The views share the memory: a
-    write into one is seen in ``self``. Gradient: each component gets the cotangent of its view.
-
+    write into one is seen in ``self``. DimensionError for another dimension than 0 of a nested array. Gradient: each
+    component gets the cotangent of its view.
     Clauses: UNBIND-1 to UNBIND-4. After `torch.unbind`.
 
-    Examples
-    --------
     >>> nt = pn.nested_array([[1.0, 2.0], [], [3.0]], layout=pn.jagged)
     >>> pn.unbind(nt)
     (array([1., 2.]), array([]), array([3.]))

@@ -22,18 +22,22 @@ from pynested.nested.operands import ArrayT
 def dropout(
     self: ArrayT, p: float = 0.5, training: bool = True, *, generator: np.random.Generator | None = None
 ) -> ArrayT:
-    """Each element is dropped with probability ``p``, or else divided by ``1 - p``: ``(B, *, D) -> (B, *, D)``.
+    """Drop each element with probability ``p``, and divide the others by ``1 - p``: ``(B, *, D) -> (B, *, D)``.
+
+    The shape, the layout and the dtype stay. A dropped element is multiplied by 0, so NaN and infinities become NaN.
+    Each element is kept independently of the others. Gradient: ``g / (1 - p)`` for a kept element, ``0 * g`` for a
+    dropped one.
+    Clauses: DROPOUT-1, DROPOUT-3 to DROPOUT-6, DROPOUT-8 to DROPOUT-10. After `torch.nn.functional.dropout`.
 
     Parameters
     ----------
-    self : NestedArray or Array
-        Floats; the result has their shape, layout and dtype.
     p : float
         From 0, which keeps every element, to 1, which drops every one.
     training : bool
-        False gives ``self``, whatever ``p`` is.
+        False returns ``self``, whatever ``p`` is.
     generator : numpy.random.Generator, optional
-        Which elements are kept follows from its state; by default the one of `manual_seed`.
+        The source of the random draws, by default that of `manual_seed`. Which elements its state keeps is not
+        specified.
 
     Raises
     ------
@@ -41,14 +45,6 @@ def dropout(
         For ``p`` below 0, above 1 or NaN.
     DTypeError
         For bools and integers.
-
-    Notes
-    -----
-    A dropped element is multiplied by 0, so that NaN and infinities do not vanish: they become NaN. Which elements are
-    kept is not specified; each is kept independently of the others. Gradient: the same choice, ``g / (1 - p)`` where
-    kept, ``0 * g`` where dropped.
-
-    Clauses: DROPOUT-1, DROPOUT-3 to DROPOUT-6, DROPOUT-8 to DROPOUT-10. After `torch.nn.functional.dropout`.
 
     Examples
     --------

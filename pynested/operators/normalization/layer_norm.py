@@ -34,35 +34,30 @@ def layer_norm(
     bias: Dense | None = None,
     eps: float = 1e-5,
 ) -> ArrayT:
-    """``(x - mean) / sqrt(variance + eps) * weight + bias`` of each trailing block: ``(B, *, D) -> (B, *, D)``.
+    """Compute ``(x - mean) / sqrt(variance + eps) * weight + bias`` of each last block: ``(B, *, D) -> (B, *, D)``.
+
+    The shape, the layout and the dtype stay. ``weight`` and ``bias`` are dense, of shape ``normalized_shape``. A block
+    of equal elements becomes ``bias``, or +0; an empty component stays empty. A NaN or an infinity makes its own block
+    NaN and no other. Gradient: that of the formula, and +0 for equal elements if ``eps`` is 0; ``weight`` and ``bias``
+    get the sums over all blocks, +0 without blocks.
+    Clauses: LAYER_NORM-1 to LAYER_NORM-11. After `torch.nn.functional.layer_norm`.
 
     Parameters
     ----------
-    self : NestedArray or Array
-        Floats; the result has their shape, layout and dtype.
     normalized_shape : int or sequence of int
-        The last sizes of the components, all regular; mean and variance (divisor n) are taken over these dimensions.
-    weight, bias : Array, optional
-        Dense, of shape ``normalized_shape``.
+        The last sizes of the components, all regular: the shape of a block. Mean and variance (divisor n) are those of
+        the block.
     eps : float
         0 or more; keeps the divisor of equal elements above 0.
 
     Raises
     ------
     StructureError
-        For a ``normalized_shape`` that reaches into an irregular dimension, or the batch.
+        For a ``normalized_shape`` that includes an irregular dimension, or the batch.
     ShapeError
-        For one that differs from the last sizes, and a ``weight`` or ``bias`` of another shape.
+        For a ``normalized_shape`` that differs from the last sizes, and for a ``weight`` or ``bias`` of another shape.
     DTypeError
         For bools and integers.
-
-    Notes
-    -----
-    A block of equal elements becomes ``bias``, or +0; an empty component stays empty. A NaN or an infinity makes its
-    own block NaN and no other. Gradient: that of the formula, and +0 for equal elements if ``eps`` is 0; those of
-    ``weight`` and ``bias`` are sums over all blocks of all components, +0 if there are no blocks.
-
-    Clauses: LAYER_NORM-1 to LAYER_NORM-11. After `torch.nn.functional.layer_norm`.
 
     Examples
     --------

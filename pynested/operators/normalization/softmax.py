@@ -1,4 +1,11 @@
-"""Softmax, its logarithm, and softmin along one dimension of nested and dense arrays."""
+"""Softmax, its logarithm, and softmin along one dimension of nested and dense arrays.
+
+``dim`` is any dimension but the batch; ``axis`` is NumPy's name of it. Every element is first converted to ``dtype``,
+as `to` does, and the result has this dtype; by default it has that of the operand. The layout stays.
+
+Errors: DimensionError for ``dim`` 0 of a nested array, and for a ``dim`` that is out of range. DTypeError for bools and
+integers without a ``dtype``, and for a ``dtype`` that is not floating.
+"""
 
 from __future__ import annotations
 
@@ -18,34 +25,11 @@ from ..dimensions import either_dim
 def softmax(self: ArrayT, dim: int | None = None, *, dtype: DType | None = None, axis: int | None = None) -> ArrayT:
     """Return ``exp(x - max) / sum`` along ``dim``: ``(B, *, D) -> (B, *, D)``.
 
-    Parameters
-    ----------
-    self : NestedArray or Array
-        Floats; the result has their dtype, and the layout.
-    dim : int
-        Any but the batch.
-    dtype : optional
-        Every element is converted to it first, as `to` does, and the result has it.
-    axis
-        NumPy's name of dim.
-
-    Raises
-    ------
-    DimensionError
-        For ``dim`` 0 of a nested array, and one out of range.
-    DTypeError
-        For bools and integers without a ``dtype``, and for a ``dtype`` that is not floating.
-
-    Notes
-    -----
     The shift keeps finite input finite: (1000, 1001) gives the numbers of (0, 1). An empty segment stays empty. -inf
-    beside finite elements becomes +0; a segment that is all -inf, or holds NaN or +inf, becomes all NaN, and no other
-    does. Gradient: ``y * (g - sum(y * g))`` with ``y`` the result.
-
+    beside finite elements becomes +0. A segment of -inf only, or one that holds NaN or +inf, becomes all NaN, and no
+    other segment does. Gradient: ``y * (g - sum(y * g))`` with ``y`` the result.
     Clauses: SOFTMAX-1 to SOFTMAX-9. After `torch.nn.functional.softmax`.
 
-    Examples
-    --------
     >>> nt = pn.nested_array([[1000.0, 1000.0], [-np.inf, 3.0], []], layout=pn.jagged)
     >>> pn.softmax(nt, 1).unbind()
     (array([0.5, 0.5]), array([0., 1.]), array([]))
@@ -63,34 +47,11 @@ def _softmax_of_axis(x: Array, axis: int) -> Array:
 def log_softmax(self: ArrayT, dim: int | None = None, *, dtype: DType | None = None, axis: int | None = None) -> ArrayT:
     """Return the logarithm of the softmax along ``dim``: ``(B, *, D) -> (B, *, D)``.
 
-    Parameters
-    ----------
-    self : NestedArray or Array
-        Floats; the result has their dtype, and the layout.
-    dim : int
-        Any but the batch.
-    dtype : optional
-        Every element is converted to it first, as `to` does, and the result has it.
-    axis
-        NumPy's name of dim.
-
-    Raises
-    ------
-    DimensionError
-        For ``dim`` 0 of a nested array, and one out of range.
-    DTypeError
-        For bools and integers without a ``dtype``, and for a ``dtype`` that is not floating.
-
-    Notes
-    -----
-    What is far below the maximum keeps its logarithm, though its softmax is 0. An empty segment stays empty. -inf
-    beside finite elements stays; a segment that is all -inf, or holds NaN or +inf, becomes all NaN, and no other does.
-    Gradient: ``g - softmax * sum(g)``.
-
+    An element far below the maximum keeps its logarithm, though its softmax is 0. An empty segment stays empty. -inf
+    beside finite elements stays. A segment of -inf only, or one that holds NaN or +inf, becomes all NaN, and no other
+    segment does. Gradient: ``g - softmax * sum(g)``.
     Clauses: LOG_SOFTMAX-1 to LOG_SOFTMAX-9. After `torch.nn.functional.log_softmax`.
 
-    Examples
-    --------
     >>> nt = pn.nested_array([[1000.0, 1000.0], [-np.inf, 3.0], []], layout=pn.jagged)
     >>> pn.log_softmax(nt, 1).unbind()
     (array([-0.69314718, -0.69314718]), array([-inf,   0.]), array([]))
@@ -111,34 +72,11 @@ def _log_softmax(reducer: Reducer, x: Array) -> Array:
 def softmin(self: ArrayT, dim: int | None = None, *, dtype: DType | None = None, axis: int | None = None) -> ArrayT:
     """Return the softmax of ``-x`` along ``dim``: ``(B, *, D) -> (B, *, D)``.
 
-    Parameters
-    ----------
-    self : NestedArray or Array
-        Floats; the result has their dtype, and the layout.
-    dim : int
-        Any but the batch.
-    dtype : optional
-        Every element is converted to it first, as `to` does, and the result has it.
-    axis
-        NumPy's name of dim.
-
-    Raises
-    ------
-    DimensionError
-        For ``dim`` 0 of a nested array, and one out of range.
-    DTypeError
-        For bools and integers without a ``dtype``, and for a ``dtype`` that is not floating.
-
-    Notes
-    -----
-    Most of it goes to what is least. An empty segment stays empty. +inf beside finite elements becomes +0; a segment
-    that is all +inf, or holds NaN or -inf, becomes all NaN, and no other does. Gradient: ``-y * (g - sum(y * g))`` with
-    ``y`` the result.
-
+    The least element gets the largest share. An empty segment stays empty. +inf beside finite elements becomes +0. A
+    segment of +inf only, or one that holds NaN or -inf, becomes all NaN, and no other segment does. Gradient:
+    ``-y * (g - sum(y * g))`` with ``y`` the result.
     Clauses: SOFTMIN-1 to SOFTMIN-9. After `torch.nn.functional.softmin`.
 
-    Examples
-    --------
     >>> pn.softmin(pn.nested_array([[1000.0, 1000.0], [np.inf, 3.0], []], layout=pn.jagged), 1).unbind()
     (array([0.5, 0.5]), array([0., 1.]), array([]))
     """

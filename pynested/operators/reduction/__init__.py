@@ -5,6 +5,14 @@ dense if the ragged dimension is reduced, else jagged. In the strided layout it 
 the components are reduced, else strided. With dimension 0 it is always dense: components are aligned at the left, the
 elements that are present at a position take part, and an irregular dimension that is kept is as long as the longest
 component. With no dimension left it is dense ``()``. Gaps take no part.
+
+``dim`` is the dimension to reduce, or a tuple of dimensions; None reduces all. ``keepdim`` keeps a reduced dimension,
+with size 1. ``axis`` and ``keepdims`` are NumPy's names of ``dim`` and ``keepdim``. Every element is first converted to
+``dtype``, as `to` does, and the result has this dtype.
+
+Errors: DimensionError for a dimension that is out of range or named twice. DTypeError for a ``dtype`` of a mean that is
+not floating. EmptyReductionError of `amax`, `amin`, `argmax` and `argmin` for a segment without elements, with the
+number of its component, unless the result has no elements either.
 """
 
 from .extremes import all, amax, amin, any, argmax, argmin

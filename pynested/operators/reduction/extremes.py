@@ -20,34 +20,11 @@ def amax(
 ) -> NestedArray | Array:
     """Return the greatest element along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
 
-    Parameters
-    ----------
-    self : NestedArray or Array
-        Of any dtype, which the result has.
-    dim : int, tuple of int or None
-        The dimensions to reduce; None reduces all. `pynested.operators.reduction` says which kind of result follows.
-        With dimension 0 the elements that are present at a position take part.
-    keepdim : bool
-        Whether a reduced dimension stays, with size 1.
-    axis, keepdims
-        NumPy's names of dim and keepdim.
-
-    Raises
-    ------
-    DimensionError
-        For a dimension out of range, or named twice.
-    EmptyReductionError
-        For a segment without elements, naming the component, unless the result has no elements either.
-
-    Notes
-    -----
-    A segment that holds a NaN has the maximum NaN, other segments are untouched by it; a segment of -inf has -inf.
-    Gradient: to the greatest element, split evenly between equal ones; of a segment that holds a NaN not specified.
-
+    The dtype stays. A NaN makes the maximum of its own segment NaN; a segment of -inf has -inf. EmptyReductionError for
+    an empty segment. Gradient: to the greatest element, split evenly between equal ones; not specified for a segment
+    that holds a NaN.
     Clauses: AMAX-1 to AMAX-8. After `torch.amax`.
 
-    Examples
-    --------
     >>> nt = pn.nested_array([[-np.inf], [1.0, 2.0], [3.0, np.nan]], layout=pn.jagged)
     >>> pn.amax(nt, 1)
     array([-inf,   2.,  nan])
@@ -63,34 +40,11 @@ def amin(
 ) -> NestedArray | Array:
     """Return the least element along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
 
-    Parameters
-    ----------
-    self : NestedArray or Array
-        Of any dtype, which the result has.
-    dim : int, tuple of int or None
-        The dimensions to reduce; None reduces all. `pynested.operators.reduction` says which kind of result follows.
-        With dimension 0 the elements that are present at a position take part.
-    keepdim : bool
-        Whether a reduced dimension stays, with size 1.
-    axis, keepdims
-        NumPy's names of dim and keepdim.
-
-    Raises
-    ------
-    DimensionError
-        For a dimension out of range, or named twice.
-    EmptyReductionError
-        For a segment without elements, naming the component, unless the result has no elements either.
-
-    Notes
-    -----
-    A segment that holds a NaN has the minimum NaN, other segments are untouched by it; a segment of +inf has +inf.
-    Gradient: to the least element, split evenly between equal ones; of a segment that holds a NaN not specified.
-
+    The dtype stays. A NaN makes the minimum of its own segment NaN; a segment of +inf has +inf. EmptyReductionError for
+    an empty segment. Gradient: to the least element, split evenly between equal ones; not specified for a segment that
+    holds a NaN.
     Clauses: AMIN-1 to AMIN-8. After `torch.amin`.
 
-    Examples
-    --------
     >>> pn.amin(pn.nested_array([[np.inf], [1.0, 2.0], [3.0, np.nan]], layout=pn.jagged), 1)
     array([inf,  1., nan])
     """
@@ -110,35 +64,12 @@ def argmax(
 ) -> NestedArray | Array:
     """Return the index of the greatest element along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
 
-    Parameters
-    ----------
-    self : NestedArray or Array
-        Of any dtype; the result is int64.
-    dim : int or None
-        The index counts within the component; along dimension 0 it is the number of a component. None, of a
-        dense array only, counts all elements in C order.
-    keepdim : bool
-        Whether a reduced dimension stays, with size 1.
-    axis, keepdims
-        NumPy's names of dim and keepdim.
-
-    Raises
-    ------
-    DimensionError
-        For a dimension out of range, or named twice.
-    EmptyReductionError
-        For a segment without elements, naming the component, unless the result has no elements either.
-    ArgumentError
-        For several dimensions, and for None of a nested array.
-
-    Notes
-    -----
-    Of equal elements it is the first, and in a segment that holds a NaN the first NaN. There is no gradient.
-
+    The result is int64. An index counts within its component; along dimension 0 it is the number of a component. Of
+    equal elements the result is the first, and in a segment that holds a NaN the first NaN. None as ``dim`` counts all
+    elements of a dense array in C order. EmptyReductionError for an empty segment. ArgumentError for several
+    dimensions, and for None of a nested array. No gradient.
     Clauses: ARGMAX-1 to ARGMAX-7, ARGMAX-9 to ARGMAX-12. After `torch.argmax`.
 
-    Examples
-    --------
     >>> pn.argmax(pn.nested_array([[1, 3], [7], [2, 9, 9]], layout=pn.jagged), 1)
     array([1, 0, 1])
     """
@@ -161,35 +92,12 @@ def argmin(
 ) -> NestedArray | Array:
     """Return the index of the least element along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
 
-    Parameters
-    ----------
-    self : NestedArray or Array
-        Of any dtype; the result is int64.
-    dim : int or None
-        The index counts within the component; along dimension 0 it is the number of a component. None, of a
-        dense array only, counts all elements in C order.
-    keepdim : bool
-        Whether a reduced dimension stays, with size 1.
-    axis, keepdims
-        NumPy's names of dim and keepdim.
-
-    Raises
-    ------
-    DimensionError
-        For a dimension out of range, or named twice.
-    EmptyReductionError
-        For a segment without elements, naming the component, unless the result has no elements either.
-    ArgumentError
-        For several dimensions, and for None of a nested array.
-
-    Notes
-    -----
-    Of equal elements it is the first, and in a segment that holds a NaN the first NaN. There is no gradient.
-
+    The result is int64. An index counts within its component; along dimension 0 it is the number of a component. Of
+    equal elements the result is the first, and in a segment that holds a NaN the first NaN. None as ``dim`` counts all
+    elements of a dense array in C order. EmptyReductionError for an empty segment. ArgumentError for several
+    dimensions, and for None of a nested array. No gradient.
     Clauses: ARGMIN-1 to ARGMIN-7, ARGMIN-9 to ARGMIN-12. After `torch.argmin`.
 
-    Examples
-    --------
     >>> pn.argmin(pn.nested_array([[1, 3], [7], [2, 9, 9]], layout=pn.jagged), 1)
     array([0, 0, 0])
     """
@@ -207,31 +115,9 @@ def any(
 ) -> NestedArray | Array:
     """Return whether any element along ``dim`` is true: ``(B, *, D) -> (B, D)`` along dimension 1.
 
-    Parameters
-    ----------
-    self : NestedArray or Array
-        Of any dtype; all but zeros is true, NaN too. The result is bool.
-    dim : int, tuple of int or None
-        The dimensions to reduce; None reduces all. `pynested.operators.reduction` says which kind of result follows.
-        With dimension 0 the elements that are present at a position take part.
-    keepdim : bool
-        Whether a reduced dimension stays, with size 1.
-    axis, keepdims
-        NumPy's names of dim and keepdim.
-
-    Raises
-    ------
-    DimensionError
-        For a dimension out of range, or named twice.
-
-    Notes
-    -----
-    Of a segment without elements it is False. There is no gradient.
-
+    The result is bool. Every number but zero is true, NaN too. An empty segment gives False. No gradient.
     Clauses: ANY-1 to ANY-3. After `torch.any`.
 
-    Examples
-    --------
     >>> pn.any(pn.nested_array([[0, 1], [], [0]], layout=pn.jagged), 1)
     array([ True, False, False])
     """
@@ -248,31 +134,9 @@ def all(
 ) -> NestedArray | Array:
     """Return whether all elements along ``dim`` are true: ``(B, *, D) -> (B, D)`` along dimension 1.
 
-    Parameters
-    ----------
-    self : NestedArray or Array
-        Of any dtype; all but zeros is true, NaN too. The result is bool.
-    dim : int, tuple of int or None
-        The dimensions to reduce; None reduces all. `pynested.operators.reduction` says which kind of result follows.
-        With dimension 0 the elements that are present at a position take part.
-    keepdim : bool
-        Whether a reduced dimension stays, with size 1.
-    axis, keepdims
-        NumPy's names of dim and keepdim.
-
-    Raises
-    ------
-    DimensionError
-        For a dimension out of range, or named twice.
-
-    Notes
-    -----
-    Of a segment without elements it is True. There is no gradient.
-
+    The result is bool. Every number but zero is true, NaN too. An empty segment gives True. No gradient.
     Clauses: ALL-1 to ALL-3. After `torch.all`.
 
-    Examples
-    --------
     >>> pn.all(pn.nested_array([[0, 1], [], [0]], layout=pn.jagged), 1)
     array([False,  True, False])
     """

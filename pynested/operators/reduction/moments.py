@@ -1,4 +1,7 @@
-"""Means, variances and standard deviations of segments."""
+"""Means, variances and standard deviations of segments.
+
+Bools and integers give float64, floats keep their dtype.
+"""
 
 from __future__ import annotations
 
@@ -28,38 +31,12 @@ def mean(
 ) -> NestedArray | Array:  # fmt: skip
     """Return the mean along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
 
-    Parameters
-    ----------
-    self : NestedArray or Array
-        Bools and integers give float64, floats keep their dtype.
-    dim : int, tuple of int or None
-        The dimensions to reduce; None reduces all. `pynested.operators.reduction` says which kind of result follows.
-        With dimension 0 the elements that are present at a position take part.
-    keepdim : bool
-        Whether a reduced dimension stays, with size 1.
-    dtype : optional
-        Every element is converted to it first, as `to` does, and the result has it.
-    axis, keepdims
-        NumPy's names of dim and keepdim.
-
-    Raises
-    ------
-    DimensionError
-        For a dimension out of range, or named twice.
-    DTypeError
-        For a ``dtype`` that is not floating.
-
-    Notes
-    -----
-    Over all dimensions it is the mean of all elements, each counted once, and not the mean of the components' means;
-    with dimension 0 the divisor is the number of elements present at the position. The mean of a segment without
-    elements is NaN. Gradient: every element gets the cotangent of its segment by the number of elements of that
-    segment; an empty component gets an empty gradient.
-
+    Over all dimensions it is the mean of all elements, each counted once, and not the mean of the components' means.
+    With dimension 0 the divisor is the number of elements present at the position. The mean of an empty segment is NaN.
+    Gradient: each element gets the cotangent of its segment divided by the number of elements; an empty component gets
+    an empty gradient.
     Clauses: MEAN-1 to MEAN-8. After `torch.mean`.
 
-    Examples
-    --------
     >>> nt = pn.nested_array([[1.0, 2.0], [], [6.0]], layout=pn.jagged)
     >>> pn.mean(nt, 1), pn.mean(nt), pn.mean(nt, 0)
     (array([1.5, nan, 6. ]), array(3.), array([3.5, 2. ]))
@@ -79,36 +56,10 @@ def nanmean(
 ) -> NestedArray | Array:  # fmt: skip
     """Return the mean along ``dim`` without NaN: ``(B, *, D) -> (B, D)`` along dimension 1.
 
-    Parameters
-    ----------
-    self : NestedArray or Array
-        Bools and integers give float64, floats keep their dtype.
-    dim : int, tuple of int or None
-        The dimensions to reduce; None reduces all. `pynested.operators.reduction` says which kind of result follows.
-        With dimension 0 the elements that are present at a position take part.
-    keepdim : bool
-        Whether a reduced dimension stays, with size 1.
-    dtype : optional
-        Every element is converted to it first, as `to` does, and the result has it.
-    axis, keepdims
-        NumPy's names of dim and keepdim.
-
-    Raises
-    ------
-    DimensionError
-        For a dimension out of range, or named twice.
-    DTypeError
-        For a ``dtype`` that is not floating.
-
-    Notes
-    -----
-    A segment without elements, or of nothing but NaN, gives NaN; the sign of a mean that is zero is not specified.
-    Gradient: every element gets the cotangent of its mean by the number of those that are not NaN, a NaN +0.
-
+    An empty segment, or one of NaN only, gives NaN. The sign of a zero is not specified. Gradient: each element gets
+    the cotangent of its segment divided by the number of elements that are not NaN; a NaN gets +0.
     Clauses: NANMEAN-1 to NANMEAN-8. After `torch.nanmean`.
 
-    Examples
-    --------
     >>> pn.nanmean(pn.nested_array([[1.0, np.nan, 2.0], [], [np.nan]], layout=pn.jagged), 1)
     array([1.5, nan, nan])
     """
@@ -130,34 +81,20 @@ def var(
 ) -> NestedArray | Array:  # fmt: skip
     """Return the variance along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
 
+    The mean is subtracted first, and the sum of squares is divided by the number of elements less ``correction``, or by
+    0 if that is less. The result is NaN for an empty segment, for one element with the correction 1, and for a segment
+    that holds a NaN or an infinity. Gradient: ``2 * g * (x - mean) / divisor``.
+    Clauses: VAR-1 to VAR-10. After `torch.var`.
+
     Parameters
     ----------
-    self : NestedArray or Array
-        Bools and integers give float64, floats keep their dtype.
-    dim : int, tuple of int or None
-        The dimensions to reduce; None reduces all. `pynested.operators.reduction` says which kind of result follows.
-        With dimension 0 the elements that are present at a position take part.
-    keepdim : bool
-        Whether a reduced dimension stays, with size 1.
-    correction : optional
-        What is taken from the number of elements to divide by.
-    axis, keepdims
-        NumPy's names of dim and keepdim.
+    correction : number
+        The number that is subtracted from the number of elements.
 
     Raises
     ------
-    DimensionError
-        For a dimension out of range, or named twice.
     ArgumentError
         For a ``correction`` below 0, or NaN.
-
-    Notes
-    -----
-    The mean is subtracted before anything is squared, and the divisor is the number of elements less ``correction``, or
-    0 where that is less. NaN is the variance of a segment without elements, of one element with the correction 1, and
-    of a segment that holds a NaN or an infinity. Gradient: the cotangent times 2 (x - mean) / divisor.
-
-    Clauses: VAR-1 to VAR-10. After `torch.var`.
 
     Examples
     --------
@@ -192,33 +129,19 @@ def std(
 ) -> NestedArray | Array:  # fmt: skip
     """Return the standard deviation along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
 
+    The square root of the variance; no square overflows or vanishes in the dtype. NaN if `var` is NaN. Gradient:
+    ``g * (x - mean) / (divisor * result)``, and 0 if all elements are equal.
+    Clauses: STD-1 to STD-10. After `torch.std`.
+
     Parameters
     ----------
-    self : NestedArray or Array
-        Bools and integers give float64, floats keep their dtype.
-    dim : int, tuple of int or None
-        The dimensions to reduce; None reduces all. `pynested.operators.reduction` says which kind of result follows.
-        With dimension 0 the elements that are present at a position take part.
-    keepdim : bool
-        Whether a reduced dimension stays, with size 1.
-    correction : optional
-        What is taken from the number of elements to divide by.
-    axis, keepdims
-        NumPy's names of dim and keepdim.
+    correction : number
+        The number that is subtracted from the number of elements.
 
     Raises
     ------
-    DimensionError
-        For a dimension out of range, or named twice.
     ArgumentError
         For a ``correction`` below 0, or NaN.
-
-    Notes
-    -----
-    The root of `var`, NaN where that is, also of elements whose squares are too large or too small for the dtype.
-    Gradient: the cotangent times (x - mean) / (divisor * result), and 0 where all elements are equal.
-
-    Clauses: STD-1 to STD-10. After `torch.std`.
 
     Examples
     --------

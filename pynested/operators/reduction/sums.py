@@ -1,4 +1,8 @@
-"""Sums and products of segments: `sum`, `nansum`, `prod` and `logsumexp`."""
+"""Sums and products of segments: `sum`, `nansum`, `prod` and `logsumexp`.
+
+Floats keep their dtype. Bools and integers give int64, in `logsumexp` float64. Sums and products accumulate float16
+wider, and round once.
+"""
 
 from __future__ import annotations
 
@@ -26,34 +30,10 @@ def sum(
 ) -> NestedArray | Array:  # fmt: skip
     """Return the sum along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
 
-    Parameters
-    ----------
-    self : NestedArray or Array
-        Bools and integers give int64, floats keep their dtype.
-    dim : int, tuple of int or None
-        The dimensions to reduce; None reduces all. `pynested.operators.reduction` says which kind of result follows.
-        With dimension 0 the elements that are present at a position take part.
-    keepdim : bool
-        Whether a reduced dimension stays, with size 1.
-    dtype : optional
-        Every element is converted to it first, as `to` does, and the result has it.
-    axis, keepdims
-        NumPy's names of dim and keepdim.
-
-    Raises
-    ------
-    DimensionError
-        For a dimension out of range, or named twice.
-
-    Notes
-    -----
-    A segment without elements sums to +0; the sign of another sum that is zero is not specified. float16 is accumulated
-    wider and rounded once. Gradient: every element gets the cotangent of its sum.
-
+    An empty segment sums to +0; the sign of another sum that is zero is not specified. Gradient: each element gets the
+    cotangent of its sum.
     Clauses: SUM-1 to SUM-10. After `torch.sum`.
 
-    Examples
-    --------
     >>> nt = pn.nested_array([[[1, 2], [3, 4]], np.zeros((0, 2), int)], layout=pn.jagged)
     >>> pn.sum(nt, 1)
     array([[4, 6],
@@ -75,34 +55,10 @@ def nansum(
 ) -> NestedArray | Array:  # fmt: skip
     """Return the sum along ``dim``, in which a NaN counts as 0: ``(B, *, D) -> (B, D)`` along dimension 1.
 
-    Parameters
-    ----------
-    self : NestedArray or Array
-        Bools and integers give int64, floats keep their dtype.
-    dim : int, tuple of int or None
-        The dimensions to reduce; None reduces all. `pynested.operators.reduction` says which kind of result follows.
-        With dimension 0 the elements that are present at a position take part.
-    keepdim : bool
-        Whether a reduced dimension stays, with size 1.
-    dtype : optional
-        Every element is converted to it first, as `to` does, and the result has it.
-    axis, keepdims
-        NumPy's names of dim and keepdim.
-
-    Raises
-    ------
-    DimensionError
-        For a dimension out of range, or named twice.
-
-    Notes
-    -----
-    A segment without elements, or of nothing but NaN, sums to +0; the sign of another sum that is zero is not
-    specified. Gradient: every element gets the cotangent of its sum, a NaN +0.
-
+    An empty segment, or one of NaN only, sums to +0; the sign of another sum that is zero is not specified. Gradient:
+    each element gets the cotangent of its sum; a NaN gets +0.
     Clauses: NANSUM-1 to NANSUM-7. After `torch.nansum`.
 
-    Examples
-    --------
     >>> pn.nansum(pn.nested_array([[1.0, np.nan, 2.0], [], [np.nan]], layout=pn.jagged), 1)
     array([3., 0., 0.])
     """
@@ -123,34 +79,10 @@ def prod(
 ) -> NestedArray | Array:  # fmt: skip
     """Return the product along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
 
-    Parameters
-    ----------
-    self : NestedArray or Array
-        Bools and integers give int64, floats keep their dtype.
-    dim : int, tuple of int or None
-        The dimensions to reduce; None reduces all. `pynested.operators.reduction` says which kind of result follows.
-        With dimension 0 the elements that are present at a position take part.
-    keepdim : bool
-        Whether a reduced dimension stays, with size 1.
-    dtype : optional
-        Every element is converted to it first, as `to` does, and the result has it.
-    axis, keepdims
-        NumPy's names of dim and keepdim.
-
-    Raises
-    ------
-    DimensionError
-        For a dimension out of range, or named twice.
-
-    Notes
-    -----
-    The product of a segment without elements is 1. float16 is multiplied wider and rounded once. Gradient: to each
-    element the cotangent times the product of the others, which no zero spoils.
-
+    An empty segment gives 1. Gradient: each element gets the cotangent times the product of the other elements, also if
+    some are 0.
     Clauses: PROD-1 to PROD-7. After `torch.prod`.
 
-    Examples
-    --------
     >>> pn.prod(pn.nested_array([[2, 3], [], [4]], layout=pn.jagged), 1)
     array([6, 1, 4])
     """
@@ -167,33 +99,10 @@ def logsumexp(
 ) -> NestedArray | Array:
     """Return the logarithm of the sum of exponentials along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
 
-    Parameters
-    ----------
-    self : NestedArray or Array
-        Bools and integers give float64, floats keep their dtype.
-    dim : int, tuple of int or None
-        The dimensions to reduce; None reduces all. `pynested.operators.reduction` says which kind of result follows.
-        With dimension 0 the elements that are present at a position take part.
-    keepdim : bool
-        Whether a reduced dimension stays, with size 1.
-    axis, keepdims
-        NumPy's names of dim and keepdim.
-
-    Raises
-    ------
-    DimensionError
-        For a dimension out of range, or named twice.
-
-    Notes
-    -----
-    It overflows only where the result does. A segment without elements, or of nothing but -inf, gives -inf; one with
-    +inf gives +inf, one with NaN NaN. Gradient: the cotangent times the softmax of the segment, NaN where all of it is
-    -inf.
-
+    It overflows only if the result does. An empty segment, or one of -inf only, gives -inf. A segment with +inf gives
+    +inf, one with NaN gives NaN. Gradient: ``g`` times the softmax of the segment, NaN if all of the segment is -inf.
     Clauses: LOGSUMEXP-1 to LOGSUMEXP-6. After `torch.logsumexp`.
 
-    Examples
-    --------
     >>> pn.logsumexp(pn.nested_array([[1000.0, 1000.0], [], [3.0]], layout=pn.jagged), 1)
     array([1000.69314718,         -inf,    3.        ])
     """
