@@ -35,8 +35,8 @@ def nested_array_from_jagged(
 
     The result shares the memory of ``values``. A write through NumPy is not detected, also if a gradient needs the old
     values. Equal neighbouring offsets make an empty component; the offsets [0] make a batch of no components. Gradient:
-    an element of ``values`` gets the sum of its cotangents over all components that contain it, +0 in a gap.
-    Clauses: NESTED_ARRAY_FROM_JAGGED-1 to NESTED_ARRAY_FROM_JAGGED-13. After `torch.nested.nested_tensor_from_jagged`.
+    an element of ``values`` gets the sum of its cotangents over all components that contain it, +0 in a gap. Clauses:
+    NESTED_ARRAY_FROM_JAGGED-1 to NESTED_ARRAY_FROM_JAGGED-13. After `torch.nested.nested_tensor_from_jagged`.
 
     Parameters
     ----------
@@ -124,8 +124,8 @@ def nested_array_from_strided(
     Element ``k`` of component ``i`` is ``values[offsets[i] + sum(k * strides[i])]``. The result shares the memory of
     ``values``. The offset of a component without elements and the stride of a dimension of size 0 or 1 are not used,
     and can have any value. A component has at most 2**59 - 1 elements, a size of 0 counted as 1. Gradient: an element
-    of ``values`` gets the sum of the cotangents of all component elements that alias it, +0 in a gap.
-    Clauses: NESTED_ARRAY_FROM_STRIDED-1 to NESTED_ARRAY_FROM_STRIDED-7. After `torch._nested_view_from_buffer`.
+    of ``values`` gets the sum of the cotangents of all component elements that alias it, +0 in a gap. Clauses:
+    NESTED_ARRAY_FROM_STRIDED-1 to NESTED_ARRAY_FROM_STRIDED-7. After `torch._nested_view_from_buffer`.
 
     Parameters
     ----------

@@ -48,8 +48,8 @@ def nested_array(
 
     All components have one rank. A dense array stands for its slices along dimension 0. NumPy converts numbers and
     lists of numbers. Arrays of size 0 are components like every other. An empty list makes a strided float64 batch of
-    no components. Gradient: accumulates in ``grad`` of the result; nothing flows to the arrays.
-    Clauses: NESTED_ARRAY-1 to NESTED_ARRAY-13. After `torch.nested.nested_tensor`.
+    no components. Gradient: accumulates in ``grad`` of the result; nothing flows to the arrays. Clauses: NESTED_ARRAY-1
+    to NESTED_ARRAY-13. After `torch.nested.nested_tensor`.
 
     Parameters
     ----------
@@ -170,8 +170,7 @@ def as_nested_array(
 
     Components, edges and dtypes are those of `nested_array`. The slices of a dense array are views if its memory allows
     it. A nested array is converted. Gradient: each array of the list, or the dense array, gets the cotangent of its
-    components.
-    Clauses: AS_NESTED_ARRAY-1 to AS_NESTED_ARRAY-6. After `torch.nested.as_nested_tensor`.
+    components. Clauses: AS_NESTED_ARRAY-1 to AS_NESTED_ARRAY-6. After `torch.nested.as_nested_tensor`.
 
     Parameters
     ----------

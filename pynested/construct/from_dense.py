@@ -36,8 +36,8 @@ def narrow(
 
     The elements outside the ranges are gaps. Length 0 makes an empty component, also at the end of the dimension. A
     nested array keeps its layout; a regular dimension stays regular, and an irregular dimension irregular. Gradient:
-    the cotangent for the elements inside the ranges, +0 for all others.
-    Clauses: NARROW-1 to NARROW-4, NARROW-6 to NARROW-12. After `torch.nested.narrow`.
+    the cotangent for the elements inside the ranges, +0 for all others. Clauses: NARROW-1 to NARROW-4, NARROW-6 to
+    NARROW-12. After `torch.nested.narrow`.
 
     Parameters
     ----------
@@ -148,8 +148,8 @@ def masked_select(array: Dense, mask: Dense) -> NestedArray:
     A row is one slice along the last dimension. The rows become components in C order; the result is jagged. A row
     without a selected element makes an empty component. DTypeError for a mask that is not bool. ShapeError for a mask
     that does not broadcast to the shape of ``array``, and for an ``array`` without dimensions. ArgumentError for a
-    nested operand. Gradient: the cotangent for the selected elements, +0 for all others.
-    Clauses: MASKED_SELECT-1 to MASKED_SELECT-6. After `torch.nested.masked_select`.
+    nested operand. Gradient: the cotangent for the selected elements, +0 for all others. Clauses: MASKED_SELECT-1 to
+    MASKED_SELECT-6. After `torch.nested.masked_select`.
 
     >>> x = pn.array([[1, 2], [3, 4]])
     >>> pn.masked_select(x, x > 1).unbind()

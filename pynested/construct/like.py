@@ -124,8 +124,8 @@ def rand_like(
 ) -> ArrayT:
     """Return an array like ``x`` of uniform random numbers from [0, 1): ``(B, *, D) -> (B, *, D)``.
 
-    A dtype that is not floating raises DTypeError. ``generator`` is by default that of `manual_seed`.
-    Clauses: LIKE-1, LIKE-2, LIKE-5, RANDOM-1, RANDOM-5 to RANDOM-8, RANDOM-10.
+    A dtype that is not floating raises DTypeError. ``generator`` is by default that of `manual_seed`. Clauses: LIKE-1,
+    LIKE-2, LIKE-5, RANDOM-1, RANDOM-5 to RANDOM-8, RANDOM-10.
 
     >>> drawn = pn.rand_like(pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged))
     >>> drawn.shape, bool((drawn.values() < 1).numpy().all())
@@ -140,8 +140,8 @@ def randn_like(
 ) -> ArrayT:
     """Return an array like ``x`` of standard normal random numbers: ``(B, *, D) -> (B, *, D)``.
 
-    A dtype that is not floating raises DTypeError. ``generator`` is by default that of `manual_seed`.
-    Clauses: LIKE-1, LIKE-2, LIKE-5, RANDOM-2, RANDOM-5 to RANDOM-8, RANDOM-10.
+    A dtype that is not floating raises DTypeError. ``generator`` is by default that of `manual_seed`. Clauses: LIKE-1,
+    LIKE-2, LIKE-5, RANDOM-2, RANDOM-5 to RANDOM-8, RANDOM-10.
 
     >>> nt = pn.nested_array([[1.0, 2.0], [3.0]])
     >>> again = [pn.randn_like(nt, generator=np.random.default_rng(0)) for _ in range(2)]
@@ -163,8 +163,8 @@ def randint_like(
     """Return an array like ``x`` of random integers from ``low`` to ``high - 1``: ``(B, *, D) -> (B, *, D)``.
 
     Without ``high``, they are from 0 to ``low - 1``. They have the dtype of ``x``, also if it is floating.
-    ``generator`` is by default that of `manual_seed`.
-    Clauses: LIKE-1, LIKE-2, LIKE-5, RANDOM-3, RANDOM-5 to RANDOM-7, RANDOM-9, RANDOM-10.
+    ``generator`` is by default that of `manual_seed`. Clauses: LIKE-1, LIKE-2, LIKE-5, RANDOM-3, RANDOM-5 to RANDOM-7,
+    RANDOM-9, RANDOM-10.
 
     >>> pn.randint_like(pn.nested_array([[1.0, 2.0], [3.0]]), 5, 6).unbind()
     (array([5., 5.]), array([5.]))

@@ -64,8 +64,7 @@ def equal(self: Operand, other: Operand) -> bool:
     A dense array is compared with a nested one as the nested array of its slices along dimension 0. Layout, placement
     and dtype are not compared; numbers of different dtypes are compared exactly. The operands do not broadcast:
     different shapes give False. NaN equals nothing, and +0 equals -0. Two batches of no components are equal if their
-    other dimensions are. No gradient.
-    Clauses: EQUAL-1 to EQUAL-6. After `torch.equal`.
+    other dimensions are. No gradient. Clauses: EQUAL-1 to EQUAL-6. After `torch.equal`.
 
     >>> nt = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
     >>> pn.equal(nt, pn.nested_array([[1.0, 2.0], [3.0]])), pn.equal(nt, nt[:1])
@@ -111,8 +110,8 @@ def allclose(self: Operand, other: Operand, rtol: float = 1e-05, atol: float = 1
     """Return whether ``|self - other| <= atol + rtol * |other|`` everywhere: ``(B, *, D), (B, *, D) -> bool``.
 
     The operands are compared as the nearest float64s. An empty component is close to another; without any elements the
-    result is True. An infinity is close to itself only. No gradient.
-    Clauses: ALLCLOSE-1 to ALLCLOSE-7. After `torch.allclose`.
+    result is True. An infinity is close to itself only. No gradient. Clauses: ALLCLOSE-1 to ALLCLOSE-7. After
+    `torch.allclose`.
 
     Parameters
     ----------
@@ -190,8 +189,7 @@ def where(condition: Operand, self: Operand, other: Operand) -> ArrayResult:
     ``other``. An element that is not selected has no effect, also if it is NaN or an infinity. DTypeError for another
     condition. OverflowError for a number that the promoted dtype cannot represent: 300 for int8, 1e5 for float16.
     StructureError for nested operands that differ in lengths or numbers of components. Gradient: the cotangent for the
-    selected operand, +0 for the other, also if the cotangent is NaN.
-    Clauses: WHERE-1 to WHERE-7. After `torch.where`.
+    selected operand, +0 for the other, also if the cotangent is NaN. Clauses: WHERE-1 to WHERE-7. After `torch.where`.
 
     >>> nt = pn.nested_array([[1.0, np.nan], [3.0]], layout=pn.jagged)
     >>> pn.where(nt == nt, nt, 0).unbind()
@@ -220,8 +218,7 @@ def masked_fill(self: Operand, mask: Operand, value: float) -> ArrayResult:
 
     The shape, the layout and the dtype stay; an empty component stays empty. ``mask`` is bool. A dense mask broadcasts,
     and so does a regular dimension of size 1 of a nested mask. Gradient: the cotangent for elements whose mask is
-    False, +0 for all others.
-    Clauses: MASKED_FILL-1 to MASKED_FILL-7. After `torch.Tensor.masked_fill`.
+    False, +0 for all others. Clauses: MASKED_FILL-1 to MASKED_FILL-7. After `torch.Tensor.masked_fill`.
 
     Parameters
     ----------

@@ -71,8 +71,7 @@ def to(
     becomes a float by rounding once, an infinity if it is beyond the largest. A float becomes an integer without its
     fraction, the nearest end of the range if it lies outside, and 0 if it is NaN. An integer becomes a narrower one by
     its low bits. Only zeros become the bool False. Gradient: between floats the cotangent, in the dtype and layout of
-    ``self``.
-    Clauses: TO-1 to TO-9. After `torch.Tensor.to`.
+    ``self``. Clauses: TO-1 to TO-9. After `torch.Tensor.to`.
 
     Parameters
     ----------
@@ -152,8 +151,8 @@ def to_dense(self: NestedArray | Array) -> Array:
     """Convert components of one shape to a dense array: ``(B, L, D) -> (B, L, D)``.
 
     Components of different shapes raise StructureError, which names the first that differs; use `to_padded_array`. The
-    result for a dense array is ``self``. Gradient: the cotangent, component by component.
-    Clauses: TO_DENSE-1 to TO_DENSE-4.
+    result for a dense array is ``self``. Gradient: the cotangent, component by component. Clauses: TO_DENSE-1 to
+    TO_DENSE-4.
 
     >>> pn.nested_array([[1, 2], [3, 4]], layout=pn.jagged).to_dense()
     array([[1, 2],

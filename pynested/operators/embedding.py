@@ -31,8 +31,7 @@ def embedding(indices: Operand, weight: Dense, padding_idx: int | None = None) -
     ``indices`` holds integers from 0 to V - 1; the result has their layout and the dtype of ``weight``. An empty
     component becomes one of shape (0, E), also if V is 0. Gradient: a row of ``weight`` gets the sum of the cotangents
     of all indices equal to its number, +0 if there are none or it is the row ``padding_idx``; ``indices`` have no
-    gradient.
-    Clauses: EMBEDDING-1 to EMBEDDING-6, EMBEDDING-8 to EMBEDDING-12. After `torch.nn.functional.embedding`.
+    gradient. Clauses: EMBEDDING-1 to EMBEDDING-6, EMBEDDING-8 to EMBEDDING-12. After `torch.nn.functional.embedding`.
 
     Parameters
     ----------

@@ -27,12 +27,7 @@ from pynested.lifting.along_dim import map_last_dims
 from pynested.lifting.mapping import map_components
 from pynested.nested.layout_conversion import as_matrices, elements, from_elements
 from pynested.nested.nested_array import NestedArray
-from pynested.nested.shape_comparison import (
-    broadcast_extents,
-    first_difference,
-    mismatch_message,
-    shape_text,
-)
+from pynested.nested.shape_comparison import broadcast_extents, first_difference, mismatch_message, shape_text
 from pynested.operators.movement.axes import transpose
 from pynested.structure import Ints
 from pynested.structure.extents import freeze

@@ -46,8 +46,7 @@ def matmul(self: Operand, other: Operand) -> NestedArray | Array:
     whose numbers of components or inner sizes differ, with the component and both sizes, and for components of fewer
     than two dimensions. ShapeError for a dense operand whose inner size or batch size does not fit, or that has more
     dimensions than the nested one. Gradient: ``g @ other.T`` and ``self.T @ g``; a dense operand that several
-    components share gets the sum over them.
-    Clauses: MATMUL-1 to MATMUL-11. After `torch.matmul`.
+    components share gets the sum over them. Clauses: MATMUL-1 to MATMUL-11. After `torch.matmul`.
 
     >>> nt = pn.nested_array([[[1, 2], [3, 4]], [[5, 6]]], layout=pn.jagged)
     >>> pn.matmul(nt, pn.array([[1], [10]])).unbind()
@@ -103,8 +102,7 @@ def bmm(self: Operand, mat2: Operand) -> NestedArray | Array:
     The result is that of `matmul`, for two operands of equal batch size. StructureError for an operand that does not
     have three dimensions, the batch included, and for nested operands with different batch sizes (also if one is 1) or
     inner sizes. ShapeError for a dense operand whose batch size (also if it is 1) or inner size differs. Gradient: as
-    for `matmul`.
-    Clauses: BMM-1 to BMM-6. After `torch.bmm`.
+    for `matmul`. Clauses: BMM-1 to BMM-6. After `torch.bmm`.
 
     >>> nt = pn.nested_array([[[1, 2], [3, 4]], [[5, 6]]], layout=pn.jagged)
     >>> pn.bmm(nt, pn.array([[[1], [10]], [[0], [1]]])).unbind()
@@ -153,8 +151,8 @@ def linear(self: Operand, weight: Dense, bias: Dense | None = None) -> ArrayResu
     dimensions and the layout stay. The result has the promoted dtype. An empty component stays empty; with in = 0 every
     slice becomes ``bias``, or +0. StructureError for an irregular last dimension. ShapeError for a ``weight`` that is
     not a matrix or does not fit, and for a ``bias`` that does not fit ``weight``. Gradient: that of `matmul` and `add`;
-    ``weight`` and ``bias`` get sums over all slices of all components, +0 without any slice.
-    Clauses: LINEAR-1 to LINEAR-6. After `torch.nn.functional.linear`.
+    ``weight`` and ``bias`` get sums over all slices of all components, +0 without any slice. Clauses: LINEAR-1 to
+    LINEAR-6. After `torch.nn.functional.linear`.
 
     >>> nt = pn.nested_array([[[1, 2], [3, 4]], [[5, 6]]], layout=pn.jagged)
     >>> pn.linear(nt, pn.array([[1, 10]]), pn.array([100])).unbind()

@@ -35,8 +35,8 @@ Target = TypeVar("Target", Array, NestedArray)
 def uniform_(self: Target, low: float = 0.0, high: float = 1.0, generator: np.random.Generator | None = None) -> Target:
     """Write uniform random numbers from [low, high) into the array itself, and return it.
 
-    ``pn.empty(3).uniform_()`` draws the same numbers as ``pn.rand(3)``.
-    After `torch.Tensor.uniform_`, whose parameters are called ``from`` and ``to``.
+    ``pn.empty(3).uniform_()`` draws the same numbers as ``pn.rand(3)``. After `torch.Tensor.uniform_`, whose parameters
+    are called ``from`` and ``to``.
 
     Parameters
     ----------
@@ -77,8 +77,7 @@ def uniform_(self: Target, low: float = 0.0, high: float = 1.0, generator: np.ra
 def normal_(self: Target, mean: float = 0.0, std: float = 1.0, generator: np.random.Generator | None = None) -> Target:
     """Write random numbers with a normal distribution into the array itself, and return it.
 
-    ``pn.empty(3).normal_()`` draws the same numbers as ``pn.randn(3)``.
-    After `torch.Tensor.normal_`.
+    ``pn.empty(3).normal_()`` draws the same numbers as ``pn.randn(3)``. After `torch.Tensor.normal_`.
 
     Parameters
     ----------

@@ -28,8 +28,7 @@ def cumsum(self: ArrayT, dim: int | None = None, *, dtype: DType | None = None, 
     Bools and integers give int64, floats keep their dtype; float16 is accumulated wider, and each element rounded once.
     Each segment begins anew: neither a NaN nor the rounding of another segment is in its sums. An empty segment stays
     empty. DimensionError for ``dim`` 0 of a nested array, and for a ``dim`` out of range. Gradient: the sums of the
-    cotangent from each element to the end of its segment.
-    Clauses: CUMSUM-1 to CUMSUM-10. After `torch.cumsum`.
+    cotangent from each element to the end of its segment. Clauses: CUMSUM-1 to CUMSUM-10. After `torch.cumsum`.
 
     >>> nt = pn.nested_array([[1, 2, 3], [], [10, 20]], layout=pn.jagged)
     >>> pn.cumsum(nt, 1).unbind()

@@ -27,9 +27,9 @@ SECTIONS = ("Parameters", "Attributes", "Returns", "Raises", "Notes", "Examples"
 
 
 def named_clauses(documentation: str) -> Iterator[str]:
-    """Yield every clause that the line `Clauses: …` names, ranges written out."""
-    line = re.search(r"^\s*Clauses: (.*?)\.(?:\s|$)", documentation, re.MULTILINE | re.DOTALL)
-    for name, first, last in RANGE.findall(line[1] if line else ""):
+    """Yield every clause that the sentence `Clauses: …` names, ranges written out."""
+    sentence = re.search(r"\bClauses: (.*?)\.(?: |$)", " ".join(documentation.split()))
+    for name, first, last in RANGE.findall(sentence[1] if sentence else ""):
         yield from (f"{name}-{number}" for number in range(int(first), int(last or first) + 1))
 
 
@@ -66,7 +66,7 @@ def test_an_operator_is_documented_as_in_the_table(name: str) -> None:
     said_once = module_documentation(function)
     documentation = function.__doc__ + said_once
     assert {one.error for one in operator.clauses if one.error and one.error not in documentation} == set()
-    assert f"After `{operator.torch or operator.peers['numpy']}`" in function.__doc__
+    assert f"After `{operator.torch or operator.peers['numpy']}`" in " ".join(function.__doc__.split())
     assert undescribed_parameters(function, said_once) == []
     described = described_parameters(function)
     assert described == [name for name in inspect.signature(function).parameters if name in described]
@@ -112,8 +112,8 @@ def test_a_public_name_has_an_example_and_known_sections(name: str) -> None:
 
 
 def test_ranges_are_written_out() -> None:
-    assert list(named_clauses("x\n\n    Clauses: A-1 to A-3, B_C-2. After `y`.")) == ["A-1", "A-2", "A-3", "B_C-2"]
-    assert list(named_clauses("no such line")) == []
+    assert list(named_clauses("x. Clauses: A-1\n to A-3, B_C-2. After `y`.")) == ["A-1", "A-2", "A-3", "B_C-2"]
+    assert list(named_clauses("no such sentence")) == []
 
 
 def test_a_wrong_signature_is_found() -> None:

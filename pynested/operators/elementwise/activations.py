@@ -31,8 +31,8 @@ def clamp(self: Operand, min: Operand | None = None, max: Operand | None = None)
 
     The bounds broadcast. None is no bound; without bounds the result is a copy. The result has the promoted dtype, also
     for bools. It is NaN if the element or a bound is, and ``max`` if ``min`` is above ``max``. Gradient: ``g`` for the
-    operand that the result is equal to, for the element if it is equal to a bound.
-    Clauses: CLAMP-1 to CLAMP-8. After `torch.clamp` and `numpy.clip`.
+    operand that the result is equal to, for the element if it is equal to a bound. Clauses: CLAMP-1 to CLAMP-8. After
+    `torch.clamp` and `numpy.clip`.
 
     >>> pn.clamp(pn.nested_array([[-2.0, 0.5], [3.0]]), 0, 1).unbind()
     (array([0. , 0.5]), array([1.]))
@@ -56,8 +56,8 @@ def relu(self: ArrayT) -> ArrayT:
     """Return ``max(x, 0)`` of each element: ``(B, *, D) -> (B, *, D)``.
 
     The dtype stays, also for integers; DTypeError for bools. relu(NaN) is NaN, relu(inf) is inf; the sign of a zero
-    result is not specified. Gradient: ``g`` if x is above 0, and 0 if it is 0 or below; at NaN not specified.
-    Clauses: RELU-1 to RELU-6. After `torch.relu`.
+    result is not specified. Gradient: ``g`` if x is above 0, and 0 if it is 0 or below; at NaN not specified. Clauses:
+    RELU-1 to RELU-6. After `torch.relu`.
 
     >>> pn.relu(pn.nested_array([[-1, 2], [3]])).unbind()
     (array([0, 2]), array([3]))
@@ -70,8 +70,8 @@ def gelu(self: ArrayT, approximate: str = "none") -> ArrayT:
     """Multiply ``x`` by the probability that a standard normal number is below ``x``: ``(B, *, D) -> (B, *, D)``.
 
     The dtype stays. gelu(inf) is inf, gelu(0) is a zero, NaN stays NaN; gelu(-inf), and the gradient at both
-    infinities, are not specified. Gradient: that of the formula.
-    Clauses: GELU-1 to GELU-7. After `torch.nn.functional.gelu`.
+    infinities, are not specified. Gradient: that of the formula. Clauses: GELU-1 to GELU-7. After
+    `torch.nn.functional.gelu`.
 
     Parameters
     ----------
@@ -102,8 +102,8 @@ def silu(self: ArrayT) -> ArrayT:
 
     exp(-x) can overflow: silu(-1000) is a zero. The dtype stays; DTypeError for bools and integers. silu(inf) is inf,
     silu(0) is a zero, NaN stays NaN; silu(-inf), and the gradient at both infinities, are not specified. Gradient:
-    ``g * s * (1 + x * (1 - s))`` with ``s = 1 / (1 + exp(-x))``.
-    Clauses: SILU-1 to SILU-6. After `torch.nn.functional.silu`.
+    ``g * s * (1 + x * (1 - s))`` with ``s = 1 / (1 + exp(-x))``. Clauses: SILU-1 to SILU-6. After
+    `torch.nn.functional.silu`.
 
     >>> pn.silu(pn.nested_array([[0.0, 1.0], [np.inf]])).unbind()
     (array([0.        , 0.73105858]), array([inf]))

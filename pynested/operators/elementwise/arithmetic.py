@@ -1,6 +1,8 @@
 """Sums, differences, signs and absolute values, element by element.
 
-Two operands broadcast as `pynested.operators.elementwise` says, with its errors.
+Two operands broadcast as `pynested.operators.elementwise` says, with its errors. ``alpha`` is a number, the factor of
+``other``: the product is computed first, in the promoted dtype. OverflowError for an ``alpha`` that an integer dtype
+cannot represent.
 """
 
 from __future__ import annotations
@@ -78,24 +80,11 @@ def add(self: Operand, other: Operand, *, alpha: float = 1) -> ArrayResult:
     """Return ``self + alpha * other``: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     The result has the promoted dtype; integers wrap in it, and bool + bool is ``or``. Floats are rounded once; with
-    ``alpha`` they can be rounded before the addition too. Gradient: ``g`` for ``self``, ``alpha * g`` for ``other``.
+    ``alpha`` they can be rounded before the addition too. ShapeError for ``(B, *, D) + (B, D)``, whose message names
+    ``v[:, None, :]``. Gradient: ``g`` for ``self``, ``alpha * g`` for ``other``. Clauses: ADD-1 to ADD-11. After
+    `torch.add`.
     Clauses: ADD-1 to ADD-11. After `torch.add`.
 
-    Parameters
-    ----------
-    alpha : number
-        The factor of ``other``, which is multiplied first, in the promoted dtype.
-
-    Raises
-    ------
-    ShapeError
-        For a dense operand that does not broadcast; for ``(B, *, D) + (B, D)`` the message names ``v[:, None, :]``.
-    OverflowError
-        For a Python integer that the integer dtype of the array cannot represent, int8 + 300, and for such an
-        ``alpha``.
-
-    Examples
-    --------
     >>> nt = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged)
     >>> pn.add(nt, pn.array([[10.0], [20.0]]), alpha=2).unbind()
     (array([21., 22.]), array([43.]))
@@ -117,23 +106,9 @@ def sub(self: Operand, other: Operand, *, alpha: float = 1) -> ArrayResult:
     """Return ``self - alpha * other``: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     The result has the promoted dtype; integers wrap in it: 0 - 1 is 255 for uint8. inf - inf is NaN, x - x is +0 for
-    finite x. Gradient: ``g`` for ``self``, ``-alpha * g`` for ``other``.
-    Clauses: SUB-1 to SUB-8. After `torch.sub`.
+    finite x. DTypeError for bool - bool; use `logical_xor` or `logical_not`. Gradient: ``g`` for ``self``,
+    ``-alpha * g`` for ``other``. Clauses: SUB-1 to SUB-8. After `torch.sub`.
 
-    Parameters
-    ----------
-    alpha : number
-        The factor of ``other``, which is multiplied first, in the promoted dtype.
-
-    Raises
-    ------
-    DTypeError
-        For bool - bool; use `logical_xor` or `logical_not`.
-    OverflowError
-        For a number, also ``alpha``, that the integer dtype cannot represent.
-
-    Examples
-    --------
     >>> nt = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged)
     >>> pn.sub(10, nt).unbind()
     (array([9., 8.]), array([7.]))
@@ -149,8 +124,7 @@ def neg(self: ArrayT) -> ArrayT:
     """Return ``-self``: ``(B, *, D) -> (B, *, D)``.
 
     The dtype stays, and integers wrap: -(-128) is -128 for int8, -1 is 255 for uint8. Zeros and infinities change their
-    sign, NaN stays NaN. DTypeError for bools. Gradient: ``-g``.
-    Clauses: NEG-1 to NEG-4. After `torch.neg`.
+    sign, NaN stays NaN. DTypeError for bools. Gradient: ``-g``. Clauses: NEG-1 to NEG-4. After `torch.neg`.
 
     >>> pn.neg(pn.nested_array([[0.0, 2.0], [-3.0]])).unbind()
     (array([-0., -2.]), array([3.]))
@@ -163,8 +137,7 @@ def abs(self: ArrayT) -> ArrayT:
     """Return the absolute value of each element: ``(B, *, D) -> (B, *, D)``.
 
     The dtype stays, also for bools; the least integer of a signed dtype wraps to itself. abs(-0) is +0, NaN stays NaN.
-    Gradient: ``g * sgn(x)``, which is 0 at 0; at NaN it is not specified.
-    Clauses: ABS-1 to ABS-4. After `torch.abs`.
+    Gradient: ``g * sgn(x)``, which is 0 at 0; at NaN it is not specified. Clauses: ABS-1 to ABS-4. After `torch.abs`.
 
     >>> pn.abs(pn.nested_array([[-0.0, 2.0], [-3.0]])).unbind()
     (array([0., 2.]), array([3.]))
@@ -177,8 +150,7 @@ def sgn(self: ArrayT) -> ArrayT:
     """Return the sign of each element, -1, 0 or 1: ``(B, *, D) -> (B, *, D)``.
 
     The dtype stays. sgn(NaN) is NaN; sgn of a zero is a zero, whose sign is not specified. DTypeError for bools.
-    Gradient: 0 everywhere.
-    Clauses: SGN-1 to SGN-5. After `torch.sgn` and `numpy.sign`.
+    Gradient: 0 everywhere. Clauses: SGN-1 to SGN-5. After `torch.sgn` and `numpy.sign`.
 
     >>> pn.sgn(pn.nested_array([[0.5, -2.0], [np.nan]])).unbind()
     (array([ 1., -1.]), array([nan]))

@@ -19,8 +19,8 @@ def mul(self: Operand, other: Operand) -> ArrayResult:
     """Return ``self * other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     The result has the promoted dtype; integers wrap in it, and bool * bool is ``and``. 0 * inf is NaN; a zero has the
-    sign of the product of the signs. Gradient: ``g * other`` for ``self``, ``g * self`` for ``other``.
-    Clauses: MUL-1 to MUL-5. After `torch.mul`.
+    sign of the product of the signs. Gradient: ``g * other`` for ``self``, ``g * self`` for ``other``. Clauses: MUL-1
+    to MUL-5. After `torch.mul`.
 
     >>> pn.mul(pn.nested_array([[1.0, 2.0], [3.0]]), 2).unbind()
     (array([2., 4.]), array([6.]))
@@ -51,8 +51,7 @@ def floor_divide(self: Operand, other: Operand) -> ArrayResult:
     The result has the promoted dtype; integers wrap in it. A float divided by 0 is an infinity or NaN, as in `div`.
     ``1.0 // 0.1`` is 9, since the float 0.1 is a little more than a tenth. DTypeError for two bools; convert one to
     int8 first. DivisionByZero for integers that are divided by 0, naming the component and the position. Gradient: 0
-    for both.
-    Clauses: FLOOR_DIVIDE-1 to FLOOR_DIVIDE-8. After `torch.floor_divide`.
+    for both. Clauses: FLOOR_DIVIDE-1 to FLOOR_DIVIDE-8. After `torch.floor_divide`.
 
     >>> pn.floor_divide(pn.nested_array([[7, -7], [6]]), 2).unbind()
     (array([ 3, -4]), array([3]))
@@ -68,8 +67,7 @@ def remainder(self: Operand, other: Operand) -> ArrayResult:
     ``a - floor(a / b) * b``, rounded once, in the promoted dtype. A float over 0, and an infinity over any number,
     leave NaN; a number over an infinity of its sign leaves itself. DTypeError for two bools; convert one to int8 first.
     DivisionByZero for integers that are divided by 0, naming the component and the position. Gradient: ``g`` for
-    ``self``, ``-g * floor(a / b)`` for ``other``.
-    Clauses: REMAINDER-1 to REMAINDER-9. After `torch.remainder`.
+    ``self``, ``-g * floor(a / b)`` for ``other``. Clauses: REMAINDER-1 to REMAINDER-9. After `torch.remainder`.
 
     >>> pn.remainder(pn.nested_array([[7, -7], [6]]), 4).unbind()
     (array([3, 1]), array([2]))
@@ -86,8 +84,7 @@ def pow(self: Operand, other: Operand) -> ArrayResult:
     power that is no integer is NaN, 0 to a negative power an infinity. DTypeError for two bools; convert one to int8
     first. ArgumentError for integers to a negative power, naming the component and the position. Gradient:
     ``g * b * a**(b - 1)`` for ``self``, 0 if b is 0; ``g * a**b * log(a)`` for ``other``, 0 if a is 0 and b is not
-    negative.
-    Clauses: POW-1 to POW-9. After `torch.pow`.
+    negative. Clauses: POW-1 to POW-9. After `torch.pow`.
 
     >>> pn.pow(pn.nested_array([[1.0, -2.0], [0.0]]), 3).unbind()
     (array([ 1., -8.]), array([0.]))
@@ -101,8 +98,7 @@ def maximum(self: Operand, other: Operand) -> ArrayResult:
     """Return the greater of two elements, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     The result has the promoted dtype, also for bools. It is NaN if either is. Gradient: ``g`` for the greater operand,
-    half of it for each if they are equal.
-    Clauses: MAXIMUM-1 to MAXIMUM-6. After `torch.maximum`.
+    half of it for each if they are equal. Clauses: MAXIMUM-1 to MAXIMUM-6. After `torch.maximum`.
 
     >>> pn.maximum(pn.nested_array([[1.0, 5.0], [np.nan]]), 3.0).unbind()
     (array([3., 5.]), array([nan]))
@@ -116,8 +112,7 @@ def minimum(self: Operand, other: Operand) -> ArrayResult:
     """Return the smaller of two elements, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     The result has the promoted dtype, also for bools. It is NaN if either is. Gradient: ``g`` for the smaller operand,
-    half of it for each if they are equal.
-    Clauses: MINIMUM-1 to MINIMUM-6. After `torch.minimum`.
+    half of it for each if they are equal. Clauses: MINIMUM-1 to MINIMUM-6. After `torch.minimum`.
 
     >>> pn.minimum(pn.nested_array([[1.0, 5.0], [np.nan]]), 3.0).unbind()
     (array([1., 3.]), array([nan]))
@@ -132,8 +127,8 @@ def logaddexp(self: Operand, other: Operand) -> ArrayResult:
 
     The result has the promoted dtype, which must be floating. It is inf if either is inf, and the other operand if one
     is -inf. It is NaN if either is NaN. DTypeError for two integers or bools; convert one to floats first. Gradient:
-    ``g / (1 + e**(b - a))`` for ``self``, ``g / (1 + e**(a - b))`` for ``other``.
-    Clauses: LOGADDEXP-1 to LOGADDEXP-7. After `torch.logaddexp`.
+    ``g / (1 + e**(b - a))`` for ``self``, ``g / (1 + e**(a - b))`` for ``other``. Clauses: LOGADDEXP-1 to LOGADDEXP-7.
+    After `torch.logaddexp`.
 
     >>> pn.logaddexp(pn.nested_array([[0.0, 1000.0], [-np.inf]]), 0.0).unbind()
     (array([6.93147181e-01, 1.00000000e+03]), array([0.]))

@@ -17,8 +17,7 @@ def exp(self: ArrayT) -> ArrayT:
     """Return ``e**x`` of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. exp(-inf) is +0, exp(0) is 1, overflow is inf. Gradient: ``g``
-    times the result.
-    Clauses: EXP-1 to EXP-4. After `torch.exp`.
+    times the result. Clauses: EXP-1 to EXP-4. After `torch.exp`.
 
     >>> pn.exp(pn.nested_array([[0.0, -np.inf], [1000.0]])).unbind()
     (array([1., 0.]), array([inf]))
@@ -31,8 +30,7 @@ def exp2(self: ArrayT) -> ArrayT:
     """Return ``2**x`` of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. exp2(-inf) is +0, exp2(0) is 1, overflow is inf. Gradient:
-    ``g * log(2)`` times the result.
-    Clauses: EXP2-1 to EXP2-4. After `torch.exp2`.
+    ``g * log(2)`` times the result. Clauses: EXP2-1 to EXP2-4. After `torch.exp2`.
 
     >>> pn.exp2(pn.nested_array([[3.0, -1.0], [-np.inf]])).unbind()
     (array([8. , 0.5]), array([0.]))
@@ -45,8 +43,7 @@ def expm1(self: ArrayT) -> ArrayT:
     """Return ``e**x - 1`` of each element, accurate for small x: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. expm1 of a zero is the same zero, expm1(-inf) is -1, overflow is
-    inf. Gradient: ``g * e**x``.
-    Clauses: EXPM1-1 to EXPM1-4. After `torch.expm1`.
+    inf. Gradient: ``g * e**x``. Clauses: EXPM1-1 to EXPM1-4. After `torch.expm1`.
 
     >>> pn.expm1(pn.nested_array([[0.0, -np.inf], [1e-20]])).unbind()
     (array([ 0., -1.]), array([1.e-20]))
@@ -60,8 +57,7 @@ def log(self: ArrayT) -> ArrayT:
 
     Floats keep their dtype, integers become floats. log(0) is -inf for both zeros, log of a negative number is NaN,
     log(1) is +0, log(inf) is inf. Gradient: ``g / x``, also at 0, where it is an infinity; not specified outside the
-    domain.
-    Clauses: LOG-1 to LOG-5. After `torch.log`.
+    domain. Clauses: LOG-1 to LOG-5. After `torch.log`.
 
     >>> pn.log(pn.nested_array([[1.0, 0.0], [-1.0]])).unbind()
     (array([  0., -inf]), array([nan]))
@@ -89,8 +85,7 @@ def log10(self: ArrayT) -> ArrayT:
 
     Floats keep their dtype, integers become floats. log10(0) is -inf for both zeros, log10 of a negative number is NaN,
     log10(1) is +0, log10(inf) is inf. Gradient: ``g / (x * log(10))``, an infinity at 0; not specified outside the
-    domain.
-    Clauses: LOG10-1 to LOG10-5. After `torch.log10`.
+    domain. Clauses: LOG10-1 to LOG10-5. After `torch.log10`.
 
     >>> pn.log10(pn.nested_array([[100.0, 0.0], [-1.0]])).unbind()
     (array([  2., -inf]), array([nan]))
@@ -103,8 +98,8 @@ def log1p(self: ArrayT) -> ArrayT:
     """Return ``log(1 + x)`` of each element, accurate for small x: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. log1p of a zero is the same zero, log1p(-1) is -inf, below it is
-    NaN, log1p(inf) is inf. Gradient: ``g / (1 + x)``; not specified outside the domain.
-    Clauses: LOG1P-1 to LOG1P-5. After `torch.log1p`.
+    NaN, log1p(inf) is inf. Gradient: ``g / (1 + x)``; not specified outside the domain. Clauses: LOG1P-1 to LOG1P-5.
+    After `torch.log1p`.
 
     >>> pn.log1p(pn.nested_array([[0.0, -1.0], [1e-20]])).unbind()
     (array([  0., -inf]), array([1.e-20]))
@@ -117,8 +112,8 @@ def sqrt(self: ArrayT) -> ArrayT:
     """Return the square root of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. The root of a zero is the same zero, that of a negative number NaN,
-    that of inf is inf. Gradient: ``g / (2 * sqrt(x))``, an infinity at 0; not specified outside the domain.
-    Clauses: SQRT-1 to SQRT-5. After `torch.sqrt`.
+    that of inf is inf. Gradient: ``g / (2 * sqrt(x))``, an infinity at 0; not specified outside the domain. Clauses:
+    SQRT-1 to SQRT-5. After `torch.sqrt`.
 
     >>> pn.sqrt(pn.nested_array([[4.0, 0.0], [-1.0]])).unbind()
     (array([2., 0.]), array([nan]))
@@ -131,8 +126,7 @@ def cbrt(self: ArrayT) -> ArrayT:
     """Return the real cube root of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. The root of a zero is the same zero, that of an infinity the same
-    infinity. Gradient: ``g / (3 * cbrt(x)**2)``, an infinity at 0.
-    Clauses: CBRT-1 to CBRT-4. After `numpy.cbrt`.
+    infinity. Gradient: ``g / (3 * cbrt(x)**2)``, an infinity at 0. Clauses: CBRT-1 to CBRT-4. After `numpy.cbrt`.
 
     >>> pn.cbrt(pn.nested_array([[8.0, -0.0], [-np.inf]])).unbind()
     (array([ 2., -0.]), array([-inf]))
@@ -145,8 +139,8 @@ def rsqrt(self: ArrayT) -> ArrayT:
     """Return ``1 / sqrt(x)`` of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. rsqrt(0) is inf, rsqrt(-0) is -inf, of a negative number NaN,
-    rsqrt(inf) is +0. Gradient: ``-g / (2 * x * sqrt(x))``; not specified outside the domain.
-    Clauses: RSQRT-1 to RSQRT-5. After `torch.rsqrt`.
+    rsqrt(inf) is +0. Gradient: ``-g / (2 * x * sqrt(x))``; not specified outside the domain. Clauses: RSQRT-1 to
+    RSQRT-5. After `torch.rsqrt`.
 
     >>> pn.rsqrt(pn.nested_array([[4.0, 0.0], [-1.0]])).unbind()
     (array([0.5, inf]), array([nan]))
@@ -159,8 +153,7 @@ def square(self: ArrayT) -> ArrayT:
     """Return ``x * x`` of each element: ``(B, *, D) -> (B, *, D)``.
 
     The dtype stays, and integers wrap in it; DTypeError for bools. The square of a zero is +0, that of an infinity inf,
-    overflow is inf. Gradient: ``2 * g * x``.
-    Clauses: SQUARE-1 to SQUARE-5. After `torch.square`.
+    overflow is inf. Gradient: ``2 * g * x``. Clauses: SQUARE-1 to SQUARE-5. After `torch.square`.
 
     >>> pn.square(pn.nested_array([[-3.0, 0.5], [np.inf]])).unbind()
     (array([9.  , 0.25]), array([inf]))
@@ -173,8 +166,8 @@ def reciprocal(self: ArrayT) -> ArrayT:
     """Return ``1 / x`` of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, bools and integers become float64. 1 / 0 is an infinity with the sign of the zero, that of
-    an infinity a zero with its sign. Gradient: ``-g / x**2``.
-    Clauses: RECIPROCAL-1 to RECIPROCAL-4. After `torch.reciprocal`.
+    an infinity a zero with its sign. Gradient: ``-g / x**2``. Clauses: RECIPROCAL-1 to RECIPROCAL-4. After
+    `torch.reciprocal`.
 
     >>> pn.reciprocal(pn.nested_array([[4, 0], [-2]])).unbind()
     (array([0.25,  inf]), array([-0.5]))
@@ -187,8 +180,7 @@ def sigmoid(self: ArrayT) -> ArrayT:
     """Return ``1 / (1 + exp(-x))`` of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. sigmoid(inf) is 1, sigmoid(-inf) is +0, sigmoid(0) is 1/2.
-    Gradient: ``g * y * (1 - y)``, y the result.
-    Clauses: SIGMOID-1 to SIGMOID-4. After `torch.sigmoid`.
+    Gradient: ``g * y * (1 - y)``, y the result. Clauses: SIGMOID-1 to SIGMOID-4. After `torch.sigmoid`.
 
     >>> pn.sigmoid(pn.nested_array([[0.0, np.inf], [-np.inf]])).unbind()
     (array([0.5, 1. ]), array([0.]))
@@ -201,8 +193,7 @@ def erf(self: ArrayT) -> ArrayT:
     """Return the error function of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. erf of a zero is the same zero, erf(inf) is 1, erf(-inf) is -1.
-    Gradient: ``g * 2 / sqrt(pi) * exp(-x**2)``.
-    Clauses: ERF-1 to ERF-4. After `torch.erf`.
+    Gradient: ``g * 2 / sqrt(pi) * exp(-x**2)``. Clauses: ERF-1 to ERF-4. After `torch.erf`.
 
     >>> pn.erf(pn.nested_array([[0.0, np.inf], [0.5]])).unbind()
     (array([0., 1.]), array([0.52049988]))
@@ -215,8 +206,7 @@ def erfc(self: ArrayT) -> ArrayT:
     """Return ``1 - erf(x)`` of each element, accurate for large x: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. erfc of a zero is 1, erfc(inf) is +0, erfc(-inf) is 2. Gradient:
-    ``-g * 2 / sqrt(pi) * exp(-x**2)``.
-    Clauses: ERFC-1 to ERFC-4. After `torch.erfc`.
+    ``-g * 2 / sqrt(pi) * exp(-x**2)``. Clauses: ERFC-1 to ERFC-4. After `torch.erfc`.
 
     >>> pn.erfc(pn.nested_array([[0.0, -np.inf], [10.0]])).unbind()
     (array([1., 2.]), array([2.08848758e-45]))

@@ -18,8 +18,8 @@ from .signatures import of_two_operands
 def logical_and(self: Operand, other: Operand) -> ArrayResult:
     """Return whether both elements are true, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
-    All elements but zeros are true, NaN too. Any dtype, and the result is bool. No gradient.
-    Clauses: LOGICAL_AND-1 to LOGICAL_AND-4. After `torch.logical_and`.
+    All elements but zeros are true, NaN too. Any dtype, and the result is bool. No gradient. Clauses: LOGICAL_AND-1 to
+    LOGICAL_AND-4. After `torch.logical_and`.
 
     >>> pn.logical_and(pn.nested_array([[0.0, 2.0], [np.nan]]), pn.array([[0], [1]])).unbind()
     (array([False, False]), array([ True]))
@@ -32,8 +32,8 @@ def logical_and(self: Operand, other: Operand) -> ArrayResult:
 def logical_or(self: Operand, other: Operand) -> ArrayResult:
     """Return whether either element is true, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
-    All elements but zeros are true, NaN too. Any dtype, and the result is bool. No gradient.
-    Clauses: LOGICAL_OR-1 to LOGICAL_OR-4. After `torch.logical_or`.
+    All elements but zeros are true, NaN too. Any dtype, and the result is bool. No gradient. Clauses: LOGICAL_OR-1 to
+    LOGICAL_OR-4. After `torch.logical_or`.
 
     >>> pn.logical_or(pn.nested_array([[0.0, 2.0], [np.nan]]), pn.array([[0], [1]])).unbind()
     (array([False,  True]), array([ True]))
@@ -46,8 +46,8 @@ def logical_or(self: Operand, other: Operand) -> ArrayResult:
 def logical_xor(self: Operand, other: Operand) -> ArrayResult:
     """Return whether one of two elements is true, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
-    All elements but zeros are true, NaN too. Any dtype, and the result is bool. No gradient.
-    Clauses: LOGICAL_XOR-1 to LOGICAL_XOR-4. After `torch.logical_xor`.
+    All elements but zeros are true, NaN too. Any dtype, and the result is bool. No gradient. Clauses: LOGICAL_XOR-1 to
+    LOGICAL_XOR-4. After `torch.logical_xor`.
 
     >>> pn.logical_xor(pn.nested_array([[0.0, 2.0], [np.nan]]), pn.array([[0], [1]])).unbind()
     (array([False,  True]), array([False]))
@@ -61,8 +61,7 @@ def bitwise_and(self: Operand, other: Operand) -> ArrayResult:
     """Return the bits that are set in both of two integers, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     The result has the promoted dtype; for bools it is `and`. Negative integers are in two's complement. DTypeError for
-    floats. No gradient.
-    Clauses: BITWISE_AND-1 to BITWISE_AND-6. After `torch.bitwise_and`.
+    floats. No gradient. Clauses: BITWISE_AND-1 to BITWISE_AND-6. After `torch.bitwise_and`.
 
     >>> pn.bitwise_and(pn.nested_array([[6, 3], [-1]]), 5).unbind()
     (array([4, 1]), array([5]))
@@ -76,8 +75,7 @@ def bitwise_or(self: Operand, other: Operand) -> ArrayResult:
     """Return the bits that are set in either of two integers: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     The result has the promoted dtype; for bools it is `or`. Negative integers are in two's complement. DTypeError for
-    floats. No gradient.
-    Clauses: BITWISE_OR-1 to BITWISE_OR-6. After `torch.bitwise_or`.
+    floats. No gradient. Clauses: BITWISE_OR-1 to BITWISE_OR-6. After `torch.bitwise_or`.
 
     >>> pn.bitwise_or(pn.nested_array([[6, 3], [-1]]), 5).unbind()
     (array([7, 7]), array([-1]))
@@ -91,8 +89,7 @@ def bitwise_xor(self: Operand, other: Operand) -> ArrayResult:
     """Return the bits that are set in one of two integers, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     The result has the promoted dtype; for bools it is `!=`. Negative integers are in two's complement. DTypeError for
-    floats. No gradient.
-    Clauses: BITWISE_XOR-1 to BITWISE_XOR-6. After `torch.bitwise_xor`.
+    floats. No gradient. Clauses: BITWISE_XOR-1 to BITWISE_XOR-6. After `torch.bitwise_xor`.
 
     >>> pn.bitwise_xor(pn.nested_array([[6, 3], [-1]]), 5).unbind()
     (array([3, 6]), array([-6]))

@@ -20,8 +20,7 @@ def eq(self: Operand, other: Operand) -> ArrayResult:
 
     The result is bool; the operands are compared after promotion. NaN equals nothing, itself included, and +0 equals
     -0. A Python integer that an integer dtype cannot represent equals no element of it. `equal` returns one bool. No
-    gradient.
-    Clauses: EQ-1 to EQ-5. After `torch.eq`.
+    gradient. Clauses: EQ-1 to EQ-5. After `torch.eq`.
 
     >>> pn.eq(pn.nested_array([[1.0, 2.0], [np.nan]]), 2).unbind()
     (array([False,  True]), array([False]))
@@ -50,8 +49,8 @@ def lt(self: Operand, other: Operand) -> ArrayResult:
     """Return ``self < other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     The result is bool; the operands are compared after promotion. False < True. False with NaN, and so is -0 < +0. A
-    Python integer beyond the range of an integer dtype lies above, or below, every element of it. No gradient.
-    Clauses: LT-1 to LT-5. After `torch.lt`.
+    Python integer beyond the range of an integer dtype lies above, or below, every element of it. No gradient. Clauses:
+    LT-1 to LT-5. After `torch.lt`.
 
     >>> pn.lt(pn.nested_array([[1.0, 2.0], [np.nan]]), 2).unbind()
     (array([ True, False]), array([False]))
@@ -65,8 +64,8 @@ def le(self: Operand, other: Operand) -> ArrayResult:
     """Return ``self <= other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     The result is bool; the operands are compared after promotion. False <= True. False with NaN; -0 <= +0 both ways. A
-    Python integer beyond the range of an integer dtype lies above, or below, every element of it. No gradient.
-    Clauses: LE-1 to LE-4. After `torch.le`.
+    Python integer beyond the range of an integer dtype lies above, or below, every element of it. No gradient. Clauses:
+    LE-1 to LE-4. After `torch.le`.
 
     >>> pn.le(pn.nested_array([[1.0, 2.0], [np.nan]]), 2).unbind()
     (array([ True,  True]), array([False]))
@@ -80,8 +79,8 @@ def gt(self: Operand, other: Operand) -> ArrayResult:
     """Return ``self > other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     The result is bool; the operands are compared after promotion. True > False. False with NaN, and so is +0 > -0. A
-    Python integer beyond the range of an integer dtype lies above, or below, every element of it. No gradient.
-    Clauses: GT-1 to GT-4. After `torch.gt`.
+    Python integer beyond the range of an integer dtype lies above, or below, every element of it. No gradient. Clauses:
+    GT-1 to GT-4. After `torch.gt`.
 
     >>> pn.gt(pn.nested_array([[1.0, 2.0], [np.nan]]), 2).unbind()
     (array([False, False]), array([False]))
@@ -95,8 +94,8 @@ def ge(self: Operand, other: Operand) -> ArrayResult:
     """Return ``self >= other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     The result is bool; the operands are compared after promotion. True >= False. False with NaN; -0 >= +0 both ways. A
-    Python integer beyond the range of an integer dtype lies above, or below, every element of it. No gradient.
-    Clauses: GE-1 to GE-4. After `torch.ge`.
+    Python integer beyond the range of an integer dtype lies above, or below, every element of it. No gradient. Clauses:
+    GE-1 to GE-4. After `torch.ge`.
 
     >>> pn.ge(pn.nested_array([[1.0, 2.0], [np.nan]]), 2).unbind()
     (array([False,  True]), array([False]))

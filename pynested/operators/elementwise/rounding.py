@@ -17,8 +17,8 @@ def floor(self: ArrayT) -> ArrayT:
     """Round each element down, to the greatest integer not above it: ``(B, *, D) -> (B, *, D)``.
 
     The dtype stays, and integers stay as they are; DTypeError for bools. Zeros, whole numbers and infinities stay as
-    they are; floor(-0.5) is -1. NaN stays NaN. Gradient: 0 everywhere.
-    Clauses: FLOOR-1 to FLOOR-5. After `torch.floor`.
+    they are; floor(-0.5) is -1. NaN stays NaN. Gradient: 0 everywhere. Clauses: FLOOR-1 to FLOOR-5. After
+    `torch.floor`.
 
     >>> pn.floor(pn.nested_array([[2.5, -0.5], [-np.inf]])).unbind()
     (array([ 2., -1.]), array([-inf]))
@@ -31,8 +31,7 @@ def ceil(self: ArrayT) -> ArrayT:
     """Round each element up, to the least integer not below it: ``(B, *, D) -> (B, *, D)``.
 
     The dtype stays, and integers stay as they are; DTypeError for bools. Zeros, whole numbers and infinities stay as
-    they are; ceil(-0.5) is -0. NaN stays NaN. Gradient: 0 everywhere.
-    Clauses: CEIL-1 to CEIL-5. After `torch.ceil`.
+    they are; ceil(-0.5) is -0. NaN stays NaN. Gradient: 0 everywhere. Clauses: CEIL-1 to CEIL-5. After `torch.ceil`.
 
     >>> pn.ceil(pn.nested_array([[2.5, -0.5], [-np.inf]])).unbind()
     (array([ 3., -0.]), array([-inf]))
@@ -45,8 +44,8 @@ def round(self: ArrayT) -> ArrayT:
     """Round each element to the nearest integer, of two to the even one: ``(B, *, D) -> (B, *, D)``.
 
     The dtype stays, and integers stay as they are; DTypeError for bools. Zeros, whole numbers and infinities stay as
-    they are; round(2.5) is 2, round(-0.5) is -0. NaN stays NaN. Gradient: 0 everywhere.
-    Clauses: ROUND-1 to ROUND-5. After `torch.round`.
+    they are; round(2.5) is 2, round(-0.5) is -0. NaN stays NaN. Gradient: 0 everywhere. Clauses: ROUND-1 to ROUND-5.
+    After `torch.round`.
 
     >>> pn.round(pn.nested_array([[2.5, -0.5], [-1.6]])).unbind()
     (array([ 2., -0.]), array([-2.]))
@@ -59,8 +58,8 @@ def trunc(self: ArrayT) -> ArrayT:
     """Round each element towards 0: ``(B, *, D) -> (B, *, D)``.
 
     The dtype stays, and integers stay as they are; DTypeError for bools. Zeros, whole numbers and infinities stay as
-    they are; trunc(-0.5) is -0. NaN stays NaN. Gradient: 0 everywhere.
-    Clauses: TRUNC-1 to TRUNC-5. After `torch.trunc`.
+    they are; trunc(-0.5) is -0. NaN stays NaN. Gradient: 0 everywhere. Clauses: TRUNC-1 to TRUNC-5. After
+    `torch.trunc`.
 
     >>> pn.trunc(pn.nested_array([[2.5, -0.5], [-1.6]])).unbind()
     (array([ 2., -0.]), array([-1.]))
@@ -72,8 +71,8 @@ def trunc(self: ArrayT) -> ArrayT:
 def isnan(self: ArrayT) -> ArrayT:
     """Return whether each element is NaN: ``(B, *, D) -> (B, *, D)``.
 
-    The result is bool. The infinities are not; bools and integers never are. Gradient: none.
-    Clauses: ISNAN-1 to ISNAN-3. After `torch.isnan`.
+    The result is bool. The infinities are not; bools and integers never are. Gradient: none. Clauses: ISNAN-1 to
+    ISNAN-3. After `torch.isnan`.
 
     >>> pn.isnan(pn.nested_array([[1.0, np.inf], [np.nan]])).unbind()
     (array([False, False]), array([ True]))
@@ -85,8 +84,8 @@ def isnan(self: ArrayT) -> ArrayT:
 def isinf(self: ArrayT) -> ArrayT:
     """Return whether each element is inf or -inf: ``(B, *, D) -> (B, *, D)``.
 
-    The result is bool. NaN is not; bools and integers never are. Gradient: none.
-    Clauses: ISINF-1 to ISINF-3. After `torch.isinf`.
+    The result is bool. NaN is not; bools and integers never are. Gradient: none. Clauses: ISINF-1 to ISINF-3. After
+    `torch.isinf`.
 
     >>> pn.isinf(pn.nested_array([[1.0, np.inf], [np.nan]])).unbind()
     (array([False,  True]), array([False]))
@@ -98,8 +97,8 @@ def isinf(self: ArrayT) -> ArrayT:
 def isfinite(self: ArrayT) -> ArrayT:
     """Return whether each element is finite: ``(B, *, D) -> (B, *, D)``.
 
-    The result is bool. Infinities and NaN are not; bools and integers are. Gradient: none.
-    Clauses: ISFINITE-1 to ISFINITE-3. After `torch.isfinite`.
+    The result is bool. Infinities and NaN are not; bools and integers are. Gradient: none. Clauses: ISFINITE-1 to
+    ISFINITE-3. After `torch.isfinite`.
 
     >>> pn.isfinite(pn.nested_array([[1.0, np.inf], [np.nan]])).unbind()
     (array([ True, False]), array([False]))

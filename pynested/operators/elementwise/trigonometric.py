@@ -17,8 +17,7 @@ def sin(self: ArrayT) -> ArrayT:
     """Return the sine of each element, in radians: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. The sine of a zero is the same zero, that of an infinity NaN.
-    Gradient: ``g * cos(x)``.
-    Clauses: SIN-1 to SIN-4. After `torch.sin`.
+    Gradient: ``g * cos(x)``. Clauses: SIN-1 to SIN-4. After `torch.sin`.
 
     >>> pn.sin(pn.nested_array([[0.0, np.pi / 2], [np.inf]])).unbind()
     (array([0., 1.]), array([nan]))
@@ -31,8 +30,7 @@ def cos(self: ArrayT) -> ArrayT:
     """Return the cosine of each element, in radians: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. The cosine of a zero is 1, that of an infinity NaN. Gradient:
-    ``-g * sin(x)``.
-    Clauses: COS-1 to COS-4. After `torch.cos`.
+    ``-g * sin(x)``. Clauses: COS-1 to COS-4. After `torch.cos`.
 
     >>> pn.cos(pn.nested_array([[0.0, np.pi], [np.inf]])).unbind()
     (array([ 1., -1.]), array([nan]))
@@ -45,8 +43,7 @@ def tan(self: ArrayT) -> ArrayT:
     """Return the tangent of each element, in radians: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. The tangent of a zero is the same zero, that of an infinity NaN.
-    Gradient: ``g * (1 + tan(x)**2)``.
-    Clauses: TAN-1 to TAN-4. After `torch.tan`.
+    Gradient: ``g * (1 + tan(x)**2)``. Clauses: TAN-1 to TAN-4. After `torch.tan`.
 
     >>> pn.tan(pn.nested_array([[0.0, -0.0], [np.inf]])).unbind()
     (array([ 0., -0.]), array([nan]))
@@ -60,8 +57,7 @@ def asin(self: ArrayT) -> ArrayT:
 
     Floats keep their dtype, integers become floats. asin of a zero is the same zero, of a number below -1 or above 1
     NaN, asin(1) is pi / 2, rounded. Gradient: ``g / sqrt(1 - x**2)``, an infinity at -1 and 1; not specified outside
-    the domain.
-    Clauses: ASIN-1 to ASIN-5. After `torch.asin`.
+    the domain. Clauses: ASIN-1 to ASIN-5. After `torch.asin`.
 
     >>> pn.asin(pn.nested_array([[0.0, 1.0], [2.0]])).unbind()
     (array([0.        , 1.57079633]), array([nan]))
@@ -88,8 +84,7 @@ def atan(self: ArrayT) -> ArrayT:
     """Return the arc tangent of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. atan of a zero is the same zero, of the infinities -pi / 2 and pi /
-    2. Gradient: ``g / (1 + x**2)``.
-    Clauses: ATAN-1 to ATAN-4. After `torch.atan`.
+    2. Gradient: ``g / (1 + x**2)``. Clauses: ATAN-1 to ATAN-4. After `torch.atan`.
 
     >>> pn.atan(pn.nested_array([[0.0, 1.0], [-np.inf]])).unbind()
     (array([0.        , 0.78539816]), array([-1.57079633]))
@@ -102,8 +97,7 @@ def sinh(self: ArrayT) -> ArrayT:
     """Return the hyperbolic sine of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. sinh of a zero is the same zero, of an infinity the same infinity,
-    overflow is an infinity. Gradient: ``g * cosh(x)``.
-    Clauses: SINH-1 to SINH-4. After `torch.sinh`.
+    overflow is an infinity. Gradient: ``g * cosh(x)``. Clauses: SINH-1 to SINH-4. After `torch.sinh`.
 
     >>> pn.sinh(pn.nested_array([[0.0, 1.0], [-np.inf]])).unbind()
     (array([0.        , 1.17520119]), array([-inf]))
@@ -116,8 +110,7 @@ def cosh(self: ArrayT) -> ArrayT:
     """Return the hyperbolic cosine of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. cosh of a zero is 1, of an infinity inf, overflow is inf. Gradient:
-    ``g * sinh(x)``.
-    Clauses: COSH-1 to COSH-4. After `torch.cosh`.
+    ``g * sinh(x)``. Clauses: COSH-1 to COSH-4. After `torch.cosh`.
 
     >>> pn.cosh(pn.nested_array([[0.0, 1.0], [-np.inf]])).unbind()
     (array([1.        , 1.54308063]), array([inf]))
@@ -130,8 +123,7 @@ def tanh(self: ArrayT) -> ArrayT:
     """Return the hyperbolic tangent of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. tanh of a zero is the same zero, tanh(inf) is 1, tanh(-inf) is -1.
-    Gradient: ``g * (1 - tanh(x)**2)``.
-    Clauses: TANH-1 to TANH-4. After `torch.tanh`.
+    Gradient: ``g * (1 - tanh(x)**2)``. Clauses: TANH-1 to TANH-4. After `torch.tanh`.
 
     >>> pn.tanh(pn.nested_array([[0.0, np.inf], [-np.inf]])).unbind()
     (array([0., 1.]), array([-1.]))
@@ -144,8 +136,7 @@ def asinh(self: ArrayT) -> ArrayT:
     """Return the inverse hyperbolic sine of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. asinh of a zero is the same zero, of an infinity the same infinity.
-    Gradient: ``g / sqrt(1 + x**2)``.
-    Clauses: ASINH-1 to ASINH-4. After `torch.asinh`.
+    Gradient: ``g / sqrt(1 + x**2)``. Clauses: ASINH-1 to ASINH-4. After `torch.asinh`.
 
     >>> pn.asinh(pn.nested_array([[0.0, 1.0], [-np.inf]])).unbind()
     (array([0.        , 0.88137359]), array([-inf]))
@@ -158,8 +149,8 @@ def acosh(self: ArrayT) -> ArrayT:
     """Return the inverse hyperbolic cosine of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. acosh(1) is +0, acosh of a number below 1 is NaN, acosh(inf) is
-    inf. Gradient: ``g / sqrt(x**2 - 1)``, an infinity at 1; not specified outside the domain.
-    Clauses: ACOSH-1 to ACOSH-5. After `torch.acosh`.
+    inf. Gradient: ``g / sqrt(x**2 - 1)``, an infinity at 1; not specified outside the domain. Clauses: ACOSH-1 to
+    ACOSH-5. After `torch.acosh`.
 
     >>> pn.acosh(pn.nested_array([[1.0, np.inf], [0.5]])).unbind()
     (array([ 0., inf]), array([nan]))
@@ -173,8 +164,7 @@ def atanh(self: ArrayT) -> ArrayT:
 
     Floats keep their dtype, integers become floats. atanh of a zero is the same zero, of -1 and 1 -inf and inf, of a
     number below -1 or above 1 NaN. Gradient: ``g / (1 - x**2)``, an infinity at -1 and 1; not specified outside the
-    domain.
-    Clauses: ATANH-1 to ATANH-3, ATANH-5 to ATANH-6. After `torch.atanh`.
+    domain. Clauses: ATANH-1 to ATANH-3, ATANH-5 to ATANH-6. After `torch.atanh`.
 
     >>> pn.atanh(pn.nested_array([[0.0, 1.0], [2.0]])).unbind()
     (array([ 0., inf]), array([nan]))
@@ -187,8 +177,7 @@ def deg2rad(self: ArrayT) -> ArrayT:
     """Convert each element from degrees to radians, ``x * pi / 180``: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. deg2rad of a zero is the same zero, of an infinity the same
-    infinity, 180 gives pi. Gradient: ``g * pi / 180``.
-    Clauses: DEG2RAD-1 to DEG2RAD-4. After `torch.deg2rad`.
+    infinity, 180 gives pi. Gradient: ``g * pi / 180``. Clauses: DEG2RAD-1 to DEG2RAD-4. After `torch.deg2rad`.
 
     >>> pn.deg2rad(pn.nested_array([[0.0, 180.0], [-np.inf]])).unbind()
     (array([0.        , 3.14159265]), array([-inf]))

@@ -33,8 +33,7 @@ def transpose(self: ArrayT, dim0: int, dim1: int) -> ArrayT:
     """Exchange two dimensions of every component, as a view: ``(B, *, D) -> (B, D, *)``.
 
     The ragged dimension can move. An empty component of shape (0, D) becomes one of shape (D, 0). Gradient: the
-    cotangent, transposed back.
-    Clauses: TRANSPOSE-1 to TRANSPOSE-5. After `torch.transpose`.
+    cotangent, transposed back. Clauses: TRANSPOSE-1 to TRANSPOSE-5. After `torch.transpose`.
 
     Parameters
     ----------
@@ -75,8 +74,8 @@ def permute(self: ArrayT, dims: Sequence[int]) -> ArrayT:
     """Reorder the dimensions of every component, as a view: ``(B, *, D, E) -> (B, E, *, D)``.
 
     The ragged dimension can move. An empty component of shape (0, D) becomes one of shape (D, 0). As a method also
-    ``nt.permute(0, 2, 1)``. Gradient: the cotangent, permuted back.
-    Clauses: PERMUTE-1 to PERMUTE-6. After `torch.permute`.
+    ``nt.permute(0, 2, 1)``. Gradient: the cotangent, permuted back. Clauses: PERMUTE-1 to PERMUTE-6. After
+    `torch.permute`.
 
     Parameters
     ----------
@@ -116,8 +115,7 @@ def unsqueeze(self: ArrayT, dim: int) -> ArrayT:
 
     ``dim`` is the position of the new dimension in the shape of the result, from -(n + 1) to n for an array of n
     dimensions. An empty component gets the dimension too. DimensionError for ``dim`` 0 or -(n + 1) of a nested array.
-    Gradient: the cotangent without the dimension.
-    Clauses: UNSQUEEZE-1 to UNSQUEEZE-4. After `torch.unsqueeze`.
+    Gradient: the cotangent without the dimension. Clauses: UNSQUEEZE-1 to UNSQUEEZE-4. After `torch.unsqueeze`.
 
     >>> nt = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
     >>> pn.unsqueeze(nt, -1).unbind()
@@ -145,8 +143,7 @@ def squeeze(self: ArrayT, dim: Dims = None) -> ArrayT:
     array refuses None, as the result would depend on lengths. An empty component loses the dimension too. An irregular
     dimension stays, also if every length is 1. DimensionError for dimension 0 or an irregular dimension of a nested
     array, and for None. ShapeError for a dimension of another size. Gradient: the cotangent with the dimension inserted
-    again.
-    Clauses: SQUEEZE-1 to SQUEEZE-6. After `torch.squeeze`; the refused sizes are those of `numpy.squeeze`.
+    again. Clauses: SQUEEZE-1 to SQUEEZE-6. After `torch.squeeze`; the refused sizes are those of `numpy.squeeze`.
 
     >>> nt = pn.nested_array([[[1], [2]], [[3]]], layout=pn.jagged)
     >>> pn.squeeze(nt, 2).unbind()

@@ -15,8 +15,7 @@ def clone(self: ArrayT) -> ArrayT:
     """Copy an array, in the same layout: ``(B, *, D) -> (B, *, D)``.
 
     The components have the same bits, NaN payloads included. Gaps are not copied, empty components are. Gradient: the
-    cotangent.
-    Clauses: CLONE-1 to CLONE-2. After `torch.clone`.
+    cotangent. Clauses: CLONE-1 to CLONE-2. After `torch.clone`.
 
     >>> nt = pn.nested_array([[1, 2], [3]])
     >>> pn.clone(nt)[0].fill_(0)
@@ -34,8 +33,7 @@ def clone(self: ArrayT) -> ArrayT:
 def detach(self: ArrayT) -> ArrayT:
     """Return the same values, in the same memory, without history: ``(B, *, D) -> (B, *, D)``.
 
-    No gradient flows through the result.
-    Clauses: DETACH-1 to DETACH-2. After `torch.Tensor.detach`.
+    No gradient flows through the result. Clauses: DETACH-1 to DETACH-2. After `torch.Tensor.detach`.
 
     >>> nt = pn.nested_array([[1.0, 2.0], [3.0]], requires_grad=True)
     >>> pn.detach(nt * 2).requires_grad

@@ -32,8 +32,7 @@ def flatten(self: ArrayT, start_dim: int = 0, end_dim: int = -1) -> ArrayT:
     """Merge the dimensions from ``start_dim`` to ``end_dim`` of every component: ``(B, *, D, E) -> (B, *, D * E)``.
 
     The result is a view if the memory allows it, else a copy. Elements keep their C order. An empty component stays
-    empty. Gradient: the cotangent in the shape of ``self``.
-    Clauses: FLATTEN-1 to FLATTEN-6. After `torch.flatten`.
+    empty. Gradient: the cotangent in the shape of ``self``. Clauses: FLATTEN-1 to FLATTEN-6. After `torch.flatten`.
 
     Parameters
     ----------
@@ -90,8 +89,8 @@ def _merged_dims(start_dim: Any, end_dim: Any, ndim: int) -> tuple[int, int]:
 def unflatten(self: ArrayT, dim: int, sizes: Sequence[int]) -> ArrayT:
     """Divide a regular dimension into several, in C order, as a view: ``(B, *, D1 * D2) -> (B, *, D1, D2)``.
 
-    An empty component gets the dimensions too. Gradient: the cotangent, flattened back.
-    Clauses: UNFLATTEN-1 to UNFLATTEN-5. After `torch.unflatten`.
+    An empty component gets the dimensions too. Gradient: the cotangent, flattened back. Clauses: UNFLATTEN-1 to
+    UNFLATTEN-5. After `torch.unflatten`.
 
     Parameters
     ----------

@@ -19,13 +19,7 @@ from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import strided_index
 from pynested.backends.dtypes import promoted
 from pynested.backends.errors import ArgumentError, DimensionError, ShapeError, StructureError
-from pynested.nested.layout_conversion import (
-    as_jagged_view,
-    gather_elements,
-    packed,
-    take_along,
-    to_strided,
-)
+from pynested.nested.layout_conversion import as_jagged_view, gather_elements, packed, take_along, to_strided
 from pynested.nested.nested_array import NestedArray, wrap_unchecked
 from pynested.nested.operands import Dense, check_devices
 from pynested.nested.shape_comparison import check_same_shape, first_difference, same_shape, shape_text
@@ -83,8 +77,8 @@ def cat(arrays: Sequence[Any], dim: int = 0) -> NestedArray | Array:
 
     StructureError for an empty sequence, for dense arrays among nested ones, and for different ranks. If ``dim`` is not
     0, also for different numbers of components, and for sizes that differ along another dimension; the message names
-    the array, the component and both sizes. Gradient: each array gets its piece of the cotangent.
-    Clauses: CAT-1 to CAT-8. After `torch.cat`.
+    the array, the component and both sizes. Gradient: each array gets its piece of the cotangent. Clauses: CAT-1 to
+    CAT-8. After `torch.cat`.
 
     >>> a, b = pn.nested_array([[1, 2], [3]], layout=pn.jagged), pn.nested_array([[4], [5, 6]], layout=pn.jagged)
     >>> pn.cat([a, b], 1).unbind()
@@ -212,8 +206,7 @@ def stack(arrays: Sequence[Any], dim: int = 0) -> NestedArray | Array:
     dtype. It is jagged if all arrays are jagged with one ragged dimension, else strided. A new dimension before the
     ragged one moves it by 1. StructureError for an empty sequence, and for shapes that differ; the message names the
     component and both sizes. DimensionError for ``dim`` 0 of nested arrays, which have one batch dimension. Gradient:
-    each array gets its slice of the cotangent.
-    Clauses: STACK-1 to STACK-6. After `torch.stack`.
+    each array gets its slice of the cotangent. Clauses: STACK-1 to STACK-6. After `torch.stack`.
 
     >>> nt = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
     >>> pn.stack([nt, nt * 10], 2).unbind()

@@ -110,8 +110,7 @@ def reshape(self: ArrayT, shape: Sequence[int]) -> ArrayT:
     ShapeError for a first size that is not the number of components; for an integer at an irregular dimension; for a
     ragged size at a dimension of other lengths. Also for -1 at a dimension that ``self`` does not have, and for sizes
     whose product is not the number of elements of some component, which is named. Gradient: the cotangent, reshaped
-    back.
-    Clauses: RESHAPE-1 to RESHAPE-9. After `torch.reshape`.
+    back. Clauses: RESHAPE-1 to RESHAPE-9. After `torch.reshape`.
 
     >>> nt = pn.nested_array([[[1, 2, 3, 4]], [[5, 6, 7, 8]] * 2], layout=pn.jagged)
     >>> [component.shape for component in pn.reshape(nt, (2, -1, 2, 2))]
@@ -127,8 +126,9 @@ def view(self: ArrayT, shape: Sequence[int]) -> ArrayT:
     """Reshape every component without a copy: ``(B, *, D1 * D2) -> (B, *, D1, D2)``.
 
     ``shape`` is that of `reshape`. As a method also ``nt.view(2, -1, 3)``. ShapeError if `reshape` raises it, and for a
-    result that cannot be a view: for components that are not in C order, and for jagged arrays whose elements would
-    move across the ragged dimension, unless only one component has elements. Gradient: the cotangent, reshaped back.
+    result that cannot be a view. Components that are not in C order can have such a result. So has a jagged array whose
+    elements would move across the ragged dimension, unless only one component has any. Gradient: the cotangent,
+    reshaped back. Clauses: VIEW-1 to VIEW-5. After `torch.Tensor.view`.
     Clauses: VIEW-1 to VIEW-5. After `torch.Tensor.view`.
 
     >>> nt = pn.nested_array([[[1, 2]], [[3, 4], [5, 6]]], layout=pn.jagged)
@@ -152,8 +152,8 @@ def reshape_as(self: Operand, other: Operand) -> NestedArray | Array:
 
     The result has the layout of ``other``, whose elements are not used. Elements keep their C order. ShapeError for
     different numbers of components, and for a component with a different number of elements; the message names it and
-    both shapes. Gradient: the cotangent, reshaped back; ``other`` has no gradient.
-    Clauses: RESHAPE_AS-1 to RESHAPE_AS-3. After `torch.Tensor.reshape_as`.
+    both shapes. Gradient: the cotangent, reshaped back; ``other`` has no gradient. Clauses: RESHAPE_AS-1 to
+    RESHAPE_AS-3. After `torch.Tensor.reshape_as`.
 
     >>> flat = pn.nested_array([[1, 2, 3, 4], [5, 6]])
     >>> rows = pn.nested_array([[[0, 0], [0, 0]], [[0, 0]]], layout=pn.jagged)

@@ -14,13 +14,7 @@ from pynested.autograd.arguments.shapes import canonical_dim, canonical_index, c
 from pynested.autograd.dispatch import operator
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import ArgumentError, DimensionError, IndexOutOfRange, ShapeError
-from pynested.nested.component_views import (
-    apply_view,
-    component_view,
-    select_components,
-    slice_dim,
-    unbind_components,
-)
+from pynested.nested.component_views import apply_view, component_view, select_components, slice_dim, unbind_components
 from pynested.nested.layout_conversion import axis_first
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayT, Dense, Operand
@@ -41,8 +35,7 @@ def select(self: Operand, dim: int, index: int) -> NestedArray | Array:
     Along the ragged dimension of a jagged array the result is dense, with a row for each component, and a copy: a write
     into it does not change ``self`` (``self[:, index] = value`` does). All other results are views. Dimension 0 gives
     component ``index``, a dense array; any other dimension gives a nested array in the layout of ``self``. Gradient:
-    the cotangent for the selected elements, +0 for all others.
-    Clauses: SELECT-1 to SELECT-6. After `torch.select`.
+    the cotangent for the selected elements, +0 for all others. Clauses: SELECT-1 to SELECT-6. After `torch.select`.
 
     Parameters
     ----------
@@ -101,8 +94,8 @@ def chunk(self: ArrayT, chunks: int, dim: int = 0) -> tuple[ArrayT, ...]:
     """Split into at most ``chunks`` equal pieces along ``dim``, as views: ``(B, *, D) -> (B, *, D / chunks), ...``.
 
     Dimension 0 gives nested arrays of consecutive components. Any other dimension must be regular, or DimensionError is
-    raised. A dimension of size 0 is split into ``chunks`` empty pieces. Gradient: the concatenated cotangents.
-    Clauses: CHUNK-1 to CHUNK-8. After `torch.chunk`.
+    raised. A dimension of size 0 is split into ``chunks`` empty pieces. Gradient: the concatenated cotangents. Clauses:
+    CHUNK-1 to CHUNK-8. After `torch.chunk`.
 
     Parameters
     ----------
@@ -156,8 +149,8 @@ def split(self: ArrayT, sizes: int | Sequence[int], dim: int = 0) -> tuple[Array
 
     Dimension 0 gives nested arrays of consecutive components. Any other dimension must be regular; with a sequence of
     sizes it can be irregular if every component has the sum of the sizes as its length. One size splits a dimension of
-    size 0 into one empty piece. Gradient: the concatenated cotangents.
-    Clauses: SPLIT-1 to SPLIT-9. After `torch.split`.
+    size 0 into one empty piece. Gradient: the concatenated cotangents. Clauses: SPLIT-1 to SPLIT-9. After
+    `torch.split`.
 
     Parameters
     ----------
@@ -247,8 +240,7 @@ def unbind(self: Operand, dim: int = 0) -> tuple[Array, ...]:
 
     An empty component is an empty array; a batch of no components gives an empty tuple. The views share the memory: a
     write into one is seen in ``self``. DimensionError for another dimension than 0 of a nested array. Gradient: each
-    component gets the cotangent of its view.
-    Clauses: UNBIND-1 to UNBIND-4. After `torch.unbind`.
+    component gets the cotangent of its view. Clauses: UNBIND-1 to UNBIND-4. After `torch.unbind`.
 
     >>> nt = pn.nested_array([[1.0, 2.0], [], [3.0]], layout=pn.jagged)
     >>> pn.unbind(nt)

@@ -39,8 +39,8 @@ def layer_norm(
     The shape, the layout and the dtype stay. ``weight`` and ``bias`` are dense, of shape ``normalized_shape``. A block
     of equal elements becomes ``bias``, or +0; an empty component stays empty. A NaN or an infinity makes its own block
     NaN and no other. Gradient: that of the formula, and +0 for equal elements if ``eps`` is 0; ``weight`` and ``bias``
-    get the sums over all blocks, +0 without blocks.
-    Clauses: LAYER_NORM-1 to LAYER_NORM-11. After `torch.nn.functional.layer_norm`.
+    get the sums over all blocks, +0 without blocks. Clauses: LAYER_NORM-1 to LAYER_NORM-11. After
+    `torch.nn.functional.layer_norm`.
 
     Parameters
     ----------

@@ -27,8 +27,8 @@ def softmax(self: ArrayT, dim: int | None = None, *, dtype: DType | None = None,
 
     The shift keeps finite input finite: (1000, 1001) gives the numbers of (0, 1). An empty segment stays empty. -inf
     beside finite elements becomes +0. A segment of -inf only, or one that holds NaN or +inf, becomes all NaN, and no
-    other segment does. Gradient: ``y * (g - sum(y * g))`` with ``y`` the result.
-    Clauses: SOFTMAX-1 to SOFTMAX-9. After `torch.nn.functional.softmax`.
+    other segment does. Gradient: ``y * (g - sum(y * g))`` with ``y`` the result. Clauses: SOFTMAX-1 to SOFTMAX-9. After
+    `torch.nn.functional.softmax`.
 
     >>> nt = pn.nested_array([[1000.0, 1000.0], [-np.inf, 3.0], []], layout=pn.jagged)
     >>> pn.softmax(nt, 1).unbind()
@@ -49,8 +49,8 @@ def log_softmax(self: ArrayT, dim: int | None = None, *, dtype: DType | None = N
 
     An element far below the maximum keeps its logarithm, though its softmax is 0. An empty segment stays empty. -inf
     beside finite elements stays. A segment of -inf only, or one that holds NaN or +inf, becomes all NaN, and no other
-    segment does. Gradient: ``g - softmax * sum(g)``.
-    Clauses: LOG_SOFTMAX-1 to LOG_SOFTMAX-9. After `torch.nn.functional.log_softmax`.
+    segment does. Gradient: ``g - softmax * sum(g)``. Clauses: LOG_SOFTMAX-1 to LOG_SOFTMAX-9. After
+    `torch.nn.functional.log_softmax`.
 
     >>> nt = pn.nested_array([[1000.0, 1000.0], [-np.inf, 3.0], []], layout=pn.jagged)
     >>> pn.log_softmax(nt, 1).unbind()
@@ -74,8 +74,8 @@ def softmin(self: ArrayT, dim: int | None = None, *, dtype: DType | None = None,
 
     The least element gets the largest share. An empty segment stays empty. +inf beside finite elements becomes +0. A
     segment of +inf only, or one that holds NaN or -inf, becomes all NaN, and no other segment does. Gradient:
-    ``-y * (g - sum(y * g))`` with ``y`` the result.
-    Clauses: SOFTMIN-1 to SOFTMIN-9. After `torch.nn.functional.softmin`.
+    ``-y * (g - sum(y * g))`` with ``y`` the result. Clauses: SOFTMIN-1 to SOFTMIN-9. After
+    `torch.nn.functional.softmin`.
 
     >>> pn.softmin(pn.nested_array([[1000.0, 1000.0], [np.inf, 3.0], []], layout=pn.jagged), 1).unbind()
     (array([0.5, 0.5]), array([0., 1.]), array([]))

@@ -1,6 +1,7 @@
 """Means, variances and standard deviations of segments.
 
-Bools and integers give float64, floats keep their dtype.
+Bools and integers give float64, floats keep their dtype. ``correction`` is the number that is subtracted from the
+number of elements; ArgumentError if it is below 0 or NaN.
 """
 
 from __future__ import annotations
@@ -34,8 +35,7 @@ def mean(
     Over all dimensions it is the mean of all elements, each counted once, and not the mean of the components' means.
     With dimension 0 the divisor is the number of elements present at the position. The mean of an empty segment is NaN.
     Gradient: each element gets the cotangent of its segment divided by the number of elements; an empty component gets
-    an empty gradient.
-    Clauses: MEAN-1 to MEAN-8. After `torch.mean`.
+    an empty gradient. Clauses: MEAN-1 to MEAN-8. After `torch.mean`.
 
     >>> nt = pn.nested_array([[1.0, 2.0], [], [6.0]], layout=pn.jagged)
     >>> pn.mean(nt, 1), pn.mean(nt), pn.mean(nt, 0)
@@ -57,8 +57,8 @@ def nanmean(
     """Return the mean along ``dim`` without NaN: ``(B, *, D) -> (B, D)`` along dimension 1.
 
     An empty segment, or one of NaN only, gives NaN. The sign of a zero is not specified. Gradient: each element gets
-    the cotangent of its segment divided by the number of elements that are not NaN; a NaN gets +0.
-    Clauses: NANMEAN-1 to NANMEAN-8. After `torch.nanmean`.
+    the cotangent of its segment divided by the number of elements that are not NaN; a NaN gets +0. Clauses: NANMEAN-1
+    to NANMEAN-8. After `torch.nanmean`.
 
     >>> pn.nanmean(pn.nested_array([[1.0, np.nan, 2.0], [], [np.nan]], layout=pn.jagged), 1)
     array([1.5, nan, nan])
@@ -81,23 +81,10 @@ def var(
 ) -> NestedArray | Array:  # fmt: skip
     """Return the variance along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
 
-    The mean is subtracted first, and the sum of squares is divided by the number of elements less ``correction``, or by
-    0 if that is less. The result is NaN for an empty segment, for one element with the correction 1, and for a segment
-    that holds a NaN or an infinity. Gradient: ``2 * g * (x - mean) / divisor``.
-    Clauses: VAR-1 to VAR-10. After `torch.var`.
+    The mean is subtracted first. The divisor of the sum of squares is the number of elements less ``correction``, and
+    at least 0. The result is NaN for an empty segment, for one element with the correction 1, and for a segment that
+    holds a NaN or an infinity. Gradient: ``2 * g * (x - mean) / divisor``. Clauses: VAR-1 to VAR-10. After `torch.var`.
 
-    Parameters
-    ----------
-    correction : number
-        The number that is subtracted from the number of elements.
-
-    Raises
-    ------
-    ArgumentError
-        For a ``correction`` below 0, or NaN.
-
-    Examples
-    --------
     >>> nt = pn.nested_array([[1.0, 3.0], [], [5.0]], layout=pn.jagged)
     >>> pn.var(nt, 1), pn.var(nt, 1, correction=0)
     (array([ 2., nan, nan]), array([ 1., nan,  0.]))
@@ -130,21 +117,9 @@ def std(
     """Return the standard deviation along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
 
     The square root of the variance; no square overflows or vanishes in the dtype. NaN if `var` is NaN. Gradient:
-    ``g * (x - mean) / (divisor * result)``, and 0 if all elements are equal.
-    Clauses: STD-1 to STD-10. After `torch.std`.
+    ``g * (x - mean) / (divisor * result)``, and 0 if all elements are equal. Clauses: STD-1 to STD-10. After
+    `torch.std`.
 
-    Parameters
-    ----------
-    correction : number
-        The number that is subtracted from the number of elements.
-
-    Raises
-    ------
-    ArgumentError
-        For a ``correction`` below 0, or NaN.
-
-    Examples
-    --------
     >>> pn.std(pn.nested_array([[1.0, 3.0, 5.0], [], [4.0, 4.0]], layout=pn.jagged), 1)
     array([ 2., nan,  0.])
     """

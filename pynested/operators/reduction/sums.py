@@ -31,8 +31,7 @@ def sum(
     """Return the sum along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
 
     An empty segment sums to +0; the sign of another sum that is zero is not specified. Gradient: each element gets the
-    cotangent of its sum.
-    Clauses: SUM-1 to SUM-10. After `torch.sum`.
+    cotangent of its sum. Clauses: SUM-1 to SUM-10. After `torch.sum`.
 
     >>> nt = pn.nested_array([[[1, 2], [3, 4]], np.zeros((0, 2), int)], layout=pn.jagged)
     >>> pn.sum(nt, 1)
@@ -56,8 +55,7 @@ def nansum(
     """Return the sum along ``dim``, in which a NaN counts as 0: ``(B, *, D) -> (B, D)`` along dimension 1.
 
     An empty segment, or one of NaN only, sums to +0; the sign of another sum that is zero is not specified. Gradient:
-    each element gets the cotangent of its sum; a NaN gets +0.
-    Clauses: NANSUM-1 to NANSUM-7. After `torch.nansum`.
+    each element gets the cotangent of its sum; a NaN gets +0. Clauses: NANSUM-1 to NANSUM-7. After `torch.nansum`.
 
     >>> pn.nansum(pn.nested_array([[1.0, np.nan, 2.0], [], [np.nan]], layout=pn.jagged), 1)
     array([3., 0., 0.])
@@ -80,8 +78,7 @@ def prod(
     """Return the product along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
 
     An empty segment gives 1. Gradient: each element gets the cotangent times the product of the other elements, also if
-    some are 0.
-    Clauses: PROD-1 to PROD-7. After `torch.prod`.
+    some are 0. Clauses: PROD-1 to PROD-7. After `torch.prod`.
 
     >>> pn.prod(pn.nested_array([[2, 3], [], [4]], layout=pn.jagged), 1)
     array([6, 1, 4])
