@@ -3,8 +3,11 @@
 A result has the shape and the device of ``x``, and its layout and dtype if ``layout`` and ``dtype`` are not given. It
 is packed: gaps are not copied, empty components are. A NumPy array has no device, so its result lies on the device of
 `set_default_device`. ``requires_grad`` makes the result a leaf whose operations are recorded; no gradient flows to
-``x``. A layout for a dense array raises StructureError, an unsupported dtype raises DTypeError. After
-`torch.zeros_like` and its siblings. Clauses: LIKE-1 to LIKE-10; for random numbers RANDOM-1 to RANDOM-10.
+``x``. ``generator``, the source of random numbers, is by default that of `manual_seed`.
+
+A layout for a dense array raises StructureError. An unsupported dtype raises DTypeError, and so does a dtype that is
+not floating in `rand_like` and `randn_like`. After `torch.zeros_like` and its siblings. Clauses: LIKE-1 to LIKE-10; for
+random numbers RANDOM-1 to RANDOM-10.
 """
 
 from __future__ import annotations
@@ -99,13 +102,9 @@ def ones_like(
 
 @operator
 def full_like(
-    x: ArrayT,
-    fill_value: float,
-    *,
-    dtype: DType | None = None,
-    requires_grad: bool = False,
+    x: ArrayT, fill_value: float, *, dtype: DType | None = None, requires_grad: bool = False,
     layout: Layout | None = None,
-) -> ArrayT:
+) -> ArrayT:  # fmt: skip
     """Return an array like ``x`` with ``fill_value`` everywhere: ``(B, *, D) -> (B, *, D)``.
 
     Clauses: LIKE-1 to LIKE-5, LIKE-7 to LIKE-10.
@@ -124,8 +123,7 @@ def rand_like(
 ) -> ArrayT:
     """Return an array like ``x`` of uniform random numbers from [0, 1): ``(B, *, D) -> (B, *, D)``.
 
-    A dtype that is not floating raises DTypeError. ``generator`` is by default that of `manual_seed`. Clauses: LIKE-1,
-    LIKE-2, LIKE-5, RANDOM-1, RANDOM-5 to RANDOM-8, RANDOM-10.
+    Clauses: LIKE-1, LIKE-2, LIKE-5, RANDOM-1, RANDOM-5 to RANDOM-8, RANDOM-10.
 
     >>> drawn = pn.rand_like(pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged))
     >>> drawn.shape, bool((drawn.values() < 1).numpy().all())
@@ -140,8 +138,7 @@ def randn_like(
 ) -> ArrayT:
     """Return an array like ``x`` of standard normal random numbers: ``(B, *, D) -> (B, *, D)``.
 
-    A dtype that is not floating raises DTypeError. ``generator`` is by default that of `manual_seed`. Clauses: LIKE-1,
-    LIKE-2, LIKE-5, RANDOM-2, RANDOM-5 to RANDOM-8, RANDOM-10.
+    Clauses: LIKE-1, LIKE-2, LIKE-5, RANDOM-2, RANDOM-5 to RANDOM-8, RANDOM-10.
 
     >>> nt = pn.nested_array([[1.0, 2.0], [3.0]])
     >>> again = [pn.randn_like(nt, generator=np.random.default_rng(0)) for _ in range(2)]
@@ -153,18 +150,13 @@ def randn_like(
 
 @operator
 def randint_like(
-    x: ArrayT,
-    low: int,
-    high: int | None = None,
-    *,
-    dtype: DType | None = None,
+    x: ArrayT, low: int, high: int | None = None, *, dtype: DType | None = None,
     generator: np.random.Generator | None = None,
-) -> ArrayT:
+) -> ArrayT:  # fmt: skip
     """Return an array like ``x`` of random integers from ``low`` to ``high - 1``: ``(B, *, D) -> (B, *, D)``.
 
-    Without ``high``, they are from 0 to ``low - 1``. They have the dtype of ``x``, also if it is floating.
-    ``generator`` is by default that of `manual_seed`. Clauses: LIKE-1, LIKE-2, LIKE-5, RANDOM-3, RANDOM-5 to RANDOM-7,
-    RANDOM-9, RANDOM-10.
+    Without ``high``, they are from 0 to ``low - 1``. They have the dtype of ``x``, also if it is floating. Clauses:
+    LIKE-1, LIKE-2, LIKE-5, RANDOM-3, RANDOM-5 to RANDOM-7, RANDOM-9, RANDOM-10.
 
     >>> pn.randint_like(pn.nested_array([[1.0, 2.0], [3.0]]), 5, 6).unbind()
     (array([5., 5.]), array([5.]))

@@ -61,11 +61,11 @@ def getitem(self: Operand, index: Index) -> NestedArray | Array:
     the result differently, the index is refused. A first mask without dimensions makes a first dimension of size 1 or
     0.
 
-    The result is a view, so that a write into it is seen in ``self``. Three kinds of index give a copy: a list, array
-    or mask; an integer, or a slice whose step is not 1, along the ragged dimension of a jagged array; a slice of
-    negative step behind the batch of a strided array. Assignment, ``self[index] = value``, always writes into ``self``.
-    Gradient: the cotangent for the selected elements, added up if one is selected twice, +0 for all others. Clauses:
-    GETITEM-1 to GETITEM-19. After `torch.Tensor.__getitem__`.
+    The result is a view, so that a write into it is seen in ``self``. A list, array or mask gives a copy. So does an
+    integer, or a slice whose step is not 1, along the ragged dimension of a jagged array, and a slice of negative step
+    behind the batch of a strided array. Assignment, ``self[index] = value``, always writes into ``self``. Gradient: the
+    cotangent for the selected elements, added up if one is selected twice, +0 for all others. Clauses: GETITEM-1 to
+    GETITEM-19. After `torch.Tensor.__getitem__`.
     Clauses: GETITEM-1 to GETITEM-19. After `torch.Tensor.__getitem__`.
 
     Parameters

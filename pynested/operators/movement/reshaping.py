@@ -125,9 +125,9 @@ def reshape(self: ArrayT, shape: Sequence[int]) -> ArrayT:
 def view(self: ArrayT, shape: Sequence[int]) -> ArrayT:
     """Reshape every component without a copy: ``(B, *, D1 * D2) -> (B, *, D1, D2)``.
 
-    ``shape`` is that of `reshape`. As a method also ``nt.view(2, -1, 3)``. ShapeError if `reshape` raises it, and for a
-    result that cannot be a view. Components that are not in C order can have such a result. So has a jagged array whose
-    elements would move across the ragged dimension, unless only one component has any. Gradient: the cotangent,
+    ``shape`` is that of `reshape`. As a method also ``nt.view(2, -1, 3)``. ShapeError if `reshape` raises it, and if
+    the result would need a copy. Components that are not in C order can need a copy. So does a jagged array whose
+    elements would move across the ragged dimension, unless only one component has elements. Gradient: the cotangent,
     reshaped back. Clauses: VIEW-1 to VIEW-5. After `torch.Tensor.view`.
     Clauses: VIEW-1 to VIEW-5. After `torch.Tensor.view`.
 

@@ -1,7 +1,7 @@
 """Softmax, its logarithm, and softmin along one dimension of nested and dense arrays.
 
-``dim`` is any dimension but the batch; ``axis`` is NumPy's name of it. Every element is first converted to ``dtype``,
-as `to` does, and the result has this dtype; by default it has that of the operand. The layout stays.
+``dim`` is any dimension but the batch; ``axis`` is NumPy's name of it. With a ``dtype``, every element is first
+converted to it, as `to` does. The result has this dtype, by default that of the operand. The layout stays.
 
 Errors: DimensionError for ``dim`` 0 of a nested array, and for a ``dim`` that is out of range. DTypeError for bools and
 integers without a ``dtype``, and for a ``dtype`` that is not floating.

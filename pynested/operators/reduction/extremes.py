@@ -53,13 +53,9 @@ def amin(
 @operator
 @reduction_to_index
 def argmax(
-    self: Operand,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    axis: int | None = None,
+    self: Operand, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None,
     keepdims: bool | None = None,
-) -> NestedArray | Array:
+) -> NestedArray | Array:  # fmt: skip
     """Return the index of the greatest element along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
 
     The result is int64. An index counts within its component; along dimension 0 it is the number of a component. Of
@@ -81,13 +77,9 @@ def argmax(
 @operator
 @reduction_to_index
 def argmin(
-    self: Operand,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    axis: int | None = None,
+    self: Operand, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None,
     keepdims: bool | None = None,
-) -> NestedArray | Array:
+) -> NestedArray | Array:  # fmt: skip
     """Return the index of the least element along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
 
     The result is int64. An index counts within its component; along dimension 0 it is the number of a component. Of
