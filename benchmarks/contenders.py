@@ -1,4 +1,4 @@
-"""The same operators in pynested, PyTorch (nested jagged, nested strided, padded and masked) and NumPy.
+"""The same operators in pynested, PyTorch (nested jagged, nested strided, padded and masked), NumPy and awkward.
 
 Each contender is a table: the name of an operator and what calls it on a namespace of operands. A contender that has no
 such operator has no entry; one whose entry raises does not support it, and the benchmark shows a dash.
@@ -26,6 +26,8 @@ LEAVES: dict[str, tuple[str, ...]] = {
     "layer_norm": ("x", "scale", "shift"),
     "linear": ("x", "weight", "shift"),
     "embedding": ("table",),
+    "sum of numbers": ("numbers",),
+    "amax of numbers": ("numbers",),
     "unbind": (),
 }
 # Operators that compute each element by itself.
@@ -55,6 +57,7 @@ class Workload:
         return {
             "x": nested(numbers(size, self.width)),
             "y": nested(numbers(size, self.width)),
+            "numbers": nested(numbers(size)),
             "row": numbers(self.width),
             "scale": numbers(self.width),
             "shift": numbers(self.width),
@@ -107,6 +110,8 @@ PYNESTED: dict[str, Call] = {
     "sum ragged": lambda n: n.x.sum(1),
     "mean ragged": lambda n: n.x.mean(1),
     "amax ragged": lambda n: n.x.amax(1),
+    "sum of numbers": lambda n: n.numbers.sum(1),
+    "amax of numbers": lambda n: n.numbers.amax(1),
     "sum last": lambda n: n.x.sum(2),
     "softmax ragged": lambda n: pn.softmax(n.x, 1),
     "softmax last": lambda n: pn.softmax(n.x, 2),
@@ -136,6 +141,8 @@ NUMPY: dict[str, Call] = {
     "sum ragged": lambda n: np.add.reduceat(n.x, n.starts),
     "mean ragged": lambda n: np.add.reduceat(n.x, n.starts) / n.lengths,
     "amax ragged": lambda n: np.maximum.reduceat(n.x, n.starts),
+    "sum of numbers": lambda n: np.add.reduceat(n.numbers, n.starts),
+    "amax of numbers": lambda n: np.maximum.reduceat(n.numbers, n.starts),
     "sum last": lambda n: n.x.sum(axis=-1),
     "softmax last": lambda n: (e := _exp_shifted(n.x)) / e.sum(axis=-1, keepdims=True),
     "linear": lambda n: n.x @ n.weight.T + n.shift,
@@ -160,6 +167,8 @@ DENSE_NUMPY: dict[str, Call] = {
     "sum ragged": lambda n: n.x.sum(axis=1),
     "mean ragged": lambda n: n.x.mean(axis=1),
     "amax ragged": lambda n: n.x.max(axis=1),
+    "sum of numbers": lambda n: n.numbers.sum(axis=1),
+    "amax of numbers": lambda n: n.numbers.max(axis=1),
     "matmul x xT": lambda n: n.x @ n.x.swapaxes(1, 2),
     "transpose": lambda n: n.x.swapaxes(1, 2),
     "unbind": lambda n: list(n.x),
@@ -168,3 +177,25 @@ DENSE_NUMPY: dict[str, Call] = {
 
 def dense_numpy(given: dict[str, Any]) -> Contender:
     return Contender("numpy", DENSE_NUMPY, SimpleNamespace(**given))
+
+
+AWKWARD: dict[str, Call] = {
+    "add": lambda n: n.x + n.y,
+    "exp": lambda n: np.exp(n.x),
+    "tanh": lambda n: np.tanh(n.x),
+    "sum ragged": lambda n: n.awkward.sum(n.x, axis=1),
+    "mean ragged": lambda n: n.awkward.mean(n.x, axis=1),
+    "amax ragged": lambda n: n.awkward.max(n.x, axis=1),
+    "sum of numbers": lambda n: n.awkward.sum(n.numbers, axis=1),
+    "amax of numbers": lambda n: n.awkward.max(n.numbers, axis=1),
+    "sum last": lambda n: n.awkward.sum(n.x, axis=2),
+}
+
+
+def awkward(given: dict[str, Any]) -> Contender:
+    import awkward as ak
+
+    lengths = [len(component) for component in given["x"]]
+    nested = {name: np.concatenate(value) for name, value in given.items() if isinstance(value, list)}
+    operands = {name: ak.unflatten(ak.from_numpy(rows), lengths) for name, rows in nested.items()}
+    return Contender("awkward", AWKWARD, SimpleNamespace(**operands, awkward=ak))

@@ -1,4 +1,4 @@
-"""Times of operators, against PyTorch's nested tensors, padding with masks, and plain NumPy.
+"""Times of operators, against PyTorch's nested tensors, padding with masks, plain NumPy, and awkward.
 
     python -m benchmarks.operators [--quick] [--op NAME] [--load NAME] [--kind NAME] [--device NAME]
                                    [--only CONTENDER,...] [--samples N] [--json FILE]
@@ -31,9 +31,11 @@ from .rows import Case, Times, in_units, write_times
 
 SAMPLE = 2e-3  # seconds; what takes less is repeated within one sample
 HAS_TORCH = importlib.util.find_spec("torch") is not None
+HAS_AWKWARD = importlib.util.find_spec("awkward") is not None
 LIBRARIES = {
     "pynested": ["pynested", "our strided"],
     "numpy": ["numpy"],
+    "awkward": ["awkward"],
     "torch": ["torch jagged", "torch strided", "torch padded", "torch dense"],
 }
 
@@ -57,6 +59,8 @@ def contender_names(words: str) -> set[str]:
         raise SystemExit(f"operators: {words!r} names an unknown contender. Choose from {', '.join(known)}.")
     if not HAS_TORCH and names.intersection(LIBRARIES["torch"]):
         raise SystemExit("operators: PyTorch is not installed. Install it, or leave it out of --only.")
+    if not HAS_AWKWARD and "awkward" in names:
+        raise SystemExit("operators: awkward is not installed. Install it, or leave it out of --only.")
     return names
 
 
@@ -70,6 +74,8 @@ def all_contenders(workload: Workload, kind: str, device: str, only: set[str]) -
         makers["our strided"] = lambda: contenders.pynested(given, pn.strided, "our strided", device)
     if device != "cuda":
         makers["numpy"] = lambda: (contenders.numpy if kind == "nested" else contenders.dense_numpy)(given)
+    if HAS_AWKWARD and kind == "nested" and device != "cuda":
+        makers["awkward"] = lambda: contenders.awkward(given)
     if HAS_TORCH:
         from . import torch_contenders
 
@@ -206,13 +212,14 @@ def time_building(count: int, rounds: int, only: set[str]) -> Times:
 
 def parsed(arguments: list[str] | None) -> argparse.Namespace:
     """Return the options of the command line."""
-    parser = argparse.ArgumentParser(description="time operators against PyTorch and NumPy")
+    parser = argparse.ArgumentParser(description="time operators against PyTorch, NumPy and awkward")
     parser.add_argument("--quick", action="store_true", help="few rounds, and no input larger than tiny")
     parser.add_argument("--op", action="append", choices=[*PYNESTED, "build"], help="only these; may be repeated")
     parser.add_argument("--load", action="append", choices=list(workloads()), help="only these inputs")
     parser.add_argument("--kind", action="append", choices=["nested", "dense"], help="only these operands")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda", "emulated"], help="of all operands")
-    everyone = ",".join(library for library in LIBRARIES if HAS_TORCH or library != "torch")
+    missing = {name for name, there in (("torch", HAS_TORCH), ("awkward", HAS_AWKWARD)) if not there}
+    everyone = ",".join(library for library in LIBRARIES if library not in missing)
     parser.add_argument("--only", default=everyone, type=contender_names, help=f"libraries or contenders ({everyone})")
     parser.add_argument("--samples", type=int, help="times of each call on large input (9, or 5 if --quick)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the minimum time of each row")
@@ -233,7 +240,7 @@ def main(arguments: list[str] | None = None) -> None:
 
         print(f"pynested {pn.__version__}, {torch_contenders.described()}; one thread for tiny input")
     else:
-        print(f"pynested {pn.__version__}; PyTorch is not installed, so only NumPy is compared with")
+        print(f"pynested {pn.__version__}; PyTorch is not installed and not compared with")
     loads = workloads()
     times: Times = {}
     ops = [op for op in PYNESTED if not options.op or op in options.op]

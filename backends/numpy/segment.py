@@ -15,6 +15,7 @@ from .running import as_matrix, quiet, rows_in_block, run, scratch, sum_rows, wi
 FEW_RUNS = 8  # so few that a Python call for each costs less than any preparation
 LONG_RUN_ELEMENTS = 4096  # a run of so many elements is worth a Python call of its own
 VERY_LONG_RUN_ELEMENTS = 65536  # ... even where the alternative is cheap and calls keep threads from each other
+SHORT_RUN = 16  # numbers, one beside the other: maxima of windows are faster than reduceat up to here
 PIECE = 16  # rows of a run that a sparse product adds one after the other, before it adds the sums of pieces
 
 
@@ -202,17 +203,13 @@ def sum_runs(block: NDArray[Any], segments: Segments, first: int, last: int) -> 
             rows = block[start - base : stop - base]
             sum_rows(rows, sums[place])
         return sums
-    if block.shape[1] == 1:
-        sums = np.zeros((runs, 1), block.dtype)
-        starts, occupied = _starts(segments, first, last)
-        sums[occupied, 0] = np.add.reduceat(block[:, 0], starts, dtype=np.float64)
-        return sums
     if segments.lengths[first:last].max() > PIECE:
         pieces, of_runs = segments.remember(("pieces", first, last), lambda: _cut_into_pieces(segments, first, last))
         sums = sum_runs(block, pieces, 0, pieces.count).astype(np.float64)
         return sum_runs(sums, of_runs, 0, runs).astype(block.dtype, copy=False)
-    product: NDArray[Any] = _selector(segments, first, last, block.dtype) @ block
-    return product
+    dtype = np.float64 if block.shape[1] == 1 else block.dtype  # of a single column, no slower and more accurate
+    product: NDArray[Any] = _selector(segments, first, last, np.dtype(dtype)) @ block
+    return product.astype(block.dtype, copy=False)
 
 
 def _cut_into_pieces(segments: Segments, first: int, last: int) -> tuple[Segments, Segments]:
@@ -250,7 +247,7 @@ def best_of_runs(better: np.ufunc, block: NDArray[Any], segments: Segments, firs
         for place, (start, stop) in enumerate(segments.pairs[first:last]):
             if start < stop:
                 _best_row(better, block[start - base : stop - base], best[place])
-    elif block.shape[1] == 1:
+    elif block.shape[1] == 1 and segments.lengths[first:last].max() > SHORT_RUN:
         starts, occupied = _starts(segments, first, last)
         best[occupied, 0] = better.reduceat(block[:, 0], starts)
     else:
@@ -282,7 +279,7 @@ def _best_by_doubling(
     while True:
         covered = np.flatnonzero((lengths >= width) & (lengths < 2 * width))
         begin = starts[covered]
-        best[covered] = better(windows[begin], windows[begin + lengths[covered] - width])
+        best[covered] = better(windows.take(begin, axis=0), windows.take(begin + lengths[covered] - width, axis=0))
         if 2 * width > longest:
             return
         windows = better(windows[:-width], windows[width:], out=spare[0][: len(windows) - width])
