@@ -46,7 +46,7 @@ class _Recording:
 
     def reaches_outside(self) -> bool:
         """Whether an output depends on something outside the call that wants a gradient, and is recorded at all."""
-        own = {source_of(view) for view in self.wrt if view.line is None}
+        own = {source_of(view) for view in self.wrt if view.node is None}
         outside = boundary([source_of(result) for result in self.results], self.start)
         return self.recording and any(node not in own for node in outside)
 

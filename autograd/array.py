@@ -26,7 +26,7 @@ from .array_methods import ArrayMethods
 from .call_errors import check_flags, check_optional_flags
 from .dispatch import method
 from .protocols import ArrayProtocols
-from .tape import Hook, Hooks, Leaf, Line, state
+from .tape import Hook, Hooks, Leaf, Node, state
 
 OPEN, UNRECORDED, READ_ONLY = 0, 1, 2  # writes: allowed; not while recording, to such a view; never
 _one_at_a_time = Lock()  # what several threads may do to one leaf
@@ -42,8 +42,8 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
         is one through another array that is made of them: hand memory out with `numpy`, which makes the latter known.
     storage : Storage
         The memory behind them, shared by all views, with a counter of writes.
-    line : Line or None
-        The line of the tape that made this array; None for a leaf.
+    node : Node or None
+        The node of the tape that made this array; None for a leaf.
 
     Examples
     --------
@@ -54,11 +54,11 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
     """
 
     __slots__ = (
-        "__weakref__", "_bare", "_grad", "_hooks", "_leaf", "guard", "line", "storage", "tracked",
+        "__weakref__", "_bare", "_grad", "_hooks", "_leaf", "guard", "node", "storage", "tracked",
     )  # fmt: skip
 
     storage: Storage
-    line: Line | None
+    node: Node | None
     tracked: bool  # requires_grad, without the check of what is asked for
     guard: int  # OPEN to writes, or why not
 
@@ -67,7 +67,7 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
             data = as_bare("Array", data)
         self._bare = data
         self.storage = storage if storage is not None else Storage(data, device)
-        self.line = None
+        self.node = None
         self.tracked = False
         self.guard = OPEN
         self._grad: Array | None = None
@@ -90,10 +90,10 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
         return cls(data, device, came_in(data, device))
 
     @classmethod
-    def made_by(cls, line: Line, output: Array) -> Array:
-        """The output of ``line`` again, as a recorded array."""
+    def made_by(cls, node: Node, output: Array) -> Array:
+        """The output of ``node`` again, as a recorded array."""
         again = cls(output._bare, output.storage.device, output.storage)
-        again.line = line
+        again.node = node
         again.tracked = True
         return again
 
@@ -127,7 +127,7 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
     @property
     def is_leaf(self) -> bool:
         """Whether no recorded operation made it."""
-        return self.line is None
+        return self.node is None
 
     @property
     def is_nested(self) -> bool:
@@ -220,7 +220,7 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
                 f"requires_grad: only floating point arrays can require gradients, this one is {self.dtype}. "
                 "Convert it first: x.to(pn.float64)."
             )
-        if self.line is not None and not requires_grad:
+        if self.node is not None and not requires_grad:
             raise GradientError("requires_grad: only a leaf can stop requiring gradients. Use x.detach().")
         self.tracked = bool(requires_grad)
         return self
@@ -258,8 +258,8 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
         """Keep the gradient of this array too, although it is not a leaf."""
         if not self.requires_grad:
             raise GradientError("retain_grad: this array requires no gradient, so there would be none to keep.")
-        if self.line is not None:
-            self.line.keeper = weakref.ref(self)
+        if self.node is not None:
+            self.node.keeper = weakref.ref(self)
 
     def detach(self) -> Array:
         """The same values without history; writes through it are seen, and noticed, by the original."""
@@ -280,7 +280,7 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
 
         A leaf can hold nodes by its grad. If they held the leaf, that would be a reference cycle.
         """
-        if self.line is not None or not self.tracked:
+        if self.node is not None or not self.tracked:
             return self
         view = self.detach()
         view.tracked, view._leaf = True, self.leaf()

@@ -2,13 +2,13 @@
 
 *determinism*   the same call gives the same values and the same gradients twice
 *holes*         what no component shows, and what is not finite, has the gradient zero
-*linearity*     pull(2a - 3b) is 2 pull(a) - 3 pull(b)
-*adjointness*   <w, push(v)> is <pull(w), v>: the two directions agree, without any differencing
+*linearity*     vjp(2a - 3b) is 2 vjp(a) - 3 vjp(b)
+*adjointness*   <w, jvp(v)> is <vjp(w), v>: the two directions agree, without any differencing
 *differences*   the gradient agrees with central differences of the fourth order
 *float32*       the gradient of float32 inputs is float32, and close to that of float64 inputs
 
 All of them run on read-only arrays, so that a write into an input or a cotangent is an error. Then they are run on
-(x, w) -> pull, which is second order; there *composite* says that a pull is the same when it is recorded.
+(x, w) -> vjp, which is second order; there *composite* says that a vjp is the same when it is recorded.
 """
 
 from __future__ import annotations
@@ -92,22 +92,22 @@ def _check(probe: Probe, generator: np.random.Generator) -> None:
         raise GradientError(f"gradcheck: {probe.prefix}the function is not finite at the inputs; choose others.")
     w, other, v = _drawn(generator, values), _drawn(generator, values), _drawn(generator, start)
     names = [probe.names[i] for i in probe.varied]
-    pulled = probe.pull(start, w)
+    pulled = probe.vjp(start, w)
     scale = _size(*pulled, *w)
     outputs = [f"output {i}" for i in range(len(values))]
     probe.equal("determinism", outputs, values, probe.values(start), 0)
-    probe.equal("determinism", names, pulled, probe.pull(start, w), 0)
+    probe.equal("determinism", names, pulled, probe.vjp(start, w), 0)
     probe.equal("signature", names, [np.zeros_like(x) for x in start], [np.zeros_like(one) for one in pulled], 0)
     in_holes = [np.where(shown, 0, one) for shown, one in zip(probe.shown, pulled, strict=True)]
     probe.equal("holes", names, [np.zeros_like(x) for x in start], in_holes, 0)
-    mixed = probe.pull(start, [2 * a - 3 * b for a, b in zip(w, other, strict=True)])
-    parts = zip(pulled, probe.pull(start, other), strict=True)
+    mixed = probe.vjp(start, [2 * a - 3 * b for a, b in zip(w, other, strict=True)])
+    parts = zip(pulled, probe.vjp(start, other), strict=True)
     probe.equal("linearity", names, [2 * a - 3 * b for a, b in parts], mixed, 10 * EXACT * scale)
-    pushed = probe.push(start, v)
+    pushed = probe.jvp(start, v)
     probe.equal("signature", outputs, [np.zeros_like(y) for y in values], [np.zeros_like(one) for one in pushed], 0)
     forth, back = _dots(w, pushed), _dots(pulled, v)
     if not abs(forth.sum() - back.sum()) <= EXACT * (np.abs(forth).sum() + np.abs(back).sum() + scale):
-        raise probe.failure("adjointness", "<w, push(v)>", f"<pull(w), v> = {back.sum()!r}", repr(forth.sum()))
+        raise probe.failure("adjointness", "<w, jvp(v)>", f"<vjp(w), v> = {back.sum()!r}", repr(forth.sum()))
     _check_differences(probe, names, values, w, pulled)
     _check_float32(probe, names, w, pulled, scale)
 
@@ -160,14 +160,14 @@ def _along(probe: Probe, w: Arrays, number: int, direction: np.ndarray[Any, Any]
 
 def _check_float32(probe: Probe, names: list[str], w: Arrays, pulled: Arrays, scale: float) -> None:
     """Cotangents of float32 inputs: their dtype, and roughly their values."""
-    single = probe.pull([x.astype(np.float32) for x in probe.start], [one.astype(np.float32) for one in w])
+    single = probe.vjp([x.astype(np.float32) for x in probe.start], [one.astype(np.float32) for one in w])
     probe.equal("float32", names, [one.astype(np.float32) for one in pulled], single, SINGLE * scale)
 
 
 def _check_composite(probe: Probe, w: Arrays) -> None:
-    """A recorded pull computes what one that is not recorded does."""
+    """A recorded vjp computes what one that is not recorded does."""
     names = [probe.names[i] for i in probe.varied]
-    fused, composite = probe.pull(probe.start, w), probe.pull(probe.start, w, graph=True)
+    fused, composite = probe.vjp(probe.start, w), probe.vjp(probe.start, w, graph=True)
     probe.equal("composite", names, fused, composite, EXACT * _size(*fused, *w))
 
 

@@ -17,7 +17,7 @@ from .graph import boundary, nodes_between, pull_back, push_forward
 from .modes import Mode
 from .pending import Pending
 from .rules.rule import Rule, hang
-from .tape import OFF, RECORDING, Line, now, source_of, state
+from .tape import OFF, RECORDING, Node, now, source_of, state
 
 
 @operator
@@ -52,7 +52,7 @@ def checkpoint(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 class _Checkpoint(Rule):
-    """A call that a pass repeats. It is the rule of its own line, which saves the arguments and the results."""
+    """A call that a pass repeats. It is the rule of its own node, which saves the arguments and the results."""
 
     def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
         self.name = f"checkpoint of {getattr(function, '__name__', function)}"
@@ -63,7 +63,7 @@ class _Checkpoint(Rule):
         self.count = len(self.arrays)
 
     def recorded(self) -> Any:
-        """Return the outputs of the first call, made by one line whose sources are all that they depend on."""
+        """Return the outputs of the first call, made by one node whose sources are all that they depend on."""
         start = now()
         results, rebuild = flatten(self.function(*self.rebuild(self.arrays)))
         sources = boundary([source_of(result) for result in results], start)
@@ -72,16 +72,16 @@ class _Checkpoint(Rule):
             output.guard = result.guard
         self.differentiable = [result.requires_grad for result in results]
         if sources:
-            line = Line(self, tuple(sources), (), (), None)
+            node = Node(self, tuple(sources), (), (), None)
             inputs = [array.as_saved() for array in self.arrays]
-            line.save((*inputs, *[output.detach() for output in outputs]), None)
-            hang(outputs, line, self.differentiable)
+            node.save((*inputs, *[output.detach() for output in outputs]), None)
+            hang(outputs, node, self.differentiable)
         self.arrays = []
         return rebuild(outputs)
 
-    def repeated(self, line: Line) -> list[Array]:
+    def repeated(self, node: Node) -> list[Array]:
         """Return the results of another call on the saved arguments."""
-        saved = line.saved()[0]
+        saved = node.saved()[0]
         with (
             Mode(state.mode or RECORDING),
             random.drawn_again(self.stream),
@@ -111,21 +111,21 @@ class _Checkpoint(Rule):
                 "your own."
             )
 
-    def pull(self, line: Line, cotangent: Any, pending: Pending, needed: set[Any] | None) -> None:
+    def apply_vjp(self, node: Node, cotangent: Any, pending: Pending, needed: set[Any] | None) -> None:
         """Call again, recorded, and pull the cotangents back to the sources."""
         start = now()
-        nodes = [source_of(result) for result in self.repeated(line)]
+        nodes = [source_of(result) for result in self.repeated(node)]
         seeds = [(node, given) for node, given in zip(nodes, cotangent, strict=True) if given is not None]
-        until = {source for source in line.sources if needed is None or source in needed}
+        until = {source for source in node.sources if needed is None or source in needed}
         between = nodes_between([node for node, _ in seeds], until, start)
         inner = pull_back(seeds, graph=pending.graph, keep=pending.graph, needed=between, until=until)
         for source in until:
             if source in inner.cotangents:
                 pending.add(source, inner.cotangents[source])
 
-    def push(self, line: Line, tangents: list[Any]) -> Any:
+    def apply_jvp(self, node: Node, tangents: list[Any]) -> Any:
         """Call again, recorded, and push the tangents of the sources forward."""
         start = now()
-        nodes = [source_of(result) for result in self.repeated(line)]
-        given = {source: t for source, t in zip(line.sources, tangents, strict=True) if t is not None}
+        nodes = [source_of(result) for result in self.repeated(node)]
+        given = {source: t for source, t in zip(node.sources, tangents, strict=True) if t is not None}
         return push_forward(given, nodes, start) if given else None

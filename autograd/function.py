@@ -22,7 +22,7 @@ from .modes import Mode, no_grad
 from .passes import grad
 from .pending import Pending
 from .rules.rule import Rule, hang, hang_one
-from .tape import OFF, RECORDING, Line, source_of, state
+from .tape import OFF, RECORDING, Node, source_of, state
 
 
 class Context:
@@ -104,7 +104,7 @@ class Function:
 
 
 class _Call(Rule):
-    """One application of a `Function`: the rule of its own line."""
+    """One application of a `Function`: the rule of its own node."""
 
     def __init__(self, function: type[Function], context: Context, arguments: tuple[Any, ...], outputs: Any) -> None:
         self.name = function.__name__
@@ -120,9 +120,9 @@ class _Call(Rule):
         self.likes = [(result.shape, result.dtype, result.device) for result in self.results]
 
     def recorded(self, arrays: list[Array]) -> Any:
-        """The outputs, hanging from a line whose sources are ``arrays``."""
+        """The outputs, hanging from a node whose sources are ``arrays``."""
         sources = tuple([source_of(array) for array in arrays])
-        line = Line(self, sources, (), (), None)
+        node = Node(self, sources, (), (), None)
         saved, self.rebuild_saved = flatten(self.context.saved)
         arguments = {id(array): array.as_saved() for array in arrays}
         places = {id(result): i for i, result in enumerate(self.results) if id(result) not in arguments}
@@ -131,37 +131,37 @@ class _Call(Rule):
             arguments.get(id(a), a) if place is None else a.detach()
             for a, place in zip(saved, self.places, strict=True)
         ]
-        line.save(tuple(kept) if kept else None, None)
+        node.save(tuple(kept) if kept else None, None)
         self.context.saved = ()
         fresh = [result.detach() for result in self.results]
-        hang(fresh, line)
+        hang(fresh, node)
         self.results = []
         return self.rebuild(fresh)
 
-    def view(self, line: Line, graph: bool) -> Context:
+    def view(self, node: Node, graph: bool) -> Context:
         """The context with what was saved, as the pass wants it: an output has its history again if it is recorded."""
-        saved = line.saved()[0] or ()
+        saved = node.saved()[0] or ()
         if graph:
             saved = [
-                a if place is None else hang_one(a.detach(), line, place)
+                a if place is None else hang_one(a.detach(), node, place)
                 for a, place in zip(saved, self.places, strict=True)
             ]
         context = copy.copy(self.context)
         context.saved = self.rebuild_saved(saved)
         return context
 
-    def pull(self, line: Line, cotangent: Any, pending: Pending, needed: set[Any] | None) -> None:
+    def apply_vjp(self, node: Node, cotangent: Any, pending: Pending, needed: set[Any] | None) -> None:
         """Ask ``backward``, check what it says, and send it on."""
-        pulled = self.pulled(line, cotangent, pending.graph)
-        for source, one in zip(line.sources, pulled, strict=True):
+        pulled = self.pulled(node, cotangent, pending.graph)
+        for source, one in zip(node.sources, pulled, strict=True):
             if source is not None and one is not None and (needed is None or source in needed):
                 pending.add(source, one)
 
-    def pulled(self, line: Line, cotangents: Sequence[Array | None], graph: bool) -> list[Array | None]:
+    def pulled(self, node: Node, cotangents: Sequence[Array | None], graph: bool) -> list[Array | None]:
         """What ``backward`` returns, one for each array among the arguments."""
         full = [_zeros(*like) if one is None else one for one, like in zip(cotangents, self.likes, strict=True)]
         rebuilt = self.rebuild([read_only(one) for one in full])
-        answer = self.function.backward(self.view(line, graph), *(rebuilt if self.several else (rebuilt,)))
+        answer = self.function.backward(self.view(node, graph), *(rebuilt if self.several else (rebuilt,)))
         answers = answer if isinstance(answer, tuple) else (answer,)
         if len(answers) != len(self.arguments):
             raise GradientError(
@@ -172,7 +172,7 @@ class _Call(Rule):
         for i, one in enumerate(answers):
             found += self.opened_answer(i, one)
         devices = [device for _, of_one, _ in self.arguments for device in of_one]
-        for source, one, device in zip(line.sources, found, devices, strict=True):
+        for source, one, device in zip(node.sources, found, devices, strict=True):
             self.check(source, one, device)
         return found
 
@@ -210,21 +210,21 @@ class _Call(Rule):
                 f"it: gradient.to({device!r})."
             )
 
-    def push(self, line: Line, tangents: list[Any]) -> Any:
+    def apply_jvp(self, node: Node, tangents: list[Any]) -> Any:
         """Ask ``jvp``; without it, transpose ``backward``, which is linear in its cotangents."""
         if all(tangent is None for tangent in tangents):
             return None
         if self.function.jvp is None:
-            return self.transposed(line, tangents)
+            return self.transposed(node, tangents)
         given, start = [], 0
         for _, devices, rebuild in self.arguments:
             end = start + len(devices)
-            of_one = zip(line.sources[start:end], tangents[start:end], devices, strict=True)
+            of_one = zip(node.sources[start:end], tangents[start:end], devices, strict=True)
             zeros = [_zeros(s.shape, s.dtype, at) if t is None and s is not None else t for s, t, at in of_one]
             whole = bool(devices) and all(t is not None for t in zeros)
             given.append(rebuild([read_only(t) for t in zeros]) if whole else None)
             start = end
-        answer = self.function.jvp(self.view(line, True), *given)
+        answer = self.function.jvp(self.view(node, True), *given)
         pushed = flatten(answer)[0]
         if [(one.shape, one.dtype) for one in pushed] != [like[:2] for like in self.likes]:
             raise GradientError(
@@ -238,13 +238,13 @@ class _Call(Rule):
             )
         return pushed
 
-    def transposed(self, line: Line, tangents: list[Any]) -> list[Any]:
+    def transposed(self, node: Node, tangents: list[Any]) -> list[Any]:
         """The tangents of the outputs by differentiating ``backward`` with respect to its cotangents."""
         with Mode(RECORDING):
             cotangents = [_zeros(*like) for like in self.likes]
             for one in cotangents:
                 one.requires_grad = is_float(one.dtype)
-            pulled = self.pulled(line, cotangents, True)
+            pulled = self.pulled(node, cotangents, True)
             pairs = [(p, t) for p, t in zip(pulled, tangents, strict=True) if p is not None and t is not None]
             if not all(p.requires_grad for p, _ in pairs):
                 raise GradientError(

@@ -29,10 +29,10 @@ def register_hook(array: Array, hook: Hook) -> Callable[[], None]:
         raise ArgumentError(f"register_hook: a hook is a function of one gradient, not {named_type(hook)}.")
     if not array.requires_grad:
         raise GradientError("register_hook: this array requires no gradient, so the hook would never be called.")
-    if array.line is None:
+    if array.node is None:
         hooks = array._hooks = array._hooks or {}
     else:
-        hooks = array.line.hooks = array.line.hooks or {}
+        hooks = array.node.hooks = array.node.hooks or {}
     number = now()
     hooks[number] = hook
 

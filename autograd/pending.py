@@ -5,11 +5,11 @@ from __future__ import annotations
 from heapq import heappush
 from typing import Any
 
-from .tape import Line, now
+from .tape import Node, now
 
 
 class Pending:
-    """The cotangents of one pass: by node, and the lines still to be read, last first.
+    """The cotangents of one pass: by node, and the nodes still to be read, last first.
 
     Attributes
     ----------
@@ -22,7 +22,7 @@ class Pending:
     def __init__(self, graph: bool) -> None:
         self.graph = graph
         self.cotangents: dict[Any, Any] = {}
-        self.heap: list[tuple[int, Line]] = []
+        self.heap: list[tuple[int, Node]] = []
         self.start = now()
 
     def add(self, node: Any, cotangent: Any) -> None:
@@ -32,13 +32,13 @@ class Pending:
             cotangents[node] = cotangents[node] + cotangent
             return
         cotangents[node] = cotangent
-        if type(node) is Line:
+        if type(node) is Node:
             heappush(self.heap, (-node.number, node))
 
-    def add_part(self, line: Line, part: int, cotangent: Any) -> None:
-        """Add to the cotangent of one of several outputs of ``line``."""
-        parts = self.cotangents.get(line)
+    def add_part(self, node: Node, part: int, cotangent: Any) -> None:
+        """Add to the cotangent of one of several outputs of ``node``."""
+        parts = self.cotangents.get(node)
         if parts is None:
-            parts = self.cotangents[line] = [None] * line.parts
-            heappush(self.heap, (-line.number, line))
+            parts = self.cotangents[node] = [None] * node.parts
+            heappush(self.heap, (-node.number, node))
         parts[part] = cotangent if parts[part] is None else parts[part] + cotangent

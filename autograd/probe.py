@@ -54,7 +54,7 @@ class Probe:
         with no_grad(), _told(self.prefix):
             return [_without_holes(*one) for one in _floats(self.function(*self.filled(xs)))]
 
-    def pull(self, xs: Arrays, ws: Arrays, graph: bool = False) -> Arrays:
+    def vjp(self, xs: Arrays, ws: Arrays, graph: bool = False) -> Arrays:
         """The cotangents of ``xs``; those of the outputs are read-only."""
         arguments = self.filled(xs, tracked=True)
         flat = flatten(arguments)[0]
@@ -69,7 +69,7 @@ class Probe:
             found = grad(tracked, leaves, given, create_graph=graph, allow_unused=True) if pairs else [None] * len(xs)
         return [np.zeros_like(x) if one is None else to_host(one.data) for one, x in zip(found, xs, strict=True)]
 
-    def push(self, xs: Arrays, vs: Arrays) -> Arrays:
+    def jvp(self, xs: Arrays, vs: Arrays) -> Arrays:
         """The tangents of the floating point outputs, zero where there is a hole in them."""
         full: list[Any] = [zeros_like(array) for array in self.arrays]
         for i, v in zip(self.varied, vs, strict=True):

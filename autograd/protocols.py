@@ -132,8 +132,8 @@ class ArrayProtocols:
 
     def __repr__(self: Any) -> str:
         tail = "" if is_default_dtype(self.dtype) else f", dtype={self.dtype}"
-        if self.line is not None:
-            tail += f", made by {self.line.name}"
+        if self.node is not None:
+            tail += f", made by {self.node.name}"
         elif self.requires_grad:
             tail += ", requires_grad=True"
         if self.device != "cpu":
@@ -147,7 +147,7 @@ class ArrayProtocols:
         return _unpickled, (type(self), kept, self.device, self.requires_grad and self.is_leaf, self.shape)
 
     def __deepcopy__(self: Any, memo: dict[int, Any]) -> Array:
-        if self.line is not None:
+        if self.node is not None:
             raise GradientError("deepcopy: only leaves can be copied so; use x.detach().clone() for the values.")
         copy: Array = type(self)(transfer(self.data, self.device), self.device)
         copy.tracked = self.tracked
@@ -156,7 +156,7 @@ class ArrayProtocols:
 
     def __copy__(self: Any) -> Array:
         again: Array = self.detach()
-        again.line, again.tracked, again.guard = self.line, self.tracked, self.guard
+        again.node, again.tracked, again.guard = self.node, self.tracked, self.guard
         return again
 
 

@@ -9,9 +9,9 @@ from pynested.backends.errors import ArgumentError, named_type
 
 from .containers import flatten
 from .dispatch import operator
-from .graph import lines_before
+from .graph import nodes_before
 from .rules.rule import PART
-from .tape import Line, source_of
+from .tape import Leaf, Node, source_of
 from .written import differs, written
 
 HEAD = ("#", "call", "output", "rule")
@@ -19,7 +19,7 @@ HEAD = ("#", "call", "output", "rule")
 
 @dataclass(frozen=True)
 class Record:
-    """One row of a tape: a leaf or a line, as a call of the rows it came from (None for a constant).
+    """One row of a tape: a leaf or a node, as a call of the rows it came from (None for a constant).
 
     ``rule`` is what was recorded, where that is not the function that is called.
     """
@@ -77,20 +77,20 @@ def tape(outputs: Any, **names: Any) -> Tape:
     if not flatten(outputs)[0]:
         raise ArgumentError(f"tape: outputs must be arrays or containers of them, not {named_type(outputs)}.")
     ends = [node for node in map(source_of, flatten(outputs)[0]) if node is not None]
-    lines = sorted(lines_before(ends), key=lambda line: line.number)
-    nodes = [source for line in lines for source in line.sources] + ends
-    leaves = [node for node in dict.fromkeys(nodes) if node is not None and type(node) is not Line]
+    nodes = sorted(nodes_before(ends), key=lambda node: node.number)
+    reached = dict.fromkeys([*(source for node in nodes for source in node.sources), *ends])
+    leaves = [leaf for leaf in reached if type(leaf) is Leaf]
     called = _called(names)
-    places = {node: place for place, node in enumerate([*leaves, *lines])}
+    places = {node: place for place, node in enumerate([*leaves, *nodes])}
     free = (f"x{number}" for number in range(len(leaves)))
     records = [Record(called.get(leaf) or next(free), "leaf", _described(leaf), "", ()) for leaf in leaves]
-    for number, line in enumerate(lines, 1):
-        sources = tuple(None if source is None else places[source] for source in line.sources)
-        output = f"{line.parts} parts" if line.parts else _described(line)
+    for number, node in enumerate(nodes, 1):
+        sources = tuple(None if source is None else places[source] for source in node.sources)
+        output = f"{node.parts} parts" if node.parts else _described(node)
         operands = [None if source is None else _in_call(records[source].name) for source in sources]
-        call = f"{operands[0]}[{line.static[0]}]" if line.rule is PART else written(line, operands)
-        rule = line.rule.name if differs(line) and line.rule is not PART else ""
-        records.append(Record(called.get(line, str(number)), call, output, rule, sources))
+        call = f"{operands[0]}[{node.static[0]}]" if node.rule is PART else written(node, operands)
+        rule = node.rule.name if differs(node) and node.rule is not PART else ""
+        records.append(Record(called.get(node, str(number)), call, output, rule, sources))
     return Tape(records)
 
 

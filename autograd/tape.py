@@ -1,9 +1,9 @@
-"""The tape: a list of lines, each of which can pull a cotangent up and push a tangent down.
+"""The tape: numbered nodes, each of which can pull a cotangent back and push a tangent forward.
 
-A line is written when an operator meets an array that wants a gradient, and gets the next number; how the lines are
-read is in graph.py.
+A node is recorded when an operator meets an array that wants a gradient, and gets the next number; graph.py says in
+which order nodes are visited.
 
-A line holds values and the nodes before it, never the array it made. A `Leaf` refers to its array weakly. So there are
+A node holds values and the nodes before it, never the array it made. A `Leaf` refers to its array weakly. So there are
 no cycles, and a graph that nobody holds is gone at once.
 """
 
@@ -30,7 +30,7 @@ FREED: Any = ("freed",)
 
 
 class State(threading.local):
-    """What the current thread records: nothing, lines, or lines with the place in the program that wrote them."""
+    """What the current thread records: nothing, nodes, or nodes with the place in the program that recorded them."""
 
     mode = RECORDING
 
@@ -42,7 +42,7 @@ state = State()
 _numbers = itertools.count()
 
 
-class Line:
+class Node:
     """One recorded operation: its rule, where its inputs came from, and what its derivative needs.
 
     Attributes
@@ -50,7 +50,7 @@ class Line:
     number : int
         Position on the tape; every source has a smaller one.
     sources : tuple
-        For each array argument the `Line` or the `Leaf` that it came from, or None if it is constant.
+        For each array argument the `Node` or the `Leaf` that it came from, or None if it is constant.
     inputs, output, static
         The saved values, as the rule asked for them, and the arguments that are not arrays.
     version : int
@@ -58,9 +58,9 @@ class Line:
     shapes : tuple
         The shapes of all array arguments, where the rule is not elementwise.
     parts : int
-        Number of outputs if the rule returns several, each made by a `Part` of this line; 0 if it returns one.
+        Number of outputs if the rule returns several, each made by a `Part` of this node; 0 if it returns one.
     stack : RecordedStack or None
-        Where the line was written, inside `anomaly`.
+        Where the node was recorded, inside `anomaly`.
     """
 
     __slots__ = (
@@ -91,7 +91,7 @@ class Line:
     def name(self) -> str:
         """The rule's name; for one of several outputs that of the rule that made them."""
         first = self.sources[0] if self.sources else None
-        return first.rule.name if type(first) is Line and first.parts else self.rule.name
+        return first.rule.name if type(first) is Node and first.parts else self.rule.name
 
     def save(self, inputs: Any, output: Any) -> None:
         """Keep what the derivative needs: some of the inputs, and the output without its history."""
@@ -115,7 +115,7 @@ class Line:
         return self.inputs, self.output
 
     def free(self) -> None:
-        """Drop the saved arrays; a line that saved none can be read again."""
+        """Drop the saved arrays; a node that saved none can be read again."""
         if self.output is not None:
             self.inputs, self.output = FREED, None
         elif self.inputs is not None:
@@ -152,11 +152,11 @@ def version_of(inputs: Any, output: Any) -> int:
     return total
 
 
-def source_of(array: Array) -> Line | Leaf | None:
+def source_of(array: Array) -> Node | Leaf | None:
     """Return the node to which gradients of ``array`` go, None for a constant."""
-    return (array.line or array.leaf()) if array.tracked else None
+    return (array.node or array.leaf()) if array.tracked else None
 
 
 def now() -> int:
-    """A number above that of every line so far."""
+    """A number above that of every node so far."""
     return next(_numbers)

@@ -1,6 +1,6 @@
-"""How one would have written what a line of the tape records: the public call, where a rule has another name.
+"""How one would have written what a node of the tape records: the public call, where a rule has another name.
 
-Only whoever looks at a tape pays for it: a line has a rule, and the arguments that are not arrays.
+Only whoever looks at a tape pays for it: a node has a rule, and the arguments that are not arrays.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .rules.rule import RULES
-from .tape import FREED, Line
+from .tape import FREED, Node
 
 NUMBERS = (bool, int, float)
 _RUNS = "runs"  # the dimension of a rule of segments: which one of the nested array it was, the values do not say
@@ -20,7 +20,7 @@ def _nothing(*_: Any) -> Sequence[str]:
     return []
 
 
-# By the rule: the public function, and its arguments after the arrays, as far as the line knows them.
+# By the rule: the public function, and its arguments after the arrays, as far as the node knows them.
 WRITTEN: dict[str, tuple[str, Callable[..., Sequence[str]]]] = {
     "amax": ("amax", lambda dims: [_dims(dims)]),
     "amin": ("amin", lambda dims: [_dims(dims)]),
@@ -57,36 +57,36 @@ INDEXED = {"slice": lambda key: _index(key), "take_rows": lambda *_: "rows"}
 _BY_NAME = {"clamp_max": "max", "clamp_min": "min"}
 
 
-def written(line: Line, names: Sequence[str | None]) -> str:
-    """A line as a call; ``names`` are those of its sources, None for a constant."""
-    rule = _rule(line)
-    operands = [_constant(line, i) if name is None else name for i, name in enumerate(names)]
+def written(node: Node, names: Sequence[str | None]) -> str:
+    """A node as a call; ``names`` are those of its sources, None for a constant."""
+    rule = _rule(node)
+    operands = [_constant(node, i) if name is None else name for i, name in enumerate(names)]
     if rule in INDEXED:
-        return f"{operands[0]}[{INDEXED[rule](*line.static)}]"
+        return f"{operands[0]}[{INDEXED[rule](*node.static)}]"
     if rule in _BY_NAME:
         operands[1] = f"{_BY_NAME[rule]}={operands[1]}"
     if rule == "where":
         operands.insert(0, "mask")
-    function, arguments = WRITTEN.get(rule, (line.rule.name, None))
+    function, arguments = WRITTEN.get(rule, (node.rule.name, None))
     if function == "cat":
         operands = [f"[{', '.join(operands)}]"]
-    return f"{function}({', '.join([*operands, *(arguments(*line.static) if arguments else ())])})"
+    return f"{function}({', '.join([*operands, *(arguments(*node.static) if arguments else ())])})"
 
 
-def differs(line: Line) -> bool:
+def differs(node: Node) -> bool:
     """Whether the rule has another name than the function."""
-    rule = _rule(line)
+    rule = _rule(node)
     return rule in INDEXED or WRITTEN.get(rule, (rule, None))[0] != rule
 
 
-def _rule(line: Line) -> str:
+def _rule(node: Node) -> str:
     """The name of a rule of ours; that of a user's function may be the same."""
-    return line.rule.name if RULES.get(line.rule.name) is line.rule else ""
+    return node.rule.name if RULES.get(node.rule.name) is node.rule else ""
 
 
-def _constant(line: Line, i: int) -> str:
-    """A number that the line holds, or the word for what it does not hold."""
-    value = None if line.inputs is None or line.inputs is FREED else line.inputs[i]
+def _constant(node: Node, i: int) -> str:
+    """A number that the node holds, or the word for what it does not hold."""
+    value = None if node.inputs is None or node.inputs is FREED else node.inputs[i]
     return repr(value) if type(value) in NUMBERS else "const"
 
 

@@ -141,7 +141,7 @@ def device_of(*values: Any) -> str:
 
 
 def frozen(values: Any, *tracked: Any) -> Any:
-    """Bare ``values`` as a line may keep them: a copy if one of ``tracked`` wants a gradient, else themselves.
+    """Bare ``values`` as a node may keep them: a copy if one of ``tracked`` wants a gradient, else themselves.
 
     A write in place into them would otherwise change what a later gradient is computed with.
     """

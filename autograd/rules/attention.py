@@ -4,7 +4,7 @@ Two products keep apart what does not meet, whatever it holds: `meeting` of rows
 is not seen, and `mixed` of rows with weights, of which those of pairs that are not seen take no part. Each is the
 other's adjoint.
 
-``saved`` is what the kernel worked out besides the result; a line keeps it without the result.
+``saved`` is what the kernel worked out besides the result; a node keeps it without the result.
 """
 
 from __future__ import annotations

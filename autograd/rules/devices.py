@@ -20,11 +20,11 @@ class Move(Linear):
     """A copy on another device; its cotangent is moved back."""
 
     def apply(self, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Any:
-        """Copy to the first device of ``static``, from the second, and write a line if a gradient is wanted."""
+        """Copy to the first device of ``static``, from the second, and record a node if a gradient is wanted."""
         x = arrays[0]
         result = Array(transfer(raw(x), static[0]), static[0])
         if x.requires_grad and state.mode:
-            result.line, result.tracked = self.written(result, arrays, static), True
+            result.node, result.tracked = self.written(result, arrays, static), True
         return result
 
 

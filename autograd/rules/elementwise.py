@@ -15,7 +15,7 @@ from pynested.backends.numpy.running import quiet
 from ..array import raw
 from .functions import RULES
 from .kinds import Linear
-from .kinds.elementwise import Elementwise, Pull, per
+from .kinds.elementwise import Elementwise, Vjp, per
 from .movement import summed_to
 from .samples import arrays, pairs, reals, with_static
 
@@ -80,14 +80,14 @@ add:  Elementwise = Elementwise("add",  "add",      "",   1, 1,                 
 sub:  Elementwise = Elementwise("sub",  "subtract", "",   1, -1,                                             samples=pairs)
 mul:  Elementwise = Elementwise("mul",  "multiply", "b|a", lambda y, a, b: b, lambda y, a, b: a,              samples=pairs)
 div:  Elementwise = Elementwise("div",  "divide",   "b|yb", per(lambda y, a, b: b), lambda y, a, b: -(y / b),  samples=pairs)
-maximum: Elementwise = Elementwise("maximum", "maximum", "ab|ab", Pull(lambda g, y, a, b: _to_greater(g, a, b)), Pull(lambda g, y, a, b: _to_greater(g, b, a)), samples=pairs)
-minimum: Elementwise = Elementwise("minimum", "minimum", "ab|ab", Pull(lambda g, y, a, b: _to_greater(g, b, a)), Pull(lambda g, y, a, b: _to_greater(g, a, b)), samples=pairs)
-clamp_min: Elementwise = Elementwise("clamp_min", "maximum", "ab|ab", Pull(lambda g, y, a, b: _where(g, raw(a) >= raw(b))), Pull(lambda g, y, a, b: _where(g, raw(a) < raw(b))), samples=pairs)
-clamp_max: Elementwise = Elementwise("clamp_max", "minimum", "ab|ab", Pull(lambda g, y, a, b: _where(g, raw(a) <= raw(b))), Pull(lambda g, y, a, b: _where(g, raw(a) > raw(b))), samples=pairs)
+maximum: Elementwise = Elementwise("maximum", "maximum", "ab|ab", Vjp(lambda g, y, a, b: _to_greater(g, a, b)), Vjp(lambda g, y, a, b: _to_greater(g, b, a)), samples=pairs)
+minimum: Elementwise = Elementwise("minimum", "minimum", "ab|ab", Vjp(lambda g, y, a, b: _to_greater(g, b, a)), Vjp(lambda g, y, a, b: _to_greater(g, a, b)), samples=pairs)
+clamp_min: Elementwise = Elementwise("clamp_min", "maximum", "ab|ab", Vjp(lambda g, y, a, b: _where(g, raw(a) >= raw(b))), Vjp(lambda g, y, a, b: _where(g, raw(a) < raw(b))), samples=pairs)
+clamp_max: Elementwise = Elementwise("clamp_max", "minimum", "ab|ab", Vjp(lambda g, y, a, b: _where(g, raw(a) <= raw(b))), Vjp(lambda g, y, a, b: _where(g, raw(a) > raw(b))), samples=pairs)
 neg:  Elementwise = Elementwise("neg",  "negative", "",   -1,                                                samples=reals)
 abs_: Elementwise = Elementwise("abs",  "absolute", "a",  lambda y, x: sgn(x),                               samples=reals)
 sgn:  Elementwise = Elementwise("sgn",  "sgn",      "",   0,                                                 samples=reals)
-relu: Elementwise = Elementwise("relu", "relu",     "y",  Pull(_above_zero),                                 samples=reals,
+relu: Elementwise = Elementwise("relu", "relu",     "y",  Vjp(_above_zero),                                 samples=reals,
                                 fused=lambda k, g, y, x: k.relu_backward(g, y))
 silu: Elementwise = Elementwise("silu", "silu",     "a",  lambda y, x: _logistic(x),                         samples=reals,
                                 fused=lambda k, g, y, x: k.silu_backward(g, x))

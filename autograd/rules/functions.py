@@ -13,7 +13,7 @@ from pynested.backends.dtypes import computing_dtype
 from pynested.backends.numpy.running import quiet
 
 from ..array import Array
-from .kinds.elementwise import Elementwise, Partial, Pull, per
+from .kinds.elementwise import Elementwise, Partial, Vjp, per
 from .rule import Samples, Verb, bound
 from .samples import above_one, fractions, positives, reals
 
@@ -115,13 +115,13 @@ FUNCTIONS = {function.name: function for function in (
     # The square of the root is NaN outside the domain, as atanh is.
     Function("atanh", "a", per(lambda y, x: RULES["square"](RULES["sqrt"]((1 - x) * (1 + x)))), samples=fractions,
              verb="arctanh"),
-    Function("log2", "a", Pull(lambda g, y, x: g / x * 1.4426950408889634), samples=positives),
-    Function("log10", "a", Pull(lambda g, y, x: g * 0.4342944819032518 / x), samples=positives),
+    Function("log2", "a", Vjp(lambda g, y, x: g / x * 1.4426950408889634), samples=positives),
+    Function("log10", "a", Vjp(lambda g, y, x: g * 0.4342944819032518 / x), samples=positives),
     Function("rsqrt", "ya", lambda y, x: (-0.5 * y) / x, samples=positives, verb=wide(lambda k, x: 1 / k.sqrt(x))),
     Function("sigmoid", "y", lambda y, x: y * (1 - y), verb=wide(_sigmoid)),
-    Function("reciprocal", "y", Pull(lambda g, y, x: -(g * y) * y), verb=lambda k, x: k.divide(1, x),
+    Function("reciprocal", "y", Vjp(lambda g, y, x: -(g * y) * y), verb=lambda k, x: k.divide(1, x),
              dtypes="quotient"),
-    Function("square", "a", Pull(lambda g, y, x: 2 * (g * x)), verb=lambda k, x: k.multiply(x, x), dtypes="wrap"),
+    Function("square", "a", Vjp(lambda g, y, x: 2 * (g * x)), verb=lambda k, x: k.multiply(x, x), dtypes="wrap"),
     Function("floor", "", 0, dtypes="stay"),
     Function("ceil", "", 0, dtypes="stay"),
     Function("round", "", 0, verb="rint", dtypes="stay"),

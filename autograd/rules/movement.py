@@ -45,7 +45,7 @@ def total(k: Any, x: Any, axes: tuple[int, ...]) -> Any:
 
 
 def summed_to(x: Any, shape: tuple[int, ...]) -> Any:
-    """``x`` summed to ``shape``, which it mostly has already; then there is no line to write."""
+    """``x`` summed to ``shape``, which it mostly has already; then nothing is recorded."""
     return x if x.shape == shape else sum_to(x, shape)
 
 

@@ -15,7 +15,7 @@ from pynested.backends.registry import NUMPY_DEVICES
 from ..array import Array, new_zeros, raw
 from ..numbers import nearest_float, weak_dtype
 from .elementwise import log, where
-from .kinds.elementwise import Pull
+from .kinds.elementwise import Vjp
 from .rule import RULES, Verb
 
 
@@ -57,14 +57,14 @@ def _to(dtype: Any, x: Any) -> Any:
     return x.to(dtype)
 
 
-def in_floats(slope: Callable[..., Any]) -> Pull:
+def in_floats(slope: Callable[..., Any]) -> Vjp:
     """``g * slope(y, a, b)``, where all are floats as wide as the cotangent, and float32 for halves."""
 
-    def pull(g: Any, *operands: Any) -> Any:
+    def vjp(g: Any, *operands: Any) -> Any:
         dtype = computing_dtype(g.dtype)
         return _to(g.dtype, g * slope(*[_to(dtype, x) for x in operands]))
 
-    return Pull(pull)
+    return Vjp(vjp)
 
 
 def of_base(y: Any, a: Any, b: Any) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 
 from .elementwise import div, maximum, minimum, mul
 from .functions import RULES as FUNCTIONS
-from .kinds.elementwise import Elementwise, Partial, Pull
+from .kinds.elementwise import Elementwise, Partial, Vjp
 from .pair_verbs import (
     comparing,
     floor_divide,
@@ -75,7 +75,7 @@ PAIRS = {pair.name: pair for pair in (
     Pair("floor_divide", refused="b", check=refuse_zeros, verb=floor_divide, partials=(0, 0), samples=quotients),
     Pair(
         "remainder", refused="b", check=refuse_zeros, verb=remainder, saves="|ab",
-        partials=(1, Pull(lambda g, y, a, b: -(g * RULES["floor_divide"](a, b)))), samples=quotients,
+        partials=(1, Vjp(lambda g, y, a, b: -(g * RULES["floor_divide"](a, b)))), samples=quotients,
     ),
     Pair(
         "logaddexp", refused="biu", verb=logaddexp, saves="ab|ab",

@@ -1,7 +1,7 @@
 """Rules over the rows of a matrix: layer normalization and cross entropy.
 
-``saved`` is what the kernel worked out besides the result, so that the pull need not: the result, then the mean and
-std of each row, or its maximum and log sum. A line keeps it without the result.
+``saved`` is what the kernel worked out besides the result, so that the vjp need not: the result, then the mean and
+std of each row, or its maximum and log sum. A node keeps it without the result.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .segment import over_last, softmax_last
 
 
 def _without_result(*static: Any) -> tuple[Any, ...]:
-    """The static arguments of a line: of the last, ``saved``, all but the result."""
+    """The static arguments of a node: of the last, ``saved``, all but the result."""
     *others, saved = static
     return (*others, saved and (None, *saved[1:]))
 

@@ -1,4 +1,4 @@
-"""What every rule has: a value, a line on the tape, and two directions."""
+"""What every rule has: a value, a node on the tape, and two directions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..array import Array, raw
 from ..dispatch import operator
 from ..numbers import refused_operand
 from ..pending import Pending
-from ..tape import ANOMALY, Line, source_of, state
+from ..tape import ANOMALY, Node, source_of, state
 
 Samples = Callable[[np.random.Generator], Iterable[tuple[Any, ...]]]
 Verb = str | Callable[..., Any]
@@ -73,7 +73,7 @@ def kernel(verb: str, *, device: str) -> Callable[[Function], Function]:
 
 
 def fused_on_device(fused: Verb, g: Array, *saved: Any) -> Any:
-    """What a fused pull computes from a cotangent and saved values that lie on its device, as arrays."""
+    """What a fused vjp computes from a cotangent and saved values that lie on its device, as arrays."""
     pulled = bound(fused, g.device)(*_opened((g, *saved)))
     return _closed(pulled, g.device)
 
@@ -107,7 +107,7 @@ class Rule:
 
     broadcasts = False
     may_alias = True  # whether a result can be a view of an operand
-    keeps: Callable[..., tuple[Any, ...]] | None = None  # what a line keeps of static arguments, where not all of them
+    keeps: Callable[..., tuple[Any, ...]] | None = None  # what a node keeps of static arguments, where not all of them
 
     def __init__(self, name: str, verb: Verb, arity: int, saves: str, samples: Samples) -> None:
         self.name = name
@@ -138,7 +138,7 @@ class Rule:
         return emit_around("primitive", self.name, self.apply, arrays, static)
 
     def apply(self, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Any:
-        """Compute, wrap, and write a line if a gradient is wanted; bare arrays only compute."""
+        """Compute, wrap, and record a node if a gradient is wanted; bare arrays only compute."""
         device: str | None = None
         tracked = False
         datas: list[Any] = []
@@ -165,15 +165,15 @@ class Rule:
         if type(output) is not tuple and type(output) is not list:
             result = Array.of(output, device, arrays) if self.may_alias else Array(output, device)
             if tracked and state.mode:
-                result.line, result.tracked = self.written(result, arrays, static), True
+                result.node, result.tracked = self.written(result, arrays, static), True
             return result
         results = [Array.of(one, device, arrays) for one in output]
         if tracked and state.mode and results:
             hang(results, self.written(results[0], arrays, static))
         return tuple(results)
 
-    def written(self, result: Array, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Line:
-        """The line that made ``result``, or several of which it is the first."""
+    def written(self, result: Array, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Node:
+        """The node that made ``result``, or several of which it is the first."""
         sources: list[Any] = []
         shapes: list[tuple[int, ...]] = []
         for array in arrays:
@@ -184,15 +184,15 @@ class Rule:
                 sources.append(None)
                 shapes.append(np.shape(array))
         options = static if self.keeps is None else self.keeps(*static)
-        line = Line(self, tuple(sources), options, result._bare.shape, result._bare.dtype)
-        line.shapes = tuple(shapes)
+        node = Node(self, tuple(sources), options, result._bare.shape, result._bare.dtype)
+        node.shapes = tuple(shapes)
         if self.saves_inputs or self.saves_output or state.mode == ANOMALY:
-            saved = self.saved(arrays, line.sources) if self.saves_inputs else None
-            line.save(saved, result.detach() if self.reads_output(line.sources) else None)
-        return line
+            saved = self.saved(arrays, node.sources) if self.saves_inputs else None
+            node.save(saved, result.detach() if self.reads_output(node.sources) else None)
+        return node
 
     def saved(self, arrays: tuple[Any, ...], sources: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The inputs that the derivative looks at, as a line may hold them, None for the others."""
+        """The inputs that the derivative looks at, as a node may hold them, None for the others."""
         saved = [
             None if not is_read else array.as_saved() if type(array) is Array else array
             for array, is_read in zip(arrays, self.looked_at(sources), strict=True)
@@ -207,53 +207,53 @@ class Rule:
         """Return whether a derivative of the tracked inputs reads the output."""
         return self.saves_output
 
-    def pull(self, line: Line, cotangent: Any, pending: Pending, needed: set[Any] | None) -> None:
-        """Send what ``cotangent`` says of the output to the sources of ``line``."""
-        inputs, output = self.opened(line)
-        cotangents = self.cotangents(line, cotangent, inputs, output, needed)
-        for i, source in enumerate(line.sources):
+    def apply_vjp(self, node: Node, cotangent: Any, pending: Pending, needed: set[Any] | None) -> None:
+        """Send what ``cotangent`` says of the output to the sources of ``node``."""
+        inputs, output = self.opened(node)
+        cotangents = self.cotangents(node, cotangent, inputs, output, needed)
+        for i, source in enumerate(node.sources):
             if source is None or (needed is not None and source not in needed):
                 continue
             pulled = cotangents[i]
             if pulled is None:
                 continue
             if pulled.shape != source.shape or pulled.dtype != source.dtype:
-                pulled = self.fitted(line, i, source, pulled)
+                pulled = self.fitted(node, i, source, pulled)
             pending.add(source, pulled)
 
-    def opened(self, line: Line) -> tuple[Any, Any]:
+    def opened(self, node: Node) -> tuple[Any, Any]:
         """Return the saved inputs and the saved output, with their history."""
-        if not self.saves_inputs and not self.saves_output and line.stack is None:
-            return (None,) * len(line.sources), None
-        inputs, output = line.saved()
+        if not self.saves_inputs and not self.saves_output and node.stack is None:
+            return (None,) * len(node.sources), None
+        inputs, output = node.saved()
         if inputs is None:
-            inputs = (None,) * len(line.sources)
-        return inputs, Array.made_by(line, output) if output is not None else None
+            inputs = (None,) * len(node.sources)
+        return inputs, Array.made_by(node, output) if output is not None else None
 
-    def cotangents(self, line: Line, cotangent: Any, inputs: Any, output: Any, needed: set[Any] | None) -> Any:
+    def cotangents(self, node: Node, cotangent: Any, inputs: Any, output: Any, needed: set[Any] | None) -> Any:
         """The cotangent of each array argument; None where there is none."""
         raise GradientError(f"{self.name} has no derivative.")
 
-    def push(self, line: Line, tangents: list[Any]) -> Any:
+    def apply_jvp(self, node: Node, tangents: list[Any]) -> Any:
         """The tangent of the output, given those of the inputs (None for a constant)."""
         raise GradientError(f"{self.name} has no forward derivative.")
 
-    def fitted(self, line: Line, i: int, source: Any, cotangent: Any) -> Any:
+    def fitted(self, node: Node, i: int, source: Any, cotangent: Any) -> Any:
         """``cotangent`` in the shape and dtype of argument ``i``; it may differ by broadcasting or promotion only."""
         shape, dtype = source.shape, source.dtype
         if cotangent.shape != shape:
-            if not self.broadcasts or cotangent.shape != line.shape:
+            if not self.broadcasts or cotangent.shape != node.shape:
                 raise GradientError(
                     f"{self.name}: its rule returned a cotangent of shape {cotangent.shape} for argument {i}, which "
-                    f"has shape {shape} (the output has {line.shape}). The rule is wrong; it must return the input's "
+                    f"has shape {shape} (the output has {node.shape}). The rule is wrong; it must return the input's "
                     "shape."
                 )
             cotangent = RULES["sum_to"](cotangent, shape)
         if cotangent.dtype != dtype:
-            if cotangent.dtype != line.dtype:
+            if cotangent.dtype != node.dtype:
                 raise GradientError(
                     f"{self.name}: its rule returned a cotangent of dtype {cotangent.dtype} for argument {i}, which "
-                    f"has dtype {dtype} (the output has {line.dtype}). The rule is wrong; it must keep the input's "
+                    f"has dtype {dtype} (the output has {node.dtype}). The rule is wrong; it must keep the input's "
                     "dtype."
                 )
             cotangent = RULES["cast"](cotangent, dtype)
@@ -261,35 +261,35 @@ class Rule:
 
 
 class Part(Rule):
-    """One of several outputs of a line: passes its cotangent to its place, and takes its tangent from there."""
+    """One of several outputs of a node: passes its cotangent to its place, and takes its tangent from there."""
 
     def __init__(self) -> None:
         self.name = "part"
 
-    def pull(self, line: Line, cotangent: Any, pending: Pending, needed: set[Any] | None) -> None:
+    def apply_vjp(self, node: Node, cotangent: Any, pending: Pending, needed: set[Any] | None) -> None:
         """Put the cotangent in its place."""
-        if needed is None or line.sources[0] in needed:
-            pending.add_part(line.sources[0], line.static[0], cotangent)
+        if needed is None or node.sources[0] in needed:
+            pending.add_part(node.sources[0], node.static[0], cotangent)
 
-    def push(self, line: Line, tangents: list[Any]) -> Any:
+    def apply_jvp(self, node: Node, tangents: list[Any]) -> Any:
         """Take the tangent from its place."""
-        return None if tangents[0] is None else tangents[0][line.static[0]]
+        return None if tangents[0] is None else tangents[0][node.static[0]]
 
 
 PART = Part()
 
 
-def hang(results: list[Array], line: Line, which: Sequence[bool] | None = None) -> None:
-    """Make ``results`` the outputs of ``line``, one after the other; only floating ones, and those of ``which``."""
-    line.parts = len(results)
+def hang(results: list[Array], node: Node, which: Sequence[bool] | None = None) -> None:
+    """Make ``results`` the outputs of ``node``, one after the other; only floating ones, and those of ``which``."""
+    node.parts = len(results)
     for i, result in enumerate(results):
         if is_float(result.dtype) and (which is None or which[i]):
-            hang_one(result, line, i)
+            hang_one(result, node, i)
 
 
-def hang_one(result: Array, line: Line, index: int) -> Array:
-    """Make ``result`` output ``index`` of ``line``."""
-    result.line = Line(PART, (line,), (index,), result.data.shape, result.data.dtype)
+def hang_one(result: Array, node: Node, index: int) -> Array:
+    """Make ``result`` output ``index`` of ``node``."""
+    result.node = Node(PART, (node,), (index,), result.data.shape, result.data.dtype)
     result.tracked = True
     return result
 

@@ -1,6 +1,6 @@
 """Rules over segments: the runs of rows that components are.
 
-A fused pull calls its kernel when nobody differentiates the pass itself, and its composite, in the same formula, when
+A fused vjp calls its kernel when nobody differentiates the pass itself, and its composite, in the same formula, when
 somebody does.
 """
 
@@ -135,7 +135,7 @@ segment_prod = Custom(
 
 
 def _softmax_derivative(t: Any, y: Any, segments: Segments) -> Any:
-    """For y the softmax, y (t - sum of y t): the Jacobian is symmetric, so this is the push as well as the pull."""
+    """For y the softmax, y (t - sum of y t): the Jacobian is symmetric, so this is the jvp as well as the vjp."""
     return y * (t - spread(segment_sum(y * t, segments), segments)) if 0 not in y.shape else y * t
 
 

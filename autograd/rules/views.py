@@ -1,4 +1,4 @@
-"""Rules that cut one array into many views: a single line with as many outputs as there are components.
+"""Rules that cut one array into many views: a single node with as many outputs as there are components.
 
 Pulling puts the cotangents of all pieces together once, so a loop over components costs no more than their size.
 """

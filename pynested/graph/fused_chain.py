@@ -19,7 +19,8 @@ from pynested.autograd.arguments.canonical import canonical_dtype
 from pynested.autograd.array import raw
 from pynested.autograd.pending import Pending
 from pynested.autograd.rules.rule import RULES, Rule, hang
-from pynested.autograd.tape import Line, source_of, state
+from pynested.autograd.tape import Node as TapeNode
+from pynested.autograd.tape import source_of, state
 from pynested.backends.dtypes import is_float
 from pynested.backends.numpy.running import quiet
 from pynested.lifting.broadcasting import broadcasts_behind_ragged
@@ -280,54 +281,54 @@ class FusedRule(Rule):
         """Write the node that made ``results``."""
         sources = tuple([source_of(x) for x in operands])
         operands = [x.as_saved() for x in operands]
-        node = Line(self, sources, (plan, operands, saved.kept), results[0].shape, results[0].dtype)
+        node = TapeNode(self, sources, (plan, operands, saved.kept), results[0].shape, results[0].dtype)
         node.save((*[x if i in saved.inputs else None for i, x in enumerate(operands)], *kept), None)
         if len(results) == 1:
-            results[0].line, results[0].tracked = node, True
+            results[0].node, results[0].tracked = node, True
         else:
             hang(results, node, self.chain.is_tracked)
 
-    def pull(self, line: Line, cotangent: Any, pending: Pending, needed: set[Any] | None) -> None:
+    def apply_vjp(self, node: TapeNode, cotangent: Any, pending: Pending, needed: set[Any] | None) -> None:
         """Send the cotangents of the outputs to the inputs."""
-        cotangents, sources = cotangent if line.parts else [cotangent], line.sources
+        cotangents, sources = cotangent if node.parts else [cotangent], node.sources
         wanted = tuple([i for i, x in enumerate(sources) if x is not None and (needed is None or x in needed)])
         if pending.graph:
-            self._pull_by_operators(line, cotangents, pending, wanted)
+            self._pull_by_operators(node, cotangents, pending, wanted)
             return
-        plan, _, kept = line.static
+        plan, _, kept = node.static
         arrived = tuple([i for i, x in enumerate(cotangents) if x is not None])
         # If other nodes or operands add to a gradient as well, it gets the parts one by one: the order of a sum shows.
         counts = Counter(map(id, sources))
         summed = frozenset(i for i in plan.full if counts[id(sources[i])] == 1 and sources[i] not in pending.cotangents)
         backward = self.backward(BackwardRequest(arrived, wanted, summed), kept)
-        results = run_program(backward.program, plan.shape, [raw(x) for x in (*line.saved()[0], *cotangents)])
+        results = run_program(backward.program, plan.shape, [raw(x) for x in (*node.saved()[0], *cotangents)])
         for i, values in zip(backward.inputs, results, strict=True):
             result = Array(values, self.chain.device)
             total, dtype = RULES["sum_to"](result, sources[i].shape), sources[i].dtype
             pending.add(sources[i], total if total.dtype == dtype else RULES["cast"](total, dtype))
 
     def _pull_by_operators(
-        self, line: Line, cotangents: Sequence[Any], pending: Pending, wanted: Sequence[int]
+        self, node: TapeNode, cotangents: Sequence[Any], pending: Pending, wanted: Sequence[int]
     ) -> None:
         """Differentiate the operators one by one, so that the pass can be differentiated itself."""
-        _, vjp = api.vjp(self._of_some(line, wanted), *[line.static[1][i] for i in wanted])
+        _, vjp = api.vjp(self._of_some(node, wanted), *[node.static[1][i] for i in wanted])
         gradients = vjp(tuple(cotangents))
         for i, gradient in zip(wanted, gradients if len(wanted) > 1 else (gradients,), strict=True):
-            pending.add(line.sources[i], gradient)
+            pending.add(node.sources[i], gradient)
 
-    def push(self, line: Line, tangents: list[Any]) -> Any:
+    def apply_jvp(self, node: TapeNode, tangents: list[Any]) -> Any:
         """Return the tangents of the outputs, operator by operator."""
         moving = [i for i, tangent in enumerate(tangents) if tangent is not None]
         if not moving:
             return None
-        primals = tuple([line.static[1][i] for i in moving])
-        _, pushed = api.jvp(self._of_some(line, moving), primals, tuple([tangents[i] for i in moving]))
-        return pushed if line.parts else pushed[0]
+        primals = tuple([node.static[1][i] for i in moving])
+        _, pushed = api.jvp(self._of_some(node, moving), primals, tuple([tangents[i] for i in moving]))
+        return pushed if node.parts else pushed[0]
 
-    def _of_some(self, line: Line, places: Sequence[int]) -> Callable[..., tuple[Any, ...]]:
+    def _of_some(self, node: TapeNode, places: Sequence[int]) -> Callable[..., tuple[Any, ...]]:
         """Return the operators as a function of the buffers of some operands; the others stay as they are."""
-        line.saved()
-        plan, operands, _ = line.static
+        node.saved()
+        plan, operands, _ = node.static
 
         def call(*changed: Any) -> tuple[Any, ...]:
             mixed = dict(enumerate(operands)) | dict(zip(places, changed, strict=True))

@@ -48,8 +48,8 @@ def _keyword_text(x: NestedArray) -> str:
         keywords.append(", layout=pn.jagged")
     if not is_default_dtype(x.dtype):
         keywords.append(f", dtype={x.dtype}")
-    if x.data.line is not None:
-        keywords.append(f", made by {x.data.line.rule.name}")
+    if x.data.node is not None:
+        keywords.append(f", made by {x.data.node.rule.name}")
     elif x.requires_grad:
         keywords.append(", requires_grad=True")
     if x.device != "cpu":

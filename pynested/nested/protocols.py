@@ -39,7 +39,7 @@ def pickle_parts(x: NestedArray) -> Any:
 
 def deep_copy(x: NestedArray, memo: dict[int, Any]) -> NestedArray:
     """Return a leaf with its own memory."""
-    if x.data.line is not None:
+    if x.data.node is not None:
         raise GradientError("deepcopy: only leaves can be copied so; use x.detach().clone() for the values.")
     make, parts = pickle_parts(x)
     return make(*[deepcopy(part, memo) for part in parts])  # type: ignore[no-any-return]

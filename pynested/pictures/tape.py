@@ -1,4 +1,4 @@
-"""The picture of a tape: a row for each leaf and each line, and a rail from what was read to all that read it."""
+"""The picture of a tape: a row for each leaf and each node, and a rail from what was read to all that read it."""
 
 from __future__ import annotations
 

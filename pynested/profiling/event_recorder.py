@@ -14,7 +14,7 @@ from pynested.autograd.array import raw
 from pynested.autograd.dispatch import Call
 from pynested.autograd.rules.kinds.elementwise import Elementwise
 from pynested.autograd.rules.rule import PART
-from pynested.autograd.tape import Line, state
+from pynested.autograd.tape import Node, state
 from pynested.backends.host import address
 
 from .function_location import function_location
@@ -114,7 +114,7 @@ class EventRecorder:
             name = self.names.node(node)
         self._running.append((self._add(kind, name, facts), args))
 
-    def _sources(self, node: Line) -> list[str]:
+    def _sources(self, node: Node) -> list[str]:
         return [self.names.node(source) for source in node.sources if source is not None]
 
     def end(self, result: Any, error: BaseException | None) -> None:
@@ -145,7 +145,7 @@ class EventRecorder:
                 self._add("view", self.names.storage(storage), facts)
 
     def _note_tape(self, operands: Sequence[Array], result: Array) -> None:
-        node = result.line
+        node = result.node
         if node is None or not result.tracked:
             wanted = any(operand.tracked for operand in operands)
             why = "no operand requires grad" if not wanted else "no gradient" if state.mode else "gradients are off"

@@ -10,7 +10,7 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.array import raw
-from pynested.autograd.tape import Line
+from pynested.autograd.tape import Node
 from pynested.backends.errors import named_type
 from pynested.backends.storage import Storage
 from pynested.nested.nested_array import NestedArray
@@ -32,7 +32,7 @@ class ObjectNames:
         self.living: dict[str, weakref.ref[Storage]] = {}
         self._when_freed = when_freed  # called with the name and the number of bytes
         self._name_by_id: dict[int, str] = {}
-        self._nodes: weakref.WeakKeyDictionary[Line, str] = weakref.WeakKeyDictionary()
+        self._nodes: weakref.WeakKeyDictionary[Node, str] = weakref.WeakKeyDictionary()
         self._storage_count = self._node_count = 0
 
     def storage(self, storage: Storage) -> str:
@@ -51,7 +51,7 @@ class ObjectNames:
 
     def node(self, node: Any) -> str:
         """Return the name of a node of the tape, or of the storage of a leaf."""
-        if type(node) is not Line:
+        if type(node) is not Node:
             return f"leaf {self.storage(node.storage)}"
         if node not in self._nodes:
             self._node_count += 1

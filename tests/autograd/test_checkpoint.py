@@ -41,7 +41,7 @@ def test_it_is_computed_again_and_intermediates_are_not_kept() -> None:
 
     x = pn.array([1.0, 2.0], requires_grad=True)
     y = checkpoint(function, x)
-    assert [type(source).__name__ for source in y.line.sources[0].sources] == ["Leaf"]
+    assert [type(source).__name__ for source in y.node.sources[0].sources] == ["Leaf"]
     y.sum().backward()
     assert calls == [0, 1]
     np.testing.assert_array_equal(x.grad.numpy(), grad(function(x).sum(), x).numpy())
@@ -89,8 +89,8 @@ def test_containers_nested_arrays_and_constants() -> None:
 def test_nothing_is_recorded_where_nothing_is_wanted() -> None:
     x = pn.array([1.0], requires_grad=True)
     with no_grad():
-        assert checkpoint(lambda x: x * 2, x).line is None
-    assert checkpoint(lambda x: x * 2, x.detach()).line is None
+        assert checkpoint(lambda x: x * 2, x).node is None
+    assert checkpoint(lambda x: x * 2, x.detach()).node is None
     outputs = checkpoint(lambda x: (x * 2, pn.array(1.0), pn.array(2)), x)
     assert [one.requires_grad for one in outputs] == [True, False, False]
 

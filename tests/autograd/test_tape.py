@@ -12,7 +12,7 @@ import pytest
 
 import pynested as pn
 from pynested.autograd import Array, Function, checkpoint, grad, hessian, hvp, jvp, vjp
-from pynested.autograd.tape import Line
+from pynested.autograd.tape import Node
 from pynested.backends.errors import GradientError
 from tests.mutation.plant import planted
 
@@ -30,7 +30,7 @@ def without_collector() -> Iterator[None]:
 
 
 def count_alive() -> int:
-    return sum(type(thing) in (Line, Array) for thing in gc.get_objects())
+    return sum(type(thing) in (Node, Array) for thing in gc.get_objects())
 
 
 @pytest.mark.parametrize("nodes", [20_000, MILLION])

@@ -219,7 +219,7 @@ def _changes(tree: ast.Lambda, key: str) -> bool:
 
 def _change_primitive(row: Row, replacement: Callable[..., Any], rule: Any, undo: ExitStack) -> None:
     """Replace the value or a derivative of a primitive."""
-    attribute = "cotangents" if "vjp" in row else "push" if "jvp" in row else "compute"
+    attribute = "cotangents" if "vjp" in row else "apply_jvp" if "jvp" in row else "compute"
     right = getattr(rule, attribute)
 
     def wrong(*args: Any) -> Any:

@@ -1,7 +1,7 @@
-"""Four kinds of rule. Each knows how to compute, how to pull a cotangent up and how to push a tangent down.
+"""Four kinds of rule. Each knows how to compute, how to pull a cotangent back and how to push a tangent forward.
 
-*linear*       jointly linear in its arrays: the push is the function itself, the adjoint is given
-*multilinear*  linear in each array on its own: the push replaces one argument at a time, the adjoints are given
+*linear*       jointly linear in its arrays: the jvp is the function itself, the adjoint is given
+*multilinear*  linear in each array on its own: the jvp replaces one argument at a time, the adjoints are given
 *elementwise*  the partial derivatives are given, as expressions of the output and the inputs (in pointwise.py)
 *custom*       both directions are given
 
@@ -17,7 +17,7 @@ from pynested.backends import get_backend
 from pynested.backends.events import listening
 
 from ...array import Array
-from ...tape import Line, state
+from ...tape import Node, state
 from ..rule import PART, RULES, Rule, Samples, Verb, bound, fused_on_device, same_device
 
 __all__ = [
@@ -40,27 +40,27 @@ class Linear(Rule):
         super().__init__(name, verb, arity, "", samples)
         self.adjoint = adjoint
 
-    def cotangents(self, line: Line, cotangent: Any, inputs: Any, output: Any, needed: set[Any] | None) -> Any:
+    def cotangents(self, node: Node, cotangent: Any, inputs: Any, output: Any, needed: set[Any] | None) -> Any:
         """What the adjoint says."""
         if isinstance(self.adjoint, tuple):
             return [
-                adjoint(cotangent, line.shapes, *line.static) if _wanted(source, needed) else None
-                for adjoint, source in zip(self.adjoint, line.sources, strict=True)
+                adjoint(cotangent, node.shapes, *node.static) if _wanted(source, needed) else None
+                for adjoint, source in zip(self.adjoint, node.sources, strict=True)
             ]
-        pulled = self.adjoint(cotangent, line.shapes, *line.static)
+        pulled = self.adjoint(cotangent, node.shapes, *node.static)
         return pulled if type(pulled) is tuple else (pulled,)
 
-    def push(self, line: Line, tangents: list[Any]) -> Any:
+    def apply_jvp(self, node: Node, tangents: list[Any]) -> Any:
         """The function itself, zeros standing for what has no tangent."""
         if all(tangent is None for tangent in tangents):
             return None
         like = next(tangent for tangent in tangents if tangent is not None)
         xp = get_backend(like.device).xp
         full = [
-            Array(xp.zeros(shape, line.dtype), like.device) if tangent is None else tangent
-            for tangent, shape in zip(tangents, line.shapes, strict=True)
+            Array(xp.zeros(shape, node.dtype), like.device) if tangent is None else tangent
+            for tangent, shape in zip(tangents, node.shapes, strict=True)
         ]
-        return self.apply(tuple(full), line.static)
+        return self.apply(tuple(full), node.static)
 
 
 class Variadic(Linear):
@@ -99,29 +99,29 @@ class Multilinear(Rule):
         count = sum(differentiated)
         return [count > own for own in differentiated]
 
-    def cotangents(self, line: Line, cotangent: Any, inputs: Any, output: Any, needed: set[Any] | None) -> Any:
+    def cotangents(self, node: Node, cotangent: Any, inputs: Any, output: Any, needed: set[Any] | None) -> Any:
         """What the adjoints of the wanted arguments say."""
         return [
-            adjoint(cotangent, line.shapes, *inputs, *line.static) if _wanted(source, needed) else None
-            for adjoint, source in zip(self.adjoints, line.sources, strict=True)
+            adjoint(cotangent, node.shapes, *inputs, *node.static) if _wanted(source, needed) else None
+            for adjoint, source in zip(self.adjoints, node.sources, strict=True)
         ]
 
-    def push(self, line: Line, tangents: list[Any]) -> Any:
+    def apply_jvp(self, node: Node, tangents: list[Any]) -> Any:
         """The sum over the arguments of the function with that argument's tangent in its place."""
-        inputs = line.saved()[0]
+        inputs = node.saved()[0]
         total = None
         for i, tangent in enumerate(tangents):
             if tangent is not None:
-                term = self.apply((*inputs[:i], tangent, *inputs[i + 1 :]), line.static)
+                term = self.apply((*inputs[:i], tangent, *inputs[i + 1 :]), node.static)
                 total = term if total is None else total + term
         return total
 
 
 class Custom(Rule):
-    """Both directions given: ``pulls(g, y, inputs, *static)`` and ``pushes(tangents, y, inputs, *static)``.
+    """Both directions given: ``vjp(g, y, inputs, *static)`` and ``jvp(tangents, y, inputs, *static)``.
 
-    ``fused(k, g, y, inputs, *static)`` is the pull by kernels of the backend ``k``, for passes that nobody wants to
-    differentiate. ``keeps`` says what a line keeps of the static arguments, where that is less than all.
+    ``fused(k, g, y, inputs, *static)`` is the vjp by kernels of the backend ``k``, for passes that nobody wants to
+    differentiate. ``keeps`` says what a node keeps of the static arguments, where that is less than all.
     """
 
     def __init__(
@@ -129,8 +129,8 @@ class Custom(Rule):
         name: str,
         verb: Verb,
         saves: str,
-        pulls: Callable[..., Any],
-        pushes: Callable[..., Any],
+        vjp: Callable[..., Any],
+        jvp: Callable[..., Any],
         samples: Samples,
         arity: int = 1,
         keeps: Callable[..., tuple[Any, ...]] | None = None,
@@ -138,23 +138,23 @@ class Custom(Rule):
     ) -> None:
         super().__init__(name, verb, arity, saves, samples)
         self.fused = fused
-        self.pulls = pulls
-        self.pushes = pushes
+        self.vjp = vjp
+        self.jvp = jvp
         self.keeps = keeps
 
-    def cotangents(self, line: Line, cotangent: Any, inputs: Any, output: Any, needed: set[Any] | None) -> Any:
-        """What ``pulls`` says, or ``fused``."""
+    def cotangents(self, node: Node, cotangent: Any, inputs: Any, output: Any, needed: set[Any] | None) -> Any:
+        """What ``vjp`` says, or ``fused``."""
         if self.fused is not None and not state.mode:
-            return fused_on_device(self.fused, cotangent, output, inputs, *line.static)
-        return self.pulls(cotangent, output, inputs, *line.static)
+            return fused_on_device(self.fused, cotangent, output, inputs, *node.static)
+        return self.vjp(cotangent, output, inputs, *node.static)
 
-    def push(self, line: Line, tangents: list[Any]) -> Any:
-        """What ``pushes`` says."""
+    def apply_jvp(self, node: Node, tangents: list[Any]) -> Any:
+        """What ``jvp`` says."""
         if all(tangent is None for tangent in tangents):
             return None
-        inputs, output = line.saved()
-        recorded = Array.made_by(line, output) if output is not None else None
-        return self.pushes(tangents, recorded, inputs or (None,) * len(tangents), *line.static)
+        inputs, output = node.saved()
+        recorded = Array.made_by(node, output) if output is not None else None
+        return self.jvp(tangents, recorded, inputs or (None,) * len(tangents), *node.static)
 
 
 def _wanted(source: Any, needed: set[Any] | None) -> bool:

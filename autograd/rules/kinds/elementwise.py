@@ -6,25 +6,25 @@ from collections.abc import Callable
 from typing import Any
 
 from ...array import Array, zeros_like
-from ...tape import Line, state
+from ...tape import Node, state
 from ..rule import Rule, Samples, Verb, fused_on_device
 
 Expression = Callable[..., Any]
 
 
-class Pull:
-    """A partial derivative that says itself what becomes of the cotangent: ``pull(g, y, *inputs)``."""
+class Vjp:
+    """A partial derivative that says itself what becomes of the cotangent: ``vjp(g, y, *inputs)``."""
 
-    def __init__(self, pull: Expression) -> None:
-        self.pull = pull
+    def __init__(self, vjp: Expression) -> None:
+        self.vjp = vjp
 
 
-def per(divisor: Expression) -> Pull:
+def per(divisor: Expression) -> Vjp:
     """1 over ``divisor``: the cotangent is divided by it, and rounded once."""
-    return Pull(lambda g, y, *inputs: g / divisor(y, *inputs))
+    return Vjp(lambda g, y, *inputs: g / divisor(y, *inputs))
 
 
-Partial = Expression | Pull | int
+Partial = Expression | Vjp | int
 
 
 class Elementwise(Rule):
@@ -65,10 +65,10 @@ class Elementwise(Rule):
         """Return the names of the values that the derivatives of the tracked inputs read."""
         return "".join(names for names, source in zip(self.saved_names, sources, strict=True) if source is not None)
 
-    def cotangents(self, line: Line, cotangent: Any, inputs: Any, output: Any, needed: set[Any] | None) -> Any:
+    def cotangents(self, node: Node, cotangent: Any, inputs: Any, output: Any, needed: set[Any] | None) -> Any:
         """The cotangent times each of the wanted partial derivatives."""
         pulled: list[Any] = []
-        for partial, source in zip(self.partials, line.sources, strict=True):
+        for partial, source in zip(self.partials, node.sources, strict=True):
             if source is None or (needed is not None and source not in needed):
                 pulled.append(None)
             elif partial == 0:
@@ -81,10 +81,10 @@ class Elementwise(Rule):
                 pulled.append(fused_on_device(self.fused, cotangent, output, *inputs))
         return pulled
 
-    def push(self, line: Line, tangents: list[Any]) -> Any:
+    def apply_jvp(self, node: Node, tangents: list[Any]) -> Any:
         """The sum of the tangents times the partial derivatives."""
-        inputs, output = line.saved()
-        recorded = Array.made_by(line, output) if output is not None else None
+        inputs, output = node.saved()
+        recorded = Array.made_by(node, output) if output is not None else None
         inputs = inputs or (None,) * len(tangents)
         total = None
         for partial, tangent in zip(self.partials, tangents, strict=True):
@@ -92,7 +92,7 @@ class Elementwise(Rule):
                 continue
             term = tangent if partial == 1 else partial(tangent, recorded, *inputs)
             total = term if total is None else total + term
-        return None if total is None else total.to(line.dtype).broadcast_to(line.shape)
+        return None if total is None else total.to(node.dtype).broadcast_to(node.shape)
 
 
 def _applied(partial: Partial) -> Any:
@@ -101,7 +101,7 @@ def _applied(partial: Partial) -> Any:
         return partial
     if partial == -1:
         return lambda g, y, *inputs: -g
-    if isinstance(partial, Pull):
-        return partial.pull
+    if isinstance(partial, Vjp):
+        return partial.vjp
     expression: Any = partial
     return lambda g, y, *inputs: g * expression(y, *inputs)
