@@ -11,7 +11,7 @@ from .containers import flatten
 from .dispatch import operator
 from .graph import nodes_before
 from .rules.rule import PART
-from .tape import Leaf, Node, source_of
+from .tape import Leaf, source_of
 from .written import differs, written
 
 HEAD = ("#", "call", "output", "rule")

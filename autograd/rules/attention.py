@@ -24,7 +24,6 @@ from ..tape import state
 from .elementwise import exp, log, where
 from .kinds import Custom, Multilinear
 from .movement import gather, scatter, to_dtype
-from .samples import numbers
 from .segment import segment_softmax, segment_sum, spread
 
 # ---- products of what is seen ---------------------------------------------------------------------------------------
@@ -83,23 +82,8 @@ def _of_second(g: Any, shapes: Any, a: Any, b: Any, left: Matrices, right: Matri
     return mixed(g, a, Matrices.of_sizes(left.rows, right.rows).turned, left, seen)
 
 
-def _samples_of_products(weights: bool) -> Any:
-    rows, keys, width = np.array([2, 0, 3]), np.array([2, 1, 1]), np.array([3, 3, 2])
-    first, second = Matrices.of_sizes(rows, width), Matrices.of_sizes(keys, width)
-    scores = Matrices.of_sizes(rows, keys)
-    seen = np.array([True, False, True, True, False, True, True])
-
-    def samples(generator: np.random.Generator) -> list[tuple[Any, ...]]:
-        if not weights:
-            return [(numbers(generator, (12,)), numbers(generator, (11,)), first, second, one) for one in (None, seen)]
-        w, r, other = (numbers(generator, (n,)) for n in (7, 11, 12))
-        return [(w, r, scores, second, seen), (w, r, scores, second, None), (w, other, scores.turned, first, None)]
-
-    return samples
-
-
-meeting: Multilinear = Multilinear("meeting", _meeting, (_of_first, _of_second), _samples_of_products(weights=False))
-mixed: Multilinear = Multilinear("mixed", _mixed, (_of_weights, _of_rows), _samples_of_products(weights=True))
+meeting: Multilinear = Multilinear("meeting", _meeting, (_of_first, _of_second))
+mixed: Multilinear = Multilinear("mixed", _mixed, (_of_weights, _of_rows))
 
 
 # ---- attention in tracked operations --------------------------------------------------------------------------------
@@ -265,21 +249,7 @@ def _fused(k: Any, g: Any, y: Any, inputs: Any, heads: Heads, with_mask: bool, s
     return k.attention_backward(g, *inputs, y, rows, heads, with_mask)
 
 
-def _samples(generator: np.random.Generator) -> list[tuple[Any, ...]]:
-    sizes = np.array([[1, 2, 2, 3], [1, 2, 1, 2], [1, 2, 3, 0]])
-    query, key = np.array([[0, 2, 4], [8, 2, 4], [12, 2, 4]]), np.array([[0, 6, 2], [6, 4, 2], [10, 0, 2]])
-    value, made = np.array([[0, 3, 1], [3, 2, 1], [5, 0, 1]]), np.array([[0, 2, 1], [4, 1, 1], [6, 3, 1]])
-    mask = np.array([[0, 6, 3, 1], [1, 0, 0, 1], [0, 0, 0, 0]])
-    arrays = [numbers(generator, (n,)) for n in (24, 10, 5, 12)]
-    free, causal = (Heads(sizes, query, key, value, made, None, 2, 1, 0.5, one) for one in (False, True))
-    masked = Heads(sizes, query, key, value, made, mask, 2, 1, 0.5, False)
-    bare = *arrays[:3], None
-    return [(*bare, free, False, None), (*bare, causal, False, None), (*arrays, masked, True, None)]
-
-
-attention = Custom(
-    "attention", _attention, "yabcd", _pull, _push, _samples, arity=4, keeps=_without_result, fused=_fused
-)
+attention = Custom("attention", _attention, "yabcd", _pull, _push, arity=4, keeps=_without_result, fused=_fused)
 
 
 def attended(q: Any, k: Any, v: Any, mask: Any, heads: Heads) -> Any:

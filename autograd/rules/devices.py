@@ -13,7 +13,6 @@ from ..array import Array, raw
 from ..tape import state
 from .kinds import Linear
 from .movement import to_dtype
-from .samples import with_static
 
 
 class Move(Linear):
@@ -32,7 +31,6 @@ to_device: Move = Move(
     "to_device",
     lambda k, x, target, source: transfer(x, target),
     lambda g, shapes, target, source: to_device(g, source, target),
-    with_static(((3,), "cpu", "cpu"), ((2, 0), "cpu", "cpu")),
 )
 
 

@@ -17,7 +17,6 @@ from .functions import RULES
 from .kinds import Linear
 from .kinds.elementwise import Elementwise, Vjp, per
 from .movement import summed_to
-from .samples import arrays, pairs, reals, with_static
 
 _WIDE = np.dtype(np.float64)
 _HALF_SQRT = 0.7071067811865476  # 1 / sqrt(2)
@@ -76,25 +75,24 @@ def _dropped(k: Any, x: Any, mask: Any, p: float) -> Any:
 # ruff: noqa: E501
 # fmt: off
 #                   name     verb           saves  partial derivatives, from the output y and the inputs
-add:  Elementwise = Elementwise("add",  "add",      "",   1, 1,                                              samples=pairs)
-sub:  Elementwise = Elementwise("sub",  "subtract", "",   1, -1,                                             samples=pairs)
-mul:  Elementwise = Elementwise("mul",  "multiply", "b|a", lambda y, a, b: b, lambda y, a, b: a,              samples=pairs)
-div:  Elementwise = Elementwise("div",  "divide",   "b|yb", per(lambda y, a, b: b), lambda y, a, b: -(y / b),  samples=pairs)
-maximum: Elementwise = Elementwise("maximum", "maximum", "ab|ab", Vjp(lambda g, y, a, b: _to_greater(g, a, b)), Vjp(lambda g, y, a, b: _to_greater(g, b, a)), samples=pairs)
-minimum: Elementwise = Elementwise("minimum", "minimum", "ab|ab", Vjp(lambda g, y, a, b: _to_greater(g, b, a)), Vjp(lambda g, y, a, b: _to_greater(g, a, b)), samples=pairs)
-clamp_min: Elementwise = Elementwise("clamp_min", "maximum", "ab|ab", Vjp(lambda g, y, a, b: _where(g, raw(a) >= raw(b))), Vjp(lambda g, y, a, b: _where(g, raw(a) < raw(b))), samples=pairs)
-clamp_max: Elementwise = Elementwise("clamp_max", "minimum", "ab|ab", Vjp(lambda g, y, a, b: _where(g, raw(a) <= raw(b))), Vjp(lambda g, y, a, b: _where(g, raw(a) > raw(b))), samples=pairs)
-neg:  Elementwise = Elementwise("neg",  "negative", "",   -1,                                                samples=reals)
-abs_: Elementwise = Elementwise("abs",  "absolute", "a",  lambda y, x: sgn(x),                               samples=reals)
-sgn:  Elementwise = Elementwise("sgn",  "sgn",      "",   0,                                                 samples=reals)
-relu: Elementwise = Elementwise("relu", "relu",     "y",  Vjp(_above_zero),                                 samples=reals,
+add:  Elementwise = Elementwise("add",  "add",      "",   1, 1)
+sub:  Elementwise = Elementwise("sub",  "subtract", "",   1, -1)
+mul:  Elementwise = Elementwise("mul",  "multiply", "b|a", lambda y, a, b: b, lambda y, a, b: a)
+div:  Elementwise = Elementwise("div",  "divide",   "b|yb", per(lambda y, a, b: b), lambda y, a, b: -(y / b))
+maximum: Elementwise = Elementwise("maximum", "maximum", "ab|ab", Vjp(lambda g, y, a, b: _to_greater(g, a, b)), Vjp(lambda g, y, a, b: _to_greater(g, b, a)))
+minimum: Elementwise = Elementwise("minimum", "minimum", "ab|ab", Vjp(lambda g, y, a, b: _to_greater(g, b, a)), Vjp(lambda g, y, a, b: _to_greater(g, a, b)))
+clamp_min: Elementwise = Elementwise("clamp_min", "maximum", "ab|ab", Vjp(lambda g, y, a, b: _where(g, raw(a) >= raw(b))), Vjp(lambda g, y, a, b: _where(g, raw(a) < raw(b))))
+clamp_max: Elementwise = Elementwise("clamp_max", "minimum", "ab|ab", Vjp(lambda g, y, a, b: _where(g, raw(a) <= raw(b))), Vjp(lambda g, y, a, b: _where(g, raw(a) > raw(b))))
+neg:  Elementwise = Elementwise("neg",  "negative", "",   -1)
+abs_: Elementwise = Elementwise("abs",  "absolute", "a",  lambda y, x: sgn(x))
+sgn:  Elementwise = Elementwise("sgn",  "sgn",      "",   0)
+relu: Elementwise = Elementwise("relu", "relu",     "y",  Vjp(_above_zero),
                                 fused=lambda k, g, y, x: k.relu_backward(g, y))
-silu: Elementwise = Elementwise("silu", "silu",     "a",  lambda y, x: _logistic(x),                         samples=reals,
+silu: Elementwise = Elementwise("silu", "silu",     "a",  lambda y, x: _logistic(x),
                                 fused=lambda k, g, y, x: k.silu_backward(g, x))
-gelu: Elementwise = Elementwise("gelu", "gelu",     "a",  lambda y, x: _normal(x),                           samples=reals,
+gelu: Elementwise = Elementwise("gelu", "gelu",     "a",  lambda y, x: _normal(x),
                                 fused=lambda k, g, y, x: k.gelu_backward(g, x))
-gelu_tanh: Elementwise = Elementwise("gelu_tanh", lambda k, x: k.gelu(x, "tanh"), "a", lambda y, x: _normal_tanh(x),
-                                samples=reals, fused=lambda k, g, y, x: k.gelu_backward(g, x, "tanh"))
+gelu_tanh: Elementwise = Elementwise("gelu_tanh", lambda k, x: k.gelu(x, "tanh"), "a", lambda y, x: _normal_tanh(x), fused=lambda k, g, y, x: k.gelu_backward(g, x, "tanh"))
 # fmt: on
 exp, log, sqrt, sin, tanh, erf = (RULES[name] for name in ("exp", "log", "sqrt", "sin", "tanh", "erf"))
 
@@ -105,19 +103,10 @@ where: Linear = Linear(
         lambda g, shapes, condition: _chosen(g, condition, shapes[0]),
         lambda g, shapes, condition: _chosen(g, ~condition, shapes[1]),
     ),
-    arrays(
-        (((3,), (3,)), np.array([True, False, True])),
-        (((2, 3), (3,)), np.array([[True], [False]])),
-        (((), (2, 2)), np.array([[True, False], [False, True]])),
-        (((0, 3), (3,)), np.array([True, False, True])),
-    ),
     arity=2,
 )
 dropout: Linear = Linear(
     "dropout",
     _dropped,
     lambda g, shapes, mask, p: dropout(g, mask, p),
-    with_static(
-        ((4,), np.array([True, False, True, True]), 0.25), ((2, 2), np.zeros((2, 2), bool), 1), ((), True, 0.5)
-    ),
 )

@@ -14,8 +14,7 @@ from pynested.backends.numpy.running import quiet
 
 from ..array import Array
 from .kinds.elementwise import Elementwise, Partial, Vjp, per
-from .rule import Samples, Verb, bound
-from .samples import above_one, fractions, positives, reals
+from .rule import Verb, bound
 
 __all__ = ["FUNCTIONS", "RULES", "Function"]
 
@@ -59,7 +58,6 @@ class Function:
     name: str
     saves: str  # "y", the result, and "a", the input
     slope: Partial
-    samples: Samples = reals
     verb: Verb = ""  # by default the kernel of this name
     dtypes: str = "floats"  # that the result has: "floats", "quotient", "wrap", "stay" or "bool"
 
@@ -71,7 +69,7 @@ class Function:
             verb = _of_fractions(str(verb))
         elif self.dtypes == "floats" and not (isinstance(verb, str) and hasattr(np, verb)):
             verb = _of_floats(verb)
-        return Elementwise(self.name, verb, self.saves, self.slope, samples=self.samples)
+        return Elementwise(self.name, verb, self.saves, self.slope)
 
     @cached_property
     def computed(self) -> Callable[[Array], Array]:
@@ -90,34 +88,34 @@ class Function:
 # fmt: off
 FUNCTIONS = {function.name: function for function in (
     Function("exp", "y", lambda y, x: y),
-    Function("log", "a", per(lambda y, x: x), samples=positives),
+    Function("log", "a", per(lambda y, x: x)),
     Function("sin", "a", lambda y, x: RULES["cos"](x)),
     Function("tanh", "y", lambda y, x: 1 - y * y),
     Function("erf", "a", lambda y, x: 1.1283791670955126 * RULES["exp"](-(x * x))),
     Function("erfc", "a", lambda y, x: -1.1283791670955126 * RULES["exp"](-(x * x))),
-    Function("sqrt", "y", per(lambda y, x: 2 * y), samples=positives),
+    Function("sqrt", "y", per(lambda y, x: 2 * y)),
     Function("cbrt", "y", per(lambda y, x: 3 * y * y)),
-    Function("log1p", "a", per(lambda y, x: 1 + x), samples=positives),
+    Function("log1p", "a", per(lambda y, x: 1 + x)),
     Function("expm1", "a", lambda y, x: RULES["exp"](x)),
     # sqrt(log(2)) * 2**(x / 2) is squared, since the result y may have overflowed.
     Function("exp2", "a", lambda y, x: RULES["square"](0.8325546111576977 * RULES["exp2"](x / 2))),
     Function("cos", "a", lambda y, x: -RULES["sin"](x)),
-    Function("tan", "y", lambda y, x: 1 + y * y, samples=fractions),
+    Function("tan", "y", lambda y, x: 1 + y * y),
     Function("sinh", "a", lambda y, x: RULES["cosh"](x)),
     Function("cosh", "a", lambda y, x: RULES["sinh"](x)),
     Function("atan", "a", per(lambda y, x: 1 + x * x), verb="arctan"),
     Function("deg2rad", "", lambda y, x: 0.017453292519943295),
     # y and x together give sqrt(x**2 + 1) and sqrt(x**2 - 1) without x**2, which may overflow.
     Function("asinh", "ya", per(lambda y, x: x * RULES["tanh"](y) + 1 / RULES["cosh"](y)), verb="arcsinh"),
-    Function("acosh", "ya", per(lambda y, x: x * RULES["tanh"](y)), samples=above_one, verb="arccosh"),
-    Function("asin", "a", per(lambda y, x: RULES["sqrt"]((1 - x) * (1 + x))), samples=fractions, verb="arcsin"),
-    Function("acos", "a", per(lambda y, x: -RULES["sqrt"]((1 - x) * (1 + x))), samples=fractions, verb="arccos"),
+    Function("acosh", "ya", per(lambda y, x: x * RULES["tanh"](y)), verb="arccosh"),
+    Function("asin", "a", per(lambda y, x: RULES["sqrt"]((1 - x) * (1 + x))), verb="arcsin"),
+    Function("acos", "a", per(lambda y, x: -RULES["sqrt"]((1 - x) * (1 + x))), verb="arccos"),
     # The square of the root is NaN outside the domain, as atanh is.
-    Function("atanh", "a", per(lambda y, x: RULES["square"](RULES["sqrt"]((1 - x) * (1 + x)))), samples=fractions,
+    Function("atanh", "a", per(lambda y, x: RULES["square"](RULES["sqrt"]((1 - x) * (1 + x)))),
              verb="arctanh"),
-    Function("log2", "a", Vjp(lambda g, y, x: g / x * 1.4426950408889634), samples=positives),
-    Function("log10", "a", Vjp(lambda g, y, x: g * 0.4342944819032518 / x), samples=positives),
-    Function("rsqrt", "ya", lambda y, x: (-0.5 * y) / x, samples=positives, verb=wide(lambda k, x: 1 / k.sqrt(x))),
+    Function("log2", "a", Vjp(lambda g, y, x: g / x * 1.4426950408889634)),
+    Function("log10", "a", Vjp(lambda g, y, x: g * 0.4342944819032518 / x)),
+    Function("rsqrt", "ya", lambda y, x: (-0.5 * y) / x, verb=wide(lambda k, x: 1 / k.sqrt(x))),
     Function("sigmoid", "y", lambda y, x: y * (1 - y), verb=wide(_sigmoid)),
     Function("reciprocal", "y", Vjp(lambda g, y, x: -(g * y) * y), verb=lambda k, x: k.divide(1, x),
              dtypes="quotient"),

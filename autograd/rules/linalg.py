@@ -12,7 +12,6 @@ from pynested.backends.numpy.running import quiet
 
 from .kinds import Multilinear
 from .movement import reshape, summed_to, transpose
-from .samples import arrays
 
 
 def _product(k: Any, a: Any, b: Any) -> Any:
@@ -45,14 +44,6 @@ def _right_cotangent(g: Any, shapes: Any, a: Any, b: Any, left: Matrices, right:
     return reshape(matmul_components(a, g, left.turned, product), shapes[1])
 
 
-def _samples_of_components(generator: np.random.Generator) -> list[tuple[Any, ...]]:
-    rows, inner, cols = np.array([2, 0, 1]), np.array([3, 2, 3]), np.array([1, 2, 2])
-    a, b = Matrices.of_sizes(rows, inner), Matrices.of_sizes(inner, cols)
-    turned = Matrices.of_sizes(inner, rows).turned, Matrices.of_sizes(cols, inner).turned
-    sampled = arrays((((9,), (13,)), a, b), (((3, 3), (13,)), *turned))
-    return list(sampled(generator))
-
-
 matmul: Multilinear = Multilinear(
     "matmul",
     _product,
@@ -60,17 +51,9 @@ matmul: Multilinear = Multilinear(
         lambda g, shapes, a, b: summed_to(matmul(g, swapped(b)), shapes[0]),
         lambda g, shapes, a, b: summed_to(matmul(swapped(a), g), shapes[1]),
     ),
-    arrays(
-        (((2, 3), (3, 4)),),
-        (((5, 2, 3), (3, 4)),),
-        (((2, 1, 2, 3), (4, 3, 1)),),
-        (((0, 3), (3, 2)),),
-        (((2, 0), (0, 2)),),
-    ),
 )
 matmul_components: Multilinear = Multilinear(
     "matmul_components",
     lambda k, a, b, left, right: k.matmul_components(a.reshape(-1), b.reshape(-1), left, right),
     (_left_cotangent, _right_cotangent),
-    _samples_of_components,
 )

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from pynested.backends import Segments
 from pynested.backends.dtypes import computing_dtype, is_float
 from pynested.backends.host import repeats, window
 from pynested.backends.numpy.products import sum_first
@@ -21,11 +20,6 @@ from pynested.backends.numpy.running import FEW_ROWS, quiet
 
 from ..array import Array, zeros_like
 from .kinds import Linear, Several, Variadic
-from .samples import arrays, with_static
-
-_SIZES = np.array([[2, 2], [0, 3], [1, 3]])
-_STRIDES = np.array([[3, 1], [1, 1], [0, 2]])
-_OFFSETS = np.array([0, 2, 3])
 
 
 @quiet
@@ -112,113 +106,84 @@ reshape: Linear = Linear(
     "reshape",
     lambda k, x, shape: x.reshape(shape),
     lambda g, shapes, shape: reshape(g, shapes[0]),
-    with_static(((2, 3), (3, 2)), ((4,), (2, 2)), ((), (1,)), ((0, 3), (3, 0))),
 )
 transpose: Linear = Linear(
     "transpose",
     lambda k, x, axes: x.transpose(axes),
     lambda g, shapes, axes: transpose(g, tuple(axes.index(i) for i in range(len(axes)))),
-    with_static(((2, 3), (1, 0)), ((2, 3, 4), (2, 0, 1)), ((3, 0, 2), (1, 0, 2))),
 )
 broadcast_to: Linear = Linear(
     "broadcast_to",
     lambda k, x, shape: k.xp.broadcast_to(x, shape),
     lambda g, shapes, shape: sum_to(g, shapes[0]),
-    with_static(((3,), (2, 3)), ((2, 1), (2, 4)), ((), (3,)), ((1, 0), (2, 0))),
 )
 sum_to: Linear = Linear(
     "sum_to",
     _sum_to,
     lambda g, shapes, shape: broadcast_to(g, shapes[0]),
-    with_static(((2, 3), (3,)), ((2, 4), (2, 1)), ((3,), ()), ((2, 0), (1, 0))),
 )
-cast: Linear = Linear("cast", "cast", lambda g, shapes, dtype: g, with_static(((3,), np.dtype(np.float64))))
-alias: Linear = Linear("alias", lambda k, x: x[...], lambda g, shapes: g, with_static(((3,),), ((2, 0),), ((),)))
-copy: Linear = Linear("copy", "copy", lambda g, shapes: g, with_static(((3,),), ((2, 3),), ((0,),)))
+cast: Linear = Linear("cast", "cast", lambda g, shapes, dtype: g)
+alias: Linear = Linear("alias", lambda k, x: x[...], lambda g, shapes: g)
+copy: Linear = Linear("copy", "copy", lambda g, shapes: g)
 slice_: Linear = Linear(
     "slice",
     _viewed,
     lambda g, shapes, index: place(g, shapes[0], index),
-    with_static(
-        ((4, 3), (slice(1, 3), slice(None))),
-        ((4, 3), (2,)),
-        ((5,), (slice(None, None, -2),)),
-        ((3,), (None, 1)),
-        ((2, 3), (1, 2)),
-        ((2, 3), (..., 0)),
-        ((), (None,)),
-    ),
 )
 place: Linear = Linear(
     "place",
     _place,
     lambda g, shapes, shape, index: slice_(g, index),
-    with_static(
-        ((2, 3), (4, 3), (slice(1, 3), slice(None))),
-        ((3,), (4, 3), (2,)),
-        ((3,), (5,), (slice(None, None, -2),)),
-        ((), (4, 3), (1, 2)),
-    ),
 )
 concatenate: Variadic = Variadic(
     "concatenate",
     lambda k, *arguments: k.concatenate(arguments[:-1], arguments[-1]),
     _split,
-    lambda generator: [((x, y), 0) for x, y in arrays((((2, 3), (1, 3)),), (((2, 3), (0, 3)),))(generator)],
 )
 unbind: Several = Several(
     "unbind",
     lambda k, x, axis: [x[(*[slice(None)] * axis, i, ...)] for i in range(x.shape[axis])],
     lambda g, shapes, axis: _stacked(g, shapes[0], axis),
-    with_static(((3, 2), 0), ((2, 3), 1)),
 )
 strided: Linear = Linear(
     "as_strided",
     _strided,
     lambda g, shapes, sizes, strides, offset: unstrided(g, shapes[0], sizes, strides, offset),
-    with_static(((6,), (2, 3), (2, 1), 1), ((2, 3), (3, 2), (1, 3), 0), ((4,), (3,), (0,), 2)),
 )
 unstrided: Linear = Linear(
     "unstrided",
     _unstrided,
     lambda g, shapes, shape, sizes, strides, offset: reshape(strided(g, sizes, strides, offset), shapes[0]),
-    with_static(((2, 3), (6,), (2, 3), (2, 1), 1)),
 )
 take_rows: Linear = Linear(
     "take_rows",
     "take_rows",
     lambda g, shapes, index: add_rows(g, index, shapes[0][0]),
-    with_static(((4, 2), np.array([3, 0, 3])), ((2,), np.array([1, 1, 0])), ((3, 2), np.array([], np.int64))),
 )
 add_rows: Linear = Linear(
     "add_rows",
     "add_rows",
     lambda g, shapes, index, rows: take_rows(g, index),
-    with_static(((3, 2), np.array([3, 0, 3]), 4), ((0, 2), np.array([], np.int64), 2)),
 )
 gather: Linear = Linear(
     "gather",
     "gather_components",
     lambda g, shapes, sizes, strides, offsets: scatter(g, sizes, strides, offsets, shapes[0][0]),
-    with_static(((8,), _SIZES, _STRIDES, _OFFSETS)),
 )
 scatter: Linear = Linear(
     "scatter",
     "scatter_components",
     lambda g, shapes, sizes, strides, offsets, buffer_size: gather(g, sizes, strides, offsets),
-    with_static(((7,), _SIZES, _STRIDES, _OFFSETS, 8)),
 )
 pad: Linear = Linear(
     "pad",
     lambda k, x, segments, length: k.pad(x, segments, length, 0),
     lambda g, shapes, segments, length: unpad(g, segments, length),
-    with_static(((4, 2), Segments(np.array([0, 1, 1, 4])), 3)),
 )
 unpad: Linear = Linear(
     "unpad",
     lambda k, x, segments, length: k.unpad(x, segments),
     lambda g, shapes, segments, length: pad(g, segments, length),
-    with_static(((3, 3, 2), Segments(np.array([0, 1, 1, 4])), 3)),
 )
 
 

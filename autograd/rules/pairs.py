@@ -27,8 +27,7 @@ from .pair_verbs import (
     refuse_zeros,
     remainder,
 )
-from .rule import Samples, Verb
-from .samples import pairs, positive_pairs, quotients
+from .rule import Verb
 
 __all__ = ["PAIRS", "RULES", "Pair"]
 
@@ -45,7 +44,6 @@ class Pair:
     verb: Verb = ""  # by default the kernel of this name
     saves: str = ""
     partials: tuple[Partial, ...] = ()
-    samples: Samples = pairs
     numpy: str = ""  # the name of NumPy's ufunc if it differs
     rule: Elementwise | None = None  # a rule that is defined elsewhere
     in_place: bool = True  # whether there is a method that writes the result into its array
@@ -70,12 +68,12 @@ PAIRS = {pair.name: pair for pair in (
     Pair("minimum", rule=minimum, in_place=False),
     Pair(
         "pow", refused="b", check=refuse_negative, saves="ab|yab",
-        partials=(in_floats(of_base), in_floats(of_exponent)), samples=positive_pairs, numpy="power",
+        partials=(in_floats(of_base), in_floats(of_exponent)), numpy="power",
     ),
-    Pair("floor_divide", refused="b", check=refuse_zeros, verb=floor_divide, partials=(0, 0), samples=quotients),
+    Pair("floor_divide", refused="b", check=refuse_zeros, verb=floor_divide, partials=(0, 0)),
     Pair(
         "remainder", refused="b", check=refuse_zeros, verb=remainder, saves="|ab",
-        partials=(1, Vjp(lambda g, y, a, b: -(g * RULES["floor_divide"](a, b)))), samples=quotients,
+        partials=(1, Vjp(lambda g, y, a, b: -(g * RULES["floor_divide"](a, b)))),
     ),
     Pair(
         "logaddexp", refused="biu", verb=logaddexp, saves="ab|ab",
@@ -100,7 +98,7 @@ PAIRS = {pair.name: pair for pair in (
 # fmt: on
 
 RULES: dict[str, Elementwise] = {
-    name: pair.rule or Elementwise(name, pair.computed, pair.saves, *pair.partials, samples=pair.samples)
+    name: pair.rule or Elementwise(name, pair.computed, pair.saves, *pair.partials)
     for name, pair in PAIRS.items()
     if pair.rule or pair.partials
 }

@@ -18,7 +18,6 @@ from .elementwise import sqrt, where
 from .kinds import Custom
 from .movement import broadcast_to, cast, reshape
 from .reduction import sum_axes
-from .samples import arrays, numbers
 from .segment import over_last, softmax_last
 
 
@@ -112,20 +111,12 @@ def _layer_norm_push(tangents: list[Any], y: Any, inputs: Any, eps: float, saved
     return _in_dtype(total, x.dtype)
 
 
-def _norm_samples(generator: np.random.Generator) -> list[tuple[Any, ...]]:
-    shapes = (((3, 4), (4,), (4,)), 1e-5, None), (((2, 3), (3,), (3,)), 1e-2, None), (((0, 3), (3,), (3,)), 1e-5, None)
-    sampled = arrays(*shapes)
-    bare = numbers(generator, (2, 4)), None, None, 1e-5, None
-    return [*sampled(generator), bare]
-
-
 layer_norm = Custom(
     "layer_norm",
     _layer_norm,
     "ab",
     _layer_norm_pull,
     _layer_norm_push,
-    _norm_samples,
     arity=3,
     keeps=_without_result,
     fused=_layer_norm_fused,
@@ -182,22 +173,12 @@ def _cross_entropy_push(
     return sum_axes(where(moved, moved.dtype.type(0), (target != ignore)[:, None]), (1,))
 
 
-def _labelled(generator: np.random.Generator) -> list[tuple[Any, ...]]:
-    target = np.array([2, 0, -100, 1])
-    weight = np.array([0.5, 2.0, 1.0])
-    return [
-        (numbers(generator, (4, 3)), target, None, -100, 0.0, None),
-        (numbers(generator, (4, 3)), target, weight, -100, 0.3, None),
-    ]
-
-
 cross_entropy = Custom(
     "cross_entropy",
     _cross_entropy,
     "a",
     _cross_entropy_pull,
     _cross_entropy_push,
-    _labelled,
     keeps=_without_result,
     fused=_cross_entropy_fused,
 )

@@ -19,7 +19,6 @@ from ..numbers import refused_operand
 from ..pending import Pending
 from ..tape import ANOMALY, Node, source_of, state
 
-Samples = Callable[[np.random.Generator], Iterable[tuple[Any, ...]]]
 Verb = str | Callable[..., Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
 RULES: dict[str, Rule] = {}
@@ -101,15 +100,13 @@ class Rule:
         How many arrays there are.
     saves : str
         What the derivative looks at: ``y`` the output, ``a``, ``b``, ... the inputs.
-    samples : callable
-        Arguments on which the rule is checked, drawn from a generator.
     """
 
     broadcasts = False
     may_alias = True  # whether a result can be a view of an operand
     keeps: Callable[..., tuple[Any, ...]] | None = None  # what a node keeps of static arguments, where not all of them
 
-    def __init__(self, name: str, verb: Verb, arity: int, saves: str, samples: Samples) -> None:
+    def __init__(self, name: str, verb: Verb, arity: int, saves: str) -> None:
         self.name = name
         self.verb = verb
         self.compute = bound_once(verb, "cpu")
@@ -117,7 +114,6 @@ class Rule:
         self.saves_output = "y" in saves
         self.saved_inputs = tuple("abcdef"[i] in saves for i in range(arity))
         self.saves_inputs = any(self.saved_inputs)
-        self.samples = samples
         RULES[name] = self
 
     def __repr__(self) -> str:

@@ -18,9 +18,6 @@ from .elementwise import where
 from .kinds import Custom, Linear
 from .movement import broadcast_to, reshape, take_rows
 from .reduction import attained, by_count, sum_axes
-from .samples import with_static
-
-_SEGMENTS = Segments(np.array([0, 2, 2, 5]))
 
 
 def over_last(x: Any) -> Any:
@@ -54,19 +51,16 @@ segment_sum: Linear = Linear(
     "segment_sum",
     "segment_sum",
     lambda g, shapes, segments: spread(g, segments),
-    with_static(((5,), _SEGMENTS), ((5, 2), _SEGMENTS), ((5, 0), _SEGMENTS)),
 )
 spread: Linear = Linear(
     "spread",
     "spread",
     lambda g, shapes, segments: segment_sum(g, segments),
-    with_static(((3,), _SEGMENTS), ((3, 2), _SEGMENTS)),
 )
 segment_cumsum: Linear = Linear(
     "segment_cumsum",
     "segment_cumsum",
     lambda g, shapes, segments, backwards=False: segment_cumsum(g, segments, not backwards),
-    with_static(((5,), _SEGMENTS), ((5, 2), _SEGMENTS, True), ((5, 0), _SEGMENTS)),
 )
 
 
@@ -77,7 +71,6 @@ def _extremum(name: str) -> Custom:
         "ya",
         _max_pull,
         _max_push,
-        with_static(((5,), Segments(np.array([0, 2, 5]))), ((5, 2), Segments(np.array([0, 1, 5])))),
         fused=lambda k, g, y, inputs, segments: (k.segment_max_backward(g, inputs[0], y, segments),),
     )
 
@@ -127,7 +120,6 @@ segment_prod = Custom(
     "a",
     lambda g, y, inputs, segments: (spread(g, segments) * products_of_others(inputs[0], segments),),
     lambda tangents, y, inputs, segments: segment_sum(tangents[0] * products_of_others(inputs[0], segments), segments),
-    with_static(((5,), _SEGMENTS), ((5, 2), _SEGMENTS), ((5, 0), _SEGMENTS), ((0, 2), Segments(np.array([0, 0])))),
 )
 
 
@@ -149,7 +141,6 @@ segment_softmax = Custom(
     "y",
     lambda g, y, inputs, segments: (_softmax_derivative(g, y, segments),),
     lambda tangents, y, inputs, segments: _softmax_derivative(tangents[0], y, segments),
-    with_static(((5,), _SEGMENTS), ((5, 2), _SEGMENTS), ((0, 2), Segments(np.array([0, 0])))),
     fused=lambda k, g, y, inputs, segments: (k.segment_softmax_backward(g, y, segments),),
 )
 softmax_last = Custom(
@@ -158,6 +149,5 @@ softmax_last = Custom(
     "y",
     lambda g, y, inputs: (_last_derivative(g, y),),
     lambda tangents, y, inputs: _last_derivative(tangents[0], y),
-    with_static(((4,),), ((2, 3),), ((3, 0),), ((0, 2),)),
     fused=lambda k, g, y, inputs: (k.softmax_last_backward(g, y),),
 )

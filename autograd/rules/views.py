@@ -14,7 +14,6 @@ from pynested.backends.host import repeating, window
 from ..array import new_zeros
 from .kinds import Several
 from .movement import add_rows, concatenate, reshape, scatter, strided_view, transpose
-from .samples import with_static
 
 
 def _pieces(k: Any, x: Any, axis: int, starts: tuple[int, ...], lengths: tuple[int, ...]) -> list[Any]:
@@ -66,18 +65,9 @@ pieces = Several(
     "pieces",
     _pieces,
     lambda g, shapes, axis, starts, lengths: _joined(g, shapes[0], axis, starts, lengths),
-    with_static(
-        ((4, 2), 0, (0, 1, 1), (1, 0, 3)),
-        ((2, 5), 1, (3, 0), (2, 2)),
-        ((3,), 0, (0, 1), (2, 2)),
-        ((3, 0), 0, (0,), (3,)),
-    ),
 )
 components = Several(
     "components",
     _components,
     lambda g, shapes, sizes, strides, offsets: _scattered(g, shapes[0], sizes, strides, offsets),
-    with_static(
-        ((8,), np.array([[2, 2], [0, 3], [1, 3]]), np.array([[3, 1], [1, 1], [1, 2]]), np.array([0, 2, 3])),
-    ),
 )

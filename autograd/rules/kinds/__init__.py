@@ -18,10 +18,10 @@ from pynested.backends.events import listening
 
 from ...array import Array
 from ...tape import Node, state
-from ..rule import PART, RULES, Rule, Samples, Verb, bound, fused_on_device, same_device
+from ..rule import PART, RULES, Rule, Verb, bound, fused_on_device, same_device
 
 __all__ = [
-    "PART", "RULES", "Custom", "Linear", "Multilinear", "Rule", "Samples", "Several", "Variadic", "Verb", "bound",
+    "PART", "RULES", "Custom", "Linear", "Multilinear", "Rule", "Several", "Variadic", "Verb", "bound",
     "same_device",
 ]  # fmt: skip
 
@@ -34,10 +34,8 @@ class Linear(Rule):
     A tuple of adjoints, one for each array, is asked only for the cotangents that are wanted.
     """
 
-    def __init__(
-        self, name: str, verb: Verb, adjoint: Adjoint | tuple[Adjoint, ...], samples: Samples, arity: int = 1
-    ) -> None:
-        super().__init__(name, verb, arity, "", samples)
+    def __init__(self, name: str, verb: Verb, adjoint: Adjoint | tuple[Adjoint, ...], arity: int = 1) -> None:
+        super().__init__(name, verb, arity, "")
         self.adjoint = adjoint
 
     def cotangents(self, node: Node, cotangent: Any, inputs: Any, output: Any, needed: set[Any] | None) -> Any:
@@ -89,8 +87,8 @@ class Multilinear(Rule):
 
     broadcasts = True
 
-    def __init__(self, name: str, verb: Verb, adjoints: tuple[Adjoint, ...], samples: Samples) -> None:
-        super().__init__(name, verb, len(adjoints), "abcdef"[: len(adjoints)], samples)
+    def __init__(self, name: str, verb: Verb, adjoints: tuple[Adjoint, ...]) -> None:
+        super().__init__(name, verb, len(adjoints), "abcdef"[: len(adjoints)])
         self.adjoints = adjoints
 
     def looked_at(self, sources: tuple[Any, ...]) -> list[bool]:
@@ -131,12 +129,11 @@ class Custom(Rule):
         saves: str,
         vjp: Callable[..., Any],
         jvp: Callable[..., Any],
-        samples: Samples,
         arity: int = 1,
         keeps: Callable[..., tuple[Any, ...]] | None = None,
         fused: Callable[..., Any] | None = None,
     ) -> None:
-        super().__init__(name, verb, arity, saves, samples)
+        super().__init__(name, verb, arity, saves)
         self.fused = fused
         self.vjp = vjp
         self.jvp = jvp

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...array import Array, zeros_like
 from ...tape import Node, state
-from ..rule import Rule, Samples, Verb, fused_on_device
+from ..rule import Rule, Verb, fused_on_device
 
 Expression = Callable[..., Any]
 
@@ -44,10 +44,9 @@ class Elementwise(Rule):
         verb: Verb,
         saves: str,
         *partials: Partial,
-        samples: Samples,
         fused: Expression | None = None,
     ) -> None:
-        super().__init__(name, verb, len(partials), saves, samples)
+        super().__init__(name, verb, len(partials), saves)
         self.partials = [_applied(partial) for partial in partials]
         self.fused = fused
         self.saved_names = [*saves.split("|"), ""][: self.arity]

@@ -1,0 +1,259 @@
+"""Sample arguments of the rules: what every rule is checked on, edges included.
+
+A sample is the tuple of arguments of one call, arrays first. Arrays are float64; the checks cast them. Values are short
+decimals, so that a failure can be read, and stay away from kinks, whose gradients are tested by value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from pynested.autograd.rules.kinds.elementwise import Elementwise
+from pynested.autograd.rules.rule import Rule
+from pynested.backends import Heads, Matrices, Segments
+
+Samples = Callable[[Generator], Iterable[tuple[Any, ...]]]
+SHAPES: tuple[tuple[int, ...], ...] = ((), (1,), (5,), (0,), (2, 3), (3, 0, 2), (2, 1, 4))
+PAIRS: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
+    ((), ()), ((3,), (3,)), ((2, 3), (3,)), ((3,), (2, 3)), ((2, 1, 4), (3, 1)), ((), (2, 2)), ((0, 3), (3,)),
+    ((1,), (4,)),
+)  # fmt: skip
+
+
+def numbers(generator: Generator, shape: tuple[int, ...], low: float = -2.0, high: float = 2.0) -> np.ndarray[Any, Any]:
+    """Two-digit decimals between ``low`` and ``high``, none of them within 0.05 of zero."""
+    values = np.asarray(generator.integers(round(low * 100), round(high * 100), shape) / 100)
+    return np.where(np.abs(values) < 0.05, values + 0.11, values)
+
+
+def reals(generator: Generator) -> Iterable[tuple[Any, ...]]:
+    """One array of any sign."""
+    return [(numbers(generator, shape),) for shape in SHAPES]
+
+
+def positives(generator: Generator) -> Iterable[tuple[Any, ...]]:
+    """One array of positive numbers."""
+    return [(numbers(generator, shape, 0.3, 3.0),) for shape in SHAPES]
+
+
+def above_one(generator: Generator) -> Iterable[tuple[Any, ...]]:
+    """One array of numbers above 1."""
+    return [(numbers(generator, shape, 1.3, 4.0),) for shape in SHAPES]
+
+
+def fractions(generator: Generator) -> Iterable[tuple[Any, ...]]:
+    """One array of numbers between -0.8 and 0.8."""
+    return [(numbers(generator, shape, -0.8, 0.8),) for shape in SHAPES]
+
+
+def pairs(generator: Generator) -> Iterable[tuple[Any, ...]]:
+    """Two arrays that broadcast."""
+    return [(numbers(generator, a), numbers(generator, b)) for a, b in PAIRS]
+
+
+def positive_pairs(generator: Generator) -> Iterable[tuple[Any, ...]]:
+    """Two arrays that broadcast, the first of positive numbers."""
+    return [(numbers(generator, a, 0.3, 3.0), numbers(generator, b)) for a, b in PAIRS]
+
+
+def quotients(generator: Generator) -> Iterable[tuple[Any, ...]]:
+    """Two arrays that broadcast, whose quotients are no integers, nor near one."""
+
+    def of(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> tuple[Any, ...]:
+        a, b = shapes
+        return generator.integers(-4, 4, a) + 0.5, generator.choice([-2.0, -1.0, 1.0, 2.0], b)
+
+    return [of(shapes) for shapes in PAIRS]
+
+
+def with_static(*cases: tuple[Any, ...]) -> Samples:
+    """One array of the shape that begins each case, and the arguments that follow it."""
+
+    def samples(generator: Generator) -> Iterable[tuple[Any, ...]]:
+        return [(numbers(generator, shape), *static) for shape, *static in cases]
+
+    return samples
+
+
+def arrays(*cases: tuple[Any, ...]) -> Samples:
+    """For each case a list of shapes, one an array, and then the arguments that follow."""
+
+    def samples(generator: Generator) -> Iterable[tuple[Any, ...]]:
+        return [(*[numbers(generator, shape) for shape in shapes], *static) for shapes, *static in cases]
+
+    return samples
+
+
+def products(weights: bool) -> Samples:
+    """Products of attention: of weights and rows, or of rows and rows, with and without a mask."""
+    rows, keys, width = np.array([2, 0, 3]), np.array([2, 1, 1]), np.array([3, 3, 2])
+    first, second = Matrices.of_sizes(rows, width), Matrices.of_sizes(keys, width)
+    scores = Matrices.of_sizes(rows, keys)
+    seen = np.array([True, False, True, True, False, True, True])
+
+    def samples(generator: Generator) -> Iterable[tuple[Any, ...]]:
+        if not weights:
+            return [(numbers(generator, (12,)), numbers(generator, (11,)), first, second, one) for one in (None, seen)]
+        w, r, other = (numbers(generator, (n,)) for n in (7, 11, 12))
+        return [(w, r, scores, second, seen), (w, r, scores, second, None), (w, other, scores.turned, first, None)]
+
+    return samples
+
+
+def attention(generator: Generator) -> Iterable[tuple[Any, ...]]:
+    """Two heads of queries, keys and values in any order of memory: free, causal and masked."""
+    sizes = np.array([[1, 2, 2, 3], [1, 2, 1, 2], [1, 2, 3, 0]])
+    query, key = np.array([[0, 2, 4], [8, 2, 4], [12, 2, 4]]), np.array([[0, 6, 2], [6, 4, 2], [10, 0, 2]])
+    value, made = np.array([[0, 3, 1], [3, 2, 1], [5, 0, 1]]), np.array([[0, 2, 1], [4, 1, 1], [6, 3, 1]])
+    mask = np.array([[0, 6, 3, 1], [1, 0, 0, 1], [0, 0, 0, 0]])
+    arrays = [numbers(generator, (n,)) for n in (24, 10, 5, 12)]
+    free, causal = (Heads(sizes, query, key, value, made, None, 2, 1, 0.5, one) for one in (False, True))
+    masked = Heads(sizes, query, key, value, made, mask, 2, 1, 0.5, False)
+    bare = *arrays[:3], None
+    return [(*bare, free, False, None), (*bare, causal, False, None), (*arrays, masked, True, None)]
+
+
+def components(generator: Generator) -> Iterable[tuple[Any, ...]]:
+    """Matrices of components, the second call transposed."""
+    rows, inner, cols = np.array([2, 0, 1]), np.array([3, 2, 3]), np.array([1, 2, 2])
+    a, b = Matrices.of_sizes(rows, inner), Matrices.of_sizes(inner, cols)
+    turned = Matrices.of_sizes(inner, rows).turned, Matrices.of_sizes(cols, inner).turned
+    sampled = arrays((((9,), (13,)), a, b), (((3, 3), (13,)), *turned))
+    return list(sampled(generator))
+
+
+def norms(generator: Generator) -> Iterable[tuple[Any, ...]]:
+    """Rows with weight and shift, and without."""
+    shapes = (((3, 4), (4,), (4,)), 1e-5, None), (((2, 3), (3,), (3,)), 1e-2, None), (((0, 3), (3,), (3,)), 1e-5, None)
+    sampled = arrays(*shapes)
+    bare = numbers(generator, (2, 4)), None, None, 1e-5, None
+    return [*sampled(generator), bare]
+
+
+def labelled(generator: Generator) -> Iterable[tuple[Any, ...]]:
+    """Scores and labels, one of which is ignored, without and with weights of classes."""
+    target = np.array([2, 0, -100, 1])
+    weight = np.array([0.5, 2.0, 1.0])
+    return [
+        (numbers(generator, (4, 3)), target, None, -100, 0.0, None),
+        (numbers(generator, (4, 3)), target, weight, -100, 0.3, None),
+    ]
+
+
+def joined(generator: Generator) -> Iterable[tuple[Any, ...]]:
+    """Two arrays to concatenate, the second without rows in the last call."""
+    return [((x, y), 0) for x, y in arrays((((2, 3), (1, 3)),), (((2, 3), (0, 3)),))(generator)]
+
+
+SIZES, STRIDES, OFFSETS = np.array([[2, 2], [0, 3], [1, 3]]), np.array([[3, 1], [1, 1], [0, 2]]), np.array([0, 2, 3])
+SEGMENTS, EMPTY = Segments(np.array([0, 2, 2, 5])), Segments(np.array([0, 0]))
+
+# By the rule. One that is not here computes each element by itself: of any numbers.
+SAMPLES: dict[str, Samples] = {
+    "meeting": products(weights=False),
+    "mixed": products(weights=True),
+    "attention": attention,
+    "to_device": with_static(((3,), "cpu", "cpu"), ((2, 0), "cpu", "cpu")),
+    "where": arrays(
+        (((3,), (3,)), np.array([True, False, True])),
+        (((2, 3), (3,)), np.array([[True], [False]])),
+        (((), (2, 2)), np.array([[True, False], [False, True]])),
+        (((0, 3), (3,)), np.array([True, False, True])),
+    ),
+    "dropout": with_static(
+        ((4,), np.array([True, False, True, True]), 0.25), ((2, 2), np.zeros((2, 2), bool), 1), ((), True, 0.5)
+    ),
+    "log": positives,
+    "sqrt": positives,
+    "log1p": positives,
+    "tan": fractions,
+    "acosh": above_one,
+    "asin": fractions,
+    "acos": fractions,
+    "atanh": fractions,
+    "log2": positives,
+    "log10": positives,
+    "rsqrt": positives,
+    "matmul": arrays(
+        (((2, 3), (3, 4)),),
+        (((5, 2, 3), (3, 4)),),
+        (((2, 1, 2, 3), (4, 3, 1)),),
+        (((0, 3), (3, 2)),),
+        (((2, 0), (0, 2)),),
+    ),
+    "matmul_components": components,
+    "reshape": with_static(((2, 3), (3, 2)), ((4,), (2, 2)), ((), (1,)), ((0, 3), (3, 0))),
+    "transpose": with_static(((2, 3), (1, 0)), ((2, 3, 4), (2, 0, 1)), ((3, 0, 2), (1, 0, 2))),
+    "broadcast_to": with_static(((3,), (2, 3)), ((2, 1), (2, 4)), ((), (3,)), ((1, 0), (2, 0))),
+    "sum_to": with_static(((2, 3), (3,)), ((2, 4), (2, 1)), ((3,), ()), ((2, 0), (1, 0))),
+    "cast": with_static(((3,), np.dtype(np.float64))),
+    "alias": with_static(((3,),), ((2, 0),), ((),)),
+    "copy": with_static(((3,),), ((2, 3),), ((0,),)),
+    "slice": with_static(
+        ((4, 3), (slice(1, 3), slice(None))),
+        ((4, 3), (2,)),
+        ((5,), (slice(None, None, -2),)),
+        ((3,), (None, 1)),
+        ((2, 3), (1, 2)),
+        ((2, 3), (..., 0)),
+        ((), (None,)),
+    ),
+    "place": with_static(
+        ((2, 3), (4, 3), (slice(1, 3), slice(None))),
+        ((3,), (4, 3), (2,)),
+        ((3,), (5,), (slice(None, None, -2),)),
+        ((), (4, 3), (1, 2)),
+    ),
+    "concatenate": lambda generator: [
+        ((x, y), 0) for x, y in arrays((((2, 3), (1, 3)),), (((2, 3), (0, 3)),))(generator)
+    ],
+    "unbind": with_static(((3, 2), 0), ((2, 3), 1)),
+    "as_strided": with_static(((6,), (2, 3), (2, 1), 1), ((2, 3), (3, 2), (1, 3), 0), ((4,), (3,), (0,), 2)),
+    "unstrided": with_static(((2, 3), (6,), (2, 3), (2, 1), 1)),
+    "take_rows": with_static(
+        ((4, 2), np.array([3, 0, 3])), ((2,), np.array([1, 1, 0])), ((3, 2), np.array([], np.int64))
+    ),
+    "add_rows": with_static(((3, 2), np.array([3, 0, 3]), 4), ((0, 2), np.array([], np.int64), 2)),
+    "gather": with_static(((8,), SIZES, STRIDES, OFFSETS)),
+    "scatter": with_static(((7,), SIZES, STRIDES, OFFSETS, 8)),
+    "pad": with_static(((4, 2), Segments(np.array([0, 1, 1, 4])), 3)),
+    "unpad": with_static(((3, 3, 2), Segments(np.array([0, 1, 1, 4])), 3)),
+    "pow": positive_pairs,
+    "floor_divide": quotients,
+    "remainder": quotients,
+    "sum": with_static(((2, 3), (0,)), ((2, 3), (0, 1)), ((2, 0, 4), (1,)), ((3,), ()), ((), ())),
+    "amax": with_static(((2, 3), (0,)), ((2, 3), (0, 1)), ((4,), (0,)), ((2, 3), ()), ((), ())),
+    "amin": with_static(((2, 3), (0,)), ((2, 3), (0, 1)), ((4,), (0,)), ((2, 3), ()), ((), ())),
+    "layer_norm": norms,
+    "cross_entropy": labelled,
+    "segment_sum": with_static(((5,), SEGMENTS), ((5, 2), SEGMENTS), ((5, 0), SEGMENTS)),
+    "spread": with_static(((3,), SEGMENTS), ((3, 2), SEGMENTS)),
+    "segment_cumsum": with_static(((5,), SEGMENTS), ((5, 2), SEGMENTS, True), ((5, 0), SEGMENTS)),
+    "segment_prod": with_static(((5,), SEGMENTS), ((5, 2), SEGMENTS), ((5, 0), SEGMENTS), ((0, 2), EMPTY)),
+    "segment_softmax": with_static(((5,), SEGMENTS), ((5, 2), SEGMENTS), ((0, 2), EMPTY)),
+    "softmax_last": with_static(((4,),), ((2, 3),), ((3, 0),), ((0, 2),)),
+    "segment_max": with_static(((5,), Segments(np.array([0, 2, 5]))), ((5, 2), Segments(np.array([0, 1, 5])))),
+    "segment_min": with_static(((5,), Segments(np.array([0, 2, 5]))), ((5, 2), Segments(np.array([0, 1, 5])))),
+    "pieces": with_static(
+        ((4, 2), 0, (0, 1, 1), (1, 0, 3)),
+        ((2, 5), 1, (3, 0), (2, 2)),
+        ((3,), 0, (0, 1), (2, 2)),
+        ((3, 0), 0, (0,), (3,)),
+    ),
+    "components": with_static(
+        ((8,), np.array([[2, 2], [0, 3], [1, 3]]), np.array([[3, 1], [1, 1], [1, 2]]), np.array([0, 2, 3])),
+    ),
+}
+
+
+def draw_samples(rule: Rule) -> list[tuple[Any, ...]]:
+    """Return the sample arguments of a rule, the same every time."""
+    samples = SAMPLES.get(rule.name)
+    if samples is None:
+        assert isinstance(rule, Elementwise), f"no samples of {rule.name}"
+        samples = reals if rule.arity == 1 else pairs
+    return list(samples(np.random.default_rng(0)))
