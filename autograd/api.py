@@ -24,7 +24,7 @@ from .graph import boundary, push_forward
 from .modes import Mode
 from .passes import backward, grad, ones_like
 from .rules.movement import alias, copy, stacked
-from .tape import OFF, RECORDING, now, source_of, state
+from .tape import OFF, RECORDING, next_number, source_of, state
 
 __all__ = ["backward", "grad", "hessian", "hvp", "jacobian", "jvp", "vjp"]
 
@@ -35,7 +35,7 @@ class _Recording:
     def __init__(self, function: Callable[..., Any], primals: tuple[Any, ...]) -> None:
         self.recording = state.mode != OFF
         self.primals, self.rebuild = flatten(primals)
-        self.start = now()
+        self.start = next_number()
         with Mode(state.mode or RECORDING):
             self.views = [alias(a) for a in self.primals]
             self.wrt = [view for view in self.views if view.requires_grad or is_float(view.dtype)]

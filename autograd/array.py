@@ -259,7 +259,7 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
         if not self.requires_grad:
             raise GradientError("retain_grad: this array requires no gradient, so there would be none to keep.")
         if self.node is not None:
-            self.node.keeper = weakref.ref(self)
+            self.node.retaining = weakref.ref(self)
 
     def detach(self) -> Array:
         """The same values without history; writes through it are seen, and noticed, by the original."""

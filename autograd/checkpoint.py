@@ -16,8 +16,8 @@ from .dispatch import operator
 from .graph import boundary, nodes_between, pull_back, push_forward
 from .modes import Mode
 from .pending import Pending
-from .rules.rule import Rule, hang
-from .tape import OFF, RECORDING, Node, now, source_of, state
+from .rules.rule import Rule, attach_outputs
+from .tape import OFF, RECORDING, Node, next_number, source_of, state
 
 
 @operator
@@ -64,7 +64,7 @@ class _Checkpoint(Rule):
 
     def recorded(self) -> Any:
         """Return the outputs of the first call, made by one node whose sources are all that they depend on."""
-        start = now()
+        start = next_number()
         results, rebuild = flatten(self.function(*self.rebuild(self.arrays)))
         sources = boundary([source_of(result) for result in results], start)
         outputs = [result.detach() for result in results]
@@ -75,7 +75,7 @@ class _Checkpoint(Rule):
             node = Node(self, tuple(sources), (), (), None)
             inputs = [array.as_saved() for array in self.arrays]
             node.save((*inputs, *[output.detach() for output in outputs]), None)
-            hang(outputs, node, self.differentiable)
+            attach_outputs(outputs, node, self.differentiable)
         self.arrays = []
         return rebuild(outputs)
 
@@ -113,19 +113,19 @@ class _Checkpoint(Rule):
 
     def apply_vjp(self, node: Node, cotangent: Any, pending: Pending, needed: set[Any] | None) -> None:
         """Call again, recorded, and pull the cotangents back to the sources."""
-        start = now()
+        start = next_number()
         nodes = [source_of(result) for result in self.repeated(node)]
         seeds = [(node, given) for node, given in zip(nodes, cotangent, strict=True) if given is not None]
         until = {source for source in node.sources if needed is None or source in needed}
         between = nodes_between([node for node, _ in seeds], until, start)
-        inner = pull_back(seeds, graph=pending.graph, keep=pending.graph, needed=between, until=until)
+        inner = pull_back(seeds, create_graph=pending.graph, retain_graph=pending.graph, needed=between, until=until)
         for source in until:
             if source in inner.cotangents:
                 pending.add(source, inner.cotangents[source])
 
     def apply_jvp(self, node: Node, tangents: list[Any]) -> Any:
         """Call again, recorded, and push the tangents of the sources forward."""
-        start = now()
+        start = next_number()
         nodes = [source_of(result) for result in self.repeated(node)]
         given = {source: t for source, t in zip(node.sources, tangents, strict=True) if t is not None}
         return push_forward(given, nodes, start) if given else None

@@ -21,7 +21,7 @@ from .hooks import read_only
 from .modes import Mode, no_grad
 from .passes import grad
 from .pending import Pending
-from .rules.rule import Rule, hang, hang_one
+from .rules.rule import Rule, attach_output, attach_outputs
 from .tape import OFF, RECORDING, Node, source_of, state
 
 
@@ -134,7 +134,7 @@ class _Call(Rule):
         node.save(tuple(kept) if kept else None, None)
         self.context.saved = ()
         fresh = [result.detach() for result in self.results]
-        hang(fresh, node)
+        attach_outputs(fresh, node)
         self.results = []
         return self.rebuild(fresh)
 
@@ -143,7 +143,7 @@ class _Call(Rule):
         saved = node.saved()[0] or ()
         if graph:
             saved = [
-                a if place is None else hang_one(a.detach(), node, place)
+                a if place is None else attach_output(a.detach(), node, place)
                 for a, place in zip(saved, self.places, strict=True)
             ]
         context = copy.copy(self.context)

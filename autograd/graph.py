@@ -26,8 +26,8 @@ _number = attrgetter("number")
 def pull_back(
     seeds: Iterable[tuple[Any, Any]],
     *,
-    graph: bool,
-    keep: bool,
+    create_graph: bool,
+    retain_graph: bool,
     wanted: set[Any] | None = None,
     needed: set[Any] | None = None,
     until: set[Any] | None = None,
@@ -35,10 +35,10 @@ def pull_back(
     """Read the tape backward from ``seeds`` (pairs of node and cotangent).
 
     The result's ``cotangents`` are those of the leaves, of the nodes in ``wanted``, and of those in ``until``, where
-    the pass ends. With ``graph`` the pass itself is recorded. ``keep`` leaves the saved values in place; ``needed``
-    limits the pass, and the seeds, to its nodes.
+    the pass ends. With ``create_graph`` the pass itself is recorded; ``retain_graph`` leaves the saved values in place.
+    Only nodes in ``needed`` are visited, if it is given.
     """
-    pending = Pending(graph)
+    pending = Pending(create_graph)
     for node, cotangent in seeds:
         if needed is None or node in needed:
             pending.add(node, cotangent)
@@ -50,7 +50,7 @@ def pull_back(
         if until is not None and node in until:
             found[node] = cotangent
             continue
-        if node.hooks or node.keeper is not None:
+        if node.hooks or node.retaining is not None:
             cotangent = _visit(node, cotangent, pending)
         if wanted is not None and node in wanted:
             found[node] = cotangent
@@ -62,7 +62,7 @@ def pull_back(
             emit_around("vjp", node.name, node.rule.apply_vjp, node, cotangent, pending, needed)
         else:
             node.rule.apply_vjp(node, cotangent, pending, needed)
-        if not keep:
+        if not retain_graph:
             node.free()
     cotangents.update(found)
     return pending
@@ -71,14 +71,14 @@ def pull_back(
 def _visit(node: Node, cotangent: Any, pending: Pending) -> Any:
     """Run the hooks of ``node`` and leave the cotangent with an array that asked to retain it."""
     given = hooked(node.hooks or {}, cotangent, pending)
-    keeper = node.keeper() if node.keeper is not None else None
-    if keeper is not None:
-        keeper.accumulate(given.clone())
+    retaining = node.retaining() if node.retaining is not None else None
+    if retaining is not None:
+        retaining.accumulate(given.clone())
     return given
 
 
 def nodes_between(ends: Iterable[Any], starts: Iterable[Any], since: int = 0) -> set[Any]:
-    """``starts``, and every node on a path from them to ``ends`` (nodes) whose number is not below ``since``."""
+    """Return ``starts``, and the nodes on paths from them to the nodes ``ends``; none with a number below ``since``."""
     reached = set(starts)
     for node in sorted(nodes_before(ends, since), key=_number):
         if not reached.isdisjoint(node.sources):
@@ -89,12 +89,12 @@ def nodes_between(ends: Iterable[Any], starts: Iterable[Any], since: int = 0) ->
 def nodes_before(ends: Iterable[Any], since: int = 0) -> set[Node]:
     """The nodes among ``ends``, and every node that they come from; none with a number below ``since``."""
     seen: set[Node] = set()
-    stack = list(ends)
-    while stack:
-        node = stack.pop()
+    pending = list(ends)
+    while pending:
+        node = pending.pop()
         if type(node) is Node and node not in seen and node.number >= since:
             seen.add(node)
-            stack.extend(node.sources)
+            pending.extend(node.sources)
     return seen
 
 

@@ -11,7 +11,7 @@ from pynested.backends.errors import ArgumentError, DeviceError, GradientError, 
 from .array import READ_ONLY, Array
 from .pending import Pending
 from .rules.movement import alias
-from .tape import Hook, Hooks, now
+from .tape import Hook, Hooks, next_number
 
 
 def read_only(gradient: Array) -> Array:
@@ -33,7 +33,7 @@ def register_hook(array: Array, hook: Hook) -> Callable[[], None]:
         hooks = array._hooks = array._hooks or {}
     else:
         hooks = array.node.hooks = array.node.hooks or {}
-    number = now()
+    number = next_number()
     hooks[number] = hook
 
     def remove() -> None:

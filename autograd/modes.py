@@ -29,14 +29,14 @@ class Mode(ContextDecorator):
         self._mode = mode
 
     def __enter__(self) -> Self:
-        state.before.append(state.mode)
+        state.previous_modes.append(state.mode)
         state.mode = self._mode
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        state.mode = state.before.pop()
+        state.mode = state.previous_modes.pop()
 
     def __call__(self, function: F) -> F:
         """Return ``function``, whose body runs in the mode; one that is suspended on its way is refused."""

@@ -73,7 +73,7 @@ def run(
 ) -> Pending:
     """One pass up the tape, recorded only if ``graph``; nothing in it warns."""
     with Mode((state.mode or RECORDING) if graph else OFF), np.errstate(all="ignore"):
-        return pull_back(seeds, graph=graph, keep=keep, wanted=wanted, needed=needed)
+        return pull_back(seeds, create_graph=graph, retain_graph=keep, wanted=wanted, needed=needed)
 
 
 def _settled(leaf: Array, cotangent: Array, graph: bool, done: Pending) -> Array:

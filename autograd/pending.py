@@ -5,7 +5,7 @@ from __future__ import annotations
 from heapq import heappush
 from typing import Any
 
-from .tape import Node, now
+from .tape import Node, next_number
 
 
 class Pending:
@@ -23,7 +23,7 @@ class Pending:
         self.graph = graph
         self.cotangents: dict[Any, Any] = {}
         self.heap: list[tuple[int, Node]] = []
-        self.start = now()
+        self.start = next_number()
 
     def add(self, node: Any, cotangent: Any) -> None:
         """Add what arrived at ``node`` to what is there already."""

@@ -35,7 +35,7 @@ class State(threading.local):
     mode = RECORDING
 
     def __init__(self) -> None:
-        self.before: list[int] = []
+        self.previous_modes: list[int] = []
 
 
 state = State()
@@ -64,7 +64,7 @@ class Node:
     """
 
     __slots__ = (
-        "__weakref__", "dtype", "hooks", "inputs", "keeper", "number", "output", "parts", "rule", "shape", "shapes",
+        "__weakref__", "dtype", "hooks", "inputs", "number", "output", "parts", "retaining", "rule", "shape", "shapes",
         "sources", "stack", "static", "version",
     )  # fmt: skip
 
@@ -84,7 +84,7 @@ class Node:
         self.version = 0
         self.parts = 0
         self.hooks: Hooks | None = None
-        self.keeper: weakref.ref[Array] | None = None
+        self.retaining: weakref.ref[Array] | None = None
         self.stack: RecordedStack | None = None
 
     @property
@@ -157,6 +157,6 @@ def source_of(array: Array) -> Node | Leaf | None:
     return (array.node or array.leaf()) if array.tracked else None
 
 
-def now() -> int:
+def next_number() -> int:
     """A number above that of every node so far."""
     return next(_numbers)

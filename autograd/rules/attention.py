@@ -249,7 +249,7 @@ def _fused(k: Any, g: Any, y: Any, inputs: Any, heads: Heads, with_mask: bool, s
     return k.attention_backward(g, *inputs, y, rows, heads, with_mask)
 
 
-attention = Custom("attention", _attention, "yabcd", _pull, _push, arity=4, keeps=_without_result, fused=_fused)
+attention = Custom("attention", _attention, "yabcd", _pull, _push, arity=4, select_static=_without_result, fused=_fused)
 
 
 def attended(q: Any, k: Any, v: Any, mask: Any, heads: Heads) -> Any:

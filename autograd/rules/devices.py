@@ -23,7 +23,7 @@ class Move(Linear):
         x = arrays[0]
         result = Array(transfer(raw(x), static[0]), static[0])
         if x.requires_grad and state.mode:
-            result.node, result.tracked = self.written(result, arrays, static), True
+            result.node, result.tracked = self.record_node(result, arrays, static), True
         return result
 
 

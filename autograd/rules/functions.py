@@ -14,7 +14,7 @@ from pynested.backends.numpy.running import quiet
 
 from ..array import Array
 from .kinds.elementwise import Elementwise, Partial, Vjp, per
-from .rule import Verb, bound
+from .rule import Verb, bind
 
 __all__ = ["FUNCTIONS", "RULES", "Function"]
 
@@ -76,7 +76,7 @@ class Function:
         """The rule, or the kernel alone for a result of bools, which have no derivative."""
         if self.dtypes != "bool":
             return RULES[self.name]
-        return lambda x: Array(bound(self.name, x.device)(x.data), x.device)
+        return lambda x: Array(bind(self.name, x.device)(x.data), x.device)
 
     @property
     def ufunc(self) -> np.ufunc | None:

@@ -18,7 +18,7 @@ from .elementwise import sqrt, where
 from .kinds import Custom
 from .movement import broadcast_to, cast, reshape
 from .reduction import sum_axes
-from .segment import over_last, softmax_last
+from .segment import softmax_last, sum_over_last
 
 
 def _without_result(*static: Any) -> tuple[Any, ...]:
@@ -44,8 +44,8 @@ def _normalized(x: Any, eps: float) -> tuple[Any, Any]:
     xp, kind, size = get_backend(x.device).xp, np.finfo(x.dtype), max(x.shape[-1], 1)
     numbers, shrink = raw(x), _scale(xp, raw(x), eps)
     apart = x * _beside(x, shrink) - _beside(x, numbers[:, :1] * shrink)
-    centred = apart - over_last(apart) / size
-    variance = over_last(centred * centred) / size
+    centred = apart - sum_over_last(apart) / size
+    variance = sum_over_last(centred * centred) / size
     wide = shrink.astype(np.float64)
     added = (wide * eps * wide).astype(x.dtype)
     bare = ~raw(centred).any(axis=-1, keepdims=True) & (added < kind.tiny)  # nothing is left to divide by
@@ -76,7 +76,7 @@ def _in_dtype(x: Any, dtype: Any) -> Any:
 def _projected(t: Any, normal: Any, rstd: Any) -> Any:
     """What is left of t, times rstd, without its mean and its part along the normalized rows: symmetric in t."""
     size = max(t.shape[-1], 1)
-    return rstd * (t - over_last(t) / size - normal * (over_last(t * normal) / size))
+    return rstd * (t - sum_over_last(t) / size - normal * (sum_over_last(t * normal) / size))
 
 
 def _layer_norm_pull(g: Any, y: Any, inputs: Any, eps: float, saved: Any) -> tuple[Any, Any, Any]:
@@ -118,7 +118,7 @@ layer_norm = Custom(
     _layer_norm_pull,
     _layer_norm_push,
     arity=3,
-    keeps=_without_result,
+    select_static=_without_result,
     fused=_layer_norm_fused,
 )
 
@@ -146,7 +146,7 @@ def _gap(x: Any, target: Any, weight: Any, ignore: int, smoothing: float) -> Any
     labelled = (target[:, None] == xp.arange(classes)).astype(x.dtype)
     share = xp.full((rows, classes), smoothing / max(classes, 1), x.dtype) + labelled * x.dtype.type(1 - smoothing)
     shares = Array(share if weight is None else share * _like(x, weight), x.device)
-    gap = softmax_last(x) * over_last(shares) - shares
+    gap = softmax_last(x) * sum_over_last(shares) - shares
     return where(gap, x.dtype.type(0), valid[:, None])
 
 
@@ -179,6 +179,6 @@ cross_entropy = Custom(
     "a",
     _cross_entropy_pull,
     _cross_entropy_push,
-    keeps=_without_result,
+    select_static=_without_result,
     fused=_cross_entropy_fused,
 )

@@ -24,16 +24,16 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 RULES: dict[str, Rule] = {}
 
 
-def bound(verb: Verb, device: str) -> Callable[..., Any]:
+def bind(verb: Verb, device: str) -> Callable[..., Any]:
     """What computes on ``device``: the backend's verb of that name, or a function of the backend and the arrays."""
     if listening.count:
         return _of_backend(verb, ObservedBackend(get_backend(device)))
-    return bound_once(verb, device)
+    return bind_cached(verb, device)
 
 
 @cache
-def bound_once(verb: Verb, device: str) -> Callable[..., Any]:
-    """Return `bound` of a device that nobody listens to."""
+def bind_cached(verb: Verb, device: str) -> Callable[..., Any]:
+    """Return `bind` of a device whose kernels nobody observes."""
     return _of_backend(verb, get_backend(device))
 
 
@@ -62,10 +62,10 @@ def kernel(verb: str, *, device: str) -> Callable[[Function], Function]:
 
     def register(function: Function) -> Function:
         register_kernel(verb, device, function)
-        bound_once.cache_clear()
+        bind_cached.cache_clear()
         for rule in RULES.values():
             if rule.verb == verb:
-                rule.compute = bound_once(verb, "cpu")
+                rule.compute = bind_cached(verb, "cpu")
         return function
 
     return register
@@ -73,17 +73,17 @@ def kernel(verb: str, *, device: str) -> Callable[[Function], Function]:
 
 def fused_on_device(fused: Verb, g: Array, *saved: Any) -> Any:
     """What a fused vjp computes from a cotangent and saved values that lie on its device, as arrays."""
-    pulled = bound(fused, g.device)(*_opened((g, *saved)))
-    return _closed(pulled, g.device)
+    pulled = bind(fused, g.device)(*_unwrap((g, *saved)))
+    return _wrap(pulled, g.device)
 
 
-def _opened(value: Any) -> Any:
-    return tuple([_opened(one) for one in value]) if type(value) is tuple else raw(value)
+def _unwrap(value: Any) -> Any:
+    return tuple([_unwrap(one) for one in value]) if type(value) is tuple else raw(value)
 
 
-def _closed(value: Any, device: str) -> Any:
+def _wrap(value: Any, device: str) -> Any:
     if type(value) is tuple:
-        return tuple([_closed(one, device) for one in value])
+        return tuple([_wrap(one, device) for one in value])
     return None if value is None else Array(value, device)
 
 
@@ -104,12 +104,12 @@ class Rule:
 
     broadcasts = False
     may_alias = True  # whether a result can be a view of an operand
-    keeps: Callable[..., tuple[Any, ...]] | None = None  # what a node keeps of static arguments, where not all of them
+    select_static: Callable[..., tuple[Any, ...]] | None = None  # which static arguments a node keeps, if not all
 
     def __init__(self, name: str, verb: Verb, arity: int, saves: str) -> None:
         self.name = name
         self.verb = verb
-        self.compute = bound_once(verb, "cpu")
+        self.compute = bind_cached(verb, "cpu")
         self.arity = arity
         self.saves_output = "y" in saves
         self.saved_inputs = tuple("abcdef"[i] in saves for i in range(arity))
@@ -137,23 +137,23 @@ class Rule:
         """Compute, wrap, and record a node if a gradient is wanted; bare arrays only compute."""
         device: str | None = None
         tracked = False
-        datas: list[Any] = []
+        raw_arrays: list[Any] = []
         for array in arrays:
             if type(array) is not Array:
-                datas.append(array)
+                raw_arrays.append(array)
                 continue
-            datas.append(array._bare)
+            raw_arrays.append(array._bare)
             tracked = tracked or array.tracked
             if device is None:
                 device = array.storage.device
             elif array.storage.device != device:
                 same_device(self.name, arrays)
         if listening.count or not (device is None or device == "cpu"):
-            compute = bound(self.verb, device or "cpu")
+            compute = bind(self.verb, device or "cpu")
         else:
             compute = self.compute
         try:
-            output = compute(*datas, *static)
+            output = compute(*raw_arrays, *static)
         except OverflowError:  # a Python integer that the dtype of the array cannot hold
             raise refused_operand(self.name, *arrays) from None
         if device is None:
@@ -161,14 +161,14 @@ class Rule:
         if type(output) is not tuple and type(output) is not list:
             result = Array.of(output, device, arrays) if self.may_alias else Array(output, device)
             if tracked and state.mode:
-                result.node, result.tracked = self.written(result, arrays, static), True
+                result.node, result.tracked = self.record_node(result, arrays, static), True
             return result
         results = [Array.of(one, device, arrays) for one in output]
         if tracked and state.mode and results:
-            hang(results, self.written(results[0], arrays, static))
+            attach_outputs(results, self.record_node(results[0], arrays, static))
         return tuple(results)
 
-    def written(self, result: Array, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Node:
+    def record_node(self, result: Array, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Node:
         """The node that made ``result``, or several of which it is the first."""
         sources: list[Any] = []
         shapes: list[tuple[int, ...]] = []
@@ -179,7 +179,7 @@ class Rule:
             else:
                 sources.append(None)
                 shapes.append(np.shape(array))
-        options = static if self.keeps is None else self.keeps(*static)
+        options = static if self.select_static is None else self.select_static(*static)
         node = Node(self, tuple(sources), options, result._bare.shape, result._bare.dtype)
         node.shapes = tuple(shapes)
         if self.saves_inputs or self.saves_output or state.mode == ANOMALY:
@@ -191,11 +191,11 @@ class Rule:
         """The inputs that the derivative looks at, as a node may hold them, None for the others."""
         saved = [
             None if not is_read else array.as_saved() if type(array) is Array else array
-            for array, is_read in zip(arrays, self.looked_at(sources), strict=True)
+            for array, is_read in zip(arrays, self.inputs_read(sources), strict=True)
         ]
         return tuple(saved)
 
-    def looked_at(self, sources: tuple[Any, ...]) -> Sequence[bool]:
+    def inputs_read(self, sources: tuple[Any, ...]) -> Sequence[bool]:
         """For each input whether the derivative looks at it, if those with a source are differentiated."""
         return self.saved_inputs
 
@@ -205,7 +205,7 @@ class Rule:
 
     def apply_vjp(self, node: Node, cotangent: Any, pending: Pending, needed: set[Any] | None) -> None:
         """Send what ``cotangent`` says of the output to the sources of ``node``."""
-        inputs, output = self.opened(node)
+        inputs, output = self.saved_values(node)
         cotangents = self.cotangents(node, cotangent, inputs, output, needed)
         for i, source in enumerate(node.sources):
             if source is None or (needed is not None and source not in needed):
@@ -214,10 +214,10 @@ class Rule:
             if pulled is None:
                 continue
             if pulled.shape != source.shape or pulled.dtype != source.dtype:
-                pulled = self.fitted(node, i, source, pulled)
+                pulled = self._match_source(node, i, source, pulled)
             pending.add(source, pulled)
 
-    def opened(self, node: Node) -> tuple[Any, Any]:
+    def saved_values(self, node: Node) -> tuple[Any, Any]:
         """Return the saved inputs and the saved output, with their history."""
         if not self.saves_inputs and not self.saves_output and node.stack is None:
             return (None,) * len(node.sources), None
@@ -234,7 +234,7 @@ class Rule:
         """The tangent of the output, given those of the inputs (None for a constant)."""
         raise GradientError(f"{self.name} has no forward derivative.")
 
-    def fitted(self, node: Node, i: int, source: Any, cotangent: Any) -> Any:
+    def _match_source(self, node: Node, i: int, source: Any, cotangent: Any) -> Any:
         """``cotangent`` in the shape and dtype of argument ``i``; it may differ by broadcasting or promotion only."""
         shape, dtype = source.shape, source.dtype
         if cotangent.shape != shape:
@@ -275,15 +275,15 @@ class Part(Rule):
 PART = Part()
 
 
-def hang(results: list[Array], node: Node, which: Sequence[bool] | None = None) -> None:
+def attach_outputs(results: list[Array], node: Node, which: Sequence[bool] | None = None) -> None:
     """Make ``results`` the outputs of ``node``, one after the other; only floating ones, and those of ``which``."""
     node.parts = len(results)
     for i, result in enumerate(results):
         if is_float(result.dtype) and (which is None or which[i]):
-            hang_one(result, node, i)
+            attach_output(result, node, i)
 
 
-def hang_one(result: Array, node: Node, index: int) -> Array:
+def attach_output(result: Array, node: Node, index: int) -> Array:
     """Make ``result`` output ``index`` of ``node``."""
     result.node = Node(PART, (node,), (index,), result.data.shape, result.data.dtype)
     result.tracked = True
@@ -294,11 +294,11 @@ def same_device(name: str, arrays: Iterable[Any]) -> str:
     """The one device on which all of ``arrays`` lie."""
     devices = {array.storage.device for array in arrays if type(array) is Array}
     if len(devices) != 1:
-        raise apart(name, devices)
+        raise device_error(name, devices)
     return devices.pop()
 
 
-def apart(name: str, devices: Iterable[str]) -> DeviceError:
+def device_error(name: str, devices: Iterable[str]) -> DeviceError:
     """The error for operands on several devices."""
     places = sorted(devices)
     return DeviceError(

@@ -20,7 +20,7 @@ from .movement import broadcast_to, reshape, take_rows
 from .reduction import attained, by_count, sum_axes
 
 
-def over_last(x: Any) -> Any:
+def sum_over_last(x: Any) -> Any:
     """The sum over the last axis, at every place of it."""
     axis = len(x.shape) - 1
     return broadcast_to(reshape(sum_axes(x, (axis,)), (*x.shape[:-1], 1)), x.shape)
@@ -132,7 +132,7 @@ def _softmax_derivative(t: Any, y: Any, segments: Segments) -> Any:
 
 
 def _last_derivative(t: Any, y: Any) -> Any:
-    return y * (t - over_last(y * t))
+    return y * (t - sum_over_last(y * t))
 
 
 segment_softmax = Custom(

@@ -18,7 +18,7 @@ from pynested.autograd import Array, api
 from pynested.autograd.arguments.canonical import canonical_dtype
 from pynested.autograd.array import raw
 from pynested.autograd.pending import Pending
-from pynested.autograd.rules.rule import RULES, Rule, hang
+from pynested.autograd.rules.rule import RULES, Rule, attach_outputs
 from pynested.autograd.tape import Node as TapeNode
 from pynested.autograd.tape import source_of, state
 from pynested.backends.dtypes import is_float
@@ -286,7 +286,7 @@ class FusedRule(Rule):
         if len(results) == 1:
             results[0].node, results[0].tracked = node, True
         else:
-            hang(results, node, self.chain.is_tracked)
+            attach_outputs(results, node, self.chain.is_tracked)
 
     def apply_vjp(self, node: TapeNode, cotangent: Any, pending: Pending, needed: set[Any] | None) -> None:
         """Send the cotangents of the outputs to the inputs."""

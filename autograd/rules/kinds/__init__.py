@@ -18,10 +18,10 @@ from pynested.backends.events import listening
 
 from ...array import Array
 from ...tape import Node, state
-from ..rule import PART, RULES, Rule, Verb, bound, fused_on_device, same_device
+from ..rule import PART, RULES, Rule, Verb, bind, fused_on_device, same_device
 
 __all__ = [
-    "PART", "RULES", "Custom", "Linear", "Multilinear", "Rule", "Several", "Variadic", "Verb", "bound",
+    "PART", "RULES", "Custom", "Linear", "Multilinear", "Rule", "Several", "Variadic", "Verb", "bind",
     "same_device",
 ]  # fmt: skip
 
@@ -91,7 +91,7 @@ class Multilinear(Rule):
         super().__init__(name, verb, len(adjoints), "abcdef"[: len(adjoints)])
         self.adjoints = adjoints
 
-    def looked_at(self, sources: tuple[Any, ...]) -> list[bool]:
+    def inputs_read(self, sources: tuple[Any, ...]) -> list[bool]:
         """An input is looked at if another one is differentiated."""
         differentiated = [source is not None for source in sources]
         count = sum(differentiated)
@@ -119,7 +119,7 @@ class Custom(Rule):
     """Both directions given: ``vjp(g, y, inputs, *static)`` and ``jvp(tangents, y, inputs, *static)``.
 
     ``fused(k, g, y, inputs, *static)`` is the vjp by kernels of the backend ``k``, for passes that nobody wants to
-    differentiate. ``keeps`` says what a node keeps of the static arguments, where that is less than all.
+    differentiate. ``select_static`` says what a node keeps of the static arguments, where that is less than all.
     """
 
     def __init__(
@@ -130,14 +130,14 @@ class Custom(Rule):
         vjp: Callable[..., Any],
         jvp: Callable[..., Any],
         arity: int = 1,
-        keeps: Callable[..., tuple[Any, ...]] | None = None,
+        select_static: Callable[..., tuple[Any, ...]] | None = None,
         fused: Callable[..., Any] | None = None,
     ) -> None:
         super().__init__(name, verb, arity, saves)
         self.fused = fused
         self.vjp = vjp
         self.jvp = jvp
-        self.keeps = keeps
+        self.select_static = select_static
 
     def cotangents(self, node: Node, cotangent: Any, inputs: Any, output: Any, needed: set[Any] | None) -> Any:
         """What ``vjp`` says, or ``fused``."""

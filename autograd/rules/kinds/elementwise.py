@@ -51,7 +51,7 @@ class Elementwise(Rule):
         self.fused = fused
         self.saved_names = [*saves.split("|"), ""][: self.arity]
 
-    def looked_at(self, sources: tuple[Any, ...]) -> list[bool]:
+    def inputs_read(self, sources: tuple[Any, ...]) -> list[bool]:
         """Return which inputs the derivatives of the tracked inputs read."""
         names = self.reads(sources)
         return [letter in names for letter in "ab"[: self.arity]]

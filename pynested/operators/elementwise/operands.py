@@ -20,7 +20,7 @@ from pynested.autograd.rules.functions import FUNCTIONS
 from pynested.autograd.rules.kinds import same_device
 from pynested.autograd.rules.pair_verbs import met
 from pynested.autograd.rules.pairs import PAIRS, RULES, Pair
-from pynested.autograd.rules.rule import bound
+from pynested.autograd.rules.rule import bind
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DivisionByZero, DTypeError
 from pynested.lifting.mapping import map_components, map_elementwise
@@ -89,7 +89,7 @@ def _without_gradient(pair: Pair) -> Callable[[Any, Any], Array]:
     def compute(a: Any, b: Any) -> Array:
         device = same_device(pair.name, (a, b))
         try:
-            return Array(bound(pair.computed, device)(raw(a), raw(b)), device)
+            return Array(bind(pair.computed, device)(raw(a), raw(b)), device)
         except OverflowError:
             raise refused_operand(pair.name, a, b) from None
 
