@@ -1,6 +1,6 @@
 """Every instantiation that the host side can ask for: those of a file are emulated together, and NVRTC takes all.
 
-Kernels that are written for a chain of operators (pynested/graph/cuda) are not among them.
+Kernels that are written for a chain of operators (pynested/graph/cuda_program.py) are not among them.
 """
 
 from __future__ import annotations

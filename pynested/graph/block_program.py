@@ -1,12 +1,7 @@
 """A chain on the CPU: a list of steps, run over blocks of the operands that stay in the cache.
 
-A step is a ufunc or a kernel, the slots of its operands, and the slot of its result. ``(x + y) * 2`` becomes::
-
-    np.add       x, y     -> result
-    np.multiply  result, 2 -> result
-
-A ufunc computes each element in the same way wherever it lies, so a block has the bits of the whole array; only the
-sign of a NaN is open.
+A step is a ufunc or a kernel, the slots of its operands, and the slot of its result. A ufunc computes each element in
+the same way wherever it lies, so a block has the bits of the whole array; only the sign of a NaN is open.
 """
 
 from __future__ import annotations
@@ -22,10 +17,9 @@ from numpy.typing import NDArray
 from pynested.backends.dtypes import is_half
 from pynested.backends.memory import LARGE, empty
 from pynested.backends.numpy.activations import KERNELS, WORDS
-from pynested.backends.numpy.elementwise import cast
-from pynested.backends.numpy.running import run, scratch, shares
+from pynested.backends.numpy.running import quiet, run, scratch, shares
 
-from .lazy_array import LazyArray, in_order, resolve_dtypes
+from .fusible_ops import LazyArray, in_order, resolve_dtypes
 
 BLOCK_BYTES = 384 * 1024  # of an array of a block; the arrays of a step, at most three, stay in the cache
 
@@ -42,21 +36,9 @@ class Step(NamedTuple):
 class BlockProgram:
     """``program(shape, operands) -> results``: each result has ``shape``, or is the operand itself if it is an input.
 
-    Parameters
-    ----------
-    inputs, results : list of LazyArray
-        What the operands are, and what to compute of them.
-
-    Attributes
-    ----------
-    reads : list of int
-        The inputs that are read; the operands of the others may be None.
-    slots : list
-        First the inputs, then the computed results, then constants and scratch arrays. Only constants are filled.
-    expanded : list of int
-        The constants of which a whole block is needed.
-    scratch : dict
-        The dtype of each scratch array, by its slot.
+    ``reads`` are the inputs that are read; the other operands may be None. ``slots`` are the inputs, the computed
+    results, and then constants and scratch arrays; only constants are filled. ``scratch`` has the dtype of each scratch
+    array, by its slot; of the constants ``expanded`` a whole block is needed.
     """
 
     def __init__(self, inputs: Sequence[LazyArray], results: Sequence[LazyArray]) -> None:
@@ -111,6 +93,7 @@ class BlockProgram:
             self.expanded.append(len(self.slots) - 1)
         return len(self.slots) - 1
 
+    @quiet
     def __call__(self, shape: tuple[int, ...], operands: Sequence[Any]) -> list[Any]:
         """Compute the results. An operand with fewer elements broadcasts against the dimensions behind the first."""
         size = prod(shape)
@@ -159,8 +142,8 @@ def _fill_function(x: LazyArray) -> Callable[..., Any]:
     function: Any = x.function
     if isinstance(function, np.ufunc):
         return function
-    if function in _KERNELS:
-        return _KERNELS[function]
+    if function is np.where:
+        return _choose
     if function in KERNELS and not is_half(x.dtype):
         return partial(_activation, *KERNELS[function])
     return partial(_copied, function)
@@ -172,20 +155,9 @@ def _choose(condition: Any, a: Any, b: Any, out: NDArray[Any]) -> None:
     chosen, a, b = (x.view(words) for x in (out, a, b))
     mask = scratch("mask", out.shape, words)
     np.copyto(mask, np.negative(condition.view(np.int8)))  # all bits are set if the condition holds
-    if b.ndim == 0 and b == 0:
-        np.bitwise_and(mask, a, out=chosen)
-        return
     np.bitwise_xor(a, b, out=chosen)
     np.bitwise_and(chosen, mask, out=chosen)
     np.bitwise_xor(chosen, b, out=chosen)
-
-
-def _cast(x: Any, dtype: np.dtype[Any], out: NDArray[Any]) -> None:
-    np.copyto(out, x, casting="unsafe")  # from or to floats of other widths, which all processors convert alike
-
-
-def _zeros(like: Any, out: NDArray[Any]) -> None:
-    out.fill(0)
 
 
 def _activation(kernel: Callable[..., None], num_scratch: int, *operands: Any, out: NDArray[Any]) -> None:
@@ -194,6 +166,3 @@ def _activation(kernel: Callable[..., None], num_scratch: int, *operands: Any, o
 
 def _copied(function: Callable[..., Any], *operands: Any, out: NDArray[Any]) -> None:
     out[...] = function(*operands)
-
-
-_KERNELS: dict[Any, Callable[..., None]] = {np.where: _choose, cast: _cast, np.zeros_like: _zeros}

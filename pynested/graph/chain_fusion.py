@@ -1,86 +1,61 @@
-"""The pass that fuses chains: elementwise operators that share arrays become one node, run block by block.
+"""The pass that fuses chains: elementwise operators of one shape become one node, run block by block.
 
-Operators that nothing else stands between form a stretch; in a stretch, those that share arrays form a chain. A chain
-takes the place of its last operator. A chain has nested results only, or dense results only. If gradients flow through
-an array that something else reads too, the chain ends there: inside a chain the array would have no node on the tape.
+Operators that nothing else stands between form a chain, which takes the place of its last operator. A chain has nested
+results of one ragged structure only, or dense results of one shape only. If gradients flow through an array that
+something else reads too, the chain ends there: inside a chain the array would have no node on the tape.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
+
+from pynested.backends import get_backend
+from pynested.backends.cuda.backend import KernelBackend
+from pynested.backends.cuda.naming import FLOATS
 
 from .fused_chain import FusedChain
-from .fusible_ops import is_fusible
-from .nodes import CHAIN, Node, Recording
-from .value_trees import Value, values_in
+from .fusible_ops import PREVIOUS, lower_call
+from .inputs import Value, values_in
+from .nodes import CHAIN, FUNCTION, METHOD, Fact, Node, Recording
 
 
-def fuse_chains(recording: Recording) -> tuple[Recording, str]:
+def fuse_chains(recording: Recording) -> Recording:
     """Replace each chain of two or more operators by one node."""
     read_outside = set(values_in(recording.outputs))
     for node in recording.nodes:
         if not is_fusible(node, recording):
             read_outside.update(node.reads)
     nodes: list[Node] = []
-    stretch: list[Node] = []
+    chain: list[Node] = []
 
     def close() -> None:
-        for chain in _connected(stretch, recording):
-            nodes.extend(_fused(chain, recording))
-        stretch.clear()
+        nodes.extend(_fused(chain, recording))
+        chain.clear()
 
     for node in recording.nodes:
-        made = {value for earlier in stretch for value in earlier.makes}
-        reads = made.intersection(node.reads)
+        reads = {value for earlier in chain for value in earlier.makes}.intersection(node.reads)
         if not is_fusible(node, recording):
-            if reads or _is_tracked(node.makes, recording) or not node.can_move:
+            if reads or node.effect or _is_tracked(node.makes, recording):
                 close()
-            nodes.append(node)
-        elif stretch and _kind(node, recording) != _kind(stretch[0], recording):
-            if _kind(node, recording) == "dense" and not reads and not _is_tracked(node.makes, recording):
-                nodes.append(node)  # as a bias that is computed between nested operators
-            else:
-                close()
-                stretch.append(node)
-        else:
-            if _is_tracked(reads & read_outside, recording):
-                close()
-            stretch.append(node)
+            nodes.append(node)  # before the chain: if both raise errors, the function itself is called
+            continue
+        made = recording.facts[node.results.number]
+        first = recording.facts[chain[0].results.number] if chain else made
+        has_other_shape = (first.kind, first.shape) != (made.kind, made.shape)
+        if has_other_shape and made.kind == "dense" and not reads and not made.tracked:
+            nodes.append(node)  # as a bias that is computed between nested operators
+            continue
+        if has_other_shape or _is_tracked(reads & read_outside, recording):
+            close()
+        chain.append(node)
     close()
-    sizes = [len(node.function.nodes) for node in nodes if isinstance(node.function, FusedChain)]
-    return replace(recording, nodes=nodes), f"{sum(sizes)} operators in {len(sizes)}" if sizes else ""
-
-
-def _kind(node: Node, recording: Recording) -> str:
-    return recording.facts[node.results.number].kind
+    return replace(recording, nodes=nodes)
 
 
 def _is_tracked(values: Iterable[Value], recording: Recording) -> bool:
     return any(recording.facts[value.number].tracked for value in values)
-
-
-def _connected(stretch: list[Node], recording: Recording) -> list[list[Node]]:
-    """Return the nodes in groups that share arrays: nested ones, if the nodes make nested arrays.
-
-    Interleaved groups change places. If gradients flow, the order of the tape would show that: each node is a group.
-    """
-    groups: list[list[int]] = []
-    arrays = [_arrays(node, recording) for node in stretch]
-    for i in range(len(stretch)):
-        met = [group for group in groups if any(arrays[i] & arrays[j] for j in group)]
-        groups = [group for group in groups if group not in met]
-        groups.append(sorted([i, *[j for group in met for j in group]]))
-    is_reordered = [i for group in groups for i in group] != list(range(len(stretch)))
-    if is_reordered and any(_is_tracked(node.makes, recording) for node in stretch):
-        return [[node] for node in stretch]
-    return [[stretch[i] for i in group] for group in groups]
-
-
-def _arrays(node: Node, recording: Recording) -> set[Value]:
-    """Return the arrays of the kind that a node makes, among those that it reads and makes."""
-    kind = _kind(node, recording)
-    return {value for value in (*node.reads, *node.makes) if recording.facts[value.number].kind == kind}
 
 
 def _fused(nodes: list[Node], recording: Recording) -> list[Node]:
@@ -91,7 +66,33 @@ def _fused(nodes: list[Node], recording: Recording) -> list[Node]:
     inputs = list(dict.fromkeys(value for node in nodes for value in node.reads if value not in made))
     outputs = [value for value in made if value in read_later]
     if len(nodes) < 2 or not outputs:
-        return nodes
-    chain = FusedChain(nodes, inputs, outputs, recording.facts)
+        return list(nodes)
+    chain = FusedChain(tuple(nodes), inputs, outputs, recording.facts)
     results = outputs[0] if len(outputs) == 1 else tuple(outputs)
     return [Node(chain.name, CHAIN, chain, tuple(inputs), {}, results, None, False, nodes[-1].spot)]
+
+
+def is_fusible(node: Node, recording: Recording) -> bool:
+    """Whether a chain can compute a call: arrays of one device and numbers go in, and floats or bools come out."""
+    if node.kind not in (FUNCTION, METHOD) or node.mode is not None or node.effect or type(node.results) is not Value:
+        return False
+    made = recording.facts[node.results.number]
+    calls = lower_call(node, made)
+    operands = [operand for _, operands in calls for operand in operands if operand is not PREVIOUS]
+    facts = [recording.facts[operand.number] for operand in operands if type(operand) is Value]
+    if not facts or {fact.device for fact in facts} != {made.device}:
+        return False
+    if made.device != "cpu" and not isinstance(get_backend(made.device), KernelBackend):  # without raw kernels
+        return False
+    if node.name in ("to", "astype") and made.dtype == facts[0].dtype:  # returns its operand, or a copy
+        return False
+    if made.dtype not in FLOATS and not (made.dtype == "bool" and all(op.may_return_bool for op, _ in calls)):
+        return False
+    return all(type(operand) is Value or _is_representable(operand, facts) for operand in operands)
+
+
+def _is_representable(number: Any, facts: list[Fact]) -> bool:
+    """Whether arrays of these dtypes can represent a number; a ufunc cannot compare them with other numbers."""
+    if type(number) is not int:
+        return isinstance(number, float)
+    return 0 <= number < 128 or (abs(number) <= 2**53 and all(fact.dtype in FLOATS for fact in facts))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import threading
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import dropwhile
 from types import MethodType
 from typing import Any
 
@@ -15,9 +16,10 @@ from pynested.autograd.dispatch import operator
 from pynested.autograd.tape import ANOMALY, state
 from pynested.backends.errors import ArgumentError, TraceError, named_type
 
-from .assumptions import NUMBERS, signature_of
 from .chain_fusion import fuse_chains
+from .fused_chain import FusedChain
 from .graph_display import as_text
+from .inputs import NUMBERS, signature_of
 from .nodes import Node, Recording, TraceMismatch
 from .recorder import is_recording, record
 from .traced_function import call_in_words, changed_source, replay_of
@@ -30,31 +32,31 @@ _MANY = 8  # graphs of a signature that are kept, and graphs after which a warni
 class Specialization:
     """One graph of a compiled function: ``program`` is the recording with fused chains.
 
-    ``reason`` says what was new about the call that it was made for, ``notes`` what was fused; ``calls`` counts uses.
+    ``reason`` says what was new about the call that it was made for; ``calls`` counts uses.
     """
 
     reason: str
     program: Recording
-    notes: list[str]
     replay: Callable[..., Any]
     calls: int = 1
 
-
-@dataclass
-class _Signature:
-    """The graphs of one signature: several if the function acts on sizes, or if its variables change."""
-
-    graphs: list[Specialization] = field(default_factory=list)
-    uncompiled: str = ""  # why the function itself is called
+    @property
+    def chains(self) -> list[FusedChain]:
+        """The fused chains."""
+        return [node.function for node in self.program.nodes if isinstance(node.function, FusedChain)]
 
 
 class CompiledFunction:
-    """A function that `pynested.compile` made; call it as the function."""
+    """A function that `pynested.compile` made; call it as the function.
+
+    A signature has several graphs if the function acts on sizes; or none, and the reason why the function is called.
+    """
 
     def __init__(self, function: Callable[..., Any], fullgraph: bool = False) -> None:
         functools.update_wrapper(self, function)
         self.function, self.fullgraph = function, fullgraph
-        self._signatures: dict[Any, _Signature] = {}
+        self._graphs: dict[Any, list[Specialization]] = {}
+        self._uncompiled: dict[Any, str] = {}
         self._lock = threading.RLock()  # one thread records at a time
         self._recordings = 0
 
@@ -64,25 +66,20 @@ class CompiledFunction:
             return self.function(*args, **kwargs)
         arrays: list[Any] = []
         key = state.mode, signature_of(args, arrays), signature_of(kwargs, arrays) if kwargs else None
-        signature = self._signatures.get(key)
-        if signature is None:
-            signature = self._signatures.setdefault(key, _Signature())
-        result = self._replayed(signature, arrays, args, kwargs)
+        result = self._replayed(key, arrays, args, kwargs)
         if result is not _MISMATCH:
             return result
         with self._lock:
-            result = self._replayed(signature, arrays, args, kwargs)  # another thread may have recorded meanwhile
-            return self._recorded(signature, args, kwargs) if result is _MISMATCH else result
+            result = self._replayed(key, arrays, args, kwargs)  # another thread may have recorded meanwhile
+            return self._recorded(key, args, kwargs) if result is _MISMATCH else result
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:
         """Return a compiled method of an object."""
         return self if owner is None else MethodType(self, owner)
 
-    def _replayed(self, signature: _Signature, arrays: list[Any], args: Any, kwargs: Any) -> Any:
+    def _replayed(self, key: Any, arrays: list[Any], args: Any, kwargs: Any) -> Any:
         """Return the result of a graph that makes the calls of the function, or of the function itself."""
-        if signature.uncompiled:
-            return self.function(*args, **kwargs)
-        for graph in signature.graphs:
+        for graph in self._graphs.get(key, ()):
             if changed_source(graph.program) is not None:
                 continue
             try:
@@ -92,47 +89,47 @@ class CompiledFunction:
             except Exception:
                 if any(node.effect for node in graph.program.nodes):
                     raise
-            else:
-                graph.calls += 1
-                return result
-            # Outside of the handler, so that the error of the function is the only one that people read.
-            return self.function(*args, **kwargs)
-        return _MISMATCH
+                break
+            graph.calls += 1
+            return result
+        else:
+            if key not in self._uncompiled:
+                return _MISMATCH
+        return self.function(*args, **kwargs)  # outside of the handler: its error is the only one that people read
 
-    def _recorded(self, signature: _Signature, args: Any, kwargs: Any) -> Any:
-        """Run the function as it is recorded, and keep its graph."""
+    def _recorded(self, key: Any, args: Any, kwargs: Any) -> Any:
+        """Run the function as it is recorded, and keep its graph in the place of those with other arrays."""
         reason = call_in_words(args, kwargs) + ", gradients off" * (not state.mode)
-        for graph in signature.graphs:
-            changed = changed_source(graph.program)
-            reason = "other sizes, on which the function acts" if changed is None else f"another {changed.text}"
+        kept = []
+        for graph in self._graphs.get(key, ()):
+            changed = [source for source in graph.program.constants if not source.is_current()]
+            reason = f"another {changed[0].text}" if changed else "other sizes, on which the function acts"
+            kept += [graph] * all(isinstance(source.thing, NUMBERS) for source in changed)  # numbers may come back
         recording, result = record(self.function, args, kwargs)
-        program, note = fuse_chains(recording)
-        late = _late_check(program.nodes)
+        program = fuse_chains(recording)
+        late = _late_check(program)
         if late is not None:
-            uncompiled = (
+            reason = (
                 f"at {late.spot} the function acts on what {late.name} returns, after it has written or drawn random "
                 "numbers, so that no other graph could begin anew"
             )
             if self.fullgraph:
-                raise TraceError(f"compile: no graph holds the function: {uncompiled}. Leave fullgraph out.")
-            signature.uncompiled = uncompiled
+                raise TraceError(f"compile: no graph holds the function: {reason}. Leave fullgraph out.")
+            self._uncompiled[key] = reason
             return result
-        graph = Specialization(reason, program, [f"chains: {note}"] if note else [], replay_of(program))
-        signature.graphs = [*filter(_has_current_arrays, signature.graphs), graph][-_MANY:]
+        self._graphs[key] = [*kept, Specialization(reason, program, replay_of(program))][-_MANY:]
         self._recordings += 1
         if self._recordings == _MANY + 1:
+            name, advice = getattr(self, "__name__", "the function"), "Numbers can be given as arrays: pn.array(value)"
             warnings.warn(
-                f"compile: {self._recordings} graphs were made of {getattr(self, '__name__', 'the function')}, one for "
-                "each signature. Numbers that differ from call to call can be given as arrays: pn.array(value). "
-                "explain() says what was new each time.",
-                stacklevel=3,
+                f"compile: {self._recordings} graphs were made of {name}; explain() says why. {advice}.", stacklevel=3
             )
         return result
 
     @property
     def graphs(self) -> list[Specialization]:
         """The graphs, in the order of their signatures."""
-        return [graph for signature in list(self._signatures.values()) for graph in signature.graphs]
+        return [graph for graphs in list(self._graphs.values()) for graph in graphs]
 
     def explain(self) -> str:
         """Return as text which graphs there are, why each was made, and which operators were fused.
@@ -140,8 +137,7 @@ class CompiledFunction:
         Examples
         --------
         >>> g = pn.compile(lambda x: (x.sin() + 1) * 2)
-        >>> y = g(pn.nested_array([[0.0], [1.0, 2.0]], layout=pn.jagged))
-        >>> z = g(pn.nested_array([[3.0, 4.0]], layout=pn.jagged))
+        >>> y, z = (g(pn.nested_array([[0.0], [1.0] * n], layout=pn.jagged)) for n in (2, 5))
         >>> print(g.explain())
         graph 1, used 2 times, made for (2, j1) float64 jagged
             chains: 3 operators in 1
@@ -153,10 +149,10 @@ class CompiledFunction:
         lines: list[str] = []
         for i, graph in enumerate(self.graphs, 1):
             lines.append(f"graph {i}, used {graph.calls} times, made for {graph.reason}")
-            text = [*graph.notes, *as_text(self.function, graph.program).splitlines()]
-            lines += [f"    {line}" for line in text]
-        reasons = [signature.uncompiled for signature in self._signatures.values() if signature.uncompiled]
-        lines += [f"not compiled: {reason}" for reason in reasons]
+            sizes = [len(chain.nodes) for chain in graph.chains]
+            text = [f"chains: {sum(sizes)} operators in {len(sizes)}"] * bool(sizes)
+            lines += [f"    {line}" for line in [*text, *as_text(self.function, graph.program).splitlines()]]
+        lines += [f"not compiled: {reason}" for reason in self._uncompiled.values()]
         return "\n".join(lines) or "no graph yet: call the function"
 
 
@@ -167,30 +163,24 @@ def compile(function: Callable[..., Any], *, fullgraph: bool = False) -> Compile
     Parameters
     ----------
     function : callable
-        Takes and returns arrays, nested ones too, also in tuples, lists and dicts. It may be a decorated function, or
-        an object that is called as one.
+        Takes and returns arrays, also in tuples, lists and dicts. Objects that are called as functions are such, too.
     fullgraph : bool
-        True raises TraceError if the function itself would be called instead of a graph, as PyTorch does; `explain`
-        says why there is none.
+        True raises TraceError if the function itself would be called instead of a graph, as PyTorch does.
 
     Returns
     -------
     CompiledFunction
-        Call it as the function. A graph is recorded at the first call of each signature: layouts, dtypes, ranks,
-        devices, who requires grad, and the values of all other arguments. Lengths and sizes are no part of it. Another
-        number or another array in a variable of the function, or in an attribute, makes a new graph.
-
-    Raises
-    ------
-    TraceError
-        At the first call of a signature, if the function does what a graph cannot hold, as in `pynested.trace`.
+        A graph is recorded at the first call of each signature: layouts, dtypes, ranks, devices, who requires grad, and
+        the values of all other arguments. Lengths and sizes are no part of it. Another number or another array in a
+        variable of the function, or in an attribute, makes a new graph. What a graph cannot hold raises TraceError, as
+        in `pynested.trace`.
 
     Notes
     -----
     Chains of elementwise operators become one pass over the values and one node of the tape: on the CPU block by block,
-    on a device with kernels by one that is written for the chain, whose exp, sin and so on are the compiler's. The node
-    saves the inputs of the chain: a write into one of them between forward and backward pass is refused.
-    What else the function does, as printing, happens only when a graph is recorded.
+    on a device as one kernel, whose exp, sin and so on are the compiler's. The node saves the inputs of the chain: a
+    write into one of them between forward and backward pass is refused. What else the function does, as printing,
+    happens only when a graph is recorded.
 
     Clauses: COMPILE-1 to COMPILE-5.
 
@@ -208,13 +198,7 @@ def compile(function: Callable[..., Any], *, fullgraph: bool = False) -> Compile
     return CompiledFunction(function, fullgraph)
 
 
-def _has_current_arrays(graph: Specialization) -> bool:
-    """Return whether only numbers of a graph have changed, which may come back."""
-    changed = [source for source in graph.program.constants if not source.is_current()]
-    return all(isinstance(source.thing, NUMBERS) for source in changed)
-
-
-def _late_check(nodes: Sequence[Node]) -> Node | None:
+def _late_check(recording: Recording) -> Node | None:
     """Return the first node whose results are checked after a node with an effect."""
-    first = next((i for i, node in enumerate(nodes) if node.effect), len(nodes))
-    return next((node for node in nodes[first:] if node.is_checked), None)
+    late = dropwhile(lambda node: not node.effect, recording.nodes)
+    return next((node for node in late if node.is_checked), None)

@@ -1,29 +1,15 @@
 """A chain on a device: one generated kernel, in which a thread computes all results of an element.
 
-The chain ``(x + y).tanh() * bias`` of float32 becomes::
-
-    // chain of add, tanh, mul
-    #include "functors.cuh"
-
-    struct Loaded { float r0; float r1; float r2; };
+The chain ``(x + y) * bias`` of float32 becomes, in short::
 
     template <class I>
-    __global__ void __launch_bounds__(256)
-    chain(const float *__restrict__ x0,
-          const float *__restrict__ x1,
-          const float *__restrict__ x2,
-          i64 row,
-          i64 count,
-          float *__restrict__ y0) {
-      each((i64)blockIdx.x * 256 + threadIdx.x, count, (i64)gridDim.x * 256,
-           [&](i64 i) {
-             return Loaded{up(x0[i]), up(x1[i]), up(x2[(I)i % (I)row])};
-           },
+    __global__ void chain(const float *x0, const float *x1, const float *x2, i64 row, i64 count, float *y0) {
+      each(thread, count, threads,
+           [&](i64 i) { return Loaded{up(x0[i]), up(x1[i]), up(x2[(I)i % (I)row])}; },
            [&](i64 i, const Loaded &x) {
              const float v0 = Add::of(x.r0, x.r1);
-             const float v1 = Tanh::of(v0);
-             const float v2 = Multiply::of(v1, x.r2);
-             y0[i] = down<float>(v2);
+             const float v1 = Multiply::of(v0, x.r2);
+             y0[i] = down<float>(v1);
            });
     }
 
@@ -50,9 +36,10 @@ from pynested.backends.cuda.signatures import KERNELS
 from pynested.backends.dtypes import is_float, is_half
 from pynested.backends.errors import DTypeError
 from pynested.backends.numpy.elementwise import cast
+from pynested.backends.numpy.running import quiet
 from pynested.backends.registry import registered_kernels
 
-from .lazy_array import LazyArray, in_order, resolve_dtypes
+from .fusible_ops import LazyArray, in_order, resolve_dtypes
 
 FUNCTORS = "functors.cuh"
 _BITS = {"inf": "0x7ff0000000000000", "-inf": "0xfff0000000000000", "nan": "0x7ff8000000000000"}
@@ -61,12 +48,7 @@ _BITS = {"inf": "0x7ff0000000000000", "-inf": "0xfff0000000000000", "nan": "0x7f
 class CudaProgram:
     """``program(shape, operands) -> results``, as `BlockProgram`, on one device.
 
-    Attributes
-    ----------
-    reads : list of int
-        The inputs that are read; the operands of the others may be None.
-    files : dict
-        The name of the kernel's text, by the operands that broadcast.
+    ``reads`` are the inputs that are read. ``files`` has the name of the kernel's text, by the operands that broadcast.
     """
 
     def __init__(self, title: str, inputs: Sequence[LazyArray], results: Sequence[LazyArray], device: str) -> None:
@@ -76,6 +58,7 @@ class CudaProgram:
         self._title, self._device = title, device
         self._inputs, self._results = [inputs[i] for i in self.reads], results
 
+    @quiet
     def __call__(self, shape: tuple[int, ...], operands: Sequence[Any]) -> list[Any]:
         """Compute the results."""
         backend: Any = get_backend(self._device)
@@ -112,7 +95,7 @@ def cuda_source(title: str, inputs: Sequence[LazyArray], small: Sequence[int], r
     parameters += ["i64 row"] * bool(small) + ["i64 count"]
     parameters += [f"{ctype(x.dtype)} *__restrict__ y{k}" for k, x in enumerate(results)]
     fields = " ".join(f"{_type_of(x.dtype)} r{k};" for k, x in enumerate(inputs))
-    body = "\n".join(f"         {line}" for line in lines)
+    body = "\n         ".join(lines)
     head = ",\n      ".join(parameters)
     return f"""// {title}
 #include "{FUNCTORS}"
@@ -127,7 +110,7 @@ chain({head}) {{
          return Loaded{{{", ".join(loads)}}};
        }},
        [&](i64 i, const Loaded &x) {{
-{body}
+         {body}
        }});
 }}
 """
@@ -138,12 +121,9 @@ def _expression(x: LazyArray, names: dict[LazyArray, str]) -> str:
     if x.function is cast:
         (operand,) = x.reads
         return _converted(names[operand], operand.dtype, x.dtype)
+    dtypes = (np.dtype(bool), x.dtype, x.dtype) if x.function is np.where else (x.dtype,) * len(x.operands)
     if isinstance(x.function, np.ufunc):
         dtypes = resolve_dtypes(x.function, x.operands)
-    else:
-        dtypes = tuple(
-            [np.dtype(bool) if x.function is np.where and not i else x.dtype for i in range(len(x.operands))]
-        )
     operands = [
         _converted(names[operand], operand.dtype, dtype) if type(operand) is LazyArray else literal(operand, dtype)
         for operand, dtype in zip(x.operands, dtypes, strict=False)
@@ -156,16 +136,15 @@ def _converted(text: str, dtype: np.dtype[Any], target: np.dtype[Any]) -> str:
     """Return a number in another dtype, rounded once."""
     if dtype == target:
         return text
-    if np.dtype(np.float64) in (dtype, target) or not is_float(dtype) or not is_float(target):
-        is_exact = _type_of(target) == "double" or not is_float(target)
-        return (
-            f"{_type_of(target)}({text})" if is_exact else f"up(converted<{_type_of(dtype)}, {ctype(target)}>({text}))"
-        )
-    return f"rounded<{ctype(target)}>({text})" if is_half(target) else text  # both are computed in float
+    if is_float(dtype) and is_float(target) and np.dtype(np.float64) not in (dtype, target):
+        return f"rounded<{ctype(target)}>({text})" if is_half(target) else text  # both are computed in float
+    if _type_of(target) == "double" or not is_float(target):
+        return f"{_type_of(target)}({text})"
+    return f"up(converted<{_type_of(dtype)}, {ctype(target)}>({text}))"
 
 
 def literal(number: Any, dtype: np.dtype[Any]) -> str:
-    """Return a number, rounded to ``dtype``, as text; for bool whether it is true."""
+    """Return a number, rounded to ``dtype``, as text."""
     if dtype == np.bool_:
         return "true" if number else "false"
     if not is_float(dtype):
@@ -183,10 +162,10 @@ def _type_of(dtype: np.dtype[Any]) -> str:
 
 def functor_of(function: Any) -> str:
     """Return the struct of functors.cuh that computes a function: LessEqual for `numpy.less_equal`."""
-    kernel = {"sign": "sgn"}.get(function.__name__, function.__name__)
-    if _camel(kernel) not in _functors():
-        raise DTypeError(f"a kernel of a chain has no functor for {kernel!r}: {FUNCTORS} has all functors.")
-    return _camel(kernel)
+    functor = "Sgn" if function is np.sign else _camel(function.__name__)
+    if functor not in _functors():
+        raise DTypeError(f"a kernel of a chain has no functor {functor!r}: {FUNCTORS} has all functors.")
+    return functor
 
 
 def has_custom_kernels(device: str) -> bool:

@@ -8,8 +8,7 @@ device a `CudaProgram`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,30 +22,17 @@ from pynested.autograd.tape import Node as TapeNode
 from pynested.autograd.tape import source_of, state
 from pynested.backends.dtypes import is_float
 from pynested.backends.numpy.running import quiet
-from pynested.lifting.broadcasting import broadcasts_behind_ragged
 from pynested.nested.nested_array import NestedArray, wrap_unchecked
+from pynested.structure import Jagged
 
 from .block_program import BlockProgram
 from .cuda_program import CudaProgram, has_custom_kernels
-from .fusible_ops import PREVIOUS, RECOMPUTED, FusibleOp, lower_call
-from .lazy_array import LazyArray, LazyBackend, in_order
+from .fusible_ops import RECOMPUTED, ChainStep, LazyArray, LazyBackend, in_order, lower_steps
+from .inputs import Value
 from .nodes import Fact, Node, Replay
-from .value_trees import Value
 
 Program = BlockProgram | CudaProgram
-
-
-class ChainStep(NamedTuple):
-    """``result = op(*operands)``; an operand is a lazy array or a number."""
-
-    op: FusibleOp
-    operands: tuple[Any, ...]
-    result: LazyArray
-
-    @property
-    def reads(self) -> list[LazyArray]:
-        """The lazy arrays among the operands."""
-        return [x for x in self.operands if type(x) is LazyArray]
+Saved = tuple[list[int], tuple[LazyArray, ...]]  # inputs that the backward program reads, arrays slow to compute
 
 
 class BroadcastPlan(NamedTuple):
@@ -63,14 +49,7 @@ class FusedChain:
     All results are nested arrays, or all are dense. A call whose operands do not share one memory layout runs the
     operators one by one; they know what to do, or which error to raise.
 
-    Attributes
-    ----------
-    inputs, outputs : list of LazyArray
-        In the order of the operands and of the results.
-    nested : frozenset of int
-        The inputs that are nested.
-    steps : list of ChainStep
-        The operators, in order.
+    ``steps`` are the operators as lazy arrays; ``nested`` are the positions of the nested inputs.
     """
 
     def __init__(
@@ -96,23 +75,18 @@ class FusedChain:
         plan = self.plan_broadcast(operands)
         if plan is None or (self.device != "cpu" and has_custom_kernels(self.device)):
             return _one_or_all(self.one_by_one(*operands))
-        saved = self.rule.saved_by(arrays, plan) if is_recorded else None
-        kept = () if saved is None else saved.kept
+        saved, kept = self.rule.saved_by(arrays, plan) if is_recorded else ([], ())
         wanted = tuple(dict.fromkeys((*self.outputs, *kept)))
-        program = self._forward.get(wanted) or self.forward(wanted)
-        datas = run_program(program, plan.shape, [x._bare for x in arrays])
+        if wanted not in self._forward:
+            self._forward[wanted] = self.program(self.name, self.inputs, wanted)
+        datas = self._forward[wanted](plan.shape, [x._bare for x in arrays])
         made = {x: Array(data, self.device) for x, data in zip(wanted, datas, strict=True)}
         results = [made[x] for x in self.outputs]
-        if saved is not None:
-            self.rule.record(results, arrays, plan, saved, [made[x].detach() for x in kept])
+        if is_recorded:
+            self.rule.record(results, arrays, plan, (saved, kept), [made[x].detach() for x in kept])
         return _one_or_all(results if plan.structure is None else [wrap_unchecked(x, plan.structure) for x in results])
 
     @quiet
-    def forward(self, wanted: tuple[LazyArray, ...]) -> Program:
-        """Make the program that computes the outputs, and what the node of the tape keeps."""
-        program = self._forward[wanted] = self.program(self.name, self.inputs, wanted)
-        return program
-
     def program(self, title: str, inputs: Sequence[LazyArray], results: Sequence[LazyArray]) -> Program:
         """Return what computes results from inputs on the device of the chain."""
         if self.device == "cpu":
@@ -120,37 +94,25 @@ class FusedChain:
         return CudaProgram(title, inputs, results, self.device)
 
     def plan_broadcast(self, operands: Sequence[Any]) -> BroadcastPlan | None:
-        """Return how operands meet; None if equal places in memory are not equal elements."""
-        plan = self._plan_nested(operands) if self.nested else self._plan_dense(operands)
-        return plan if plan is not None and self._has_full_steps(plan.full) else None
+        """Return how operands meet; None if equal places in memory are not equal elements.
 
-    def _plan_nested(self, operands: Sequence[Any]) -> BroadcastPlan | None:
-        """Plan for nested operands of one structure without gaps, and dense ones behind the ragged dimension."""
-        first = operands[min(self.nested)]
-        structure, shape = first._structure, first._buffer._bare.shape
-        if not structure.is_packed:
-            return None
-        for i, x in enumerate(operands):
-            if i not in self.nested:
-                if not broadcasts_behind_ragged(x._bare.shape, shape, structure):
-                    return None
-            elif not structure.same_placement(x._structure) or not _is_whole(x._buffer._bare, shape):
+        Nested operands must be packed in one structure. Dense operands broadcast behind the ragged dimension; if there
+        are only dense ones, behind the first dimension of the largest shape.
+        """
+        datas = [raw(x._buffer if type(x) is NestedArray else x) for x in operands]
+        if self.nested:
+            first = min(self.nested)
+            structure, shape, full = operands[first]._structure, datas[first].shape, self.nested
+            if not structure.is_packed or not all(structure.same_placement(operands[i]._structure) for i in full):
                 return None
-        return BroadcastPlan(shape, structure, self.nested)
-
-    def _plan_dense(self, operands: Sequence[Any]) -> BroadcastPlan | None:
-        """Plan for operands of the largest shape, and others that broadcast behind its first dimension."""
-        datas = [x._bare for x in operands]
-        shape = max([x.shape for x in datas], key=len)
-        full = frozenset(i for i, x in enumerate(datas) if x.shape == shape)
-        small = [x.shape for x in datas if x.shape != shape]
-        if (
-            not shape
-            or not all(_is_whole(datas[i], shape) for i in full)
-            or not all(_is_behind(x, shape) for x in small)
-        ):
-            return None
-        return BroadcastPlan(shape, None, full)
+            num_rows = structure.ragged_dim if type(structure) is Jagged else len(shape)
+        else:
+            structure, shape, num_rows = None, max([x.shape for x in datas], key=len), 1
+            full = frozenset(i for i, x in enumerate(datas) if shape and x.shape == shape)
+        for i, x in enumerate(datas):
+            if not (x.shape == shape and x.flags.c_contiguous if i in full else _is_behind(x.shape, shape, num_rows)):
+                return None
+        return BroadcastPlan(shape, structure, full) if self._has_full_steps(full) else None
 
     def _has_full_steps(self, full: frozenset[int]) -> bool:
         """Whether all steps have full size. A smaller one sums its gradient before it rounds, which no block can do."""
@@ -163,42 +125,14 @@ class FusedChain:
         return self._full_steps[full]
 
 
-def lower_steps(
-    nodes: Sequence[Node], facts: Mapping[int, Fact], lazy: dict[Any, LazyArray], backend: LazyBackend
-) -> Iterable[ChainStep]:
-    """Yield the steps of nodes, and enter the lazy array of each result into ``lazy``, by its value."""
-    for node in nodes:
-        for op, operands in lower_call(node, facts[node.results.number]):
-            taken = tuple([lazy[x] if type(x) is Value or x is PREVIOUS else x for x in operands])
-            compute: Any = getattr(backend, op.kernel) if isinstance(op.kernel, str) else partial(op.kernel, backend)
-            lazy[PREVIOUS] = lazy[node.results] = compute(*taken)
-            yield ChainStep(op, taken, lazy[PREVIOUS])
-
-
-def _is_whole(data: Any, shape: tuple[int, ...]) -> bool:
-    return bool(data.shape == shape and data.flags.c_contiguous)
-
-
-def _is_behind(small: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+def _is_behind(small: tuple[int, ...], shape: tuple[int, ...], num_rows: int) -> bool:
+    """Return whether an operand broadcasts against the dimensions of ``shape`` behind the first ``num_rows``."""
     sizes = zip(reversed(small), reversed(shape), strict=False)
-    return len(small) < len(shape) and all(size in (1, large) for size, large in sizes)
+    return not small or (len(small) <= len(shape) - num_rows and all(size in (1, large) for size, large in sizes))
 
 
 def _one_or_all(results: Sequence[Any]) -> Any:
     return results[0] if len(results) == 1 else tuple(results)
-
-
-@quiet
-def run_program(program: Program, shape: tuple[int, ...], operands: Sequence[Any]) -> list[Any]:
-    """Run a program without floating-point warnings."""
-    return program(shape, operands)
-
-
-class Saved(NamedTuple):
-    """What the node of the tape saves: inputs that the backward program reads, and arrays that are slow to compute."""
-
-    inputs: frozenset[int]
-    kept: tuple[LazyArray, ...]
 
 
 class BackwardRequest(NamedTuple):
@@ -209,13 +143,6 @@ class BackwardRequest(NamedTuple):
     summed: frozenset[int]  # inputs whose parts of a gradient are summed; the others get them one by one
 
 
-class BackwardProgram(NamedTuple):
-    """``program(shape, (*inputs, *kept, *cotangents))`` computes gradients, some of them in parts."""
-
-    program: Program
-    inputs: list[int]  # for each result the input that it is for
-
-
 class FusedRule(Rule):
     """The rule of the one node that a chain writes on the tape."""
 
@@ -223,7 +150,7 @@ class FusedRule(Rule):
         self.name, self.chain = chain.name, chain
         self.seeds = [LazyArray(x.dtype) for x in chain.outputs]  # the cotangents of the outputs
         self._saved: dict[tuple[Any, ...], Saved] = {}
-        self._backward: dict[tuple[Any, ...], BackwardProgram] = {}
+        self._backward: dict[tuple[Any, ...], tuple[Program, list[int]]] = {}
 
     @quiet
     def saved_by(self, operands: Sequence[Any], plan: BroadcastPlan) -> Saved:
@@ -237,18 +164,18 @@ class FusedRule(Rule):
                 candidates.update(self.chain.outputs)
                 gradients = [gradient for _, gradient in self._differentiate(request)]
                 kept = tuple([x for x in in_order(gradients, frozenset(candidates)) if x in candidates])
-            reads = self.backward(request, kept).program.reads
-            self._saved[plan.full, wanted] = Saved(frozenset(i for i in reads if i < len(operands)), kept)
+            reads = self.backward(request, kept)[0].reads
+            self._saved[plan.full, wanted] = [i for i in reads if i < len(operands)], kept
         return self._saved[plan.full, wanted]
 
     @quiet
-    def backward(self, request: BackwardRequest, kept: tuple[LazyArray, ...]) -> BackwardProgram:
-        """Return the program for a request."""
+    def backward(self, request: BackwardRequest, kept: tuple[LazyArray, ...]) -> tuple[Program, list[int]]:
+        """Return ``program(shape, (*inputs, *kept, *cotangents))``, and for each gradient the input that it is for."""
         if (request, kept) not in self._backward:
             gradients = self._differentiate(request)
             inputs = [*self.chain.inputs, *kept, *self.seeds]
             program = self.chain.program(f"vjp of {self.name}", inputs, [gradient for _, gradient in gradients])
-            self._backward[request, kept] = BackwardProgram(program, [i for i, _ in gradients])
+            self._backward[request, kept] = program, [i for i, _ in gradients]
         return self._backward[request, kept]
 
     def _differentiate(self, request: BackwardRequest) -> list[tuple[int, LazyArray]]:
@@ -275,14 +202,12 @@ class FusedRule(Rule):
                     cotangents[x] = cotangents[x] + part if x in cotangents else part
         return [(i, cotangents[x]) for x, i in number_of.items() if x in cotangents] + parts
 
-    def record(
-        self, results: list[Array], operands: Sequence[Any], plan: BroadcastPlan, saved: Saved, kept: list[Array]
-    ) -> None:
+    def record(self, results: Any, operands: Any, plan: BroadcastPlan, saved: Saved, kept: list[Array]) -> None:
         """Write the node that made ``results``."""
         sources = tuple([source_of(x) for x in operands])
         operands = [x.as_saved() for x in operands]
-        node = TapeNode(self, sources, (plan, operands, saved.kept), results[0].shape, results[0].dtype)
-        node.save((*[x if i in saved.inputs else None for i, x in enumerate(operands)], *kept), None)
+        node = TapeNode(self, sources, (plan, operands, saved[1]), results[0].shape, results[0].dtype)
+        node.save((*[x if i in saved[0] else None for i, x in enumerate(operands)], *kept), None)
         if len(results) == 1:
             results[0].node, results[0].tracked = node, True
         else:
@@ -292,29 +217,23 @@ class FusedRule(Rule):
         """Send the cotangents of the outputs to the inputs."""
         cotangents, sources = cotangent if node.parts else [cotangent], node.sources
         wanted = tuple([i for i, x in enumerate(sources) if x is not None and (needed is None or x in needed)])
-        if pending.graph:
-            self._pull_by_operators(node, cotangents, pending, wanted)
+        if pending.graph:  # operator by operator, so that the pass can be differentiated itself
+            _, vjp = api.vjp(self._of_some(node, wanted), *[node.static[1][i] for i in wanted])
+            gradients = vjp(tuple(cotangents))
+            for i, gradient in zip(wanted, gradients if len(wanted) > 1 else (gradients,), strict=True):
+                pending.add(sources[i], gradient)
             return
         plan, _, kept = node.static
         arrived = tuple([i for i, x in enumerate(cotangents) if x is not None])
         # If other nodes or operands add to a gradient as well, it gets the parts one by one: the order of a sum shows.
         counts = Counter(map(id, sources))
         summed = frozenset(i for i in plan.full if counts[id(sources[i])] == 1 and sources[i] not in pending.cotangents)
-        backward = self.backward(BackwardRequest(arrived, wanted, summed), kept)
-        results = run_program(backward.program, plan.shape, [raw(x) for x in (*node.saved()[0], *cotangents)])
-        for i, values in zip(backward.inputs, results, strict=True):
+        program, inputs = self.backward(BackwardRequest(arrived, wanted, summed), kept)
+        results = program(plan.shape, [raw(x) for x in (*node.saved()[0], *cotangents)])
+        for i, values in zip(inputs, results, strict=True):
             result = Array(values, self.chain.device)
             total, dtype = RULES["sum_to"](result, sources[i].shape), sources[i].dtype
             pending.add(sources[i], total if total.dtype == dtype else RULES["cast"](total, dtype))
-
-    def _pull_by_operators(
-        self, node: TapeNode, cotangents: Sequence[Any], pending: Pending, wanted: Sequence[int]
-    ) -> None:
-        """Differentiate the operators one by one, so that the pass can be differentiated itself."""
-        _, vjp = api.vjp(self._of_some(node, wanted), *[node.static[1][i] for i in wanted])
-        gradients = vjp(tuple(cotangents))
-        for i, gradient in zip(wanted, gradients if len(wanted) > 1 else (gradients,), strict=True):
-            pending.add(node.sources[i], gradient)
 
     def apply_jvp(self, node: TapeNode, tangents: list[Any]) -> Any:
         """Return the tangents of the outputs, operator by operator."""

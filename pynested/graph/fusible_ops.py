@@ -1,11 +1,17 @@
-"""Operators that a fused chain can compute: which calls they are, how they are computed, and their derivatives.
+"""Operators that a fused chain can compute, as expressions of lazy arrays, and their derivatives.
+
+The rules of autograd compute with arrays and with the kernels of a backend. Given a `LazyArray` and a `LazyBackend`
+they run unchanged, and each call leaves a lazy array, of which a chain makes a program: ``1 - x * x`` is np.subtract of
+1 and of np.multiply of x and x.
 
 A call becomes one `FusibleOp`, or two: `clamp` with both bounds is a maximum and a minimum. `lower_call` says which.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,17 +25,102 @@ from pynested.autograd.rules.pairs import PAIRS
 from pynested.autograd.rules.pairs import RULES as BINARY_RULES
 from pynested.autograd.rules.rule import Verb
 from pynested.backends import get_backend
-from pynested.backends.cuda.backend import KernelBackend
-from pynested.backends.cuda.naming import FLOATS
-from pynested.backends.dtypes import is_float, is_half
+from pynested.backends.dtypes import is_bfloat16, is_float, is_half
 from pynested.backends.errors import DTypeError
-from pynested.backends.numpy.activations import gelu_backward_of, normal_distribution
-from pynested.backends.numpy.elementwise import cast
+from pynested.backends.numpy import activations
+from pynested.backends.numpy.elementwise import cast, relu, sgn, where
+from pynested.backends.numpy.running import copy
 
-from .lazy_array import LazyArray
-from .nodes import FUNCTION, METHOD, Fact, Node, Recording
-from .value_trees import Value
+from .inputs import Value
+from .nodes import Fact, Node
 
+# ---- lazy arrays ----------------------------------------------------------------------------------------------------
+
+# Kernels of the CPU that are one of NumPy's functions if the dtype is a float.
+_NUMPY: dict[Any, Callable[..., Any]] = {relu: lambda x: np.maximum(x, 0), sgn: np.sign}
+
+
+@dataclass(eq=False)
+class LazyArray(np.lib.mixins.NDArrayOperatorsMixin):
+    """The result of ``function(*operands)``; an input of the program if there is no function.
+
+    The function is a ufunc, `numpy.where`, or a kernel of the CPU's backend. Operands are lazy arrays, numbers, and for
+    a cast the dtype.
+    """
+
+    dtype: np.dtype[Any]
+    function: Callable[..., Any] | None = None
+    operands: tuple[Any, ...] = ()
+
+    __hash__ = object.__hash__
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **options: Any) -> Any:
+        if method != "__call__" or options.keys() - {"order"}:  # a block has one dimension, and so one order
+            return NotImplemented
+        return LazyArray(resolve_dtypes(ufunc, operands)[-1], ufunc, operands)
+
+    def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+        if function is not np.where or len(args) != 3 or kwargs:
+            return NotImplemented
+        dtype = resolve_dtypes(np.maximum, args[1:])[-1]
+        a, b = (x.astype(dtype) if type(x) is LazyArray else dtype.type(x) for x in args[1:])
+        return LazyArray(dtype, function, (args[0], a, b))
+
+    def astype(self, dtype: np.dtype[Any], **options: Any) -> LazyArray:
+        """Return the same numbers in another dtype."""
+        return self if dtype == self.dtype else LazyArray(dtype, cast, (self, dtype))
+
+    to = astype  # derivatives are written for dense arrays
+
+    @property
+    def reads(self) -> list[LazyArray]:
+        """The lazy arrays among the operands."""
+        return [operand for operand in self.operands if type(operand) is LazyArray]
+
+
+def resolve_dtypes(ufunc: np.ufunc, operands: Iterable[Any]) -> tuple[np.dtype[Any], ...]:
+    """Return the dtypes in which a ufunc takes its operands, and that of its result."""
+    kinds = [x.dtype if hasattr(x, "dtype") else np.dtype(bool) if type(x) is bool else type(x) for x in operands]
+    half = next((kind for kind in kinds if isinstance(kind, np.dtype) and is_bfloat16(kind)), None)
+    if half is not None:  # NumPy does not know that bfloat16 is wide enough for a Python number
+        kinds = [half if kind in (int, float) else kind for kind in kinds]
+    return ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout))
+
+
+class LazyBackend:
+    """In the place of a backend: its kernels return lazy arrays.
+
+    On the CPU a kernel that is one of NumPy's functions is recorded as that function, which can write into a buffer.
+    """
+
+    device = "cpu"  # whose kernels are looked up
+
+    def __init__(self, device: str) -> None:
+        self._kernels: dict[Any, Any] = {where: np.where, cast: LazyArray.astype, copy: lambda x: x}
+        self._kernels |= _NUMPY if device == "cpu" else {}
+
+    def __getattr__(self, kernel: str) -> Callable[..., Any]:
+        function: Any = getattr(get_backend("cpu"), kernel)
+        known: Any = getattr(function, "quiet_of", None) or self._kernels.get(function)
+        return known or (lambda *operands: LazyArray(operands[0].dtype, function, operands))
+
+
+def in_order(results: Iterable[LazyArray], leaves: frozenset[LazyArray] = frozenset()) -> Iterator[LazyArray]:
+    """Yield each array that results need once, after its operands; the operands of ``leaves`` are not visited."""
+    seen: set[LazyArray] = set()
+    stack = [*results][::-1]
+    while stack:
+        array = stack[-1]
+        missing = [] if array in leaves or array in seen else [x for x in array.reads if x not in seen]
+        stack += missing[::-1]
+        if not missing:
+            stack.pop()
+            if array not in seen:
+                seen.add(array)
+                yield array
+
+
+# ---- operators ------------------------------------------------------------------------------------------------------
 PREVIOUS = object()  # an operand: the result of the operation before
 # The backward pass computes results of these functions again: that is faster than to keep and read them.
 RECOMPUTED = frozenset({
@@ -42,18 +133,11 @@ RECOMPUTED = frozenset({
 class FusibleOp(NamedTuple):
     """One elementwise operation.
 
-    Attributes
-    ----------
-    kernel : str or callable
-        The kernel of a backend, or a function of the backend and the operands.
-    vjps : tuple
-        For each operand: 1 if the cotangent passes, 0 if it becomes zeros, None if there is no gradient, otherwise
-        ``vjp(backend, cotangent, result, *operands)``.
-    may_return_bool : bool
-        True for comparisons, logical operators and `where`.
+    There is a vjp for each operand: 1 if the cotangent passes, 0 if it becomes zeros, None if there is no gradient,
+    otherwise ``vjp(backend, cotangent, result, *operands)``.
     """
 
-    kernel: Verb
+    kernel: Verb  # the kernel of a backend, or a function of the backend and the operands
     vjps: tuple[Callable[..., Any] | int | None, ...]
     may_return_bool: bool = False
 
@@ -61,14 +145,27 @@ class FusibleOp(NamedTuple):
 Call = tuple[FusibleOp, tuple[Any, ...]]  # an operation and its operands: values, numbers, PREVIOUS
 
 
+class ChainStep(NamedTuple):
+    """``result = op(*operands)``; an operand is a lazy array or a number."""
+
+    op: FusibleOp
+    operands: tuple[Any, ...]
+    result: LazyArray
+
+    @property
+    def reads(self) -> list[LazyArray]:
+        """The lazy arrays among the operands."""
+        return [x for x in self.operands if type(x) is LazyArray]
+
+
 def _from_rule(rule: Elementwise) -> FusibleOp:
     if rule.fused is not None:
         return FusibleOp(rule.verb, (rule.fused,))
-    return FusibleOp(rule.verb, tuple([_without_backend(partial) for partial in rule.partials]))
+    return FusibleOp(rule.verb, tuple([_without_backend(vjp) for vjp in rule.partials]))
 
 
-def _without_backend(partial: Any) -> Any:
-    return partial if isinstance(partial, int) else lambda backend, *operands: partial(*operands)
+def _without_backend(vjp: Any) -> Any:
+    return vjp if isinstance(vjp, int) else lambda backend, *operands: vjp(*operands)
 
 
 _RULES = {
@@ -87,12 +184,16 @@ OPERATIONS: dict[str, FusibleOp] = {
     "logical_not": FusibleOp("logical_not", (None,), True),
     "where": _WHERE,
 }
-_CLAMP_MIN, _CLAMP_MAX, _GELU_TANH = map(_from_rule, (rules.clamp_min, rules.clamp_max, rules.gelu_tanh))
+_CLAMP_MIN, _CLAMP_MAX = map(_from_rule, (rules.clamp_min, rules.clamp_max))
+_GELU_TANH = FusibleOp(
+    lambda backend, x: LazyArray(x.dtype, activations.gelu_tanh, (x,)),
+    (lambda backend, g, y, x: LazyArray(g.dtype, activations.gelu_tanh_backward, (g, x)),),
+)
 # On the CPU gelu is two operations: the distribution is slow, and the forward and the backward pass both read it.
-_DISTRIBUTION = FusibleOp(lambda backend, x: LazyArray(x.dtype, normal_distribution, (x,)), (None,))
+_DISTRIBUTION = FusibleOp(lambda backend, x: LazyArray(x.dtype, activations.normal_distribution, (x,)), (None,))
 _TIMES_DISTRIBUTION = FusibleOp(
     lambda backend, distribution, x: distribution * x,
-    (None, lambda backend, g, y, distribution, x: LazyArray(g.dtype, gelu_backward_of, (g, x, distribution))),
+    (None, lambda backend, g, y, normal, x: LazyArray(g.dtype, activations.gelu_backward_of, (g, x, normal))),
 )
 
 
@@ -143,30 +244,13 @@ def lower_call(node: Node, made: Fact) -> list[Call]:
     return [] if op is None or node.kwargs or len(node.args) != len(op.vjps) else [(op, node.args)]
 
 
-def is_fusible(node: Node, recording: Recording) -> bool:
-    """Whether a chain can compute a call: arrays of one device and numbers go in, and floats or bools come out."""
-    if node.kind not in (FUNCTION, METHOD) or node.mode is not None or node.effect or type(node.results) is not Value:
-        return False
-    made = recording.facts[node.results.number]
-    calls = lower_call(node, made)
-    operands = [operand for _, operands in calls for operand in operands if operand is not PREVIOUS]
-    facts = [recording.facts[operand.number] for operand in operands if type(operand) is Value]
-    if not facts or {fact.device for fact in facts} != {made.device} or not has_chains(made.device):
-        return False
-    if node.name in ("to", "astype") and made.dtype == facts[0].dtype:  # returns its operand, or a copy
-        return False
-    if made.dtype not in FLOATS and not (made.dtype == "bool" and all(op.may_return_bool for op, _ in calls)):
-        return False
-    return all(type(operand) is Value or _is_representable(operand, facts) for operand in operands)
-
-
-def has_chains(device: str) -> bool:
-    """Whether chains are fused on a device: on the CPU, and where there are raw kernels."""
-    return device == "cpu" or isinstance(get_backend(device), KernelBackend)
-
-
-def _is_representable(number: Any, facts: list[Fact]) -> bool:
-    """Whether arrays of these dtypes can represent a number; a ufunc cannot compare them with other numbers."""
-    if type(number) is not int:
-        return isinstance(number, float)
-    return 0 <= number < 128 or (abs(number) <= 2**53 and all(fact.dtype in FLOATS for fact in facts))
+def lower_steps(
+    nodes: Iterable[Node], facts: Mapping[int, Fact], lazy: dict[Any, LazyArray], backend: LazyBackend
+) -> Iterator[ChainStep]:
+    """Yield the steps of nodes, and enter the lazy array of each result into ``lazy``, by its value."""
+    for node in nodes:
+        for op, operands in lower_call(node, facts[node.results.number]):
+            taken = tuple([lazy[x] if type(x) is Value or x is PREVIOUS else x for x in operands])
+            compute: Any = getattr(backend, op.kernel) if isinstance(op.kernel, str) else partial(op.kernel, backend)
+            lazy[PREVIOUS] = lazy[node.results] = compute(*taken)
+            yield ChainStep(op, taken, lazy[PREVIOUS])

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
+from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
@@ -21,24 +22,23 @@ from pynested.pictures.strip import lanes
 from pynested.pictures.svg import Sheet, text_width
 from pynested.structure.layout import Layout
 
-from .nodes import ATTRIBUTE, CALLED, METHOD, SETTING, Node, Recording
-from .value_trees import CONTAINERS, ClosureTemplate, Value, children, values_in
+from .inputs import CONTAINERS, Value, children, values_in
+from .nodes import ATTRIBUTE, METHOD, SETTING, Node, Recording
 
 _SIGNS = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "truediv": "/", "matmul": "@", "pow": "**", "floor_divide": "//",
     "floordiv": "//", "remainder": "%", "mod": "%", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
     "eq": "==", "ne": "!=", "lt": "<", "gt": ">", "le": "<=", "ge": ">=",
 }  # fmt: skip
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _SHORT = 8  # elements of a constant array that are shown
-_STEP, _FONT, _LANE, _BAR, _GREY = 30.0, 13.0, 11.0, 5.0, "currentColor"  # of the picture
+_STEP, _FONT, _LANE, _GREY = 30.0, 13.0, 11.0, "currentColor"  # of the picture
 
 Names = dict[Value, str]  # the name of each value
 
 
 def variable_names(function: Callable[..., Any], recording: Recording) -> Names:
     """Return the names of parameters and variables of the function, and letters for all other values."""
-    names: Names = {capture.value: capture.source.text for capture in recording.captured}
+    names: Names = {value: source.text for value, source in recording.captured.items()}
     args, kwargs = recording.inputs
     try:
         parameters = inspect.signature(function).bind(*args, **kwargs).arguments
@@ -52,38 +52,37 @@ def variable_names(function: Callable[..., Any], recording: Recording) -> Names:
             keys = tree if isinstance(tree, dict) else range(len(children(tree)))
             waiting += [(f"{name}[{key!r}]", item) for key, item in zip(keys, children(tree), strict=True)]
     used = set(names.values())
-    letters = (name for i in range(1_000_000) for letter in _LETTERS if (name := f"{letter}{i or ''}") not in used)
+    letters = (name for i in range(9_999) for letter in ascii_lowercase if (name := f"{letter}{i or ''}") not in used)
     made = (value for node in recording.nodes for value in node.makes)
     return names | dict(zip(dict.fromkeys(value for value in made if value not in names), letters, strict=False))
 
 
 def as_text(function: Callable[..., Any], recording: Recording) -> str:
     """Return the whole graph as text."""
-    names, descriptions = variable_names(function, recording), recording.descriptions
+    names = variable_names(function, recording)
     name = getattr(function, "__name__", type(function).__name__).replace("<lambda>", "f")
     inputs = list(values_in(recording.inputs))
     lines = [f"def {name}({', '.join(names[value] for value in inputs)}):"]
-    known = [*inputs, *(capture.value for capture in recording.captured)]
-    lines += [f"    # {names[value]}: {descriptions[value.number]}" for value in known]
+    lines += [f"    # {names[value]}: {recording.facts[value.number].text}" for value in [*inputs, *recording.captured]]
     mode = None
     for node in recording.nodes:
         if node.mode != mode and node.mode is not None:
             lines.append(f"    with {'no_grad' if node.mode == OFF else 'enable_grad'}():")
         mode = node.mode
-        lines.append(("    " if mode is None else "        ") + _statement(node, names, descriptions))
+        lines.append(("    " if mode is None else "        ") + _statement(node, names, recording))
     return "\n".join([*lines, f"    return {_expression(recording.outputs, names)}"])
 
 
-def _statement(node: Node, names: Names, descriptions: Mapping[int, str]) -> str:
+def _statement(node: Node, names: Names, recording: Recording) -> str:
     """Return a node as a line of the text."""
-    call = _call_expression(node, names)
+    call, results = _call_expression(node, names), _expression(node.results, names)
     if node.effect and node.results is None:
         return call
     if not list(node.makes):
         sign = "is" if node.results is None or isinstance(node.results, bool) else "=="
-        return f"assert {f'({call})' if ' ' in call else call} {sign} {_expression(node.results, names)}"
-    description = f"  # {descriptions[node.results.number]}" if type(node.results) is Value else ""
-    return f"{_expression(node.results, names)} = {call}{description}"
+        return f"assert {f'({call})' if ' ' in call else call} {sign} {results}"
+    text = f"  # {recording.facts[node.results.number].text}" if type(node.results) is Value else ""
+    return f"{results} = {call}{text}"
 
 
 def _call_expression(node: Node, names: Names) -> str:
@@ -95,15 +94,11 @@ def _call_expression(node: Node, names: Names) -> str:
         return f"{args[0]}[{inner}]" + (f" = {args[2]}" if node.name == "__setitem__" else "")
     if node.kind == SETTING:
         return f"{args[0]}.{node.args[1]} = {args[2]}"
-    if node.kind == ATTRIBUTE:
-        return f"{args[0]}.{node.name}"
-    if node.name == "pos":
-        return args[0]
+    if node.kind == ATTRIBUTE or node.name == "pos":
+        return args[0] + f".{node.name}" * (node.kind == ATTRIBUTE)
     if node.name in _SIGNS and len(args) == 2 and not node.kwargs:
         return f"{args[0]} {_SIGNS[node.name]} {args[1]}"
     args += [f"{name}={_expression(arg, names)}" for name, arg in node.kwargs.items()]
-    if node.kind == CALLED:
-        return f"{args[0]}({', '.join(args[1:])})"
     if node.kind == METHOD and node.name != "__len__":
         return f"{args[0]}.{node.name}({', '.join(args[1:])})"
     return f"{node.name.strip('_')}({', '.join(args)})"
@@ -120,23 +115,20 @@ def _expression(tree: Any, names: Names) -> str:
         return f"{start}:{stop}" + f":{step}" * bool(step)
     if isinstance(tree, tuple | list):
         inner = ", ".join(_expression(item, names) for item in tree)
-        if hasattr(tree, "_fields") and not any(values_in(tree)):
-            return f"{type(tree).__name__}({inner})"  # an option that is given by its class
         return f"[{inner}]" if isinstance(tree, list) else f"({inner}{',' * (len(tree) == 1)})"
     if isinstance(tree, np.ndarray):
         return repr(tree.tolist()) if tree.size <= _SHORT else f"<{tree.dtype} array of shape {tree.shape}>"
-    if isinstance(tree, ClosureTemplate) or callable(tree):
-        function = tree.function if isinstance(tree, ClosureTemplate) else tree
-        return str(getattr(function, "__name__", type(function).__name__))
+    if callable(tree):
+        return str(getattr(tree, "__name__", type(tree).__name__))
     return str(tree) if isinstance(tree, np.dtype | Layout) else "..." if tree is ... else repr(tree)
 
 
 def picture_of(function: Callable[..., Any], recording: Recording) -> Picture:
     """Draw the inputs, each call, and the results."""
-    names, descriptions = variable_names(function, recording), recording.descriptions
-    inputs = [*values_in(recording.inputs), *(capture.value for capture in recording.captured)]
-    texts = [f"{names[value]}  # {descriptions[value.number]}" for value in inputs]
-    texts += [_statement(node, names, descriptions) for node in recording.nodes]
+    names = variable_names(function, recording)
+    inputs = [*values_in(recording.inputs), *recording.captured]
+    texts = [f"{names[value]}  # {recording.facts[value.number].text}" for value in inputs]
+    texts += [_statement(node, names, recording) for node in recording.nodes]
     texts.append(f"return {_expression(recording.outputs, names)}")
     makes = [*([value] for value in inputs), *(list(node.makes) for node in recording.nodes), []]
     reads = [*([] for _ in inputs), *(list(node.reads) for node in recording.nodes), list(values_in(recording.outputs))]
@@ -146,35 +138,29 @@ def picture_of(function: Callable[..., Any], recording: Recording) -> Picture:
     left = 20 + _LANE * (max(columns, default=0) + 1)
     sheet = Sheet(f"A graph of {len(recording.nodes)} calls: {'; '.join(texts)}")
     for row, text in enumerate(texts):
-        _draw_line(sheet, left, 20 + row * _STEP, text, _colour(makes[row], descriptions))
+        _draw_line(sheet, left, 20 + row * _STEP, text, _colour(makes[row], recording))
     for (value, start, end), column in zip(arrows, columns, strict=True):
-        _draw_arrow(sheet, left - 4, column, 16 + start * _STEP, 16 + end * _STEP, _colour([value], descriptions))
+        x = left - 4 - _LANE * (column + 1)
+        _draw_arrow(sheet, x, left - 4, 16 + start * _STEP, 16 + end * _STEP, _colour([value], recording))
     return Picture(sheet)
 
 
 def _draw_line(sheet: Sheet, left: float, y: float, text: str, colour: str) -> None:
-    """Draw a call, as much of it as there is room for, and what its result is."""
-    sheet.rect(left, y - 12, _BAR, 18, colour, round=2, opacity="0.35" if colour == _GREY else "1")
-    call, _, about = text.partition("  # ")
-    room = PAGE - left - 14 - text_width(f"   {about}" if about else "", _FONT)
-    longest = max(24, int(room / text_width("m", _FONT)))
+    """Draw a call, as much of it as there is room for, and its result."""
+    sheet.rect(left, y - 12, 5, 18, colour, round=2)
+    call, sign, result = text.partition("  # ")
+    longest = max(24, int((PAGE - left - 14) / text_width("m", _FONT)) - len(sign + result))
     short = call if len(call) <= longest else f"{call[: longest - 1]}…"
-    sheet.text(left + 14, y, short, size=_FONT, anchor="start", title=call)
-    if about:
-        sheet.text(left + 14 + text_width(f"{short}   ", _FONT), y, about, size=_FONT, anchor="start", opacity=0.62)
+    sheet.text(left + 14, y, short + sign + result, size=_FONT, anchor="start", title=call)
 
 
-def _colour(values: Iterable[Value], descriptions: Mapping[int, str]) -> str:
+def _draw_arrow(sheet: Sheet, x: float, right: float, start: float, end: float, colour: str) -> None:
+    """Draw an arrow that leaves a line at its left, goes down at ``x``, and comes back."""
+    sheet.path(f"M{right:g} {start:g}H{x:g}V{end:g}H{right:g}", stroke=colour, opacity=0.7)
+    sheet.path(f"M{right - 4:g} {end - 3.5:g}L{right:g} {end:g}L{right - 4:g} {end + 3.5:g}", stroke=colour)
+
+
+def _colour(values: Iterable[Value], recording: Recording) -> str:
     """Return the colour of a ragged structure, by its number in the names ``j1``, ``j2``."""
-    ragged = [match for value in values if (match := re.search(r"\bj(\d+)", descriptions[value.number]))]
+    ragged = [match for value in values if (match := re.search(r"\bj(\d+)", recording.facts[value.number].text))]
     return palette.line(int(ragged[0][1]) - 1) if ragged else _GREY
-
-
-def _draw_arrow(sheet: Sheet, right: float, column: int, start: float, end: float, colour: str) -> None:
-    """Draw an arrow that leaves a line at its left, goes down, and comes back."""
-    x, bend = right - _LANE * (column + 1), 5.0
-    opacity = 0.45 if colour == _GREY else 0.9
-    d = f"M{right:g} {start:g}H{x + bend:g}Q{x:g} {start:g} {x:g} {start + bend:g}V{end - bend:g}"
-    sheet.path(f"{d}Q{x:g} {end:g} {x + bend:g} {end:g}H{right:g}", stroke=colour, opacity=opacity)
-    head = f"M{right - 4:g} {end - 3.5:g}L{right:g} {end:g}L{right - 4:g} {end + 3.5:g}"
-    sheet.path(head, stroke=colour, opacity=opacity)

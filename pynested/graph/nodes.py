@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -13,17 +14,12 @@ from pynested.backends.errors import TraceError
 from pynested.nested.nested_array import NestedArray
 from pynested.structure.ragged_size import RaggedSize
 
-from .assumptions import Source, constant_key
-from .value_trees import CONTAINERS, ClosureTemplate, Value, children, substitute, values_in
+from .inputs import CONTAINERS, Source, Value, children, constant_key, substitute, values_in
 
 # Kinds of nodes: public functions, also called as methods or by Python's operators; other methods; attributes that are
-# read and set; arithmetic with sizes; calls of functions that calls have returned; fused chains.
-FUNCTION, METHOD, ATTRIBUTE, SETTING = "function", "method", "attribute", "setting"
-NUMBER, CALLED, CHAIN = "number", "called", "chain"
-SIZES = frozenset({"shape", "size", "numel", "stride", "regular", "regular_size", "component_shape"})
-_EXACT = frozenset({"add", "sub", "mul", "neg", "pos", "abs", "eq", "ne", "lt", "le", "gt", "ge", "bool"})
-_FIXED = frozenset({"shape", "grad", "vjp", "jvp", "hvp"})  # the form of the results follows from the signature
-
+# read and set; arithmetic with sizes; fused chains.
+FUNCTION, METHOD, ATTRIBUTE, SETTING, NUMBER, CHAIN = "function", "method", "attribute", "setting", "number", "chain"
+_FIXED = frozenset({"shape", "grad", "jvp", "hvp"})  # the form of the results follows from the signature
 _NOTE = "In the function that was recorded,"
 
 
@@ -37,12 +33,11 @@ class Spot(NamedTuple):
     def __str__(self) -> str:
         return f"{self.file}:{self.line}, in {self.function}"
 
-
-class Capture(NamedTuple):
-    """A value that the function takes from a variable or an attribute, and where it is found."""
-
-    value: Value
-    source: Source
+    @property
+    def code(self) -> str:
+        """The text of the line, on a line of its own; empty if the file cannot be read."""
+        text = linecache.getline(self.file, self.line).strip()
+        return f"\n    {text}" if text else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,38 +60,34 @@ class Node:
     spot: Spot
 
     @property
-    def reads(self) -> Iterator[Value]:
+    def reads(self) -> list[Value]:
         """The values among the arguments."""
-        return values_in((self.args, self.kwargs))
+        return list(values_in((self.args, self.kwargs)))
 
     @property
-    def makes(self) -> Iterator[Value]:
+    def makes(self) -> list[Value]:
         """The values among the results."""
-        return values_in(self.results)
+        return list(values_in(self.results))
 
     @property
     def is_checked(self) -> bool:
         """Whether a replay compares the results with the recorded ones, on which the function may have acted."""
         if type(self.results) is Value or (self.effect and self.results is None):
             return False
-        return self.kind not in (CALLED, CHAIN) and self.name not in _FIXED
-
-    @property
-    def can_move(self) -> bool:
-        """Whether the call may run earlier: it reads sizes, computes with them, or makes a view, and cannot raise."""
-        if self.kind == NUMBER:
-            return self.name in _EXACT
-        return self.kind in (METHOD, ATTRIBUTE) and self.name in (*SIZES, "values", "data", "requires_grad", "__len__")
+        return self.kind != CHAIN and self.name not in _FIXED
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What holds for a value in every replay; ``kind`` is ``nested``, ``dense`` or ``other``.
+    """What holds for a value in every replay.
 
-    ``tracked`` says whether gradients flow through the array.
+    ``kind`` is ``nested``, ``dense`` or ``other``; ``tracked`` says whether gradients flow through the array. ``shape``
+    and ``text``, which has dtype and layout as well, are those of the recording.
     """
 
     kind: str
+    text: str
+    shape: str = ""
     dtype: str = ""
     device: str = ""
     tracked: bool = False
@@ -106,31 +97,25 @@ class Fact:
 class Recording:
     """A function as it was recorded once.
 
-    ``captured`` are the arrays and generators from variables and attributes that calls use, and ``constants`` all that
-    has to be the same there in a replay. ``facts`` and ``descriptions`` are those of each value, by its number.
+    ``captured`` are the sources of the arrays and generators from variables and attributes that calls use, and
+    ``constants`` all that must be the same there in a replay. ``facts`` are those of each value, by its number.
     """
 
     inputs: Any
-    captured: list[Capture] = field(default_factory=list)
+    captured: dict[Value, Source] = field(default_factory=dict)
     constants: list[Source] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
     outputs: Any = None
     facts: dict[int, Fact] = field(default_factory=dict)
-    descriptions: dict[int, str] = field(default_factory=dict)
-
-    def describe(self, things: Mapping[int, Any]) -> None:
-        """Fill in facts and descriptions, from the thing of each value by its number."""
-        names: dict[RaggedSize, str] = {}
-        for number, thing in things.items():
-            self.facts[number] = fact_of(thing)
-            self.descriptions[number] = in_words(thing, names)
 
 
-def fact_of(thing: Any) -> Fact:
+def fact_of(thing: Any, names: dict[RaggedSize, str]) -> Fact:
     """Return the fact about a value that is ``thing`` now."""
+    text = in_words(thing, names)
     if not isinstance(thing, Array | NestedArray):
-        return Fact("other")
-    return Fact("nested" if thing.is_nested else "dense", str(thing.dtype), thing.device, thing.requires_grad)
+        return Fact("other", text)
+    kind, shape = "nested" if thing.is_nested else "dense", _shape_in_words(thing.shape, names)
+    return Fact(kind, text, shape, str(thing.dtype), thing.device, thing.requires_grad)
 
 
 def in_words(thing: Any, names: dict[RaggedSize, str]) -> str:
@@ -139,14 +124,14 @@ def in_words(thing: Any, names: dict[RaggedSize, str]) -> str:
         return f"{type(thing).__name__} of ({', '.join(in_words(item, names) for item in children(thing))})"
     if not isinstance(thing, Array | NestedArray):
         return repr(thing) if isinstance(thing, int | float | str | None) else type(thing).__name__
+    layout = f" {str(thing.layout).rpartition('.')[2]}" if isinstance(thing, NestedArray) else ""
     marks = f" on {thing.device}" * (thing.device != "cpu") + ", requires grad" * thing.requires_grad
-    if isinstance(thing, Array):
-        return f"{thing.shape} {thing.dtype}{marks}"
-    sizes = [
-        names.setdefault(size, f"j{len(names) + 1}") if isinstance(size, RaggedSize) else str(size)
-        for size in thing.shape
-    ]
-    return f"({', '.join(sizes)}) {thing.dtype} {str(thing.layout).rpartition('.')[2]}{marks}"
+    return f"{_shape_in_words(thing.shape, names)} {thing.dtype}{layout}{marks}"
+
+
+def _shape_in_words(shape: Any, names: dict[RaggedSize, str]) -> str:
+    sizes = [names.setdefault(x, f"j{len(names) + 1}") if isinstance(x, RaggedSize) else str(x) for x in shape]
+    return f"({', '.join(sizes)}{',' * (len(sizes) == 1)})"
 
 
 class TraceMismatch(TraceError):
@@ -159,17 +144,16 @@ class Replay:
     def __init__(self, inputs: Sequence[Value], nodes: Sequence[Node], outputs: Any) -> None:
         self.inputs = [value.number for value in inputs]
         self.outputs = outputs
-        self.steps = list(zip(nodes, map(_is_plain, nodes), _last_uses(nodes, outputs), strict=True))
+        self.steps = list(zip(nodes, _last_uses(nodes, outputs), strict=True))
 
     def __call__(self, *arguments: Any) -> Any:
         """Compute the outputs. A thing is forgotten after the call that reads it last."""
         things = dict(zip(self.inputs, arguments, strict=True))
         try:
-            for node, is_plain, last_uses in self.steps:
-                if is_plain:
-                    result = node.function(*[things[arg.number] if type(arg) is Value else arg for arg in node.args])
-                else:
-                    result = _call(node, things)
+            for node, last_uses in self.steps:
+                args, kwargs = [substitute(arg, things) for arg in node.args], substitute(node.kwargs, things)
+                with nullcontext() if node.mode is None else Mode(node.mode):
+                    result = node.function(*args, **kwargs)
                 if not _store(node.results, result, things) and node.is_checked:
                     raise TraceMismatch(
                         f"graph: {node.name} returns {result!r} here, and returned {node.results!r} when the function "
@@ -180,24 +164,9 @@ class Replay:
                     things.pop(number, None)
         except Exception as error:
             if not any(note.startswith(_NOTE) for note in getattr(error, "__notes__", ())):
-                text = linecache.getline(node.spot.file, node.spot.line).strip()
-                error.add_note(f"{_NOTE} at {node.spot}:\n    {text}")
+                error.add_note(f"{_NOTE} at {node.spot}:{node.spot.code}")
             raise
         return substitute(self.outputs, things)
-
-
-def _is_plain(node: Node) -> bool:
-    """Return whether the arguments are values and constants alone."""
-    has_trees = any(isinstance(arg, (*CONTAINERS, ClosureTemplate)) for arg in node.args)
-    return not node.kwargs and node.mode is None and not has_trees
-
-
-def _call(node: Node, things: Mapping[int, Any]) -> Any:
-    args, kwargs = substitute((node.args, node.kwargs), things)
-    if node.mode is None:
-        return node.function(*args, **kwargs)
-    with Mode(node.mode):
-        return node.function(*args, **kwargs)
 
 
 def _store(tree: Any, result: Any, things: dict[int, Any]) -> bool:
@@ -206,11 +175,10 @@ def _store(tree: Any, result: Any, things: dict[int, Any]) -> bool:
         things[tree.number] = result
         return True
     if isinstance(tree, CONTAINERS):
-        items = children(tree)
-        if type(result) is not type(tree) or len(items) != len(children(result)):
+        if type(result) is not type(tree) or len(children(tree)) != len(children(result)):
             return False
-        pairs = zip(items, children(result), strict=True)
-        return not [item for item, part in pairs if not _store(item, part, things)]  # all of them are stored
+        stored = [_store(item, part, things) for item, part in zip(children(tree), children(result), strict=True)]
+        return all(stored)
     return bool(constant_key(tree) == constant_key(result))
 
 

@@ -5,33 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from functools import partial
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from pynested.autograd import Array
+from pynested.autograd import Array, random
 from pynested.autograd.dispatch import Call, unwatched, watching
 from pynested.autograd.tape import state
 from pynested.backends.errors import ArgumentError, TraceError, named_type
 from pynested.nested.nested_array import NestedArray
 from pynested.structure.layout import Layout
+from pynested.structure.ragged_size import RaggedSize
 
-from .assumptions import NUMBERS, Source, find_sources
-from .nodes import FUNCTION, NUMBER, SETTING, SIZES, Capture, Node, Recording
+from .inputs import CONTAINERS, NUMBERS, Value, children, find_sources, map_leaves, substitute
+from .nodes import FUNCTION, NUMBER, SETTING, Node, Recording, fact_of
 from .traced_values import stand_in
 from .unsupported import FUNCTIONS, Remedy, current_spot, definition_of, unsupported
-from .value_trees import CONTAINERS, Value, children, closure_template, map_leaves, substitute
 
 _MODES = frozenset({"no_grad", "enable_grad", "anomaly"})  # each node has its mode
-_DRAWS = frozenset({
-    "rand", "randn", "randint", "rand_like", "randn_like", "randint_like", "dropout", "multi_head_attention",
-    "scaled_dot_product_attention", "transformer_encoder_layer", "transformer_decoder_layer", "manual_seed",
-})  # fmt: skip
+_SIZES = frozenset({"shape", "size", "numel", "stride", "regular", "regular_size", "component_shape"})
 _MARKS = frozenset({"requires_grad_", "retain_grad", "register_hook", "accumulate", "setattr"})  # change no values
 _CONSTANTS = (*NUMBERS, type, type(...))
 _ARRAYS = (Array, NestedArray)
-
+_CAPTURED = (*_ARRAYS, np.random.Generator)
 
 _recording: ContextVar[bool] = ContextVar("recording", default=False)  # each thread has its own
 
@@ -45,17 +41,15 @@ def record(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[
     """Run ``function``; return the recording, and the results."""
     if not callable(function):
         raise ArgumentError(f"trace: a function is recorded, not {named_type(function)}: pn.trace(f, *examples).")
-    if is_recording():
-        raise unsupported("pn.trace", Remedy.NESTED)
     return Recorder(function, args, kwargs).run()
 
 
 class Recorder:
     """One run of ``function``.
 
-    ``things`` and ``stand_ins`` are the real array, number or other object of each value, and what the function sees
-    of it, by the number of the value; ``values`` has the values by the ids of the stand-ins. ``outside`` are the arrays
-    that the function did not make, by id.
+    ``things`` and ``stand_ins`` are, by the number of a value, the real array or number and what the function sees of
+    it; ``values`` has the values by the ids of the stand-ins. ``outside`` are the arrays that the function did not
+    make, by id. ``used`` are the ids of what calls have taken from variables.
     """
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
@@ -68,13 +62,12 @@ class Recorder:
         self.sources = find_sources(function, (args, dict(kwargs)))
         self.source_by_id = {id(source.thing): source for source in self.sources}
         self.used: set[int] = set()
-        self.open_functions: list[Any] = []  # of which a template is made
         self.outside = {id(source.thing): source.thing for source in self.sources if isinstance(source.thing, _ARRAYS)}
         self.recording = Recording(map_leaves((args, dict(kwargs)), self._argument))
 
     def run(self) -> tuple[Recording, Any]:
         """Run the function; return the recording, and what the function returned."""
-        recording, versions = self.recording, {key: _version(array) for key, array in self.outside.items()}
+        recording, versions = self.recording, list(map(_version, self.outside.values()))
         args, kwargs = substitute(recording.inputs, self.stand_ins)
         token = _recording.set(True)
         try:
@@ -85,10 +78,12 @@ class Recorder:
         if self.caught is not None:
             raise self.caught
         recording.outputs = map_leaves(outputs, self._output)
-        if versions != {key: _version(array) for key, array in self.outside.items()}:
+        if versions != list(map(_version, self.outside.values())):
             raise unsupported("a write into an array from outside", Remedy.WRITE, definition_of(self.function))
-        recording.constants = self._constants()
-        recording.describe(self.things)
+        unused = {id(x) for source in self.sources if isinstance(x := source.thing, _CAPTURED)} - self.used
+        recording.constants = [source for source in self.sources if id(source.thing) not in unused]
+        names: dict[RaggedSize, str] = {}
+        recording.facts = {number: fact_of(thing, names) for number, thing in self.things.items()}
         return recording, substitute(recording.outputs, self.things)
 
     # ---- calls --------------------------------------------------------------------------------------------------
@@ -113,7 +108,10 @@ class Recorder:
         writes = kind == SETTING or name in ("__setitem__", "accumulate") or (name[-1] == "_" and name[-2:] != "__")
         target = real_kwargs.get("out", real_args[0] if writes else None)
         self._refuse_outside_write(name, target)
-        self.is_computing, spot = True, current_spot()
+        runs_code = _has_callbacks((real_args, real_kwargs))
+        if runs_code:
+            self.used.update(self.source_by_id)  # a callback may use all that the function reaches
+        self.is_computing, spot, random_state = True, current_spot(), random.get_state()
         try:
             with unwatched():
                 result = (compute or function)(*real_args, **real_kwargs)
@@ -127,13 +125,16 @@ class Recorder:
         else:
             results = map_leaves(result, partial(self._result, name))
             shown = substitute(results, self.stand_ins)
-        effect = target is not None or name in _DRAWS or name == "backward" or _runs_code((real_args, real_kwargs))
+        effect = target is not None or name == "backward" or runs_code or random_state != random.get_state()
         mode = state.mode if state.mode != self.mode else None
         self.recording.nodes.append(Node(name, kind, function, node_args, node_kwargs, results, mode, effect, spot))
         return shown
 
-    def arithmetic(self, function: Callable[..., Any], operands: tuple[Any, ...], is_checked: bool = False) -> Any:
+    def arithmetic(self, function: Callable[..., Any], operands: tuple[Any, ...], is_checked: bool) -> Any:
         """Record arithmetic with sizes. The result is a size, or a constant that is checked in each replay."""
+        if not all(isinstance(operand, int | float | RaggedSize) for operand in operands):
+            return NotImplemented
+        self._refuse_hidden("a size")
         trees = map_leaves(operands, partial(self._operand, function.__name__))
         result = function(*substitute(trees, self.things))
         results = result if is_checked else self._new_value(result)
@@ -143,14 +144,18 @@ class Recorder:
 
     def real(self, traced: Any) -> Any:
         """Return the array that a traced one stands for."""
-        if self.is_computing or not is_recording():  # an object has brought it into a call, or out of the run
-            raise unsupported("an array of the recording that an object holds", Remedy.OBJECT)
+        self._refuse_hidden("an array")
         return self.things[self.values[id(traced)].number]
+
+    def _refuse_hidden(self, what: str) -> None:
+        """Refuse what a callback or an object has brought into a call, or out of the run."""
+        if self.is_computing or not is_recording():
+            raise unsupported(f"{what} of the recording that a callback or an object holds", Remedy.OBJECT)
 
     def _refuse_outside_write(self, name: str, target: Any) -> None:
         """Refuse to change an array from outside before it happens."""
         if name == "backward" and any(array.requires_grad for array in self.outside.values()):
-            raise unsupported("x.backward()", Remedy.BACKWARD)
+            raise unsupported("x.backward()", Remedy.GRADIENTS)
         storages = [_storage(array) for array in self.outside.values()]
         is_view = name not in _MARKS and isinstance(target, _ARRAYS) and _storage(target) in storages
         if is_view or (target is not None and id(target) in self.outside):
@@ -160,57 +165,37 @@ class Recorder:
 
     def _new_value(self, thing: Any, shown: Any = None) -> Value:
         """Return a new value for ``thing``, which the function sees as ``shown``."""
-        value = Value(len(self.things))
         shown = stand_in(thing, self) if shown is None else shown
+        value = self.values[id(shown)] = Value(len(self.things))
         self.things[value.number], self.stand_ins[value.number] = thing, shown
-        self.values[id(shown)] = value
         return value
 
     def _argument(self, leaf: Any) -> Any:
         """Return the value of an array or a generator among the arguments; other arguments are constants."""
-        if isinstance(leaf, np.random.Generator):
-            return self._new_value(leaf, leaf)
-        if not isinstance(leaf, _ARRAYS):
-            return leaf
-        self.outside[id(leaf)] = leaf
-        return self._new_value(leaf)
+        if isinstance(leaf, _ARRAYS):
+            self.outside[id(leaf)] = leaf
+        return self._new_value(leaf) if isinstance(leaf, _CAPTURED) else leaf
 
     def _operand(self, name: str, leaf: Any) -> Any:
         """Return the tree of an argument of the call ``name``."""
         if id(leaf) in self.values:
             return self.values[id(leaf)]
-        if isinstance(leaf, _CONSTANTS):
-            return leaf
         source = self.source_by_id.get(id(leaf))
-        self.used.add(id(leaf))
-        if isinstance(leaf, (*_ARRAYS, np.random.Generator)):
+        if isinstance(leaf, _CAPTURED):
             if source is None:
-                kind, remedy = (
-                    ("an array", Remedy.ARRAY) if isinstance(leaf, _ARRAYS) else ("a generator", Remedy.GENERATOR)
-                )
-                raise unsupported(f"{kind} from elsewhere, which {name} uses,", remedy)
+                kind = "a generator" if isinstance(leaf, np.random.Generator) else "an array"
+                raise unsupported(f"{kind} from elsewhere, which {name} uses,", Remedy.SOURCE)
+            self.used.add(id(leaf))
             value = self._new_value(leaf, leaf)
-            self.recording.captured.append(Capture(value, source))
+            self.recording.captured[value] = source
             return value
-        if isinstance(leaf, np.ndarray) and source is None:
-            return leaf.copy()
-        if type(leaf) is not FunctionType or leaf in self.open_functions:  # two functions may hold each other
-            return leaf
-        self.open_functions.append(leaf)
-        tree = closure_template(leaf, partial(self._in_closure, name))
-        self.open_functions.remove(leaf)
-        return tree
-
-    def _in_closure(self, name: str, leaf: Any) -> Any:
-        """Return the tree of what a function among the arguments holds; its own arrays stay in it."""
-        is_known = id(leaf) in self.values or id(leaf) in self.source_by_id or type(leaf) is FunctionType
-        return self._operand(name, leaf) if is_known else leaf
+        return leaf.copy() if isinstance(leaf, np.ndarray) and source is None else leaf
 
     def _result(self, name: str, leaf: Any) -> Any:
         """Return the tree of a result of the call ``name``: a constant, or a new value."""
         if isinstance(leaf, np.ndarray):
-            raise unsupported(f"what {name} returns", Remedy.INTEGERS)
-        is_size = type(leaf) is int and name in SIZES
+            raise unsupported(f"what {name} returns", Remedy.LIBRARY)
+        is_size = type(leaf) is int and name in _SIZES
         return leaf if isinstance(leaf, _CONSTANTS) and not is_size else self._new_value(leaf)
 
     def _output(self, leaf: Any) -> Any:
@@ -219,16 +204,6 @@ class Recorder:
         if tree is not leaf or isinstance(leaf, _CONSTANTS) or id(leaf) in self.source_by_id:
             return tree
         raise unsupported(f"a result of the class {type(leaf).__name__}", Remedy.OBJECT, definition_of(self.function))
-
-    def _constants(self) -> list[Source]:
-        """Return the sources of numbers, of functions and of what calls have used, and of the containers of these."""
-        kept = [
-            source
-            for source in self.sources
-            if id(source.thing) in self.used or isinstance(source.thing, (*NUMBERS, FunctionType))
-        ]
-        containers = {id(parent.thing) for source in kept for parent in source.parents}
-        return [source for source in self.sources if id(source.thing) in containers] + kept
 
 
 def _storage(array: Any) -> Any:
@@ -241,8 +216,8 @@ def _version(array: Any) -> tuple[Any, ...]:
     return _storage(array).version, array.requires_grad, None if gradient is None else _storage(gradient).version
 
 
-def _runs_code(tree: Any) -> bool:
-    """Return whether a function of the user is among the arguments, which may do anything."""
+def _has_callbacks(tree: Any) -> bool:
+    """Return whether a function of the user is among the arguments, which may do anything, or a generator."""
     if isinstance(tree, CONTAINERS):
-        return any(map(_runs_code, children(tree)))
-    return callable(tree) and not isinstance(tree, type | Layout)
+        return any(map(_has_callbacks, children(tree)))
+    return isinstance(tree, np.random.Generator) or (callable(tree) and not isinstance(tree, type | Layout))

@@ -11,18 +11,17 @@ from pynested.autograd.dispatch import operator
 from pynested.pictures.picture import Picture
 from pynested.structure.ragged_size import RaggedSize
 
-from .assumptions import Source, signature_of
 from .graph_display import as_text, picture_of
+from .inputs import Source, map_leaves, signature_of, values_in
 from .nodes import Recording, Replay, TraceMismatch, in_words
 from .recorder import is_recording, record
-from .value_trees import map_leaves, values_in
 
 
 class Graph:
     """A function of arrays as a list of calls. Make one with `pynested.trace`; call it as the function.
 
     ``nodes`` are the calls, in order. ``inputs`` and ``outputs`` are the arguments and the results, with a value for
-    each array, and ``captured`` are the arrays that the function takes from variables and attributes.
+    each array, and ``captured`` tells from which variables and attributes the other arrays are.
     """
 
     def __init__(self, function: Callable[..., Any], recording: Recording, args: Any, kwargs: Any) -> None:
@@ -36,6 +35,8 @@ class Graph:
         """Return what the function returns, for arrays of any lengths."""
         if is_recording():
             return self.function(*args, **kwargs)
+        arrays: list[Any] = []
+        signature_of((args, kwargs), arrays)
         if _untracked_signature(args, kwargs) != self._signature:
             raise TraceMismatch(
                 f"graph: the function was traced with ({self._arguments}), and this call has "
@@ -47,8 +48,6 @@ class Graph:
                 f"graph: {changed.text} was another when the function was traced. What a function takes from variables "
                 "and attributes is constant in a graph. Trace the function again, or make it an argument."
             )
-        arrays: list[Any] = []
-        signature_of((args, kwargs), arrays)
         return self._replay(*arrays)
 
     def __str__(self) -> str:
@@ -67,33 +66,28 @@ class Graph:
 
 @operator
 def trace(function: Callable[..., Any], *examples: Any, **named: Any) -> Graph:
-    """Record ``function`` as a graph: the public calls that it makes, which can be printed and replayed.
+    """Record ``function`` as a graph of the public calls that it makes, which can be printed and replayed.
 
     Parameters
     ----------
     function : callable
-        Takes and returns arrays, nested ones too, also in tuples, lists and dicts.
+        Takes and returns arrays, also in tuples, lists and dicts.
     *examples, **named
         Arguments to run it with, once. Those that are no arrays are constants of the graph.
 
     Returns
     -------
     Graph
-        ``graph(*arguments)`` returns what ``function(*arguments)`` returns, for arrays of any lengths: sizes are
-        computed anew, and random numbers are drawn anew. Arrays, numbers and texts that the function takes from its
-        closure, from globals that it names itself, and from attributes are constants: at each call the same arrays and
-        equal numbers must be there.
+        ``graph(*arguments)`` returns what ``function(*arguments)`` returns, for arrays of any lengths; random numbers
+        are drawn anew. Arrays, numbers and texts that the function takes from its closure, from globals that it names
+        itself, and from attributes are constants: at each call the same arrays and equal numbers must be there.
 
     Raises
     ------
     TraceError
         If the function does what a graph cannot hold, at the line where it does so: a branch on data, a number or a
-        NumPy array taken out of an array, a write into an array from outside. Also by the graph, for arguments with
-        which the function might do something else.
-
-    Notes
-    -----
-    What else the function does, as printing, or drawing numbers by Python's `random`, is no part of the graph.
+        NumPy array taken out of an array, a write into an array from outside, a callback that uses arrays of the
+        function. Also by the graph, for arguments with which the function might do something else.
 
     Examples
     --------
@@ -115,9 +109,8 @@ def trace(function: Callable[..., Any], *examples: Any, **named: Any) -> Graph:
 
 def replay_of(recording: Recording) -> Callable[..., Any]:
     """Return the function of the arrays among the arguments that replays a recording."""
-    inputs = [*values_in(recording.inputs), *[capture.value for capture in recording.captured]]
-    replay = Replay(inputs, recording.nodes, recording.outputs)
-    captured = [capture.source.thing for capture in recording.captured]
+    replay = Replay([*values_in(recording.inputs), *recording.captured], recording.nodes, recording.outputs)
+    captured = [source.thing for source in recording.captured.values()]
     return lambda *arrays: replay(*arrays, *captured)
 
 

@@ -1,10 +1,9 @@
 """The stand-ins that a function runs on while it is recorded: traced arrays and traced sizes.
 
-A traced array has no values. Public functions see it as an operand, so that the recorder sees the call; everything else
-that is done with it, as ``x.shape``, ``x.values()`` or ``x[0] = 1``, goes to the recorder by the class itself.
-
-A traced size is a number that remembers where it comes from. What is computed with it is recorded too. If Python must
-know the number itself, as in ``if n > 3`` or ``range(n)``, the graph holds for arrays that give the same answer.
+A traced array has no values. The recorder sees the calls of public functions, and the class itself tells it of
+everything else, as ``x.shape``, ``x.values()`` or ``x[0] = 1``. What is computed with a traced size is recorded too. If
+Python must know the number itself, as in ``if n > 3`` or ``range(n)``, the graph holds for arrays that give the same
+answer.
 """
 
 from __future__ import annotations
@@ -21,13 +20,22 @@ from pynested.autograd import Array
 from pynested.nested.nested_array import NestedArray
 from pynested.structure.ragged_size import RaggedSize
 
-from .nodes import ATTRIBUTE, CALLED, FUNCTION, METHOD, SETTING
-from .unsupported import MEMBERS, Remedy, unsupported
+from .nodes import ATTRIBUTE, FUNCTION, METHOD, SETTING
+from .unsupported import FUNCTIONS, Remedy, unsupported
 
 if TYPE_CHECKING:
     from .recorder import Recorder
 
 _FACTS = frozenset({"dtype", "ndim", "device", "is_nested", "layout", "dim"})  # they follow from the signature
+
+
+def _refused(what: str, remedy: Remedy) -> Any:
+    """Return a special method that raises the error for ``what``."""
+
+    def refuse(*_: Any, **options: Any) -> NoReturn:
+        raise unsupported(what, remedy)
+
+    return refuse
 
 
 class Traced:
@@ -46,8 +54,8 @@ class Traced:
         real = recorder.real(self)
         if name in _FACTS:
             return getattr(real, name)
-        if name in MEMBERS or (name == "data" and isinstance(real, Array)):
-            raise unsupported(f"x.{name}", MEMBERS.get(name, Remedy.LIBRARY))
+        if name in FUNCTIONS:
+            raise unsupported(f"x.{name}", FUNCTIONS[name])
         if isinstance(getattr_static(type(real), name, None), property):
             return recorder.call(ATTRIBUTE, name, operator.attrgetter(name), (self,))
         function = getattr(type(real), name)  # AttributeError of an unknown name says what to use
@@ -57,37 +65,30 @@ class Traced:
         return lambda *args, **kwargs: recorder.call(kind, name, function, (self, *args), kwargs)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        _call(self, SETTING, "setattr", setattr, name, value)
+        object.__getattribute__(self, "_recorder").call(SETTING, "setattr", setattr, (self, name, value))
 
     def __len__(self) -> int:
-        return _call(self, METHOD, "__len__", len)  # type: ignore[no-any-return]
+        return object.__getattribute__(self, "_recorder").call(METHOD, "__len__", len, (self,))  # type: ignore[no-any-return]
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        _call(self, METHOD, "__setitem__", operator.setitem, index, value)
+        object.__getattribute__(self, "_recorder").call(METHOD, "__setitem__", operator.setitem, (self, index, value))
 
     def __array_function__(self, function: Any, types: Any, inputs: Any, options: Any) -> Any:
         real_types = [_REAL_TYPES.get(kind, kind) for kind in types]
         return super().__array_function__(function, real_types, inputs, options)  # type: ignore[misc]
 
-    def _no_number(self, *_: Any) -> NoReturn:
-        raise unsupported("a branch on data, or a number out of an array: bool(x), float(x), y in x", Remedy.DATA)
-
-    def _no_ndarray(self, *_: Any, **options: Any) -> NoReturn:
-        raise unsupported("np.asarray(x), or memory that is shared with another library,", Remedy.LIBRARY)
-
-    def _no_copy(self, *_: Any) -> NoReturn:
-        raise unsupported("repr(x), a copy or a pickle", Remedy.COPY)
-
-    __bool__ = __contains__ = __float__ = __int__ = __index__ = _no_number
-    __array__ = __dlpack__ = _no_ndarray
-    __repr__ = __format__ = __copy__ = __deepcopy__ = __reduce__ = _no_copy
+    __bool__ = __contains__ = __float__ = __int__ = __index__ = _refused(
+        "a branch on data, or a number out of an array: bool(x), float(x), y in x", Remedy.DATA
+    )
+    __array__ = __dlpack__ = _refused("np.asarray(x), or memory that is shared with another library,", Remedy.LIBRARY)
+    __repr__ = __format__ = __copy__ = __deepcopy__ = __reduce__ = _refused("repr(x), a copy or a pickle", Remedy.COPY)
 
 
 class TracedArray(Traced, Array):
     """Stands for an `Array` while a function is recorded."""
 
     __slots__ = ("_recorder",)
-    __round__ = Traced._no_number  # type: ignore[assignment]
+    __round__ = Traced.__float__  # a number; that of a nested array is an operator
 
 
 class TracedNestedArray(Traced, NestedArray):
@@ -99,10 +100,6 @@ class TracedNestedArray(Traced, NestedArray):
 _REAL_TYPES = {TracedArray: Array, TracedNestedArray: NestedArray}
 
 
-def _call(x: Any, kind: str, name: str, function: Callable[..., Any], *args: Any) -> Any:
-    return object.__getattribute__(x, "_recorder").call(kind, name, function, (x, *args))
-
-
 def stand_in(thing: Any, recorder: Recorder) -> Any:
     """Return what a function sees in the place of an array, a size, or another result of a call."""
     if isinstance(thing, Array | NestedArray):
@@ -112,7 +109,9 @@ def stand_in(thing: Any, recorder: Recorder) -> Any:
         return traced
     if isinstance(thing, RaggedSize):
         return TracedRaggedSize(thing, recorder)
-    return TracedSize(thing, recorder) if isinstance(thing, int | float) else Opaque(recorder)
+    if isinstance(thing, np.random.Generator):
+        return thing
+    return TracedSize(thing, recorder) if isinstance(thing, int | float) else Opaque()
 
 
 class TracedSize:
@@ -136,12 +135,10 @@ class TracedSize:
         return self._recorder.arithmetic(operator.pos, (self,), is_checked=True)
 
     def _record(self, function: Callable[..., Any], *operands: Any) -> Any:
-        is_number = all(isinstance(operand, int | float) for operand in operands)
-        return self._recorder.arithmetic(function, operands) if is_number else NotImplemented
+        return self._recorder.arithmetic(function, operands, is_checked=False)
 
     def _compare(self, function: Callable[..., Any], other: Any) -> Any:
-        is_number = isinstance(other, int | float)
-        return self._recorder.arithmetic(function, (self, other), is_checked=True) if is_number else NotImplemented
+        return self._recorder.arithmetic(function, (self, other), is_checked=True)
 
     # fmt: off
     def __add__(self, other: Any) -> Any: return self._record(operator.add, self, other)
@@ -187,28 +184,17 @@ class TracedRaggedSize(RaggedSize):
         self.size, self._recorder = size, recorder
 
     def __eq__(self, other: object) -> bool:
-        is_size = isinstance(other, RaggedSize)
-        return is_size and bool(self._recorder.arithmetic(operator.eq, (self, other), is_checked=True))
+        return self._recorder.arithmetic(operator.eq, (self, other), is_checked=True) is True
 
     def __repr__(self) -> str:
         return repr(self.size)
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise unsupported("the lengths or the hash of a ragged size", Remedy.INTEGERS)
+        raise unsupported("the lengths or the hash of a ragged size", Remedy.LIBRARY)
 
 
 class Opaque:
-    """Stands for another result, as a block mask or a function, which can be passed on or called."""
-
-    __slots__ = ("_recorder",)
-
-    def __init__(self, recorder: Recorder) -> None:
-        object.__setattr__(self, "_recorder", recorder)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Record a call, as of the function that `pynested.vjp` returns."""
-        recorder = object.__getattribute__(self, "_recorder")
-        return recorder.call(CALLED, "call", operator.call, (self, *args), kwargs)
+    """Stands for another result, as a block mask, which can be passed on."""
 
     def __getattribute__(self, name: str) -> Any:
         if name == "__class__":  # read by `isinstance`

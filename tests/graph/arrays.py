@@ -39,7 +39,7 @@ class Replayed:
     @property
     def has_chains(self) -> bool:
         """Whether every graph has a chain and was replayed, and none was given up for the function itself."""
-        return all(graph.calls > 1 and graph.notes for graph in self.graphs)
+        return all(graph.calls > 1 and graph.chains for graph in self.graphs)
 
 
 def assert_same(a: Any, b: Any) -> None:

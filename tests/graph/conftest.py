@@ -16,6 +16,5 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(params=["whole", "in blocks"])
 def blocks(request: pytest.FixtureRequest) -> None:
-    """Also with blocks of a few elements."""
     if request.param == "in blocks":
         request.getfixturevalue("small_blocks")

@@ -42,13 +42,6 @@ def written(x: Any) -> Any:
     return y, before, y.sum(), view
 
 
-def written_between(x: Any) -> Any:
-    y = x.clone()
-    before, same = y + 1, y.sin() * 2
-    y.mul_(2)
-    return before + y * 3, y.sin() * 2 - same
-
-
 def with_gradients(x: Any) -> Any:
     w = pn.detach(HELD["w"]).requires_grad_()
     loss = (x @ w).tanh().sum()
@@ -60,11 +53,9 @@ def with_gradients(x: Any) -> Any:
 
 
 def with_functions(x: Any) -> Any:
-    half = 0.5 * x.values().mean()
-    value, pull = pn.vjp(lambda a, b: (a * b + half).sum(), x, HELD["w"].sum())
-    mapped = pn.map_components(lambda c: c - c.mean() * half, x)
-    _, pushed = pn.jvp(partial(pn.mul, other=half), (x,), (pn.ones_like(x),))
-    return value, pull(pn.array(3.0)), mapped, pushed, pn.hvp(lambda a: (a * a * a).sum(), x, x)
+    mapped = pn.map_components(lambda c: c - c.mean() * HELD["w"][0], x)
+    _, pushed = pn.jvp(partial(pn.mul, other=HELD["list"][0]), (x,), (pn.ones_like(x),))
+    return mapped, pushed, pn.hvp(lambda a: (a * a * a).sum(), x, x)
 
 
 def with_sizes(x: Any) -> Any:
@@ -84,7 +75,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "views": lambda x: (x.transpose(1, 2).unsqueeze(1), x.unbind()[0][0], x.values().T, x[:, :1], x[..., None]),
     "dicts": lambda x: {"a": (x, [x + x]), "b": None, "c": "text"},
     "nothing": lambda x: x,
-    "written": written, "written between": written_between,
+    "written": written,
     "gradients": with_gradients, "functions": with_functions, "sizes": with_sizes,
     "of C": operator.abs,
     "a closure": lambda x: x @ HELD["w"] + HELD["list"][0],
@@ -96,4 +87,4 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "padded": lambda x: (x.to_padded_array(0.0), pn.as_nested_array([c * 2 for c in x], layout=pn.jagged)),
     "facts": lambda x: x + (1 if x.dtype == pn.float64 and x.dim() == 3 and not x.requires_grad else 2),
 }  # fmt: skip
-UNTRACKED = [FUNCTIONS[name] for name in ("facts", "written", "written between")]  # for arrays without gradients only
+UNTRACKED = [FUNCTIONS[name] for name in ("facts", "written")]  # for arrays without gradients only

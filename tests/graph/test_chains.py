@@ -11,36 +11,26 @@ import pynested as pn
 from pynested.backends.errors import GradientError, ShapeError, StructureError
 
 from .arrays import Replayed, assert_same, holed, jagged
-from .functions import HELD
 
 Program = Callable[[Any, Any], Any]
 BIAS = pn.array([0.25, -0.5])
 
 CHAINS: dict[str, Program] = {
     "one after another": lambda x, y: ((x + y).tanh() * 2.0 - x).exp(),
-    "read twice": lambda x, y: (x * x + x) * (x - y) * x,
     "several results": lambda x, y: (x.exp() + y, x.sin() * y),
     "a result that is read": lambda x, y: [z := (x + y).relu(), (z * 2).tanh()],
     "what NumPy lacks": lambda x, y: pn.gelu(x + y).erf() + pn.silu(x) * pn.sigmoid(y) + pn.gelu(x * 2),
-    "steps": lambda x, y: (x * 3).floor() * y + pn.sgn(x) - (y * 2).round(),
-    "powers": lambda x, y: (x.abs() + 1) ** 0.5 / (1 + y.square()) + (x.abs() + 0.1).log() - pn.logaddexp(x, y),
-    "the greater": lambda x, y: pn.maximum(x, y) - pn.minimum(x * 2, y) + pn.maximum(x, x + 0),
     "bounds": lambda x, y: ((x * 2).clamp(-1, 1) * y).clamp(min=y) + pn.clamp(x + y, max=0.5).clamp(BIAS, x),
+    "read twice, powers": lambda x, y: (x * x + x) * (x - y) * x + (x.abs() + 1) ** 0.5 / (1 + y.square()),
     "the ends of floats": lambda x, y: (x * 1e200) * (y * 1e200) - (x / 0.0) * float("inf"),
-    "zeros": lambda x, y: [x * 0.0 + -0.0, x * -0.0 + -0.0, -(x * 0.0), (x - x) * -1],
     "a bias": lambda x, y: (x * y + BIAS).relu() * BIAS - y,
-    "among others": lambda x, y: ((x + 1).sin() @ HELD["w"] + y * 2).tanh().sum(dim=1).exp() * 2 + 1,
     "a choice": lambda x, y: pn.where(x > 0, x, 0.1 * x) * y + pn.where((x < y) | ~(y >= BIAS), 1.0, 0.0) * x,
     "masks": lambda x, y: [(m := (x * 2 > y) & (y != 0)).to(x.dtype) * y, x * m, pn.where(m, -x, abs(y))],
     "the tanh approximation": lambda x, y: pn.gelu(x + y, approximate="tanh") * y,
     "filled": lambda x, y: (x * 2).masked_fill(y > 0, 0.5) - pn.masked_fill(x, BIAS > 0, -1).masked_fill(y != y, 3) * y,
-    "equal dtypes": lambda x, y: -(x.to(x.dtype) * y).to(dtype=x.dtype).astype(pn.float16) + y.to(y.dtype),
     "dtypes": lambda x, y: (x.to(pn.float16) * y + BIAS).to(pn.float32) * pn.array([3, 4]) - x,
     "dense": lambda x, y: (x.values() * 2 + BIAS).tanh() * x.values() - BIAS * BIAS,
     "dense between nested": lambda x, y: (x * 3 + y.values().sum()) * (y.values()[:1].sum(0) * 0.7) * (BIAS.exp() - 1),
-    "through views": lambda x, y: (x * 2).transpose(1, 2).exp().sin() + (y + y).transpose(1, 2).neg(),
-    "a reduction": lambda x, y: [((x - y) ** 2).sum(-1).sqrt() * 3, (x * y - 1).amax(-1), (x + y).mean(1) * 2 + 1],
-    "dropouts": lambda x, y: [pn.manual_seed(3), pn.dropout(pn.dropout(x * y + 1, 0.5) * 2 - x, 0.2) * y + 1][1],
 }  # fmt: skip
 
 
@@ -71,7 +61,7 @@ def test_chains_are_exact_forwards_and_backwards(function: Program, dtype: Any) 
 
 
 @pytest.mark.usefixtures("blocks")
-@pytest.mark.parametrize("name", ["one after another", "read twice", "several results", "a bias", "what NumPy lacks"])
+@pytest.mark.parametrize("name", ["one after another", "several results", "a bias", "what NumPy lacks"])
 def test_second_derivatives_and_tangents(name: str) -> None:
     function, x = CHAINS[name], jagged(3, 2)
     compiled, y = Replayed(CHAINS[name]), pn.randn_like(x)
@@ -106,17 +96,16 @@ def reading_in_turn(x: Any, y: Any) -> Any:
     return (c * 1.3 + x * a) * 0.1, (d * 0.3 - y * b) * 3
 
 
-@pytest.mark.parametrize("function", [lambda x, y: ((y * 1.1 + x) * x).sin() + y * 0.3, reading_in_turn])
+@pytest.mark.parametrize("function", [lambda x, y: (((y * 1.1 + x) * x).sin() + y * 0.3, y), reading_in_turn])
 def test_gradients_are_added_in_order(function: Program) -> None:
     compiled, x = Replayed(function), jagged(30, 40).requires_grad_()
     other = pn.nested_array_from_jagged(pn.randn(70, 2), x.offsets()).requires_grad_()
-    for y, is_read_elsewhere in ((x, False), (x, True), (other, True)):
+    for y in (x, other):
         found = []
-        for f in (compiled, function):
-            before, results, after = (x * 0.3).sum(), f(x, y), x.sin().sum()
-            results = results if isinstance(results, tuple) else (results,)
-            others = [before, after] if is_read_elsewhere else []
-            found.append(pn.grad(sum([*others, *[result.sum() for result in results]][1:], results[0].sum()), x))
+        for call in (compiled, function):
+            before, (first, second), after = (x * 0.3).sum(), call(x, y), x.sin().sum()
+            total = before + first.sum() + second.sum() + after
+            found.append([pn.grad(total, x, retain_graph=True), pn.grad(first.sum(), x)])
         assert_same(*found)
 
 
@@ -127,22 +116,12 @@ def test_gradients_by_what_lies_inside_a_chain() -> None:
         return pn.grad(outer.sum(), inner, retain_graph=True), inner, outer
 
     compiled, x = Replayed(function), jagged(2, 3).requires_grad_()
-    assert_same(compiled(x), function(x))
+    found = []
+    for call in (compiled, function):
+        gradient, inner, outer = call(x)
+        found.append([gradient, pn.grad(outer.sum(), inner, retain_graph=True), pn.grad(outer.sum(), x)])
+    assert_same(*found)
     assert compiled.has_chains
-    _, inner, outer = compiled(x)
-    _, same, other = function(x)
-    assert_same(pn.grad(outer.sum(), inner, retain_graph=True), pn.grad(other.sum(), same, retain_graph=True))
-    assert_same(pn.grad(outer.sum(), x), pn.grad(other.sum(), x))
-
-
-def test_a_hook_sees_what_it_sees_otherwise() -> None:
-    def function(x: Any) -> Any:
-        inner = x * 2
-        inner.register_hook(lambda gradient: gradient * 10)
-        return (inner * 3).sin() + inner
-
-    x = jagged(2, 3).requires_grad_()
-    assert_same(pn.grad(Replayed(function)(x).sum(), x), pn.grad(function(x).sum(), x))
 
 
 def test_a_backward_pass_checks_what_it_reads() -> None:
@@ -156,23 +135,13 @@ def test_a_backward_pass_checks_what_it_reads() -> None:
     y.detach().add_(1)
     with pytest.raises(GradientError, match="overwritten"):
         y.sum().backward()
-    y = Replayed(lambda x: (x + 1) * 2)(x)
-    with pn.no_grad():
-        x.add_(1)
-    assert pn.grad(y.sum(), x).values().tolist() == [[2.0, 2.0]] * 5
 
 
 def test_a_result_to_which_no_gradient_flows_wants_none() -> None:
-    x = jagged(2, 3).requires_grad_()
-    y = pn.nested_array_from_jagged(jagged(2, 3).values(), x.offsets())
-    for function in (
-        lambda x, y: [(x + y) * 2, (y * 2).exp()][1],
-        lambda x, y: [(x + y) * 2, (y * 2).exp()],
-        lambda x, y: (x * y).neg() if y.requires_grad else (y.sin() * 2, x + y)[0],
-    ):
-        compiled = Replayed(function)
-        assert_same(compiled(x, y), function(x, y))
-        assert_same(compiled(y, x), function(y, x))
+    x, y = jagged(2, 3).requires_grad_(), jagged(2, 3)
+    y = pn.nested_array_from_jagged(y.values(), x.offsets())
+    compiled = Replayed(function := lambda x, y: [(x + y) * 2, (y * 2).exp()])
+    assert_same([compiled(x, y), compiled(y, x)], [function(x, y), function(y, x)])
     results = Replayed(lambda x, y, z: ((x * z).exp(), (y * z).exp()))(x, y.requires_grad_(), x.detach())
     assert pn.grad(results[1].sum(), [x], allow_unused=True) == [None]
 
@@ -184,22 +153,12 @@ def test_a_cast_to_the_same_dtype_returns_its_operand() -> None:
         made.mul_(2)
         return same, copied, (same.to(x.dtype) + copied).exp() * 2
 
-    x = jagged(2, 3)
-    again = x.clone()
-    assert_same(Replayed(function)(x), function(again))
-    assert_same(x, again)
-    tracked = jagged(2, 3).requires_grad_()
-    compiled = Replayed(lambda x: pn.grad(((y := x.to(x.dtype)) * y).sum(), y))
-    assert_same(compiled(tracked), (tracked * 2).detach())
+    assert_same(Replayed(function)(x := jagged(2, 3)), function(x))
 
 
-@pytest.mark.parametrize("mask", [pn.array([[True, False]]), pn.array([True, False])], ids=["larger", "as large"])
-def test_a_mask_that_would_enlarge_its_array_is_an_error(mask: Any) -> None:
+def test_a_mask_that_would_enlarge_its_array_is_an_error() -> None:
     compiled = Replayed(lambda x, mask: (x * 2).masked_fill(mask, 0.0) + 1)
-    x, same = pn.array([1.0, 2.0]), pn.array([True, False])
-    assert_same(compiled(x, same), (x * 2).masked_fill(same, 0.0) + 1)
-    nested = pn.nested_array([[[1.0], [2.0]]], layout=pn.jagged)
-    assert_same(compiled(nested, pn.array([True])), (nested * 2).masked_fill(pn.array([True]), 0.0) + 1)
-    for x in (nested, pn.array([1.0])):
+    assert compiled(pn.array([1.0, 2.0]), pn.array([True, False])).tolist() == [1.0, 5.0]
+    for x in (pn.nested_array([[[1.0], [2.0]]], layout=pn.jagged), pn.array([1.0])):
         with pytest.raises(ShapeError, match="would enlarge"):
-            compiled(x, mask)
+            compiled(x, pn.array([[True, False]]))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 import threading
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import numpy as np
 import pytest
 
 import pynested as pn
@@ -16,7 +15,7 @@ from pynested.backends.errors import ArgumentError, StructureError, TraceError
 from pynested.backends.memory import counters
 
 from .arrays import assert_same, jagged
-from .functions import FUNCTIONS, UNTRACKED, Layer
+from .functions import FUNCTIONS, UNTRACKED
 
 
 @pytest.mark.shows("COMPILE-1", "COMPILE-2", "COMPILE-3")
@@ -42,24 +41,14 @@ def test_a_graph_for_each_signature() -> None:
     with pytest.warns(UserWarning, match="9 graphs were made"):
         for args, kwargs in calls:
             assert_same(compiled(*args, **kwargs), function(*args, **kwargs))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for args, kwargs in calls:
-            assert_same(compiled(*args, **kwargs), function(*args, **kwargs))
-        with pn.no_grad():
-            compiled(x)
+    for args, kwargs in calls:
+        assert_same(compiled(*args, **kwargs), function(*args, **kwargs))
+    with pn.no_grad():
+        compiled(x)
     assert len(compiled.graphs) == 10
     assert [compiled.graphs[1].reason, compiled.graphs[-1].reason] == [
         "(2, j1, 2) float64 jagged, 2.0", "(2, j1, 2) float64 jagged, gradients off",
     ]  # fmt: skip
-
-
-def test_arrays_of_numpy_count_by_their_numbers_and_objects_that_may_change_by_their_identity() -> None:
-    compiled, x = pn.compile(lambda x, other: x * other if isinstance(other, np.ndarray) else x), jagged(2, 3)
-    sets: list[set[int]] = [set(), set()]
-    for other in (np.array([1.0, 2.0]), np.array([1.0, 2.0]), np.array([2.0, 2.0]), sets[0], sets[1], sets[0]):
-        assert_same(compiled(x, other), x * other if isinstance(other, np.ndarray) else x)
-    assert [graph.calls for graph in compiled.graphs] == [2, 1, 2, 1]
 
 
 def test_a_branch_on_a_size_has_a_graph_for_each_answer() -> None:
@@ -72,70 +61,35 @@ def test_a_branch_on_a_size_has_a_graph_for_each_answer() -> None:
 
 
 def test_an_error_is_that_of_the_function_which_may_handle_it() -> None:
-    def function(x: Any, y: Any) -> Any:
+    def handling(x: Any, y: Any) -> Any:
         try:
             return (x + y) * 2
         except StructureError:
             return x
 
-    plain, handling, x = pn.compile(lambda x, y: (x + y) * 2), pn.compile(function), jagged(2, 3)
-    for compiled in (plain, handling):
-        assert_same(compiled(x, x), x * 4)
-    assert_same(handling(x, jagged(3, 2)), x)
-    for _ in range(2):
-        with pytest.raises(StructureError) as caught:
-            plain(x, jagged(2, 1))
-        assert caught.value.__context__ is None and caught.value.__cause__ is None
+    compiled, plain, x = pn.compile(handling), pn.compile(lambda x, y: (x + y) * 2), jagged(2, 3)
+    assert_same([compiled(x, x), plain(x, x), compiled(x, jagged(3, 2))], [x * 4, x * 4, x])
+    with pytest.raises(StructureError) as caught:
+        plain(x, jagged(2, 1))
+    assert caught.value.__context__ is None and caught.value.__cause__ is None
 
 
-def test_variables_and_attributes_are_read_anew() -> None:
-    held, layer, scale = {"w": pn.array(2.0), "p": 1.0}, Layer(), 3.0
-
-    def function(x: Any) -> Any:
-        return layer(x) * held["w"] * scale + held["p"]
-
-    compiled, x = pn.compile(function), jagged(2, 3)
+def test_variables_are_read_anew() -> None:
+    held: dict[str, Any] = {"w": pn.array(2.0), "p": 1.0}
+    compiled, x, scale = pn.compile(function := lambda x: x * held["w"] * scale + held["p"]), jagged(2, 3), 3.0
     assert_same(compiled(x), function(x))
     scale, held["p"] = 4.0, 5.0
     assert_same(compiled(x), function(x))
-    assert "another scale" in compiled.explain()
-    layer.weight, held["w"] = layer.weight * 2, pn.array(3.0, requires_grad=True)
-    assert_same(compiled(x), function(x))
+    assert "another scale" in compiled.explain() and len(compiled.graphs) == 2  # numbers may come back
+    held["w"] = pn.array(3.0, requires_grad=True)
     assert_same(pn.grad(compiled(x).sum(), held["w"]), pn.grad(function(x).sum(), held["w"]))
-    assert len(compiled.graphs) == 1  # those of the other arrays are gone
-    del held["p"]
-    with pytest.raises(KeyError):
-        compiled(x)
-    held["p"] = 5.0
     held["w"].requires_grad = False
     held["w"].fill_(7.0)
     assert_same(compiled(x), function(x))
-
-
-class Model:
-    """What has a compiled method."""
-
-    def __init__(self) -> None:
-        self.weight, self.doubled = pn.array([1.0, -2.0]), False
-
-    @pn.compile
-    def forward(self, x: Any) -> Any:
-        return ((x * self.weight).sin() + LATER) * (2 if self.doubled else 1)
-
-
-LATER = 1.0
-
-
-def test_a_method_reads_the_attributes_of_its_object_anew() -> None:
-    global LATER
-    one, two, x = Model(), Model(), jagged(2, 3)
-    two.weight, two.doubled = pn.array([3.0, 4.0]), True
-    for model in (one, two, one):
-        expected = (x * model.weight).sin() + 1.0
-        assert_same(model.forward(x), expected * (2 if model.doubled else 1))
-    one.doubled, one.weight, LATER = True, pn.array([5.0, 6.0]), 2.0
-    assert_same(one.forward(x), ((x * one.weight).sin() + 2.0) * 2)
-    LATER = 1.0
+    assert [graph.calls for graph in compiled.graphs] == [2]  # those of the other arrays are gone
+    del held["p"]
+    with pytest.raises(KeyError):
+        compiled(x)
 
 
 class Slotted:
@@ -151,6 +105,10 @@ class Slotted:
     def __call__(self, x: Any) -> Any:
         return (x @ self.weight + self.bias) * self.scale
 
+    @pn.compile
+    def method(self, x: Any) -> Any:
+        return x @ self.weight * self.scale
+
 
 @pytest.mark.shows("COMPILE-5")
 def test_an_object_that_is_called_is_compiled_and_its_attributes_are_read_anew() -> None:
@@ -161,15 +119,9 @@ def test_an_object_that_is_called_is_compiled_and_its_attributes_are_read_anew()
     assert layer.weight.grad is not None and layer.weight.grad.tolist() == [[4.0, 4.0], [4.0, 4.0]]
     layer.scale, layer.weight = 1.0, pn.zeros(2, 2)
     assert compiled(x).tolist() == [[[10.0, 20.0]], [[10.0, 20.0], [10.0, 20.0]]]
+    assert layer.method(x).tolist() == [[[0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]]
+    assert Slotted(3.0).method(x).tolist() == [[[3.0, 6.0]], [[9.0, 12.0], [12.0, 18.0]]]
     assert pn.compile(layer.__call__)(x).tolist() == pn.trace(layer, x)(x).tolist() == compiled(x).tolist()
-
-
-def test_functions_of_a_namespace_without_a_name_are_compiled() -> None:
-    space: dict[str, Any] = {"pn": pn}
-    exec("w = pn.array([2.0])\nclass Layer:\n    def __call__(self, x):\n        return x * self.w * w", space)
-    layer = space["Layer"]()
-    layer.w = pn.array([3.0])
-    assert pn.compile(layer)(pn.array([1.0, 2.0])).tolist() == [6.0, 12.0]
 
 
 def drawn_then_counted(x: Any) -> Any:
@@ -198,79 +150,30 @@ def test_refusals_are_those_of_a_trace_and_a_compiled_function_can_be_recorded()
         pn.compile(3)  # type: ignore[arg-type]
     inner = pn.compile(lambda x: x.exp() * 2)
     outer, x = pn.compile(lambda x: inner(x) + 1), jagged(2, 3)
-    inner(x)
-    assert_same(outer(x), x.exp() * 2 + 1)
+    assert_same(outer(x), inner(x) + 1)
     graph = pn.trace(outer, x)
     assert [node.name for node in pn.trace(lambda x: graph(x).sum(), x).nodes] == ["exp", "mul", "add", "sum"]
 
 
-def test_random_numbers_are_those_of_the_function() -> None:
-    def function(x: Any, generator: Any) -> Any:
-        return pn.dropout(x * 2, 0.5) + pn.rand_like(x) + pn.rand(2, generator=generator)
-
-    compiled, x = pn.compile(function), jagged(2, 3)
-    results = []
-    for call in (compiled, function):
-        pn.manual_seed(1)
-        generator = np.random.default_rng(2)
-        results.append([call(x, generator), call(x, generator)])
-    assert_same(*results)
-
-
-def test_numbers_are_not_mixed_up_with_those_that_equal_them() -> None:
-    x = pn.array(np.array([1.0, -1.0]))
-    for scale in (0.0, -0.0, 1, True, 1.0):
-        compiled = pn.compile(lambda x, scale=scale: x * scale + -0.0 if scale is not True else x)
-        assert_same(compiled(x), x * scale + -0.0 if scale is not True else x)
-
-
 def test_memory_is_used_again_as_soon_as_nothing_reads_it() -> None:
     x = pn.nested_array_from_jagged(pn.randn(4000, 100, dtype=pn.float64), pn.array([0, 1500, 4000]))
-
-    def function(x: Any) -> Any:
-        a = pn.softmax(x, 2)
-        b = pn.softmax(a, 2)
-        c = pn.softmax(b, 2)
-        return pn.softmax(c, 2)
-
-    compiled = pn.compile(function)
+    compiled = pn.compile(lambda x: pn.softmax(pn.softmax(pn.softmax(x, 2), 2), 2))
     compiled(x)  # this one records
-    peaks = []
-    for call in (function, compiled):
-        before = counters.peak = counters.in_use
-        y = call(x)
-        peaks.append((counters.peak - before) / (counters.in_use - before))
-        del y
-    assert peaks == [4, 2]  # arrays as large as the result: all of them, and one beside that which is made of it
+    before = counters.peak = counters.in_use
+    y = compiled(x)
+    assert y.is_nested and (counters.peak - before) / (counters.in_use - before) == 2
 
 
-@pytest.fixture
-def quick_switches() -> Iterator[None]:
-    """Let threads take turns after each few instructions."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
-
-
-@pytest.mark.usefixtures("quick_switches")
 def test_threads_that_call_a_function_for_the_first_time_at_once_record_it_once() -> None:
-    def function(x: Any) -> Any:
-        return ((x + x.values().shape[0]).sin() * x).sum(dim=1)
-
-    for _ in range(10):
-        compiled, barrier = pn.compile(function), threading.Barrier(4)
-        arrays = [jagged(i + 1, 2) for i in range(4)]
-        results: list[Any] = [None] * 4
-
-        def call(i: int, compiled: Any = compiled, barrier: Any = barrier, arrays: Any = arrays) -> None:
-            barrier.wait()
-            results[i] = compiled(arrays[i])  # noqa: B023
-
-        threads = [threading.Thread(target=call, args=(i,)) for i in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert_same(results, [function(x) for x in arrays])
-        assert len(compiled.graphs) == 1
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # threads take turns after each few instructions
+    try:
+        for _ in range(10):
+            compiled = pn.compile(function := lambda x: ((x + x.values().shape[0]).sin() * x).sum(dim=1))
+            barrier, arrays = threading.Barrier(4), [jagged(i + 1, 2) for i in range(4)]
+            with ThreadPoolExecutor(4) as pool:
+                results = list(pool.map(lambda x: [barrier.wait(), compiled(x)][1], arrays))  # noqa: B023
+            assert_same(results, [function(x) for x in arrays])
+            assert len(compiled.graphs) == 1
+    finally:
+        sys.setswitchinterval(before)

@@ -17,6 +17,7 @@ from pynested.graph.fusible_ops import FUSIBLE_NAMES
 
 from ..messages import Message
 from .base import PythonAdapter
+from .functions_by_name import flex_attention
 from .pynested_adapter import PynestedTarget
 from .serve import serve
 
@@ -45,7 +46,8 @@ class CompiledTarget(PynestedTarget):
 
 def _replayed(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Return the result of a graph that was made for components in the opposite order if there is one."""
-    if "out" in kwargs:  # no graph writes into an argument
+    captures = function is flex_attention and any(isinstance(x, pn.Array) for x in args[3:])
+    if "out" in kwargs or captures:  # no graph writes into an argument, or has callbacks that hold one
         return function(*args, **kwargs)
     compiled = _recorded(function, args, kwargs)
     before, calls = len(compiled.graphs), _calls(compiled)

@@ -1,33 +1,84 @@
-"""What a graph holds for: the signatures of the arguments, and what the function takes from elsewhere.
+"""What a graph is made for: trees of arguments, their signatures, and what a function takes from variables.
 
-A function reaches arrays and numbers by its closure, by globals and by attributes. A graph holds as long as the arrays
-among them are the same objects, and the numbers, texts and flags are equal.
+A tree is a `Value`, a container of trees (tuple, list, dict, slice), or a constant. Arguments and results of calls are
+trees; a `Value` stands for each thing that differs from replay to replay.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
-from types import CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
+from types import CodeType, FunctionType, MemberDescriptorType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.array_methods import ArrayMethods
+from pynested.autograd.containers import DEEPEST
+from pynested.backends.errors import ArgumentError
 from pynested.nested.nested_array import NestedArray
 from pynested.structure import Jagged
 from pynested.structure.layout import Layout
 
-from .value_trees import CONTAINERS, children, map_leaves
-
+CONTAINERS = (tuple, list, dict, slice)
 NUMBERS = (int, float, complex, str, bytes, type(None), np.dtype, np.generic, Layout)
 _DATA = (*NUMBERS, ArrayMethods, np.ndarray, np.random.Generator)
-_MOST = 2_000  # things that are looked at
+_MOST = 2_000  # sources that are looked at
 
 
+# ---- trees ------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Value:
+    """The number of a thing that each replay computes."""
+
+    number: int
+
+
+def children(container: Any) -> list[Any]:
+    """Return the items of a container."""
+    if isinstance(container, slice):
+        return [container.start, container.stop, container.step]
+    return list(container.values() if isinstance(container, dict) else container)
+
+
+def rebuild(container: Any, items: list[Any]) -> Any:
+    """Return a container like ``container`` with other items."""
+    if isinstance(container, dict):
+        return dict(zip(container, items, strict=True))
+    kind: Any = type(container)
+    return kind(*items) if kind is slice or hasattr(kind, "_fields") else kind(items)
+
+
+def map_leaves(tree: Any, replace: Callable[[Any], Any], depth: int = 0) -> Any:
+    """Return ``tree`` with ``replace(leaf)`` in the place of each leaf."""
+    if not isinstance(tree, CONTAINERS):
+        return replace(tree)
+    if depth > DEEPEST:
+        raise ArgumentError(f"trace: containers are nested more than {DEEPEST} deep, or one contains itself.")
+    return rebuild(tree, [map_leaves(item, replace, depth + 1) for item in children(tree)])
+
+
+def values_in(tree: Any) -> Iterator[Value]:
+    """Yield every value of a tree, in order."""
+    if type(tree) is Value:
+        yield tree
+    elif isinstance(tree, CONTAINERS):
+        for item in children(tree):
+            yield from values_in(item)
+
+
+def substitute(tree: Any, things: Mapping[int, Any]) -> Any:
+    """Return ``tree`` with the things in the place of their values."""
+    if type(tree) is Value:
+        return things[tree.number]
+    if isinstance(tree, CONTAINERS):
+        return rebuild(tree, [substitute(item, things) for item in children(tree)])
+    return tree
+
+
+# ---- signatures -------------------------------------------------------------------------------------------------
 def signature_of(tree: Any, arrays: list[Any]) -> Any:
     """Return everything about arguments that decides which calls a function makes, but no sizes.
 
@@ -65,11 +116,11 @@ def constant_key(thing: Any) -> Any:
     return type(thing), thing
 
 
+@dataclass(frozen=True, eq=False)
 class _Identity:
     """A key that is equal for one object only, and keeps it alive."""
 
-    def __init__(self, thing: Any) -> None:
-        self.thing = thing
+    thing: Any
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Identity) and self.thing is other.thing
@@ -78,11 +129,12 @@ class _Identity:
         return id(self.thing)
 
 
+# ---- sources ----------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Where a thing was found: ``read(holder, key)`` was ``thing``; ``text`` is how the user writes it.
+    """A variable, an item or an attribute: ``read(holder, key)`` was ``thing``; ``text`` is how the user writes it.
 
-    ``parents`` are the sources of the containers and objects on the way.
+    A graph holds as long as the arrays there are the same objects, and the numbers, texts and flags are equal.
     """
 
     text: str
@@ -90,7 +142,6 @@ class Source:
     key: Any
     read: Callable[[Any, Any], Any]
     thing: Any
-    parents: tuple[Source, ...]
 
     def is_current(self) -> bool:
         """Return whether the same thing is there now: the same object, or an equal number."""
@@ -118,27 +169,22 @@ def find_sources(function: Any, arguments: Any) -> list[Source]:
         sources.append(source)
         if id(source.thing) not in seen:
             seen.add(id(source.thing))
-            waiting += _contents(source.thing, source.text, (*source.parents, source))
+            waiting += _contents(source.thing, source.text)
     return sources
 
 
 def _roots(function: Any) -> Iterator[Source]:
     """Yield the variables of a function, or the attributes of an object that is called as one."""
-    if isinstance(function, MethodType):
-        yield from _contents(function.__self__, "self")
-        yield from _roots(function.__func__)
-    elif isinstance(function, partial):
-        yield from _contents([function.args, function.keywords], "partial")
-        yield from _roots(function.func)
-    elif isinstance(function, FunctionType):
+    if isinstance(function, FunctionType):
         yield from _variables(function)
-    elif not _is_ours(type(function)):
-        yield from _contents(function, "self")
+    else:
+        yield from _contents(getattr(function, "__self__", function), "self")
         call: Any = type(function).__call__
         if isinstance(call, FunctionType):  # not of C
             yield from _variables(call)
-    if hasattr(function, "__wrapped__"):
-        yield from _roots(function.__wrapped__)
+    for inner in ("__func__", "func", "__wrapped__"):  # of methods, of partial functions, and of decorated ones
+        if hasattr(function, inner):
+            yield from _roots(getattr(function, inner))
 
 
 def _variables(function: FunctionType) -> Iterator[Source]:
@@ -163,25 +209,23 @@ def _names(code: CodeType) -> list[str]:
     return list(dict.fromkeys([*code.co_names, *inner]))
 
 
-def _contents(thing: Any, text: str, parents: tuple[Source, ...] = ()) -> Iterator[Source]:
+def _contents(thing: Any, text: str) -> Iterator[Source]:
     """Yield the items of a container, or the attributes of an object of the user."""
-    if isinstance(thing, dict):
-        for key in [key for key in thing if isinstance(key, str | int)]:
-            yield from _found(f"{text}[{key!r}]", thing, key, operator.getitem, parents)
-    elif isinstance(thing, tuple | list):
-        for i in range(len(thing)):
-            yield from _found(f"{text}[{i}]", thing, i, operator.getitem, parents)
+    if isinstance(thing, tuple | list | dict):
+        keys = [key for key in thing if isinstance(key, str | int)] if isinstance(thing, dict) else range(len(thing))
+        for key in keys:
+            yield from _found(f"{text}[{key!r}]", thing, key, operator.getitem)
     elif not isinstance(thing, (*_DATA, FunctionType, ModuleType, type)) and not _is_ours(type(thing)):
         members = [member for kind in type(thing).__mro__ for member in list(vars(kind).items())]
         shared = (MemberDescriptorType, *_DATA, tuple, list, dict)  # slots, and what a class holds for all its objects
         inherited = [name for name, member in members if isinstance(member, shared) and not name.startswith("__")]
         for name in dict.fromkeys([*getattr(thing, "__dict__", {}), *inherited]):
-            yield from _found(f"{text}.{name}", thing, name, getattr, parents)
+            yield from _found(f"{text}.{name}", thing, name, getattr)
 
 
-def _found(text: str, holder: Any, key: Any, read: Any, parents: tuple[Source, ...] = ()) -> Iterator[Source]:
+def _found(text: str, holder: Any, key: Any, read: Any) -> Iterator[Source]:
     try:
-        yield Source(text, holder, key, read, read(holder, key), parents)
+        yield Source(text, holder, key, read, read(holder, key))
     except (LookupError, AttributeError, ValueError):  # a builtin, or a variable or a slot without a value
         return
 
