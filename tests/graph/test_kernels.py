@@ -63,11 +63,8 @@ def results_and_gradients(function: Program, given: tuple[Any, ...]) -> tuple[li
 
 
 def all_exact(x: Any, y: Any, b: Any) -> tuple[Any, ...]:
-    found: list[Any] = []
-    for function in EXACT.values():
-        made = function(x, y, b)
-        found += made if isinstance(made, tuple) else (made,)
-    return tuple(found)
+    results = [function(x, y, b) for function in EXACT.values()]
+    return tuple([x for made in results for x in (made if isinstance(made, tuple) else (made,))])
 
 
 @pytest.mark.parametrize("dtype", [pn.float32, pn.float64, pn.float16], ids=str)
