@@ -120,10 +120,8 @@ class CompiledFunction:
         self._graphs[key] = [*kept, Specialization(reason, program, replay_of(program))][-_MANY:]
         self._recordings += 1
         if self._recordings == _MANY + 1:
-            name, advice = getattr(self, "__name__", "the function"), "Numbers can be given as arrays: pn.array(value)"
-            warnings.warn(
-                f"compile: {self._recordings} graphs were made of {name}; explain() says why. {advice}.", stacklevel=3
-            )
+            name, advice = getattr(self, "__name__", "the function"), "Give numbers as arrays, or look at explain()"
+            warnings.warn(f"compile: {self._recordings} graphs were made of {name}. {advice}.", stacklevel=3)
         return result
 
     @property
