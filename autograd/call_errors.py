@@ -11,23 +11,26 @@ from typing import Any
 import numpy as np
 
 from pynested.backends.errors import ArgumentError, named_type
-from pynested.backends.gpu_errors import device_error, is_of_gpu
+from pynested.backends.gpu_errors import comes_from_gpu_library, device_error
 
 SYNONYMS = {"input": "self", "x": "self", "a": "self", "tensor": "self", "b": "other", "y": "other"}
 
 
-def explain(error: Exception, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-    """Raise a better error for a call that does not fit, and for a failure of a library of the GPU."""
+def raise_better_error(
+    error: Exception, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> None:
+    """Raise a better error if the call does not fit the signature, or if a library for GPUs failed; else return."""
     if isinstance(error, TypeError):
         refuse_misfit(function, args, kwargs)
-    elif is_of_gpu(error):
+    elif comes_from_gpu_library(error):
         raise device_error(function.__name__, error) from error
 
 
 def refuse_misfit(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
     """Raise ArgumentError if the arguments do not fit the signature of ``function``.
 
-    The error lists what is missing, unknown or too many, the arguments of the call, and the accepted signatures.
+    The error names missing, unknown and superfluous arguments. It lists the arguments of the call and the accepted
+    signatures.
     """
     signature = inspect.signature(function)
     try:
@@ -47,23 +50,23 @@ def refuse_misfit(function: Callable[..., Any], args: tuple[Any, ...], kwargs: M
 
 
 def check_flags(name: str, **flags: Any) -> None:
-    """Refuse parameters that are neither True nor False; ``keepdim="no"`` would count as True."""
+    """Raise ArgumentError for parameters that are neither True nor False; ``keepdim="no"`` would count as True."""
     for parameter, value in flags.items():
         if not isinstance(value, bool | np.bool_):
             raise ArgumentError(f"{name}: {parameter!r} must be True or False, not {describe_argument(value)}.")
 
 
 def check_optional_flags(name: str, **flags: Any) -> None:
-    """Refuse parameters that are neither True, False nor None."""
+    """Raise ArgumentError for parameters that are neither True, False nor None."""
     check_flags(name, **{parameter: value for parameter, value in flags.items() if value is not None})
 
 
 def _problems(signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is missing, unknown, given twice or too many."""
+    """Yield a text for each argument that is missing, unknown, given twice or superfluous."""
     parameters = signature.parameters
     kinds = {parameter.kind for parameter in parameters.values()}
-    positional = [name for name, one in parameters.items() if one.kind is one.POSITIONAL_OR_KEYWORD]
-    keyword_only = [name for name, one in parameters.items() if one.kind is one.KEYWORD_ONLY]
+    positional = [name for name, parameter in parameters.items() if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
+    keyword_only = [name for name, parameter in parameters.items() if parameter.kind is parameter.KEYWORD_ONLY]
     passed = {*positional[: len(args)], *kwargs}
     missing = [
         name
@@ -76,14 +79,14 @@ def _problems(signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mappi
         yield f"{name!r} is given twice"
     if inspect.Parameter.VAR_KEYWORD not in kinds:
         for name in kwargs.keys() - parameters.keys():
-            yield f"there is no argument {name!r}{_meant(name, parameters, missing)}"
+            yield f"there is no argument {name!r}{_intended_name_hint(name, parameters, missing)}"
     if len(args) > len(positional) and inspect.Parameter.VAR_POSITIONAL not in kinds:
         by_name = f" (by name: {', '.join(keyword_only)})" if keyword_only else ""
         yield f"{len(args)} positional arguments, but at most {len(positional)} are accepted{by_name}"
 
 
-def _meant(name: str, names: Mapping[str, Any], missing: list[str]) -> str:
-    """Return a hint at the parameter that an unknown name probably stands for."""
+def _intended_name_hint(name: str, names: Mapping[str, Any], missing: list[str]) -> str:
+    """Return the end of an error message: the parameter that was probably intended by an unknown name."""
     candidates = [known for known in names if known.startswith(name) or name.startswith(known)]
     candidates += get_close_matches(name, names, n=1, cutoff=0.6)
     candidates += [SYNONYMS[name]] if SYNONYMS.get(name) in missing else []
@@ -91,7 +94,7 @@ def _meant(name: str, names: Mapping[str, Any], missing: list[str]) -> str:
 
 
 def describe_argument(value: Any) -> str:
-    """Return a short text: layout, shape and dtype of an array, the value of anything else."""
+    """Return a short text: layout, shape and dtype of an array, or the value of any other object."""
     if hasattr(value, "is_nested"):
         layout, sizes = (
             ("dense", value.shape) if not value.is_nested else (value.layout.name, (len(value), *value.regular))
@@ -103,22 +106,24 @@ def describe_argument(value: Any) -> str:
 
 
 def accepted_signatures(function: Callable[..., Any]) -> Iterator[str]:
-    r"""Yield the signature in the operator table of the specification, and the one in Python.
+    r"""Yield the signature in the operator table of the specification, and the signature in Python.
 
     >>> from pynested.autograd.call_errors import accepted_signatures
     >>> print("\n".join(accepted_signatures(pn.softmax)))
     softmax(self: Nested | Array, dim: int, *, dtype: DType | None = None) -> Nested | Array
     softmax(self, dim=None, *, dtype=None, axis=None)
     """
-    from pynested.spec import load_table  # only a call that fails needs it
+    from pynested.spec import load_table  # imported here, as only a call that fails needs it
 
     name = function.__name__
-    parameters = [one.replace(annotation=one.empty) for one in inspect.signature(function).parameters.values()]
+    parameters = [
+        parameter.replace(annotation=parameter.empty) for parameter in inspect.signature(function).parameters.values()
+    ]
     entry = load_table().get(name)
     has_entry = entry is not None and bool(entry.signature)
     if entry is not None and has_entry:
         yield entry.signature
     if "." in function.__qualname__:  # a method
         yield f"x.{name}{inspect.Signature(parameters[1:])}"
-    elif entry is None or not has_entry or [one.name for one in parameters] != list(entry.call.parameters):
+    elif entry is None or not has_entry or [parameter.name for parameter in parameters] != list(entry.call.parameters):
         yield f"{name}{inspect.Signature(parameters)}"

@@ -20,7 +20,7 @@ from .create import array
 from .default_device import chosen_device
 from .default_dtype import dtype_of_python
 from .dispatch import operator
-from .numbers import Number, canonical_number, check_fits, in_words, scalar, weak_dtype
+from .numbers import Number, canonical_number, check_fits, checked_scalar, number_text, weak_dtype
 
 _FLOAT64, _INT64 = np.dtype(np.float64), np.dtype(np.int64)
 
@@ -54,17 +54,17 @@ def arange(
         raise ArgumentError(f"arange: limits and step must be finite, and the step not 0; these are {limits}.")
     kind = _common(limits, given) if dtype is None else canonical_dtype(dtype, chosen_device(device))
     wide = _FLOAT64 if is_float(kind) and float in map(type, given) else _INT64
-    first, end, by = (scalar("arange", one, wide).item() for one in given)
+    first, end, by = (checked_scalar("arange", one, wide).item() for one in given)
     steps = (end - first) / by if wide is _FLOAT64 else -((first - end) // by)
     if steps > MOST_ELEMENTS or abs(end - first) == math.inf:
         raise ArgumentError(
-            f"arange: from {in_words(first)} to {in_words(end)} there are more numbers than fit anywhere."
+            f"arange: from {number_text(first)} to {number_text(end)} there are more numbers than fit anywhere."
         )
     numbers = first + by * np.arange(max(0, math.ceil(steps)), dtype=wide)
     if kind != wide:
         check_fits("arange", numbers, kind)
         for one in numbers[[0, -1]] if numbers.size and is_float(kind) else ():
-            scalar("arange", one, kind)
+            checked_scalar("arange", one, kind)
     return array(numbers, dtype=kind, device=device, requires_grad=requires_grad, copy=False)
 
 

@@ -20,13 +20,13 @@ from pynested.backends.dtypes import is_bfloat16
 from pynested.backends.errors import ArgumentError, DTypeError, PynestedError
 
 from .arguments.canonical import canonical_dtype, numpy_array
-from .arguments.shapes import canonical_shape, possible_shape
+from .arguments.shapes import canonical_shape, check_possible_shape
 from .array import Array
 from .call_errors import check_flags
 from .default_device import chosen_device
 from .default_dtype import chosen_dtype, dtype_of_python
 from .dispatch import operator
-from .numbers import canonical_number, check_fits, dtype_of, scalar
+from .numbers import canonical_number, check_fits, checked_scalar, dtype_of
 from .rules.devices import converted
 
 
@@ -80,7 +80,7 @@ def array(
     place = chosen_device(device, (data,))
     get_backend(place)
     given = data.detach() if type(data) is Array else (Array if copy else Array.over)(_as_numpy(data))
-    possible_shape("array", given.shape)
+    check_possible_shape("array", given.shape)
     kind = canonical_dtype(dtype_of_python(data, given.dtype) if dtype is None else dtype, place)
     if given.data.size or not isinstance(data, list | tuple):  # lists without elements have no dtype to convert from
         check_fits("array", given.data, kind)
@@ -127,7 +127,7 @@ def _new(name: str, shape: Any, dtype: DTypeLike | None, device: str | None) -> 
 
 def _filled(name: str, shape: Any, value: Any, dtype: DTypeLike | None, device: str | None) -> Array:
     made = _new(name, shape, dtype, device)
-    made.data[...] = scalar(name, value, made.dtype)
+    made.data[...] = checked_scalar(name, value, made.dtype)
     return made
 
 

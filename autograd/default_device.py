@@ -79,10 +79,10 @@ def chosen_device(device: str | None, given: Iterable[Any] = ()) -> str:
     return _default.value
 
 
-def placed(name: str, value: Any, device: str | None = None) -> Array:
-    """``value`` as an array on its device: the one named, else where an `Array` is, else the default one.
+def as_device_array(name: str, value: Any, device: str | None = None) -> Array:
+    """Return ``value`` as an array on ``device``, by default the device of an `Array`, else the default device.
 
-    An array that is there already is returned as it is, a NumPy array shares its memory on the CPU.
+    An `Array` on this device is returned as it is. A NumPy array shares its memory on the CPU.
     """
     place = chosen_device(device, (value,))
     x = as_array(name, value, place)

@@ -1,7 +1,7 @@
-"""The decorators of public functions and methods: watchers see a call, and a call that does not fit is explained.
+"""The decorators of public functions and methods, which pass calls to watchers and explain calls that do not fit.
 
-`pynested.timeline`, `pynested.trace` and `pynested.compile` watch. A watcher is a function of a `Call`; what it returns
-is what the caller receives:
+`pynested.timeline`, `pynested.trace` and `pynested.compile` are watchers. A watcher is a function that takes a `Call`
+and returns the result that the caller receives:
 
     def print_name(call):
         print(call.name)
@@ -19,14 +19,14 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any, TypeVar
 
-from .call_errors import explain
+from .call_errors import raise_better_error
 
 Watcher = Callable[["Call"], Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class _Watchers(threading.local):
-    """The watchers of one thread; the last one sees a call first."""
+    """The watchers of a thread. The last watcher sees a call first."""
 
     active: tuple[Watcher, ...] = ()
 
@@ -44,7 +44,7 @@ class Call:
     function : Callable
         The public function. A call of it is watched again.
     args, kwargs
-        The arguments. A watcher can exchange them.
+        The arguments, which a watcher can replace.
     """
 
     __slots__ = ("_all", "_body", "_remaining", "args", "function", "kwargs", "name")
@@ -55,7 +55,7 @@ class Call:
         self._all = self._remaining = _thread.active
 
     def run(self, *, watched: bool = True) -> Any:
-        """Pass the call on: to the next watcher, or after the last one to the function itself.
+        """Pass the call to the next watcher; after the last watcher, call the function itself.
 
         Calls that the function makes are watched, too, unless ``watched`` is False.
         """
@@ -79,7 +79,7 @@ def _watched_by(watchers: tuple[Watcher, ...]) -> Iterator[None]:
 
 @contextmanager
 def watching(watcher: Watcher) -> Iterator[None]:
-    """Let ``watcher`` see every call of a public function by this thread, before the watchers that see it already."""
+    """Let ``watcher`` see every call of a public function in this thread, before the watchers that are active."""
     with _watched_by((*_thread.active, watcher)):
         yield
 
@@ -97,7 +97,7 @@ def is_watched() -> bool:
 
 
 def operator(function: Function) -> Function:
-    """Make a function public: watchers see its calls, and ArgumentError says why a call does not fit its signature."""
+    """Make a function public: watchers see its calls, and a call that does not fit its signature is explained."""
     body = method(function)
 
     @wraps(function)
@@ -107,21 +107,24 @@ def operator(function: Function) -> Function:
         try:
             return function(*args, **kwargs)
         except Exception as error:
-            explain(error, function, args, kwargs)
+            raise_better_error(error, function, args, kwargs)
             raise
 
     return call  # type: ignore[return-value]
 
 
 def method(function: Function) -> Function:
-    """Let ArgumentError say why a call of a method, or of a function of a service, does not fit its signature."""
+    """Raise ArgumentError with an explanation for a call that does not fit the signature; watchers do not see calls.
+
+    It is for methods, which call public functions, and for functions that are not operators.
+    """
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
         except Exception as error:
-            explain(error, function, args, kwargs)
+            raise_better_error(error, function, args, kwargs)
             raise
 
     return call  # type: ignore[return-value]

@@ -23,7 +23,7 @@ from .call_errors import check_flags
 from .create import array, empty, finished, kind_of, sizes_of
 from .default_device import chosen_device
 from .dispatch import operator
-from .numbers import check_fits, in_words
+from .numbers import check_fits, number_text
 
 _INTEGER = np.dtype(np.int64)
 
@@ -130,7 +130,7 @@ def integers(
     least, end = (0, low) if high is None else (low, high)
     least, end = canonical_int(name, "low", least), canonical_int(name, "high", end)
     if least >= end:
-        ends = f"{in_words(least)} to {in_words(end)} - 1"
+        ends = f"{number_text(least)} to {number_text(end)} - 1"
         raise ArgumentError(f"{name}: there is no integer from {ends}; high must be above low.")
     kind = _INTEGER if dtype is None else canonical_dtype(dtype, chosen_device(device))
     check_fits(name, numpy_array(name, [least, end - 1]), kind)  # whichever of them will be drawn

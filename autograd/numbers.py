@@ -60,14 +60,14 @@ def canonical_real(name: str, what: str, value: Any, least: float, greatest: flo
     real = nearest_float(given)
     if type(given) is bool or not least <= real <= greatest:
         span = f"of {least} or more" if greatest == math.inf else f"from {least} to {greatest}"
-        raise ArgumentError(f"{name}: {what} must be a number {span}, not {in_words(given)}.")
+        raise ArgumentError(f"{name}: {what} must be a number {span}, not {number_text(given)}.")
     return real
 
 
 def canonical_flag(name: str, what: str, value: Any) -> bool:
     """``value``, True or False of Python or NumPy, as a bool; nothing else counts as true."""
     if not isinstance(value, bool | np.bool_):
-        raise ArgumentError(f"{name}: {what} must be True or False, not {in_words(value)}.")
+        raise ArgumentError(f"{name}: {what} must be True or False, not {number_text(value)}.")
     return bool(value)
 
 
@@ -79,8 +79,8 @@ def nearest_float(number: Number) -> float:
         return math.inf if number > 0 else -math.inf
 
 
-def in_words(thing: Any) -> str:
-    """What was given as text, for messages: what nobody could read by its length is described."""
+def number_text(thing: Any) -> str:
+    """Return an argument as text for an error message; a long text is replaced by a description."""
     if isinstance(thing, int) and thing.bit_length() > _LONGEST_SHOWN:
         return f"an integer of {thing.bit_length()} bits"
     text = repr(thing)
@@ -105,15 +105,17 @@ def weak_dtype(number: Number, dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.int64) if type(number) is int and dtype.kind == "b" else dtype
 
 
-def scalar(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
-    """``value``, a number, as a scalar of ``dtype``, which floats are rounded to; refused where the dtype has none."""
+def checked_scalar(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
+    """Return a number as a scalar of ``dtype``; floats are rounded. Raise if the dtype cannot represent the number."""
     number = canonical_number(name, "the value", value)
     if is_float(dtype):
         beyond = _ROUNDS_TO_INFINITY.get(dtype, _OF_BFLOAT16)
         if abs(number) < beyond or number != number or abs(number) == math.inf:
             return dtype.type(float(number))
         greatest = np.nextafter(dtype.type(math.inf), dtype.type(0))
-        raise OverflowError(f"{name}: {in_words(number)} is out of bounds for {dtype}, whose greatest is {greatest}.")
+        raise OverflowError(
+            f"{name}: {number_text(number)} is out of bounds for {dtype}, whose greatest is {greatest}."
+        )
     if type(number) is float:
         if not number.is_integer():
             raise DTypeError(f"{name}: no element of an array of dtype {dtype} can equal {number!r}.")
@@ -121,8 +123,8 @@ def scalar(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
     least, greatest = _integers_of(dtype)
     if not least <= number <= greatest:
         if dtype.kind == "b":
-            raise DTypeError(f"{name}: no element of an array of dtype bool can equal {in_words(number)}.")
-        raise OverflowError(f"{name}: {in_words(number)} is out of bounds for {dtype}.")
+            raise DTypeError(f"{name}: no element of an array of dtype bool can equal {number_text(number)}.")
+        raise OverflowError(f"{name}: {number_text(number)} is out of bounds for {dtype}.")
     return dtype.type(number)
 
 
@@ -156,4 +158,4 @@ def check_fits(name: str, values: Any, dtype: np.dtype[Any]) -> None:
 def refused_operand(name: str, a: Any, b: Any) -> OverflowError:
     """The error for operands of arithmetic of which one is an integer that the dtype of the other cannot hold."""
     number, array = (a, b) if isinstance(a, int) else (b, a)
-    return OverflowError(f"{name}: {in_words(number)} is out of bounds for {weak_dtype(number, array.dtype)}.")
+    return OverflowError(f"{name}: {number_text(number)} is out of bounds for {weak_dtype(number, array.dtype)}.")

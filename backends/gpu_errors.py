@@ -8,8 +8,8 @@ INSTALL = "pip install 'pynested[cuda12]' or 'pynested[cuda13]'"
 _LIBRARIES = ("cupy", "cupy_backends", "cuda")
 
 
-def is_of_gpu(error: Exception) -> bool:
-    """Return whether the class of ``error`` is CuPy's or NVIDIA's; short of memory, a GPU raises MemoryError too."""
+def comes_from_gpu_library(error: Exception) -> bool:
+    """Return whether the class of ``error`` is CuPy's or NVIDIA's; a MemoryError of these libraries does not count."""
     return type(error).__module__.partition(".")[0] in _LIBRARIES and not isinstance(error, MemoryError)
 
 

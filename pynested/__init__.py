@@ -80,7 +80,7 @@ from .interchange import (  # noqa: E402
 )
 from .lifting.mapping import elementwise, map_components  # noqa: E402
 from .name_hints import add_hints as _add_hints  # noqa: E402
-from .name_hints import no_function as _no_function  # noqa: E402
+from .name_hints import missing_name_error as _no_function  # noqa: E402
 from .nested import autograd_container as _opening  # noqa: E402, F401  nested arrays make themselves known to autograd
 from .nested.nested_array import NestedArray  # noqa: E402
 from .operators import *  # noqa: E402

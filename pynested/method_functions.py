@@ -1,4 +1,4 @@
-"""The functions that methods of `Array` and `NestedArray` call, as attributes of their ``_ops``."""
+"""The functions that methods of `Array` and `NestedArray` call. The class attribute ``_ops`` is this module."""
 
 # ruff: noqa: F401, F403
 

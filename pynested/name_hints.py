@@ -1,11 +1,11 @@
-"""What to write for a name that people know from NumPy or PyTorch and that is not here."""
+"""Replacements for names that NumPy or PyTorch has and pynested does not. Error messages show the replacements."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-METHODS = {
+METHOD_REPLACEMENTS = {
     "float": "x.to(pn.float32)", "half": "x.to(pn.float16)", "double": "x.to(pn.float64)", "int": "x.to(pn.int32)",
     "long": "x.to(pn.int64)", "cpu": 'x.to("cpu")', "cuda": 'x.to("cuda")', "copy": "x.clone()",
     "numpy": "[component.numpy() for component in x], or pn.to_padded_array(x, 0.0).numpy()",
@@ -14,7 +14,7 @@ METHODS = {
     "T": "x.transpose(1, 2), or x.permute(0, ...) with the other dimensions in any order: the batch stays the first",
     "flip": "x[:, ::-1]", "concat": "pn.cat([a, b], dim)", "expand_dims": "x.unsqueeze(dim)",
 }  # fmt: skip
-FUNCTIONS = {
+FUNCTION_REPLACEMENTS = {
     "tensor": "array", "asarray": "array", "Tensor": "Array", "ndarray": "Array", "NestedTensor": "NestedArray",
     "nested_tensor": "nested_array", "as_nested_tensor": "as_nested_array",
     "nested_tensor_from_jagged": "nested_array_from_jagged", "to_padded_tensor": "to_padded_array", "max": "amax",
@@ -29,28 +29,31 @@ FUNCTIONS = {
 }  # fmt: skip
 
 
-class Missing:
-    """An attribute that is not there, and says what is: a ``__getattr__`` would make every other attribute slower."""
+class MissingAttribute:
+    """A missing attribute of a class of arrays: reading it raises AttributeError with the replacement.
+
+    A ``__getattr__`` of the class would do the same, but would make every other attribute slower.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def __get__(self, x: Any, owner: type) -> Any:
-        raise AttributeError(f"{owner.__name__} has no attribute {self.name!r}. Use {METHODS[self.name]}.")
+        raise AttributeError(f"{owner.__name__} has no attribute {self.name!r}. Use {METHOD_REPLACEMENTS[self.name]}.")
 
 
 def add_hints(owner: type) -> None:
-    """Let a class of arrays raise a hint for each name in `METHODS` that it does not have."""
-    for name in METHODS:
+    """Let a class of arrays raise a hint for each name in `METHOD_REPLACEMENTS` that it does not have."""
+    for name in METHOD_REPLACEMENTS:
         if not hasattr(owner, name):
-            setattr(owner, name, Missing(name))
+            setattr(owner, name, MissingAttribute(name))
 
 
-def no_function(module: str, name: str, public: Iterable[str] = ()) -> AttributeError:
-    """The error for a module without such a name, behind which Python writes what was probably meant.
+def missing_name_error(module: str, name: str, public: Iterable[str] = ()) -> AttributeError:
+    """Return the error for a module without the attribute ``name``, with the replacement if there is one.
 
-    The names in ``public`` are those of `pynested` itself.
+    The names in ``public`` are those of `pynested`, which replace the same names of its modules.
     """
-    what = f"module {module!r} has no attribute {name!r}"
-    use = FUNCTIONS.get(name, name if name in public else "")
-    return AttributeError(f"{what}. Use pn.{use}." if use else what)
+    message = f"module {module!r} has no attribute {name!r}"
+    replacement = FUNCTION_REPLACEMENTS.get(name, name if name in public else "")
+    return AttributeError(f"{message}. Use pn.{replacement}." if replacement else message)

@@ -1,7 +1,8 @@
-"""NumPy's functions of our arrays: those with a namesake of the same meaning here.
+"""NumPy's functions and ufuncs, called with arrays of pynested: the operators of pynested that compute them.
 
-All others are refused for nested arrays, of which NumPy would make a dense one, or fail, depending on the lengths of
-the components. For dense ones they are NumPy's, and so is a call with parameters that only NumPy's function has.
+A function of NumPy without such an operator raises ArgumentError for nested arrays, as NumPy would convert them to one
+dense array if all lengths are equal, and fail otherwise. For dense arrays NumPy computes it. The same holds for a call
+with parameters that only NumPy's function has.
 """
 
 from __future__ import annotations
@@ -107,21 +108,21 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.shape: _shape, np.ndim: _ndim, np.size: _size, np.zeros_like: _zeros_like, np.ones_like: _ones_like,
     np.full_like: _full_like,
 }  # fmt: skip
-_INSTEAD = {
+_REPLACEMENTS = {
     np.dot: "pn.matmul(a, b)", np.vstack: "pn.cat([a, b], 0)", np.hstack: "pn.cat([a, b], 1)",
     np.expand_dims: "pn.unsqueeze(x, dim)", np.reshape: "pn.reshape(x, shape)",
     np.transpose: "pn.permute(x, dims)", np.swapaxes: "pn.transpose(x, dim0, dim1)",
     np.squeeze: "pn.squeeze(x, dim)", np.split: "pn.split(x, sizes, dim)", np.array_split: "pn.chunk(x, chunks, dim)",
     np.ravel: "pn.flatten(x, 1), or nt.values()",
 }  # fmt: skip
-_SIGNATURES = {function: inspect.signature(own) for function, own in _FUNCTIONS.items()}
-_TAKEN = {Array, np.ndarray}  # beside others a dense array has nothing to say
+_SIGNATURES = {function: inspect.signature(replacement) for function, replacement in _FUNCTIONS.items()}
+_DENSE_TYPES = {Array, np.ndarray}
 
 
 def call_function(function: Any, types: Any, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Carry out NumPy's ``function`` of arguments of which at least one is an array of ours."""
-    if NestedArray not in types and not {*types} <= _TAKEN:
-        return NotImplemented
+    """Compute NumPy's ``function`` of arguments of ``types``, at least one of which is an array of pynested."""
+    if NestedArray not in types and not {*types} <= _DENSE_TYPES:
+        return NotImplemented  # the other class computes the function
     misfit = _misfit(function, inputs, options)
     if not misfit:
         return _FUNCTIONS[function](*inputs, **options)
@@ -131,17 +132,17 @@ def call_function(function: Any, types: Any, inputs: tuple[Any, ...], options: d
 
 
 def _misfit(function: Any, inputs: tuple[Any, ...], options: dict[str, Any]) -> str:
-    """Why this is no call of a function of ours, if it is none."""
+    """Return why pynested does not compute this call, "" if it does."""
     signature = _SIGNATURES.get(function)
     if signature is None:
-        instead = _INSTEAD.get(
+        replacement = _REPLACEMENTS.get(
             function, "pn.map_components(function, nt), nt.values(), or pn.to_padded_array(nt, padding)"
         )
-        return f"NumPy's function does not take nested arrays. Use {instead}."
+        return f"NumPy's function does not take nested arrays. Use {replacement}."
     try:
         signature.bind(*inputs, **options)
     except TypeError as error:
-        return f"of nested arrays it takes {', '.join(signature.parameters)}; {error}."
+        return f"for nested arrays its parameters are {', '.join(signature.parameters)}; {error}."
     return ""
 
 
@@ -154,36 +155,39 @@ UFUNC_NAMES: dict[np.ufunc, str] = {
 _OPTIONS = {
     "where": "pn.where(condition, result, x)", "out": "x.copy_(result), or x[...] = result", "dtype": "x.to(dtype)",
 }  # fmt: skip
-_OF_DENSE = "pn.array(np.{}(x.numpy()))"
-_OF_NESTED = "pn.map_components(lambda component: pn.array(np.{}(component.numpy())), x)"
+_CALL_ON_DENSE = "pn.array(np.{}(x.numpy()))"
+_CALL_ON_NESTED = "pn.map_components(lambda component: pn.array(np.{}(component.numpy())), x)"
 
 
 def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Carry out a ufunc of NumPy of arguments of which at least one is an array of ours."""
+    """Compute a ufunc of NumPy of arguments, at least one of which is an array of pynested."""
     name = UFUNC_NAMES.get(ufunc)
     if name is None or method != "__call__" or options:
-        raise _refused_ufunc(ufunc, method, options, any(type(x) is NestedArray for x in inputs))
+        raise _unsupported_ufunc_error(ufunc, method, options, any(type(x) is NestedArray for x in inputs))
     return getattr(ops, name)(*_as_scalars(inputs))
 
 
-def _refused_ufunc(ufunc: np.ufunc, method: str, options: dict[str, Any], nested: bool) -> ArgumentError:
-    """The error for a ufunc that pynested has not, or for a way to call it that is NumPy's alone."""
+def _unsupported_ufunc_error(ufunc: np.ufunc, method: str, options: dict[str, Any], is_nested: bool) -> ArgumentError:
+    """Return the error for a ufunc, a method of a ufunc, or an option that pynested does not support."""
     name = f"numpy.{ufunc.__name__}"
     if method != "__call__":
-        return ArgumentError(f"{name}.{method}: only calls of ufuncs are taken. Use pn.sum, pn.mean or pn.amax.")
+        return ArgumentError(f"{name}.{method}: only calls of ufuncs are supported. Use pn.sum, pn.mean or pn.amax.")
     if options:
-        advice = "; ".join(f"instead of {one}= use {_OPTIONS.get(one, 'an operator of pynested')}" for one in options)
-        return ArgumentError(f"{name}: the options {', '.join(options)} are not taken; {advice}.")
-    instead = (_OF_NESTED if nested else _OF_DENSE).format(ufunc.__name__)
+        advice = "; ".join(
+            f"instead of {option}= use {_OPTIONS.get(option, 'an operator of pynested')}" for option in options
+        )
+        return ArgumentError(f"{name}: the options {', '.join(options)} are not supported; {advice}.")
+    numpy_call = (_CALL_ON_NESTED if is_nested else _CALL_ON_DENSE).format(ufunc.__name__)
     return ArgumentError(
-        f"{name}: pynested has no such function. Make it of operators of pynested, through which gradients flow, or "
-        f"take NumPy's: {instead}."
+        f"{name}: pynested has no such function. Compute it with operators of pynested, through which gradients flow, "
+        f"or with NumPy: {numpy_call}."
     )
 
 
 def _as_scalars(inputs: tuple[Any, ...]) -> list[Any]:
-    """``inputs`` as NumPy's scalars where NumPy made arrays without dimensions of them, as for ``np.int64(3) < x``.
+    """Return the inputs with NumPy's arrays without dimensions as scalars.
 
-    An array lies on the CPU, a scalar goes where the other operand is.
+    NumPy makes such arrays of scalars, as in ``np.int64(3) < x``. An array lies on the CPU; a scalar is moved to the
+    device of the other operand.
     """
     return [x[()] if type(x) is np.ndarray and not x.ndim else x for x in inputs]

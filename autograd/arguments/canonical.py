@@ -13,10 +13,10 @@ from pynested.backends.limits import MOST_ELEMENTS
 from pynested.backends.registry import NUMPY_DEVICES
 
 from ..array import Array
-from ..numbers import canonical_number, dtype_of, scalar
+from ..numbers import canonical_number, checked_scalar, dtype_of
 from ..rules.kinds import same_device
 from ..tape import state
-from .shapes import possible_shape
+from .shapes import check_possible_shape
 
 DTYPES = tuple(
     np.dtype(name) for name in ("bool", "int8", "int16", "int32", "int64", "uint8", "float16", "float32", "float64")
@@ -56,7 +56,7 @@ def own_class(name: str, value: np.ndarray[Any, Any], device: str = "cpu") -> np
     except DTypeError as error:
         raise DTypeError(f"{name}: {error}") from None
     if not 0 < value.size <= MOST_ELEMENTS:
-        possible_shape(name, value.shape)
+        check_possible_shape(name, value.shape)
     return value
 
 
@@ -96,11 +96,11 @@ def _kinds_in(name: str, value: Any) -> set[type]:
     return kinds - {list, tuple}
 
 
-def operand(name: str, value: Any, device: str = "cpu") -> Any:
-    """``value`` as an operand: an Array, or a Python number, which promotes weakly.
+def as_operand(name: str, value: Any, device: str = "cpu") -> Any:
+    """Return ``value`` as an operand: an Array, or a Python number, whose dtype does not widen that of an array.
 
-    A NumPy scalar belongs to no device, so it is moved to ``device``, that of the other operands; a NumPy array lies on
-    the CPU.
+    A NumPy scalar belongs to no device, so it is moved to ``device``, the device of the other operands. A NumPy array
+    lies on the CPU.
     """
     if type(value) in _AS_THEY_ARE:
         return value
@@ -123,12 +123,12 @@ def operand(name: str, value: Any, device: str = "cpu") -> Any:
     )
 
 
-def operands(name: str, a: Any, b: Any) -> tuple[Any, Any]:
-    """Two operands that meet: a NumPy scalar goes where the other one is."""
+def as_operand_pair(name: str, a: Any, b: Any) -> tuple[Any, Any]:
+    """Return two operands of the same function. A NumPy scalar is moved to the device of the other operand."""
     if type(a) not in _AS_THEY_ARE:
-        a = operand(name, a, device_of(b))
+        a = as_operand(name, a, device_of(b))
     if type(b) not in _AS_THEY_ARE:
-        b = operand(name, b, device_of(a))
+        b = as_operand(name, b, device_of(a))
     return a, b
 
 
@@ -140,10 +140,10 @@ def device_of(*values: Any) -> str:
     return "cpu"
 
 
-def frozen(values: Any, *tracked: Any) -> Any:
-    """Bare ``values`` as a node may keep them: a copy if one of ``tracked`` wants a gradient, else themselves.
+def copy_if_recorded(values: Any, *tracked: Any) -> Any:
+    """Return raw ``values`` for a node of the tape: a copy if any of ``tracked`` requires grad, else themselves.
 
-    A write in place into them would otherwise change what a later gradient is computed with.
+    Without the copy, a write in place into the values would change a gradient that is computed later.
     """
     wanted = state.mode and any(type(other) is Array and other.requires_grad for other in tracked)
     return values.copy() if wanted else values
@@ -153,13 +153,13 @@ def as_array(name: str, value: Any, device: str = "cpu") -> Array:
     """``value`` as an Array; a number, also NumPy's, becomes one without dimensions on ``device``."""
     if type(value) is Array:
         return value
-    given = operand(name, value, device)
+    given = as_operand(name, value, device)
     if type(given) is Array:
         return given
-    return Array(from_host(np.asarray(scalar(name, given, dtype_of(given))), device), device)
+    return Array(from_host(np.asarray(checked_scalar(name, given, dtype_of(given))), device), device)
 
 
-def together(name: str, *values: Any, optional: int = 0) -> list[Any]:
+def as_arrays_on_one_device(name: str, *values: Any, optional: int = 0) -> list[Any]:
     """Return ``values`` as Arrays, all on the device of the first Array, to which numbers go.
 
     The last ``optional`` values can be None, and stay None.
@@ -175,9 +175,9 @@ def together(name: str, *values: Any, optional: int = 0) -> list[Any]:
     return arrays
 
 
-def boolean(name: str, what: str, value: Any, *others: Any) -> Any:
-    """``value`` as a bare bool array on the device of the arrays among ``others``; another dtype is refused."""
-    given = value if type(value) is Array else operand(name, value, device_of(*others))
+def as_raw_bools(name: str, what: str, value: Any, *others: Any) -> Any:
+    """Return ``value`` as a raw bool array on the device of the arrays among ``others``; raise for other dtypes."""
+    given = value if type(value) is Array else as_operand(name, value, device_of(*others))
     if type(given) is bool:
         return from_host(np.asarray(given), same_device(name, others))
     if type(given) is not Array or given.dtype != np.bool_:

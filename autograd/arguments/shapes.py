@@ -14,7 +14,7 @@ from pynested.backends.errors import ArgumentError, DimensionError, IndexOutOfRa
 from pynested.backends.host import as_bare
 from pynested.backends.limits import MOST_DIMENSIONS, MOST_ELEMENTS
 
-from ..numbers import in_words
+from ..numbers import number_text
 
 _SLICE_ENDS = frozenset((int, type(None)))
 _MOST_BITS = 128  # of an integer that is read in a message; no size and no place has more than half as many
@@ -24,7 +24,7 @@ def canonical_int(name: str, what: str, value: Any) -> int:
     """``value`` as an int; a bool or a float is refused, and what is too long to be read in a message."""
     given = value if type(value) is int else _index(name, what, value)
     if given.bit_length() > _MOST_BITS:
-        raise ArgumentError(f"{name}: {what} is {in_words(given)}, which is more than anything can be.")
+        raise ArgumentError(f"{name}: {what} is {number_text(given)}, which is more than anything can be.")
     return given
 
 
@@ -117,18 +117,18 @@ def canonical_ints(name: str, what: str, given: Any) -> tuple[int, ...]:
 
 def canonical_shape(name: str, shape: Any) -> tuple[int, ...]:
     """``shape``, given as ``(2, 3)`` or as ``2, 3``, as a tuple of sizes that an array can have, or -1."""
-    return possible_shape(name, canonical_ints(name, "a size", shape))
+    return check_possible_shape(name, canonical_ints(name, "a size", shape))
 
 
-def possible_ndim(name: str, ndim: int) -> None:
-    """Refuse more dimensions than any array can have."""
+def check_possible_ndim(name: str, ndim: int) -> None:
+    """Raise ShapeError for more dimensions than any array can have."""
     if ndim > MOST_DIMENSIONS:
         raise ShapeError(f"{name}: an array has at most {MOST_DIMENSIONS} dimensions, this one would have {ndim}.")
 
 
-def possible_shape(name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """``shape``, unless no array can have so many dimensions or elements; sizes of 0 count as 1."""
-    possible_ndim(name, len(shape))
+def check_possible_shape(name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return ``shape``; raise ShapeError if no array has so many dimensions or elements. Sizes of 0 count as 1."""
+    check_possible_ndim(name, len(shape))
     if not 0 < prod(shape) <= MOST_ELEMENTS and prod([size for size in shape if size > 0]) > MOST_ELEMENTS:
         raise ShapeError(f"{name}: shape {shape} has too many elements to be counted, also with 1 for sizes of 0.")
     return shape
@@ -158,4 +158,4 @@ def broadcast_shape(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
             f"{name}: shapes {given} do not broadcast; aligned at the right, sizes must be equal or 1, and the result "
             "an array that can exist."
         ) from None
-    return found if 0 < prod(found) <= MOST_ELEMENTS else possible_shape(name, found)
+    return found if 0 < prod(found) <= MOST_ELEMENTS else check_possible_shape(name, found)

@@ -1,7 +1,7 @@
 """The methods that dense and nested arrays have in common. Each calls the public function of the same name.
 
-Public functions stand above `Array`, which they take and return. So methods call them through the class attribute
-``_ops``, which is the module `pynested.method_functions` once `pynested` is imported.
+The modules of public functions import `Array`, so the modules here cannot import them. Methods call public functions
+through the class attribute ``_ops``, which the import of `pynested` sets to the module `pynested.method_functions`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class ArrayMethods(
 ):
     """The common base of `Array` and `NestedArray`.
 
-    The type parameter is the class of what a reduction returns: Array for a dense array, either for a nested one.
+    The type parameter is the type that a reduction returns: Array for Array, NestedArray | Array for NestedArray.
     """
 
     __slots__ = ()

@@ -1,4 +1,4 @@
-"""Methods that write given values or random numbers into the array."""
+"""Methods that write values of the caller or random numbers into the array."""
 
 # mypy: disable-error-code="no-any-return"
 

@@ -1,4 +1,4 @@
-"""Methods that write into the array; its shape, layout and dtype stay."""
+"""Methods that write the result of a public function into the array, whose shape, layout and dtype stay."""
 
 # mypy: disable-error-code="no-any-return"
 

@@ -1,4 +1,4 @@
-"""Methods that compute with other operands or with parameters, reductions excepted."""
+"""Methods with further operands or parameters, except reductions."""
 
 # mypy: disable-error-code="no-any-return"
 

@@ -25,8 +25,8 @@ class PythonOperators(Generic[Reduced]):
     dtype: Any
     _ops: ClassVar[Any]  # the module `pynested.method_functions`
 
-    __array_priority__ = 100.0  # operators of NumPy's matrices and masked arrays leave the answer to ours
-    __hash__ = object.__hash__  # an array is a key by its identity, although == compares elements
+    __array_priority__ = 100.0  # NumPy's matrices and masked arrays then leave their operators to these methods
+    __hash__ = object.__hash__  # by identity, so that an array can be a key although == compares elements
 
     def __add__(self, other: Operand) -> Self:
         return self._ops.add(self, other) if isinstance(other, OPERANDS) else NotImplemented
@@ -95,10 +95,10 @@ class PythonOperators(Generic[Reduced]):
         return self._ops.bitwise_xor(other, self) if isinstance(other, OPERANDS) else NotImplemented
 
     def __eq__(self, other: object) -> Self:  # type: ignore[override]
-        return self._ops.eq(self, other) if _is_comparable("eq", other) else NotImplemented
+        return self._ops.eq(self, other) if _check_comparable("eq", other) else NotImplemented
 
     def __ne__(self, other: object) -> Self:  # type: ignore[override]
-        return self._ops.ne(self, other) if _is_comparable("ne", other) else NotImplemented
+        return self._ops.ne(self, other) if _check_comparable("ne", other) else NotImplemented
 
     def __lt__(self, other: Operand) -> Self:
         return self._ops.lt(self, other) if isinstance(other, OPERANDS) else NotImplemented
@@ -148,13 +148,14 @@ class PythonOperators(Generic[Reduced]):
         return self._ops.call_function(function, types, args, kwargs)
 
 
-OPERANDS = (PythonOperators, int, float, complex, np.generic, np.ndarray)  # Python asks all other classes themselves
+# For operands of all other classes, methods return NotImplemented, and Python tries the method of the other class.
+OPERANDS = (PythonOperators, int, float, complex, np.generic, np.ndarray)
 
 
-def _is_comparable(name: str, value: object) -> bool:
-    """Return whether == and != compare elements; a list is refused, since Python would call it unequal."""
+def _check_comparable(name: str, value: object) -> bool:
+    """Return whether == and != can compare elements with ``value``; raise for a list, which would count as unequal."""
     if isinstance(value, list | tuple):
         raise ArgumentError(
-            f"{name}: {named_type(value)} is no array. Make one of it: pn.array(values), or pn.nested_array(values)."
+            f"{name}: {named_type(value)} is no array. Convert it: pn.array(values), or pn.nested_array(values)."
         )
     return isinstance(value, OPERANDS)

@@ -16,7 +16,7 @@ Reduced = TypeVar("Reduced")  # Array for a dense array, NestedArray | Array for
 
 
 class ReductionMethods(Generic[Reduced]):
-    """Methods that call the reduction of the same name. Without a dimension the result is dense."""
+    """Methods that call the reduction of the same name. If no dimension is given, the result is dense."""
 
     __slots__ = ()
     _ops: ClassVar[Any]  # the module `pynested.method_functions`

@@ -19,7 +19,7 @@ Reduced = TypeVar("Reduced")  # Array for a dense array, NestedArray | Array for
 
 
 class ShapeMethods(Generic[Reduced]):
-    """Methods that call the public function of the same name; a shape can be one tuple, or its sizes one by one."""
+    """Methods that call the public function of the same name. A shape is one tuple or several integers."""
 
     __slots__ = ()
     dtype: Any
@@ -127,7 +127,7 @@ class ShapeMethods(Generic[Reduced]):
 
     @method
     def astype(self, dtype: DType) -> Self:
-        """Return a copy in another dtype; `to` copies only if something changes."""
+        """Return a copy in ``dtype``, even if the array has this dtype already; `to` would not copy it."""
         converted = self._ops.to(self, dtype=dtype)
         return self._ops.clone(converted) if converted.dtype == self.dtype else converted
 

@@ -1,8 +1,9 @@
 """Nested arrays as views of existing buffers.
 
-Offsets, lengths, sizes and strides are validated here, once, then copied and frozen. Every component must lie inside
-its buffer, so that no kernel can read outside of it. The values share the memory of the buffer: a write on either side
-is seen on the other. A NumPy buffer goes to the device of `set_default_device`; it is shared if that is the CPU.
+Offsets, lengths, sizes and strides are copied, validated once, and made read-only. Every component must lie inside
+its buffer, so that no kernel can read outside of it. The values share the memory of the buffer: a write into one
+changes the other. A NumPy buffer is shared if the device of `set_default_device` is the CPU; otherwise it is copied to
+that device.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd.arguments.shapes import canonical_int
-from pynested.autograd.default_device import placed
+from pynested.autograd.default_device import as_device_array
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules import movement as movement_rules
 from pynested.backends.errors import ArgumentError, DimensionError, StructureError
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dense, IntsLike
@@ -33,7 +34,7 @@ def nested_array_from_jagged(
 ) -> NestedArray:
     """View ``values`` as jagged, split along its dimension ``jagged_dim - 1``: ``(N, D) -> (B, *, D)``.
 
-    The result shares the memory of ``values``. A write through NumPy is not detected, also if a gradient needs the old
+    The result shares the memory of ``values``. A write through NumPy is not detected, even if a gradient needs the old
     values. Equal neighbouring offsets make an empty component; the offsets [0] make a batch of no components. Gradient:
     an element of ``values`` gets the sum of its cotangents over all components that contain it, +0 in a gap. Clauses:
     NESTED_ARRAY_FROM_JAGGED-1 to NESTED_ARRAY_FROM_JAGGED-13. After `torch.nested.nested_tensor_from_jagged`.
@@ -71,7 +72,7 @@ def nested_array_from_jagged(
     name = "nested_array_from_jagged"
     if isinstance(values, NestedArray):
         raise ArgumentError(f"{name}: values must be dense, this array is nested.")
-    buffer = placed(name, values)
+    buffer = as_device_array(name, values)
     if offsets is None and lengths is None:
         raise StructureError(f"{name}: At least one of offsets or lengths is required.")
     ragged_dim = 1 if jagged_dim is None else canonical_int(name, "jagged_dim", jagged_dim)
@@ -88,18 +89,18 @@ def nested_array_from_jagged(
     if not structure.fits(buffer.data):
         raise structure.misfit_error(name, buffer)
     _check_length_bounds(name, structure, min_seqlen, max_seqlen)
-    return NestedArray(moves.alias(buffer), structure)
+    return NestedArray(movement_rules.alias(buffer), structure)
 
 
 def _consecutive_components(name: str, lengths: Any, ragged_dim: int, rows: int) -> Jagged:
-    """Return the structure of components that follow each other from row 0; the other rows are a gap."""
+    """Return the structure of components that follow each other from row 0; the rows after the last one are a gap."""
     checked_lengths = as_integers(name, "lengths", lengths, 1)
     check_lengths(name, checked_lengths)
     packed = Jagged.from_lengths(checked_lengths, ragged_dim)
     if packed.rows > rows:
         raise StructureError(
-            f"{name}: lengths add up to {packed.rows}, and values have {rows} rows. Give offsets too if components "
-            "overlap."
+            f"{name}: lengths add up to {packed.rows}, and values have {rows} rows. If components overlap, give "
+            "offsets too."
         )
     return packed if packed.rows == rows else Jagged.from_valid(packed.offsets, checked_lengths, ragged_dim)
 
@@ -153,8 +154,11 @@ def nested_array_from_strided(
            [5]]))
     """
     name = "nested_array_from_strided"
-    buffer = placed(name, values)
+    buffer = as_device_array(name, values)
     if buffer.ndim != 1 or not buffer.is_contiguous():
-        raise StructureError(f"{name}: the buffer must be flat and contiguous, this one has shape {buffer.shape}.")
+        raise StructureError(
+            f"{name}: the buffer must be flat and contiguous; this one has shape {buffer.shape} and strides "
+            f"{buffer.stride()}. Copy it first: values.contiguous().flatten()."
+        )
     structure = Strided(sizes, strides, offsets, buffer.numel(), name=name)
-    return NestedArray(moves.alias(buffer), structure)
+    return NestedArray(movement_rules.alias(buffer), structure)

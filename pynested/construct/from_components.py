@@ -1,10 +1,12 @@
 """Nested arrays from a list of components, or from the slices of a dense array.
 
 `nested_array` copies the components into one buffer and records no history. `as_nested_array` keeps the history. Both
-first check the list: every component becomes a raw array, and all of them must have one rank and fit one dtype.
+check the list first. Every component becomes a raw array, which is an ndarray of NumPy or CuPy. All components must
+have equal rank and fit the same dtype.
 
-dtypes are those of pynested (clause DTYPES-1). An unknown device raises DeviceError. The jagged layout has one
-irregular dimension, the strided layout any number.
+Dtypes are those of pynested (clause DTYPES-1 of the specification). An unknown device raises DeviceError. A dimension
+is *irregular* if components differ in size along it. The jagged layout allows one irregular dimension, the strided
+layout any number.
 """
 
 from __future__ import annotations
@@ -17,11 +19,11 @@ from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import as_array, canonical_dtype, numpy_array
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.create import array
-from pynested.autograd.default_device import chosen_device, placed
+from pynested.autograd.default_device import as_device_array, chosen_device
 from pynested.autograd.default_dtype import dtype_of_python
 from pynested.autograd.dispatch import operator
 from pynested.autograd.numbers import check_fits
-from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules import movement as movement_rules
 from pynested.autograd.rules.devices import converted
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import get_backend, transfer
@@ -46,7 +48,7 @@ def nested_array(
 ) -> NestedArray:
     """Copy arrays into a new nested array without history: ``(*, D), ... -> (B, *, D)``.
 
-    All components have one rank. A dense array stands for its slices along dimension 0. NumPy converts numbers and
+    All components have equal rank. A dense array stands for its slices along dimension 0. NumPy converts numbers and
     lists of numbers. Arrays of size 0 are components like every other. An empty list makes a strided float64 batch of
     no components. Gradient: accumulates in ``grad`` of the result; nothing flows to the arrays. Clauses: NESTED_ARRAY-1
     to NESTED_ARRAY-13. After `torch.nested.nested_tensor`.
@@ -99,7 +101,7 @@ def nested_array(
     if pin_memory:
         raise DeviceError("nested_array: pin_memory=True needs an accelerator, and none is in use. Leave it out.")
     arrays = _raw_arrays("nested_array", entries, dtype, device)
-    if not arrays and isinstance(tensor_list, Array | np.ndarray):  # the components that it lacks have a known shape
+    if not arrays and isinstance(tensor_list, Array | np.ndarray):  # the shape of its missing components is known
         batch = array(tensor_list, dtype=dtype, device=device)
         return _from_dense_batch(batch, None, layout).requires_grad_(requires_grad)
     if not arrays:
@@ -118,9 +120,9 @@ def nested_array(
 
 
 def _on_one_device(arrays: list[Any], device: str) -> tuple[list[Any], str]:
-    """Return the arrays on one device, and its name: ``device``, or the CPU if all lie there.
+    """Return the arrays on the same device, and its name: the CPU if all lie there, else ``device``.
 
-    Arrays on the CPU are packed there, so that one transfer moves the buffer.
+    Arrays on the CPU are packed there first, so that a single transfer moves the buffer.
     """
     device_type = get_backend(device).xp.ndarray
     types = set(map(type, arrays))
@@ -135,7 +137,7 @@ def _empty_batch(layout: Layout, dtype: Any, device: str, requires_grad: bool) -
     """Return a strided batch of no components."""
     if layout is jagged:
         raise StructureError(
-            "nested_array: an empty list does not tell how many dimensions a component has. Use "
+            "nested_array: an empty list does not define the number of dimensions of a component. Use "
             "pn.nested_array_from_jagged(values, offsets=[0]) for a jagged array without components."
         )
     values = array([], dtype=dtype, device=device, requires_grad=requires_grad)
@@ -149,7 +151,7 @@ def _pack_arrays(arrays: list[Any], layout: Layout, device: str) -> NestedArray:
         raise StructureError(
             "nested_array: the jagged layout needs components of one dimension or more. Use layout=pn.strided."
         )
-    # Most lists differ along dimension 1 only. A set of shapes finds this faster than a table of sizes.
+    # The components of most lists differ along dimension 1 only. A set of shapes shows this faster than a table.
     if layout is jagged and len({x.shape[1:] for x in arrays}) == 1:
         rows, lengths = backend.pack_list(arrays)
         return NestedArray(Array(rows, device), Jagged.from_lengths(lengths))
@@ -208,16 +210,16 @@ def as_nested_array(
         return x if layout is None else layout_conversion.to_layout(x, canonical_layout("as_nested_array", layout))
     layout = canonical_layout("as_nested_array", layout)
     if isinstance(tensor_list, Array | np.ndarray):
-        return _from_dense_batch(placed("as_nested_array", tensor_list, device), dtype, layout)
+        return _from_dense_batch(as_device_array("as_nested_array", tensor_list, device), dtype, layout)
     entries = _list_entries("as_nested_array", tensor_list, device)
     new_device = chosen_device(device, entries)
     arrays = _raw_arrays("as_nested_array", entries, dtype, new_device)
     if not arrays:
         return _empty_batch(layout, dtype, new_device, False)
     components = [
-        placed("as_nested_array", entry, device)
+        as_device_array("as_nested_array", entry, device)
         if type(entry) is Array
-        else placed("as_nested_array", Array(raw_array), new_device)
+        else as_device_array("as_nested_array", Array(raw_array), new_device)
         for entry, raw_array in zip(entries, arrays, strict=True)
     ]
     _check_ranks("as_nested_array", components)
@@ -239,15 +241,15 @@ def _from_dense_batch(x: Array, dtype: Any, layout: Layout) -> NestedArray:
     """Return the slices of a dense array along dimension 0 as components: a view if ``x`` is contiguous."""
     if x.ndim < 2:
         raise StructureError(
-            f"as_nested_array: a dense array needs 2 dimensions or more to be a batch, this one has {x.ndim}."
+            f"as_nested_array: a dense array needs 2 dimensions or more to be a batch; this array has {x.ndim}."
         )
     x = x if dtype is None else _with_dtype(x, dtype)
     count, *shape = x.shape
     extents = np.tile(np.array(shape, np.int64), (max(count, 1), 1))
     if layout is jagged:
         structure = Jagged.from_lengths(extents[:count, 0])
-        return NestedArray(moves.reshape(x, (count * shape[0], *shape[1:])), structure)
-    return NestedArray(moves.reshape(x, (x.numel(),)).contiguous(), Strided.from_extents(extents, count))
+        return NestedArray(movement_rules.reshape(x, (count * shape[0], *shape[1:])), structure)
+    return NestedArray(movement_rules.reshape(x, (x.numel(),)).contiguous(), Strided.from_extents(extents, count))
 
 
 # ---- checks of a list of components ---------------------------------------------------------------------------------
@@ -261,11 +263,11 @@ def _list_entries(name: str, components: Any, device: str | None) -> list[Any]:
         values = as_array(name, components, chosen_device(device, (components,)))
         if values.ndim < 2:
             raise StructureError(
-                f"{name}: a dense array needs 2 dimensions or more to be a batch, this one has {values.ndim}."
+                f"{name}: a dense array needs 2 dimensions or more to be a batch; this array has {values.ndim}."
             )
         return list(values.data)
     if isinstance(components, str | bytes | dict) or not hasattr(components, "__iter__"):
-        raise ArgumentError(f"{name}: a list of arrays makes a nested array, not {type(components).__name__}.")
+        raise ArgumentError(f"{name}: takes a list of arrays, not {type(components).__name__}.")
     return list(components)
 
 
@@ -278,7 +280,7 @@ def _raw_arrays(name: str, entries: list[Any], dtype: Any, device: str) -> list[
 
 
 def _with_typed_empty_lists(arrays: list[Any], entries: list[Any], dtype: Any, device: str) -> list[Any]:
-    """Give empty lists the dtype of the result, or of the first other array. NumPy makes them float64."""
+    """Convert arrays of empty lists, which NumPy makes float64, to ``dtype`` or the dtype of the first other array."""
     is_empty = [type(entry) in (list, tuple) and not x.size for entry, x in zip(entries, arrays, strict=True)]
     if True not in is_empty or (dtype is None and all(is_empty)):
         return arrays
@@ -289,19 +291,19 @@ def _with_typed_empty_lists(arrays: list[Any], entries: list[Any], dtype: Any, d
 def _entry_to_numpy(name: str, i: int, value: Any) -> np.ndarray[Any, Any]:
     """Convert entry ``i`` of a list, which is not an Array."""
     if type(value) is NestedArray:
-        raise StructureError(f"{name}: entry {i} is nested; there is one level of nesting only.")
+        raise StructureError(f"{name}: entry {i} is nested; only one level of nesting is supported.")
     try:
         converted_value = numpy_array(f"{name}: entry {i}", value)
         return converted_value.astype(dtype_of_python(value, converted_value.dtype), copy=False)
     except PynestedError:
         raise
     except (ValueError, TypeError) as error:  # ragged lists, and memory that NumPy cannot read
-        levels = " There is one level of nesting; the parts of a component have one length." * isinstance(value, list)
-        raise ArgumentError(f"{name}: entry {i} is no array: {str(error).rstrip('.')}.{levels}") from None
+        hint = " There is one level of nesting; the parts of a component have one length." * isinstance(value, list)
+        raise ArgumentError(f"{name}: entry {i} is not an array: {str(error).rstrip('.')}.{hint}") from None
 
 
 def _check_ranks(name: str, arrays: list[Any]) -> None:
-    """Raise StructureError unless all arrays have one rank."""
+    """Raise StructureError unless all arrays have equal rank."""
     if len({x.ndim for x in arrays}) > 1:
         i = next(i for i, x in enumerate(arrays) if x.ndim != arrays[0].ndim)
         raise StructureError(
@@ -311,9 +313,9 @@ def _check_ranks(name: str, arrays: list[Any]) -> None:
 
 
 def _common_dtype(name: str, arrays: list[Any], dtype: Any, device: str) -> tuple[np.dtype[Any], bool]:
-    """Return the dtype of the result, and whether the arrays have several dtypes.
+    """Return the dtype of the result, and whether the arrays differ in dtype.
 
-    The result has ``dtype``, or by default the dtype of the first array. It must be able to represent all arrays.
+    The result has ``dtype``, or by default the dtype of the first array, which must be able to represent all arrays.
     """
     array_dtypes = {x.dtype for x in arrays}
     for array_dtype in array_dtypes:
@@ -326,8 +328,8 @@ def _common_dtype(name: str, arrays: list[Any], dtype: Any, device: str) -> tupl
         if dtype is None:
             i = next(i for i, x in enumerate(arrays) if x.dtype == array_dtype)
             raise DTypeError(
-                f"{name}: array {i} has dtype {array_dtype}, which {result_dtype} cannot hold without loss. Give "
-                "dtype=, or convert it."
+                f"{name}: array {i} has dtype {array_dtype}, which {result_dtype} cannot represent without loss. Give "
+                "dtype=, or convert the array."
             )
         for i, x in enumerate(arrays):
             if x.dtype == array_dtype:

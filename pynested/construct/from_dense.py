@@ -1,6 +1,6 @@
 """Nested arrays from parts of a dense array: a range of each slice (`narrow`), or masked elements (`masked_select`).
 
-`narrow` takes nested arrays too, of which it views the same range of every component.
+`narrow` also accepts a nested array. It then returns a view of the same range of every component.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from pynested.autograd.arguments.canonical import boolean
+from pynested.autograd.arguments.canonical import as_raw_bools
 from pynested.autograd.arguments.shapes import broadcast_shape, canonical_dim
-from pynested.autograd.default_device import placed
+from pynested.autograd.default_device import as_device_array
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules import movement as movement_rules
 from pynested.backends import get_backend, packed_strides
 from pynested.backends.errors import ArgumentError, DimensionError, ShapeError, StructureError
 from pynested.backends.host import to_host
@@ -53,9 +53,9 @@ def narrow(
     ------
     StructureError
         For a negative start or length, for a range that ends beyond the dimension in some component, and for a start or
-        length of another shape.
+        length of any other shape.
     DimensionError
-        For another ``dim``.
+        For any other ``dim``.
     DTypeError
         For a start or length that is not an integer.
     ArgumentError
@@ -71,23 +71,23 @@ def narrow(
     layout = canonical_layout("narrow", layout)
     if isinstance(array, NestedArray):
         return _narrow_nested(array, dim, start, length)
-    x = placed("narrow", array)
+    x = as_device_array("narrow", array)
     if x.ndim < 2:
-        raise ArgumentError(f"narrow: a dense array needs 2 dimensions or more to be a batch, this one has {x.ndim}.")
+        raise ArgumentError(f"narrow: a dense array needs 2 dimensions or more to be a batch; this array has {x.ndim}.")
     dim = canonical_dim("narrow", dim, x.ndim)
     if not dim and layout is strided:
         return _narrow_nested(as_nested_array(x), dim, start, length)
-    if not dim or (layout is jagged and dim != 1):
+    if layout is jagged and dim != 1:
         raise DimensionError(
-            f"narrow: dimension {dim} is refused; the jagged layout narrows dimension 1, the strided one any but the "
-            "batch."
+            f"narrow: a jagged result has ranges along dimension 1, not {dim}. Use layout=pn.strided for any other "
+            "dimension."
         )
     count = len(x)
     given_starts, given_lengths = _range_bounds("start", start, count), _range_bounds("length", length, count)
     starts, lengths = _checked_ranges(given_starts, given_lengths, count, x.shape[dim])
     x = x.contiguous()
     if layout is jagged:
-        rows = moves.reshape(x, (count * x.shape[1], *x.shape[2:]))
+        rows = movement_rules.reshape(x, (count * x.shape[1], *x.shape[2:]))
         offsets = np.append(starts + np.arange(count) * x.shape[1], rows.shape[0])
         return NestedArray(rows, Jagged.from_valid(offsets, lengths))
     extents = np.tile(np.array(x.shape[1:], np.int64), (max(count, 1), 1))
@@ -96,24 +96,29 @@ def narrow(
     strides = np.tile(x_strides[1:], (count, 1))
     offsets = np.arange(count) * x_strides[0] + starts * strides[:, dim - 1]
     offsets = np.where((extents[:count] > 0).all(axis=1), offsets, 0)
-    return NestedArray(moves.reshape(x, (x.numel(),)), Strided.from_valid(extents, strides, offsets, x.numel()))
+    return NestedArray(
+        movement_rules.reshape(x, (x.numel(),)), Strided.from_valid(extents, strides, offsets, x.numel())
+    )
 
 
 def _narrow_nested(x: NestedArray, dim: int, start: Any, length: Any) -> NestedArray:
-    """View a range of the components along dimension 0, else the same range of each component."""
+    """View a range of components if ``dim`` is 0; otherwise view the same range of each component."""
     dim = canonical_dim("narrow", dim, x.ndim)
-    first, count = _range_bounds("start", start, None), _range_bounds("length", length, None)
-    entries = slice(int(first), int(first) + int(count))
+    checked_start, count = _range_bounds("start", start, None), _range_bounds("length", length, None)
+    entries = slice(int(checked_start), int(checked_start) + int(count))
     if not dim:
-        _checked_ranges(first, count, 1, len(x))
+        _checked_ranges(checked_start, count, 1, len(x))
         return select_components(x, entries)
     sizes = x.extents[:, dim - 1]
-    _checked_ranges(first, count, len(sizes), np.where(sizes < 0, np.iinfo(np.int64).max, sizes))
+    _checked_ranges(checked_start, count, len(sizes), np.where(sizes < 0, np.iinfo(np.int64).max, sizes))
     return slice_dim(x, dim, entries)
 
 
 def _range_bounds(what: str, value: Any, count: int | None) -> Ints:
-    """Return the starts or the lengths as int64 () or (``count``,). Without a count ``value`` must be an integer."""
+    """Return the starts or the lengths of ranges as int64 () or (``count``,).
+
+    If ``count`` is None, ``value`` must be an integer.
+    """
     expected = "an integer" if count is None else f"an integer, or one for each of the {count} entries"
     if value is None:
         raise ArgumentError(f"narrow: {what} is missing. Give {expected}.")
@@ -125,9 +130,9 @@ def _range_bounds(what: str, value: Any, count: int | None) -> Ints:
 
 
 def _checked_ranges(starts: Ints, lengths: Ints, count: int, size: int | Ints) -> tuple[Ints, Ints]:
-    """Return the start and the length of ``count`` ranges, each inside its size.
+    """Return the start and the length of ``count`` ranges; raise unless each range lies inside its size.
 
-    If ``count`` is 0, one start and length are checked all the same.
+    Even if ``count`` is 0, one start and one length are checked.
     """
     starts, lengths, sizes = (
         np.broadcast_to(numbers if np.size(numbers) else 0, (max(count, 1),)) for numbers in (starts, lengths, size)
@@ -157,14 +162,16 @@ def masked_select(array: Dense, mask: Dense) -> NestedArray:
     """
     if isinstance(array, NestedArray) or isinstance(mask, NestedArray):
         raise ArgumentError("masked_select: the array and the mask must be dense. A nested mask is an index: x[mask].")
-    x = placed("masked_select", array)
-    raw_mask = boolean("masked_select", "mask", mask, x)
+    x = as_device_array("masked_select", array)
+    raw_mask = as_raw_bools("masked_select", "mask", mask, x)
     if not x.ndim or broadcast_shape("masked_select", x.shape, raw_mask.shape) != x.shape:
         raise ShapeError(
             f"masked_select: a mask of shape {raw_mask.shape} does not broadcast to an array of shape {x.shape}."
         )
     lengths, positions = _selected_positions(get_backend(x.device).xp, raw_mask, x.shape)
-    return NestedArray(moves.take_rows(moves.reshape(x, (x.numel(),)), positions), Jagged.from_lengths(lengths))
+    return NestedArray(
+        movement_rules.take_rows(movement_rules.reshape(x, (x.numel(),)), positions), Jagged.from_lengths(lengths)
+    )
 
 
 def _selected_positions(xp: Any, mask: Any, shape: tuple[int, ...]) -> tuple[Ints, Any]:

@@ -1,4 +1,4 @@
-"""New arrays with the shape of another array, nested or dense: constants and random numbers.
+"""New arrays with the shape of an existing array, nested or dense: constants and random numbers.
 
 A result has the shape and the device of ``x``, and its layout and dtype if ``layout`` and ``dtype`` are not given. It
 is packed: gaps are not copied, empty components are. A NumPy array has no device, so its result lies on the device of
@@ -29,7 +29,7 @@ from pynested.nested.operands import ArrayT, DType
 from pynested.structure import Strided
 from pynested.structure.layout import Layout, canonical_layout
 
-MakeValues = Callable[[tuple[int, ...], np.dtype[Any], str], Array]  # of a shape, a dtype and a device
+MakeValues = Callable[[tuple[int, ...], np.dtype[Any], str], Array]  # takes a shape, a dtype and a device
 
 
 def _like(
@@ -155,7 +155,7 @@ def randint_like(
 ) -> ArrayT:  # fmt: skip
     """Return an array like ``x`` of random integers from ``low`` to ``high - 1``: ``(B, *, D) -> (B, *, D)``.
 
-    Without ``high``, they are from 0 to ``low - 1``. They have the dtype of ``x``, also if it is floating. Clauses:
+    Without ``high``, they are from 0 to ``low - 1``. They have the dtype of ``x``, even if it is floating. Clauses:
     LIKE-1, LIKE-2, LIKE-5, RANDOM-3, RANDOM-5 to RANDOM-7, RANDOM-9, RANDOM-10.
 
     >>> pn.randint_like(pn.nested_array([[1.0, 2.0], [3.0]]), 5, 6).unbind()

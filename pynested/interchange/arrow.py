@@ -12,7 +12,7 @@ from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ExchangeError
 from pynested.nested.nested_array import NestedArray
 
-from .exchange_checks import ARROW, accepted_values, check_may_copy, import_optional, refuse_tracked
+from .exchange_checks import ARROW, check_may_copy, import_optional, refuse_tracked, values_for_export
 from .list_arrays import ListLevel, NestedLists, from_lists, level_from_offsets, level_from_starts, to_lists
 
 
@@ -67,7 +67,7 @@ def _to_nested_lists(pa: Any, outer: Any, copy: bool | None) -> NestedLists:
                 array = array.values
         else:
             if shape:
-                levels[-1:] = shape  # tensors are stored as lists of one length, the product of their sizes
+                levels[-1:] = shape  # tensors are stored as lists, whose length is the product of the sizes
             return NestedLists(tuple(levels), _numbers(pa, array, copy), len(outer))
 
 
@@ -81,7 +81,9 @@ def _tensor_shape(tensor_type: Any) -> tuple[int, ...]:
     """Return the shape of row-major tensors of a fixed shape."""
     order = tensor_type.permutation
     if order is not None and list(order) != sorted(order):
-        raise ExchangeError(f"from_arrow: tensors whose dimensions are stored in the order {list(order)} are not read.")
+        raise ExchangeError(
+            f"from_arrow: tensors whose dimensions are stored in the order {list(order)} are not supported."
+        )
     return tuple(tensor_type.shape)
 
 
@@ -94,6 +96,7 @@ def _check_no_nulls(array: Any, depth: int) -> None:
 
 
 def _numbers(pa: Any, array: Any, copy: bool | None) -> Any:
+    """Return an Arrow array of numbers as a NumPy array; raise ExchangeError for any other type."""
     arrow_type = array.type
     is_bool = pa.types.is_boolean(arrow_type)
     if not (is_bool or pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type)):
@@ -123,7 +126,7 @@ def to_arrow(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     pa = import_optional(name, "pyarrow")
     if isinstance(x, Array):
         refuse_tracked(name, x)
-        return _dense_to_arrow(pa, name, accepted_values(ARROW, x, copy))
+        return _dense_to_arrow(pa, name, values_for_export(ARROW, x, copy))
     lists = to_lists(ARROW, x, copy)
     result = pa.array(lists.content.reshape(-1))
     rows = list(np.cumprod(lists.content.shape))
@@ -149,13 +152,13 @@ def _list_counts(lists: NestedLists) -> list[int]:
 
 
 def _fixed_size_lists(pa: Any, values: Any, size: int, count: int) -> Any:
-    """Return ``count`` lists of one size, which can be 0."""
+    """Return ``count`` lists of equal size, which can be 0."""
     return pa.Array.from_buffers(pa.list_(values.type, size), count, [None], children=[values])
 
 
 def _dense_to_arrow(pa: Any, name: str, values: Any) -> Any:
     if not values.ndim:
-        raise ExchangeError(f"{name}: an array without dimensions is no column. Make it one: x.reshape(1).")
+        raise ExchangeError(f"{name}: an array without dimensions is not a column. Reshape it: x.reshape(1).")
     flat = pa.array(values.reshape(-1))
     if values.ndim == 1:
         return flat

@@ -12,7 +12,7 @@ from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ExchangeError
 from pynested.nested.nested_array import NestedArray
 
-from .exchange_checks import AWKWARD, accepted_values, check_may_copy, import_optional, refuse_tracked
+from .exchange_checks import AWKWARD, check_may_copy, import_optional, refuse_tracked, values_for_export
 from .list_arrays import ListLevel, NestedLists, from_lists, level_from_offsets, level_from_starts, to_lists
 
 
@@ -37,9 +37,9 @@ def from_awkward(array: Any, *, copy: bool | None = None) -> NestedArray | Array
 
 
 def _to_nested_lists(ak: Any, outer: Any, copy: bool | None) -> NestedLists:
-    """Return the levels of a layout, outermost first; if inner lists do not follow each other, those of a packed copy.
+    """Return the levels of a layout, outermost first, and the numbers inside.
 
-    Only the outermost lists of a nested array can have gaps.
+    Only the outermost lists of a nested array can have gaps. If inner lists have gaps, the layout is packed first.
     """
     levels: list[ListLevel | int] = []
     layout = outer
@@ -68,7 +68,7 @@ def _to_nested_lists(ak: Any, outer: Any, copy: bool | None) -> NestedLists:
 
 
 def _has_gaps(levels: list[ListLevel | int]) -> bool:
-    """Return whether the lists of some level have lengths of their own, so that they need not follow each other."""
+    """Return whether the lists of some level have lengths, so that they need not follow each other."""
     return any(isinstance(level, ListLevel) and level.lengths is not None for level in levels)
 
 
@@ -102,7 +102,7 @@ def to_awkward(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     ak = import_optional("to_awkward", "awkward")
     if isinstance(x, Array):
         refuse_tracked("to_awkward", x)
-        return ak.Array(ak.contents.NumpyArray(accepted_values(AWKWARD, x, copy)))
+        return ak.Array(ak.contents.NumpyArray(values_for_export(AWKWARD, x, copy)))
     lists = to_lists(AWKWARD, x, copy)
     layout = ak.contents.NumpyArray(lists.content)
     for level in reversed(lists.levels):

@@ -1,8 +1,8 @@
 """Rules of every exchange: memory and dtypes that each library accepts, and the checks of copies, gradients and dtypes.
 
-Values that only need other memory (alignment, strides, writability, byte order) are copied, or refused with
-``copy=False``. A dtype that the receiver does not have, or would narrow, is refused whatever ``copy`` is. An array that
-shares memory keeps the owner of the memory alive, in both directions.
+A library can need another alignment, other strides, writable memory or another byte order. Then the values are copied;
+``copy=False`` raises an error instead. A dtype that the receiver does not have, or would narrow, is refused whatever
+``copy`` is. An array that shares memory keeps the owner of the memory alive, in both directions.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ALL_DTYPES = frozenset(str(dtype) for dtype in DTYPES)
 
 @dataclass(frozen=True)
 class Receiver:
-    """Memory that a library accepts from pynested, on the CPU and in native byte order.
+    """Requirements of a library on memory from pynested, which lies on the CPU in native byte order.
 
     Attributes
     ----------
@@ -42,14 +42,14 @@ class Receiver:
     dtypes : frozenset of str
         The dtypes that the library represents without loss.
     remedy : str
-        Advice for any other dtype, which it names as ``{dtype}``.
+        Advice for any other dtype, whose name replaces ``{dtype}`` in it.
     repacked : frozenset of str
-        The dtypes that the library stores in another format. Arrays of these dtypes are always copied.
+        The dtypes that the library stores in a format of its own. Arrays of these dtypes are always copied.
     alignment : int
         The alignment in bytes that operators of the library need; 0 for the alignment of one element.
     strides : str
-        The strides that the library supports: ``"any"``, ``"not negative"``, or only those of ``"C order"``.
-    keeps_read_only : bool
+        The strides that the library supports: ``"any"``, ``"not negative"``, or ``"C order"``.
+    accepts_read_only : bool
         Whether the library supports read-only memory.
     """
 
@@ -59,17 +59,17 @@ class Receiver:
     repacked: frozenset[str] = frozenset()
     alignment: int = 0
     strides: str = "any"
-    keeps_read_only: bool = True
+    accepts_read_only: bool = True
 
 
 # From pynested to a library. Arrays on a GPU are exported by DLPack, to PyTorch and CuPy, without these checks.
 NUMPY = Receiver("to_numpy")
-TORCH = Receiver("to_torch", strides="not negative", keeps_read_only=False)
+TORCH = Receiver("to_torch", strides="not negative", accepts_read_only=False)
 AWKWARD = Receiver("to_awkward", strides="C order")
 ARROW = Receiver("to_arrow", repacked=frozenset({"bool"}), strides="C order")
-# TensorFlow's kernels end the process if memory is not aligned to 64 bytes; its DLPack refuses read-only memory.
-TENSORFLOW = Receiver("to_tensorflow", alignment=64, strides="C order", keeps_read_only=False)
-JAX_WIDE = Receiver("to_jax", alignment=64, strides="C order", keeps_read_only=False)
+# TensorFlow's kernels abort the process if memory is not aligned to 64 bytes; its DLPack refuses read-only memory.
+TENSORFLOW = Receiver("to_tensorflow", alignment=64, strides="C order", accepts_read_only=False)
+JAX_WIDE = Receiver("to_jax", alignment=64, strides="C order", accepts_read_only=False)
 JAX = replace(
     JAX_WIDE,
     dtypes=ALL_DTYPES - {"int64", "float64"},
@@ -83,8 +83,8 @@ CSR = Receiver(
     strides="C order",
 )
 
-# From a library to pynested: the conversion of a dtype, in the words of the library. pynested supports any alignment,
-# any strides and read-only memory. It has no bfloat16 on the CPU.
+# From a library to pynested: the library's call that converts a dtype. pynested supports any alignment, any strides and
+# read-only memory. It has no bfloat16 on the CPU.
 CONVERSIONS = {
     "from_numpy": "array.astype(numpy.{dtype})",
     "from_torch": "tensor.to(torch.{dtype})",
@@ -103,12 +103,16 @@ _WIDER = {"bfloat16": "float32", "uint16": "int32", "uint32": "int64"}
 
 def import_optional(name: str, module: str, package: str | None = None) -> Any:
     """Import a module of another library, at the first call of a function that needs it."""
+    package = package or module
     try:
         return importlib.import_module(module)
-    except ImportError:
+    except ImportError as error:
+        if isinstance(error, ModuleNotFoundError) and error.name in (module, module.partition(".")[0]):
+            raise MissingDependency(f"{name}: {module} is not installed. Install it: pip install {package}.") from None
         raise MissingDependency(
-            f"{name}: {module} is not installed. Install it: pip install {package or module}."
-        ) from None
+            f"{name}: {module} is installed, but its import fails: {error}. Repair it: pip install --force-reinstall "
+            f"{package}."
+        ) from error
 
 
 def refuse_tracked(name: str, x: Array | NestedArray) -> None:
@@ -120,7 +124,7 @@ def refuse_tracked(name: str, x: Array | NestedArray) -> None:
         )
     if x.requires_grad:
         raise GradientError(
-            f"{name}: this array requires grad, and gradients do not cross to another library. Say so: "
+            f"{name}: this array requires grad, and gradients do not cross to other libraries. Detach it: "
             f"{name}(x.detach())."
         )
 
@@ -134,7 +138,7 @@ def check_may_copy(name: str, copy: bool | None, reason: str) -> None:
 
 
 def check_known_dtype(name: str, dtype: str) -> None:
-    """Raise DTypeError for a dtype that pynested does not have on the CPU, with the library's own conversion."""
+    """Raise DTypeError for a dtype that pynested does not have on the CPU; the message shows how to convert it."""
     if dtype in ALL_DTYPES:
         return
     wider = _WIDER.get(dtype)
@@ -149,14 +153,14 @@ def check_known_dtype(name: str, dtype: str) -> None:
 
 
 def values_on_host(name: str, x: Array, copy: bool | None) -> NDArray[Any]:
-    """Return the values as a NumPy array, which shares the memory of an array on the CPU."""
+    """Return the values as a NumPy array; it shares the memory of ``x`` if that lies on the CPU."""
     if x.device == "cpu":
         return x.numpy()
     check_may_copy(name, copy, f"the array lies on {x.device!r}")
     return x.to("cpu").numpy()
 
 
-def accepted_values(receiver: Receiver, x: Array, copy: bool | None) -> NDArray[Any]:
+def values_for_export(receiver: Receiver, x: Array, copy: bool | None) -> NDArray[Any]:
     """Return the values of ``x`` in memory that the receiver accepts: the same memory if possible, else a copy."""
     name = receiver.function
     values = values_on_host(name, x, copy)
@@ -172,10 +176,11 @@ def accepted_values(receiver: Receiver, x: Array, copy: bool | None) -> NDArray[
     return _aligned_copy(values, receiver.alignment)
 
 
-def _reasons_to_copy(receiver: Receiver, values: NDArray[Any], writable: bool) -> Iterator[str]:
+def _reasons_to_copy(receiver: Receiver, values: NDArray[Any], is_writable: bool) -> Iterator[str]:
+    """Yield why the receiver cannot share the memory of ``values``, as clauses for an error message."""
     library = receiver.function.removeprefix("to_")
     if str(values.dtype) in receiver.repacked:
-        yield f"{library} stores {values.dtype} in another way"
+        yield f"{library} stores {values.dtype} in a format of its own"
     if not values.size:
         return
     alignment = receiver.alignment or values.dtype.alignment
@@ -186,8 +191,8 @@ def _reasons_to_copy(receiver: Receiver, values: NDArray[Any], writable: bool) -
         yield f"values of strides {values.strides} are not in C order"
     if receiver.strides == "not negative" and min(values.strides, default=0) < 0:
         yield f"values of strides {values.strides} go backwards"
-    if not receiver.keeps_read_only and not writable:
-        yield f"the memory is read-only, and {library} has no such memory"
+    if not receiver.accepts_read_only and not is_writable:
+        yield f"the memory is read-only, and {library} needs writable memory"
 
 
 def _aligned_copy(values: NDArray[Any], alignment: int) -> NDArray[Any]:
@@ -202,18 +207,18 @@ def _aligned_copy(values: NDArray[Any], alignment: int) -> NDArray[Any]:
 # ---- from a library to pynested -------------------------------------------------------------------------------------
 
 
-def in_c_order(name: str, values: NDArray[Any], copy: bool | None) -> NDArray[Any]:
+def to_c_order(name: str, values: NDArray[Any], copy: bool | None) -> NDArray[Any]:
     """Return ``values`` in C order, copied if they are not."""
     if not values.flags.c_contiguous:
         check_may_copy(name, copy, f"values of strides {values.strides} are not in C order")
     return np.ascontiguousarray(values)
 
 
-def received_values(name: str, values: NDArray[Any], copy: bool | None) -> NDArray[Any]:
-    """Return values of a library, as a NumPy array, in native byte order and in a dtype of pynested."""
+def values_for_import(name: str, values: NDArray[Any], copy: bool | None) -> NDArray[Any]:
+    """Return values of a library as a NumPy array in native byte order; raise unless pynested has their dtype."""
     native = values.dtype.newbyteorder("=")
     check_known_dtype(name, str(native))
     if values.dtype != native:
-        check_may_copy(name, copy, "the bytes of its numbers are in another order")
+        check_may_copy(name, copy, "the bytes of its numbers are not in native order")
         return own_class(name, values.astype(native))
     return own_class(name, values.copy() if copy else values)

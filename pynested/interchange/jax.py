@@ -1,4 +1,4 @@
-"""Exchange with JAX, which has no ragged array: values, offsets and lengths are separate arrays."""
+"""Exchange with JAX, which has no jagged arrays: values, offsets and lengths are separate arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pynested.construct.from_buffers import nested_array_from_jagged
 from pynested.nested.nested_array import NestedArray
 from pynested.structure import Jagged
 
-from .exchange_checks import JAX, JAX_WIDE, accepted_values, check_known_dtype, import_optional, refuse_tracked
+from .exchange_checks import JAX, JAX_WIDE, check_known_dtype, import_optional, refuse_tracked, values_for_export
 
 
 class JaxParts(NamedTuple):
@@ -57,7 +57,7 @@ def to_jax(x: NestedArray, *, copy: bool | None = None) -> JaxParts:
 
     JAX shares memory that is aligned to 64 bytes, in C order and writable. Do not write to shared memory: JAX assumes
     that it does not change. DTypeError for int64 and float64, and offsets beyond int32, unless ``jax_enable_x64`` is
-    set: JAX would narrow them. LayoutError for the strided layout, and for another ragged dimension.
+    set: JAX would narrow them. LayoutError for the strided layout, and for any other ragged dimension.
 
     >>> x = pn.nested_array([[1, 2], [3]], layout=pn.jagged, dtype=pn.int32)
     >>> pn.to_jax(x).offsets  # doctest: +SKIP
@@ -67,7 +67,7 @@ def to_jax(x: NestedArray, *, copy: bool | None = None) -> JaxParts:
     jnp = import_optional("to_jax", "jax.numpy", "jax")
     refuse_tracked("to_jax", x)
     if isinstance(x, Array):
-        raise ArgumentError("to_jax: takes a nested array, not a dense one. Give its parts: jax.numpy.from_dlpack(x).")
+        raise ArgumentError("to_jax: takes a nested array, not a dense array. Use jax.numpy.from_dlpack(x).")
     structure = x.structure
     if not isinstance(structure, Jagged) or structure.ragged_dim != 1:
         raise LayoutError("to_jax: this array is not jagged along dimension 1. Convert it: x.to(layout=pn.jagged).")
@@ -77,6 +77,6 @@ def to_jax(x: NestedArray, *, copy: bool | None = None) -> JaxParts:
             f"to_jax: offset {structure.offsets.max()} is beyond int32, the integers of JAX without "
             "jax_enable_x64. Let it have 64 bits: jax.config.update('jax_enable_x64', True)."
         )
-    values = accepted_values(JAX_WIDE if is_x64_enabled else JAX, x.data, copy)
+    values = values_for_export(JAX_WIDE if is_x64_enabled else JAX, x.data, copy)
     lengths = None if structure.lengths is None else jnp.array(structure.lengths)
     return JaxParts(jnp.from_dlpack(values), jnp.array(structure.offsets), lengths)

@@ -1,7 +1,8 @@
-"""Lists within lists, the form in which Arrow, awkward and TensorFlow hold ragged arrays, and their conversion.
+"""Lists within lists, which are the arrays of Arrow, awkward and TensorFlow; and their conversion to nested arrays.
 
-`NestedLists` is the common form of these libraries. `to_lists` converts a nested array to it, `from_lists` converts it
-to an array. The module of each library only translates `NestedLists` from and to the classes of that library.
+`NestedLists` is the common form of these arrays. `to_lists` converts a nested array to it, `from_lists` converts it to
+an array. The module of each library only translates `NestedLists` from and to the classes of that library. A dimension
+is *regular* if all components have the same size along it, else *irregular*.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pynested.nested.layout_conversion import elements
 from pynested.nested.nested_array import NestedArray
 from pynested.structure import Ints, Jagged
 
-from .exchange_checks import Receiver, accepted_values, check_may_copy, in_c_order, received_values, refuse_tracked
+from .exchange_checks import Receiver, check_may_copy, refuse_tracked, to_c_order, values_for_export, values_for_import
 
 
 @dataclass(frozen=True)
@@ -69,10 +70,11 @@ class NestedLists:
 
 
 def level_from_offsets(offsets: Any) -> tuple[ListLevel, slice]:
-    """Return the level of lists that follow each other, with offsets from 0, and the part of the content they cover."""
+    """Return the level of lists that follow each other, with offsets from 0, and the part of the content in them."""
     absolute = np.asarray(offsets).astype(np.int64)
-    first, last = (int(absolute[0]), int(absolute[-1])) if absolute.size else (0, 0)
-    return ListLevel(absolute - first if absolute.size else np.zeros(1, np.int64)), slice(first, last)
+    content_start, content_end = (int(absolute[0]), int(absolute[-1])) if absolute.size else (0, 0)
+    relative = absolute - content_start if absolute.size else np.zeros(1, np.int64)
+    return ListLevel(relative), slice(content_start, content_end)
 
 
 def level_from_starts(starts: Any, lengths: Any) -> ListLevel:
@@ -95,16 +97,16 @@ def to_lists(receiver: Receiver, x: NestedArray, copy: bool | None) -> NestedLis
     """Return a nested array as lists, in memory that the receiver accepts.
 
     An array that is jagged along dimension 1 becomes one level over its values, gaps included. Any other array becomes
-    one level for each dimension up to the last irregular one, over its elements in C order.
+    one level for each dimension up to the last irregular dimension, over its elements in C order.
     """
     refuse_tracked(receiver.function, x)
     structure = x.structure
     if isinstance(structure, Jagged) and structure.ragged_dim == 1:
         level = ListLevel(structure.offsets, structure.lengths)
-        return NestedLists((level,), accepted_values(receiver, x.data, copy), len(x))
+        return NestedLists((level,), values_for_export(receiver, x.data, copy), len(x))
     if isinstance(structure, Jagged) or not structure.is_contiguous:
         check_may_copy(receiver.function, copy, "the elements of a component do not lie one after another")
-    return _lists_over_elements(x, accepted_values(receiver, elements(x), copy))
+    return _lists_over_elements(x, values_for_export(receiver, elements(x), copy))
 
 
 def _lists_over_elements(x: NestedArray, flat: NDArray[Any]) -> NestedLists:
@@ -127,9 +129,9 @@ def _lists_over_elements(x: NestedArray, flat: NDArray[Any]) -> NestedLists:
 def from_lists(name: str, lists: NestedLists, copy: bool | None) -> NestedArray | Array:
     """Return lists as an array.
 
-    It is dense if no level is a `ListLevel`, jagged if only the outermost one is, and strided otherwise.
+    It is dense if no level is a `ListLevel`, jagged if only the outermost level is, and strided otherwise.
     """
-    content, levels = received_values(name, lists.content, copy), lists.levels
+    content, levels = values_for_import(name, lists.content, copy), lists.levels
     outermost, inner_sizes = levels[0] if levels else 0, [level for level in levels[1:] if isinstance(level, int)]
     if len(inner_sizes) < len(levels) - 1:
         return _strided_from_lists(name, lists, content, copy)
@@ -142,28 +144,28 @@ def from_lists(name: str, lists: NestedLists, copy: bool | None) -> NestedArray 
 
 def _strided_from_lists(name: str, lists: NestedLists, content: NDArray[Any], copy: bool | None) -> NestedArray:
     """Return a strided array of lists of several levels; every component must be a rectangle."""
-    columns, component_of_list = [], np.arange(lists.count)
+    sizes_along_dims, component_of_list = [], np.arange(lists.count)
     for dim, level in enumerate(lists.levels, 1):
         lengths = np.full(len(component_of_list), level, np.int64) if isinstance(level, int) else level.list_lengths
-        columns.append(_component_lengths(name, dim, component_of_list, lengths, lists.count, level))
+        sizes_along_dims.append(_component_lengths(name, dim, component_of_list, lengths, lists.count, level))
         component_of_list = np.repeat(component_of_list, lengths)
-    row_shape = [np.full(lists.count, size, np.int64) for size in content.shape[1:]]
-    sizes = np.stack([*columns, *row_shape], axis=1)
-    return nested_array_from_strided(in_c_order(name, content, copy).reshape(-1), sizes)
+    row_sizes = [np.full(lists.count, size, np.int64) for size in content.shape[1:]]
+    sizes = np.stack([*sizes_along_dims, *row_sizes], axis=1)
+    return nested_array_from_strided(to_c_order(name, content, copy).reshape(-1), sizes)
 
 
 def _component_lengths(
     name: str, dim: int, component_of_list: Ints, lengths: Ints, count: int, level: ListLevel | int
 ) -> Ints:
-    """Return the length that all lists of a component have, or raise an error that names a component with two."""
+    """Return the length of the lists of each component; raise an error about a component with different lengths."""
     longest = np.full(count, level if isinstance(level, int) else 0, np.int64)
     np.maximum.at(longest, component_of_list, lengths)
     wrong = np.flatnonzero(lengths != longest[component_of_list])
     if wrong.size:
         component = component_of_list[wrong[0]]
         raise StructureError(
-            f"{name}: component {component} is no rectangle: along dimension {dim} it has lists of length "
-            f"{lengths[wrong[0]]} and of length {longest[component]}. A nested array has components of one size each; "
-            "nest one level less, or pad."
+            f"{name}: component {component} is not a rectangle: along dimension {dim} it has lists of length "
+            f"{lengths[wrong[0]]} and of length {longest[component]}. A component has one size along each dimension. "
+            "Nest one level less, or pad."
         )
     return longest

@@ -15,7 +15,7 @@ from pynested.construct import nested_array
 from pynested.nested.nested_array import NestedArray
 from pynested.structure.layout import Layout
 
-from .exchange_checks import NUMPY, accepted_values, check_may_copy, received_values, refuse_tracked
+from .exchange_checks import NUMPY, check_may_copy, refuse_tracked, values_for_export, values_for_import
 
 
 @operator
@@ -48,19 +48,21 @@ def from_numpy(array: NDArray[Any], *, layout: Layout | None = None, copy: bool 
     check_optional_flags("from_numpy", copy=copy)
     if not isinstance(array, np.ndarray):
         raise ExchangeError(
-            f"from_numpy: {type(array).__name__} is no array of NumPy. Take pn.array, or pn.nested_array for a list of "
-            "components."
+            f"from_numpy: takes an array of NumPy, not {type(array).__name__}. Use pn.array, or pn.nested_array for a "
+            "list of components."
         )
     if array.dtype != object:
-        return Array.over(received_values("from_numpy", array, copy))
+        return Array.over(values_for_import("from_numpy", array, copy))
     if array.ndim != 1:
-        raise ExchangeError(f"from_numpy: an object array has one dimension, not {array.ndim}: one entry a component.")
+        raise ExchangeError(
+            f"from_numpy: an object array must have one dimension, with an entry for each component, not {array.ndim}."
+        )
     missing = [i for i, component in enumerate(array) if component is None]
     if missing:
         raise ExchangeError(f"from_numpy: component {missing[0]} is None. Drop it, or put an empty array there.")
     check_may_copy("from_numpy", copy, "the components of an object array lie apart")
     components = [
-        received_values("from_numpy", component, None) if isinstance(component, np.ndarray) else component
+        values_for_import("from_numpy", component, None) if isinstance(component, np.ndarray) else component
         for component in array
     ]
     return nested_array(components, layout=layout)
@@ -70,7 +72,7 @@ def from_numpy(array: NDArray[Any], *, layout: Layout | None = None, copy: bool 
 def to_numpy(x: NestedArray | Array, *, copy: bool | None = None) -> NDArray[Any]:
     """Convert to a NumPy array in shared memory: a nested array becomes an object array ``(B,)`` of its components.
 
-    An array on another device than the CPU is copied.
+    An array that is not on the CPU is copied.
 
     >>> pn.to_numpy(pn.nested_array([[1, 2], [3]]))
     array([array([1, 2]), array([3])], dtype=object)
@@ -78,8 +80,8 @@ def to_numpy(x: NestedArray | Array, *, copy: bool | None = None) -> NDArray[Any
     check_optional_flags("to_numpy", copy=copy)
     refuse_tracked("to_numpy", x)
     if isinstance(x, Array):
-        return accepted_values(NUMPY, x, copy)
+        return values_for_export(NUMPY, x, copy)
     components = np.empty(len(x), dtype=object)
     for i, component in enumerate(x.unbind()):
-        components[i] = accepted_values(NUMPY, component, copy)
+        components[i] = values_for_export(NUMPY, component, copy)
     return components

@@ -21,7 +21,7 @@ def from_pandas(series: Any, *, copy: bool | None = None) -> NestedArray | Array
     """Convert a column of lists to ``(B, *)``. The index is not kept.
 
     A column with an Arrow list type shares its memory. A column of objects is copied; its objects are lists or arrays
-    that differ along one dimension. ExchangeError for a missing entry, and for another dtype.
+    that differ along one dimension. ExchangeError for a missing entry, and for any other dtype.
 
     >>> import pandas  # doctest: +SKIP
     >>> pn.from_pandas(pandas.Series([[1, 2], [3]])).offsets()  # doctest: +SKIP
@@ -30,7 +30,7 @@ def from_pandas(series: Any, *, copy: bool | None = None) -> NestedArray | Array
     check_optional_flags("from_pandas", copy=copy)
     pd = import_optional("from_pandas", "pandas")
     if not isinstance(series, pd.Series):
-        raise ExchangeError(f"from_pandas: takes a Series, one column, not {type(series).__name__}.")
+        raise ExchangeError(f"from_pandas: takes a Series, which is one column, not {type(series).__name__}.")
     if isinstance(series.dtype, pd.ArrowDtype):
         return from_arrow(series.array.__arrow_array__(), copy=copy)
     if series.dtype != object:

@@ -1,7 +1,7 @@
 """Storage of arrays in files: ``.npz`` of NumPy, ``.arrow`` of pyarrow.
 
-Every array is stored as its parts: values and, if it is nested, the arrays of its structure. An entry ``pynested`` in
-JSON describes all arrays of the file.
+Every array is stored as its parts: values and, if it is nested, the arrays of its structure. The entry ``pynested`` is
+JSON that describes all arrays of the file.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def save(path: str | os.PathLike[str], arrays: Value | Mapping[str, Value]) -> N
     Raises
     ------
     ArgumentError
-        For another ending, for a name that is not a string, and for a value that is not an array.
+        For any other ending, for a name that is not a string, and for a value that is not an array.
     GradientError
         For the result of a recorded operation; ``detach`` it first. A leaf that requires grad can be saved.
 
@@ -95,7 +95,7 @@ def _check_named_arrays(arrays: Any) -> None:
 
 
 def _split_parts(x: Value) -> tuple[dict[str, Any], Parts]:
-    """Return the header of an array (its kind, and the shape of its values), and its parts."""
+    """Return the header of an array, with its kind and the shape of its values; and the parts of the array."""
     if isinstance(x, Array):
         values = values_on_host("save", x, None)
         return {"kind": "dense", "shape": values.shape}, {"values": stored_once(values)}
@@ -126,11 +126,15 @@ def load(path: str | os.PathLike[str]) -> Value | dict[str, Value]:
     except (ValueError, KeyError, TypeError, EOFError, BadZipFile):
         raise ExchangeError(f"load: {path} was not written by pynested.save, or it is damaged.") from None
     if version != VERSION:
-        raise ExchangeError(f"load: {path} has version {version}, and this pynested reads {VERSION}. Take a newer one.")
+        raise ExchangeError(
+            f"load: {path} has version {version}, and this pynested reads version {VERSION}. Use a newer pynested."
+        )
     try:
         arrays = {name: _join_parts(array_header, name, parts) for name, array_header in headers.items()}
     except KeyError as missing:
-        raise ExchangeError(f"load: {path} lacks its entry {missing.args[0]!r}. It was cut off, or changed.") from None
+        raise ExchangeError(
+            f"load: the entry {missing.args[0]!r} of {path} is missing. The file is incomplete or was changed."
+        ) from None
     return arrays[_SINGLE] if set(arrays) == {_SINGLE} else arrays
 
 
@@ -157,10 +161,10 @@ Read = Callable[[Path], tuple[str, Parts]]
 def _format_of(name: str, path: str | os.PathLike[str]) -> tuple[Write, Read]:
     """Return the functions that write and read files with the ending of ``path``."""
     if isinstance(path, Array | NestedArray):
-        raise ArgumentError(f"{name}: the path comes first, and is text or a Path, not {named_type(path)}.")
+        raise ArgumentError(f"{name}: the first argument must be a path, a str or a Path, not {named_type(path)}.")
     ending = Path(path).suffix
     if ending not in _FORMATS:
-        raise ArgumentError(f"{name}: {os.fspath(path)!r} ends in {ending!r}. Take one of {', '.join(_FORMATS)}.")
+        raise ArgumentError(f"{name}: {os.fspath(path)!r} ends in {ending!r}. Use one of {', '.join(_FORMATS)}.")
     return _FORMATS[ending]
 
 

@@ -13,7 +13,7 @@ from pynested.construct.from_buffers import nested_array_from_jagged
 from pynested.nested.nested_array import NestedArray
 from pynested.structure.layout import jagged
 
-from .exchange_checks import CSR, accepted_values, check_may_copy, import_optional, received_values, refuse_tracked
+from .exchange_checks import CSR, check_may_copy, import_optional, refuse_tracked, values_for_export, values_for_import
 
 
 @operator
@@ -21,7 +21,7 @@ def from_csr(matrix: Any, *, copy: bool | None = None) -> NestedArray:
     """Convert the stored entries of each row, in shared memory, to jagged ``(B, *)``.
 
     Every row must store the columns 0 to n - 1, in order, as the result of `to_csr` does. The column numbers are not
-    kept. ExchangeError for a matrix in another format, and for a row with other columns, with its number.
+    kept. ExchangeError for a matrix in any other format, and for a row with other columns, with its number.
 
     >>> x = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
     >>> pn.from_csr(pn.to_csr(x)).tolist()
@@ -29,18 +29,20 @@ def from_csr(matrix: Any, *, copy: bool | None = None) -> NestedArray:
     """
     check_optional_flags("from_csr", copy=copy)
     if getattr(matrix, "format", None) != "csr":
-        raise ExchangeError(f"from_csr: {type(matrix).__name__} is no matrix in the format csr. Convert it: a.tocsr().")
+        raise ExchangeError(
+            f"from_csr: takes a matrix in the format csr, not {type(matrix).__name__}. Convert it: a.tocsr()."
+        )
     starts = np.asarray(matrix.indptr, np.int64)
     lengths = np.diff(starts)
     wrong = np.flatnonzero(matrix.indices != np.arange(starts[-1]) - np.repeat(starts[:-1], lengths))
     if wrong.size:
         row = int(np.searchsorted(starts, wrong[0], "right")) - 1
         raise ExchangeError(
-            f"from_csr: row {row} has an entry in column {matrix.indices[wrong[0]]} where column "
-            f"{wrong[0] - starts[row]} is next: the columns of entries would be lost. Take its parts: "
+            f"from_csr: row {row} has an entry in column {matrix.indices[wrong[0]]} instead of column "
+            f"{wrong[0] - starts[row]}, so the numbers of columns would be lost. Use its parts: "
             "pn.nested_array_from_jagged(a.data, a.indptr)."
         )
-    return nested_array_from_jagged(received_values("from_csr", matrix.data, copy), starts)
+    return nested_array_from_jagged(values_for_import("from_csr", matrix.data, copy), starts)
 
 
 @operator
@@ -65,6 +67,6 @@ def to_csr(x: NestedArray, *, copy: bool | None = None) -> Any:
     packed = x.contiguous().to(layout=jagged)
     lengths = packed.lengths_along(1)
     starts = packed.structure.offsets
-    columns = np.arange(starts[-1]) - np.repeat(starts[:-1], lengths)
+    column_numbers = np.arange(starts[-1]) - np.repeat(starts[:-1], lengths)
     shape = (len(x), int(lengths.max(initial=0)))
-    return sparse.csr_array((accepted_values(CSR, packed.data, copy), columns, starts.copy()), shape=shape)
+    return sparse.csr_array((values_for_export(CSR, packed.data, copy), column_numbers, starts.copy()), shape=shape)

@@ -14,12 +14,12 @@ from pynested.nested.nested_array import NestedArray
 
 from .exchange_checks import (
     TENSORFLOW,
-    accepted_values,
     check_known_dtype,
     check_may_copy,
     import_optional,
-    received_values,
     refuse_tracked,
+    values_for_export,
+    values_for_import,
 )
 from .list_arrays import ListLevel, NestedLists, from_lists, level_from_offsets, to_lists
 
@@ -42,8 +42,8 @@ def from_tensorflow(tensor: Any, *, copy: bool | None = None) -> NestedArray | A
         lists = NestedLists(levels, _memory_of(tensor.flat_values), len(levels[0].list_lengths))
         return from_lists("from_tensorflow", lists, copy)
     if not hasattr(tensor, "numpy"):
-        raise ExchangeError(f"from_tensorflow: {type(tensor).__name__} is no eager tensor and no ragged one.")
-    return Array.over(received_values("from_tensorflow", _memory_of(tensor), copy))
+        raise ExchangeError(f"from_tensorflow: takes an eager tensor or a ragged tensor, not {type(tensor).__name__}.")
+    return Array.over(values_for_import("from_tensorflow", _memory_of(tensor), copy))
 
 
 def _memory_of(tensor: Any) -> Any:
@@ -71,7 +71,7 @@ def to_tensorflow(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     tf = import_optional(name, "tensorflow", "tensorflow-cpu")
     refuse_tracked(name, x)
     if isinstance(x, Array):
-        return _tensor(tf, accepted_values(TENSORFLOW, x, copy))
+        return _tensor(tf, values_for_export(TENSORFLOW, x, copy))
     if not x.structure.is_packed:
         check_may_copy(name, copy, "a ragged tensor has no gaps")
         x = x.contiguous()

@@ -15,7 +15,7 @@ from pynested.construct.from_buffers import nested_array_from_jagged, nested_arr
 from pynested.nested.nested_array import NestedArray
 from pynested.structure import Jagged
 
-from .exchange_checks import TORCH, accepted_values, check_known_dtype, import_optional, refuse_tracked
+from .exchange_checks import TORCH, check_known_dtype, import_optional, refuse_tracked, values_for_export
 
 
 @operator
@@ -31,10 +31,10 @@ def from_torch(tensor: Any, *, copy: bool | None = None) -> NestedArray | Array:
     check_optional_flags("from_torch", copy=copy)
     torch = import_optional("from_torch", "torch")
     if not isinstance(tensor, torch.Tensor):
-        raise ExchangeError(f"from_torch: {type(tensor).__name__} is no tensor of PyTorch. Take pn.array(value).")
+        raise ExchangeError(f"from_torch: takes a tensor of PyTorch, not {type(tensor).__name__}. Use pn.array(value).")
     if tensor.requires_grad:
         raise GradientError(
-            "from_torch: this tensor requires grad, and its history does not cross to pynested. Say so: "
+            "from_torch: this tensor requires grad, and its history does not cross to pynested. Detach it: "
             "from_torch(tensor.detach())."
         )
     if tensor.device.type == "cpu":
@@ -91,6 +91,6 @@ def _length_bounds(lengths: list[int]) -> dict[str, int]:
 def _dense_to_torch(torch: Any, x: Array, copy: bool | None) -> Any:
     """Return a dense array as a tensor on the same device."""
     if x.device != "cuda":
-        return torch.from_dlpack(accepted_values(TORCH, x, copy))
+        return torch.from_dlpack(values_for_export(TORCH, x, copy))
     tensor = torch.from_dlpack(x)
     return tensor.clone() if copy else tensor

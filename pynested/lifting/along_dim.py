@@ -1,4 +1,8 @@
-"""Operators that keep the shape and work on each segment along one dimension; functions of the last dimensions."""
+"""Operators that keep the shape and work along one dimension (`along_dim`), or on the last ones (`map_last_dims`).
+
+A *segment* is the elements of one component along one dimension. Components of nested arrays that lie one after another
+in their values are segments of *rows*, which are the slices of the values along the first axis.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import as_array
 from pynested.autograd.arguments.shapes import canonical_dim
-from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules import movement as movement_rules
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import Segments
 from pynested.backends.errors import DimensionError
@@ -56,7 +60,7 @@ def along_dim(
     on_segments, on_axis : callable
         The operator on each segment of rows, and along an axis of values.
     dtype_rule : callable
-        In which dtype the operator computes, and which dtype the result has.
+        The choice of the dtype in which the operator computes, and of the dtype of the result.
     dtype : optional
         The argument of the user, for ``dtype_rule``.
     """
@@ -76,11 +80,11 @@ def along_dim(
 
 
 def _along_dim(name: str, x: NestedArray, dim: int, on_segments: OnSegments, on_axis: OnAxis) -> NestedArray:
-    """Bring ``x`` to rows with segments, or to values with an axis, and back."""
+    """Apply the operator to rows with segments if ``dim`` is ragged, else along an axis of the values."""
     axis = canonical_dim(name, dim, x.ndim) - 1
     if axis < 0:
         raise DimensionError(
-            f"{name}: dimension 0 is the batch dimension, along which components have nothing in common. "
+            f"{name}: dimension 0 is the batch dimension. The operator works inside each component. "
             f"{other_dims_hint(x.ndim)}"
         )
     structure = x._structure
@@ -99,41 +103,43 @@ def _along_dim(name: str, x: NestedArray, dim: int, on_segments: OnSegments, on_
         values = on_segments(x._buffer, structure.segments)
     else:
         order = axis_first(axis, x.data.ndim)
-        rows_first = on_segments(moves.transpose(x.data, order), structure.segments)
-        values = moves.transpose(rows_first, inverse_permutation(order)).contiguous()
+        rows_first = on_segments(movement_rules.transpose(x.data, order), structure.segments)
+        values = movement_rules.transpose(rows_first, inverse_permutation(order)).contiguous()
     return wrap_unchecked(values, structure)
 
 
 def _along_buffer(x: NestedArray, structure: Strided, axis: int, on_segments: OnSegments) -> NestedArray:
-    """Bring the axis last, so that every slice along it is a segment of the flat buffer."""
+    """Apply the operator to a copy of the buffer with ``axis`` as the last axis, so that its slices are segments."""
     order = [k for k in range(x.ndim - 1) if k != axis] + [axis]
     lengths = structure.sizes[:, axis]
     outer_sizes = structure.sizes[:, order[:-1]]
     num_segments = np.where(lengths > 0, outer_sizes.prod(axis=1, dtype=np.int64), 0)  # of each component
     flat = on_segments(gather_elements(x, order), Segments.from_lengths(np.repeat(lengths, num_segments)))
-    turned = Strided.from_extents(structure.extents[:, order], structure.count)
-    return contiguous(wrap_unchecked(flat, turned.with_axes(inverse_permutation(order))))
+    axis_last = Strided.from_extents(structure.extents[:, order], structure.count)
+    return contiguous(wrap_unchecked(flat, axis_last.with_axes(inverse_permutation(order))))
 
 
-def swap_axes(x: Array, first: int, second: int) -> Array:
+def swap_axes(x: Array, axis0: int, axis1: int) -> Array:
     """Exchange two axes of a dense array."""
     order = list(range(x.ndim))
-    order[first], order[second] = second, first
-    return x if first == second else moves.transpose(x, tuple(order))
+    order[axis0], order[axis1] = axis1, axis0
+    return x if axis0 == axis1 else movement_rules.transpose(x, tuple(order))
 
 
 def map_last_dims(x: NestedArray, sizes: tuple[int, ...], function: Callable[[Array], Array]) -> NestedArray:
     """Apply ``function`` to the packed values of ``x``, whose last dimensions have ``sizes``.
 
-    It maps values ``(..., *sizes)`` to ``(..., *others)``: the sizes and the number of the last dimensions can change.
+    The function maps values ``(..., *sizes)`` to ``(..., *new_sizes)``, with any number of new sizes.
     """
     x = packed(x)
     structure = x.structure
     if isinstance(structure, Jagged):
         return wrap_unchecked(function(x.data), structure)
-    kept = structure.extents[:, : structure.extents.shape[1] - len(sizes)]
-    num_rows = int(kept[: structure.count].prod(axis=1).sum())
-    values = function(moves.reshape(gather_elements(x), (num_rows, *sizes)))
-    others = np.broadcast_to(np.array(values.shape[1:], np.int64), (len(kept), values.ndim - 1))
-    extents = np.concatenate([kept, others], axis=1)
-    return wrap_unchecked(moves.reshape(values, (values.numel(),)), Strided.from_extents(extents, structure.count))
+    leading_extents = structure.extents[:, : structure.extents.shape[1] - len(sizes)]
+    num_rows = int(leading_extents[: structure.count].prod(axis=1).sum())
+    values = function(movement_rules.reshape(gather_elements(x), (num_rows, *sizes)))
+    new_sizes = np.broadcast_to(np.array(values.shape[1:], np.int64), (len(leading_extents), values.ndim - 1))
+    extents = np.concatenate([leading_extents, new_sizes], axis=1)
+    return wrap_unchecked(
+        movement_rules.reshape(values, (values.numel(),)), Strided.from_extents(extents, structure.count)
+    )

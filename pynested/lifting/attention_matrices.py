@@ -1,8 +1,11 @@
 """Operands of attention as strided matrices, one for each head of each component, in flat buffers.
 
-An operand keeps its memory if its matrices can be described by offsets and strides; else it is copied. The axes of a
-component before its matrices, the *leading* axes, broadcast and are merged to one axis of heads. Every error names the
-component.
+An operand keeps its memory if its matrices can be described by offsets and strides; otherwise it is copied. The last
+two axes of a component are the rows and columns of its matrices. The axes before them, the *leading* axes, broadcast
+and are merged to one axis of heads. Every error names the component.
+
+The *extents* of an operand are the table of its component sizes (see `pynested/structure/extents.py`). An axis is
+*regular* if all components have the same size along it.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.autograd import Array
-from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules import movement as movement_rules
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.nested.layout_conversion import as_strided_parts, contiguous, packed
 from pynested.nested.nested_array import NestedArray
@@ -22,7 +25,7 @@ from pynested.structure import Ints, Strided
 
 
 class AttentionOperand(NamedTuple):
-    """Operand of an attention operator: a flat buffer, and the components in it, dense operands included.
+    """Operand of an attention operator, nested or dense: a flat buffer, and the components in it.
 
     Attributes
     ----------
@@ -33,7 +36,7 @@ class AttentionOperand(NamedTuple):
     structure : Strided
         The components: leading axes, then rows and columns of matrices.
     broadcasts : bool (d,)
-        Which axes can broadcast: they are regular and have size 1.
+        Whether each axis can broadcast, because it is regular and has size 1.
     nested : bool
         Whether the argument was nested.
     """
@@ -61,8 +64,9 @@ def as_attention_operand(
 ) -> AttentionOperand:
     """Return an argument as an operand of ``count`` components with ``dims`` axes.
 
-    A dense argument with a batch dimension gives each component its slice; one with fewer dimensions serves all
-    components. With ``separate``, components do not overlap and the elements of each row are adjacent.
+    A dense argument with a batch dimension has a slice for each component. With fewer dimensions, it is the same for
+    all components. If ``separate``, the components of the result do not overlap, and the elements of each row are
+    adjacent.
     """
     if isinstance(x, NestedArray):
         x = packed(x) if separate else x
@@ -73,13 +77,13 @@ def as_attention_operand(
     slices = x.shape[0] if x.ndim > dims else 1
     sizes = x.shape[x.ndim > dims :]
     if separate and slices != count:
-        x, slices = moves.broadcast_to(x, (count, *sizes)), count
+        x, slices = movement_rules.broadcast_to(x, (count, *sizes)), count
     dense = x.contiguous()
     steps = np.array([*dense.stride()], np.int64)
     extents = np.tile(np.array(sizes, np.int64), (max(count, 1), 1))
     strides = np.tile(steps[len(steps) - len(sizes) :], (count, 1))
     offsets = np.arange(count) * (steps[0] if slices > 1 else 0)
-    flat = moves.reshape(dense, (dense.numel(),))
+    flat = movement_rules.reshape(dense, (dense.numel(),))
     structure = Strided.from_valid(extents, strides, offsets, flat.numel())
     for _ in range(dims - len(sizes)):
         structure = structure.with_new_axis(0)
@@ -87,7 +91,7 @@ def as_attention_operand(
 
 
 def operand_error(text: str, *operands: AttentionOperand, at: int | None = None) -> StructureError | ShapeError:
-    """Return the error for operands that do not fit in component ``at``: ShapeError if one of them is dense."""
+    """Return the error for operands that do not fit in component ``at``: a ShapeError if any of them is dense."""
     error_class = StructureError if all(operand.nested for operand in operands) else ShapeError
     has_components = any(operand.nested for operand in operands) and any(
         operand.structure.count for operand in operands
@@ -104,7 +108,8 @@ def check_equal_sizes(what: str, a: AttentionOperand, b: AttentionOperand, axis:
     if difference:
         i = difference[0]
         raise operand_error(
-            f"{a.name} and {b.name} have {a.extents[i, axis]} and {b.extents[i, axis]} {what}; there must be as many.",
+            f"{a.name} and {b.name} have {a.extents[i, axis]} and {b.extents[i, axis]} {what}; the numbers must be "
+            "equal.",
             a, b, at=i,
         )  # fmt: skip
 
@@ -113,9 +118,10 @@ def check_equal_sizes(what: str, a: AttentionOperand, b: AttentionOperand, axis:
 
 
 def leading_extents(operands: list[AttentionOperand], grouped: bool) -> tuple[Ints, Ints]:
-    """Return the leading extents of the result, and for each component the number of query heads for each key head.
+    """Return the leading extents of the result, and the number of query heads for each key head in each component.
 
-    With ``grouped``, the last leading axis holds the heads: those of key and value are repeated for the groups.
+    If ``grouped``, the last leading axis is the axis of heads. Then each head of key and value serves a group of query
+    heads.
     """
     query, key, value = operands
     group_sizes = np.ones(len(query.extents), np.int64)
@@ -137,7 +143,7 @@ def leading_extents(operands: list[AttentionOperand], grouped: bool) -> tuple[In
 def _group_sizes(query: AttentionOperand, key: AttentionOperand, value: AttentionOperand) -> Ints:
     """Return for each component the number of query heads that share one head of keys and values."""
     if not query.leading.shape[1]:
-        raise operand_error("enable_gqa=True needs a dimension of heads before the matrices, and there is none.", query)
+        raise operand_error("enable_gqa=True needs a dimension of heads before the matrices.", query)
     check_equal_sizes("heads", key, value, -3)
     heads, key_heads = query.leading[:, -1], key.leading[:, -1]
     remainder = np.where(key_heads > 0, heads % np.maximum(key_heads, 1), heads)
@@ -145,8 +151,7 @@ def _group_sizes(query: AttentionOperand, key: AttentionOperand, value: Attentio
     if wrong.size:
         i = int(wrong[0])
         raise operand_error(
-            f"the {heads[i]} heads of query do not divide into groups, one for each of the {key_heads[i]} heads of "
-            "key.",
+            f"the {heads[i]} heads of query must be a multiple of the {key_heads[i]} heads of key.",
             query, key, at=i,
         )  # fmt: skip
     return heads // np.maximum(key_heads, 1)
@@ -172,7 +177,7 @@ def _leading_sizes_error(
 
 
 def with_leading_extents(operand: AttentionOperand, leading: Ints) -> AttentionOperand:
-    """Return the operand broadcast to these leading extents, which are then merged to one axis of heads."""
+    """Return the operand broadcast to these leading extents, with its leading axes merged to one axis of heads."""
     if operand.leading.shape != leading.shape or (operand.leading != leading).any():
         extents = np.concatenate([leading, operand.extents[:, -2:]], axis=1)
         operand = _packed_copy(operand._replace(structure=_broadcast_structure(operand.structure, extents)))
@@ -190,13 +195,13 @@ def with_leading_extents(operand: AttentionOperand, leading: Ints) -> AttentionO
 
 
 def as_mask_operand(mask: AttentionOperand, extents: Ints) -> AttentionOperand:
-    """Return a mask broadcast to the scores, of these ``extents``, with its leading axes merged to one of heads."""
+    """Return a mask broadcast to ``extents``, those of the scores, with its leading axes merged to one axis."""
     difference = first_difference(np.where(mask.broadcasts, -1, mask.extents), extents)
     if difference:
         i = difference[0]
         raise operand_error(
-            f"attn_mask has shape {shape_text(mask.extents[i])} where the scores have {shape_text(extents[i])}; each "
-            "size must be equal, or regular and 1.",
+            f"attn_mask has shape {shape_text(mask.extents[i])} and the scores have {shape_text(extents[i])}. Each "
+            "size of the mask must be that of the scores, or regular and 1.",
             mask, at=i,
         )  # fmt: skip
     dims = extents.shape[1] - 2
@@ -205,9 +210,9 @@ def as_mask_operand(mask: AttentionOperand, extents: Ints) -> AttentionOperand:
         return mask._replace(structure=full.with_new_axis(0))
     merged = full.flattened(0, dims - 1)
     if merged is None:
-        # The heads have no common stride. The copy repeats leading axes only: the matrices stay as small as they are.
-        copied = np.concatenate([extents[:, :dims], mask.extents[:, dims:]], axis=1)
-        mask = _packed_copy(mask._replace(structure=_broadcast_structure(mask.structure, copied)))
+        # The heads have no common stride. The copy repeats leading axes only, so that the matrices stay small.
+        copied_extents = np.concatenate([extents[:, :dims], mask.extents[:, dims:]], axis=1)
+        mask = _packed_copy(mask._replace(structure=_broadcast_structure(mask.structure, copied_extents)))
         return as_mask_operand(mask, extents)
     return mask._replace(structure=merged)
 
@@ -216,7 +221,7 @@ def as_mask_operand(mask: AttentionOperand, extents: Ints) -> AttentionOperand:
 
 
 def _broadcast_structure(structure: Strided, extents: Ints) -> Strided:
-    """Return the structure broadcast to ``extents``, with stride 0 along the axes that are repeated."""
+    """Return the structure broadcast to ``extents``, with stride 0 along repeated axes."""
     strides = np.where((structure.extents != extents)[: structure.count], 0, structure.strides)
     return Strided.from_valid(extents, strides, structure.offsets, structure.buffer_size)
 
@@ -224,7 +229,7 @@ def _broadcast_structure(structure: Strided, extents: Ints) -> Strided:
 def _packed_copy(operand: AttentionOperand) -> AttentionOperand:
     """Return the operand with its components packed and row-major."""
     structure = operand.structure
-    flat = moves.gather(operand.flat, structure.sizes, structure.strides, structure.offsets)
+    flat = movement_rules.gather(operand.flat, structure.sizes, structure.strides, structure.offsets)
     return operand._replace(flat=flat, structure=Strided.from_extents(structure.extents, structure.count))
 
 

@@ -1,12 +1,19 @@
-"""Broadcasting of elementwise operands: aligned so that one dense call serves all components.
+"""Broadcasting of elementwise operands: aligned so that one dense call computes all components.
 
-A dense operand is aligned at the right with the shape (B, d1, ..., dk) of the nested one. Along an irregular dimension
-its size is 1, or the length that every component has. Nested operands have equal shapes, up to regular dimensions of
-size 1.
+A dimension is *regular* if all components have the same size along it, else *irregular*. A dense operand is aligned at
+the right with the shape (B, d1, ..., dk) of the nested operand. Along an irregular dimension its size must be 1, or
+the length of every component. Nested operands must have equal shapes, up to regular dimensions of size 1.
 
-`pynested/lifting/mapping.py` tries the strategies from the cheapest on: `jagged_operands` and `row_operands` return
-arrays that broadcast against the packed values, or None if they cannot; `strided_operands` gathers every operand into a
-flat buffer, and always succeeds.
+There are three strategies, which `pynested/lifting/mapping.py` tries in this order. ``template`` is the first nested
+operand:
+
+- `jagged_operands`, if the first nested operand is jagged, returns arrays that broadcast against its packed values. It
+  returns None if any other nested operand is irregular along a different dimension.
+- `row_operands`, if the first nested operand is strided, returns arrays that broadcast against its rows, the slices of
+  components along dimension 1. It returns None if an operand does not consist of such rows in the same placement.
+- `strided_operands` gathers every operand into a flat buffer. It never returns None.
+
+All three raise an error if the operands do not broadcast.
 """
 
 from __future__ import annotations
@@ -21,7 +28,7 @@ from numpy.typing import NDArray
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.shapes import broadcast_shape
-from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules import movement as movement_rules
 from pynested.autograd.rules import segment
 from pynested.backends import same_integers
 from pynested.backends.errors import ShapeError, StructureError
@@ -52,7 +59,7 @@ def aligned_shape(name: str, x: Array, nested: NestedArray) -> tuple[int, ...]:
     """Return the shape of a dense operand, with 1s in front for missing dimensions; raise unless it broadcasts."""
     if x.ndim > nested.ndim:
         raise ShapeError(
-            f"{name}: a dense operand of shape {x.shape} has more dimensions than the nested one, which has "
+            f"{name}: a dense operand of shape {x.shape} has more dimensions than the nested operand, which has "
             f"{nested.ndim}."
         )
     shape = (1,) * (nested.ndim - x.ndim) + x.shape
@@ -77,52 +84,56 @@ def dense_mismatch_message(
     where = f"the batch of {length} components" if dim == 0 else f"length {length}{component} along dimension {dim}"
     hint = ""
     if 1 < x.ndim < nested.ndim and x.shape[0] == len(nested):
-        hint = " To give each component a slice of its own, use v[:, None, ...] so that dimension 0 meets the batch."
+        hint = " To use one slice for each component, align dimension 0 with the batch: v[:, None, ...]."
     elif x.ndim == 1 and x.shape[0] == len(nested):
-        hint = " To give each component a number of its own, use v[:, None]."
+        hint = " To use one number for each component, align it with the batch: v[:, None]."
     return (
-        f"{name}: a dense operand of shape {x.shape}, aligned at the right as {shape}, has size {shape[dim]} where it "
-        f"meets {where}; it must be 1 or equal.{hint}"
+        f"{name}: a dense operand of shape {x.shape}, aligned at the right as {shape}, has size {shape[dim]} for "
+        f"{where}; the size must be equal or 1.{hint}"
     )
 
 
 def broadcasts_behind_ragged(shape: tuple[int, ...], values: tuple[int, ...], structure: Jagged | Strided) -> bool:
-    """Return whether a dense operand has only dimensions behind the ragged one: it broadcasts against the values."""
+    """Return whether a dense operand broadcasts against packed values, as it lies behind the ragged dimension."""
     if not shape:
         return True
     if isinstance(structure, Strided) or len(shape) > len(values) - structure.ragged_dim:
         return False
-    return all(size in (1, other) for size, other in zip(reversed(shape), reversed(values), strict=False))
+    return all(size in (1, full_size) for size, full_size in zip(reversed(shape), reversed(values), strict=False))
 
 
 def dense_rows(name: str, x: Array, nested: NestedArray, structure: Jagged) -> Array:
-    """Return a dense operand as an array that broadcasts against the packed values of a jagged one."""
+    """Return a dense operand as an array that broadcasts against the packed values of a jagged operand."""
     shape = aligned_shape(name, x, nested)
-    r = structure.ragged_dim
-    if shape[0] == 1 and shape[r] == 1:
-        return moves.reshape(x, shape[1:])
-    order = axis_first(r - 1, nested.ndim - 1)
-    rest = shape[1:r] + shape[r + 1 :]
-    if shape[r] == 1:
-        rows = segment.spread(moves.reshape(x, (shape[0], *rest)), structure.segments)
-    else:
-        both = moves.broadcast_to(moves.reshape(x, shape), (len(nested), *shape[1:]))
-        axes = (0, r, *[dim for dim in range(1, nested.ndim) if dim != r])
-        rows = moves.reshape(moves.transpose(both, axes), (len(nested) * shape[r], *rest))
-    return moves.transpose(rows, inverse_permutation(order)) if r > 1 else rows
+    ragged_dim = structure.ragged_dim
+    if shape[0] == 1 and shape[ragged_dim] == 1:
+        return movement_rules.reshape(x, shape[1:])
+    row_shape = shape[1:ragged_dim] + shape[ragged_dim + 1 :]
+    if shape[ragged_dim] == 1:  # one slice for each component, repeated for all its rows
+        rows = segment.spread(movement_rules.reshape(x, (shape[0], *row_shape)), structure.segments)
+    else:  # a row for each row of each component, as all components have the same length
+        full = movement_rules.broadcast_to(movement_rules.reshape(x, shape), (len(nested), *shape[1:]))
+        axes = (0, ragged_dim, *[dim for dim in range(1, nested.ndim) if dim != ragged_dim])
+        num_rows = len(nested) * shape[ragged_dim]
+        rows = movement_rules.reshape(movement_rules.transpose(full, axes), (num_rows, *row_shape))
+    order = axis_first(ragged_dim - 1, nested.ndim - 1)
+    return movement_rules.transpose(rows, inverse_permutation(order)) if ragged_dim > 1 else rows
 
 
 # ---- against packed values ------------------------------------------------------------------------------------------
 
 
-def jagged_operands(name: str, first: NestedArray, structure: Jagged, operands: Sequence[Any]) -> list[Any] | None:
-    """Return operands that broadcast against the packed values of ``first``, None if they need `strided_operands`."""
+def jagged_operands(name: str, template: NestedArray, structure: Jagged, operands: Sequence[Any]) -> list[Any] | None:
+    """Return operands that broadcast against the packed values of ``template``, which is jagged.
+
+    Return None if a nested operand is irregular along any dimension but the ragged dimension of ``template``.
+    """
     aligned: list[Any] = []
     for x in operands:
         if type(x) is NestedArray:
-            values = _jagged_values(name, first, structure, x)
+            values = _jagged_values(name, template, structure, x)
         elif type(x) is Array and x.ndim:
-            values = dense_rows(name, x, first, structure)
+            values = dense_rows(name, x, template, structure)
         else:
             values = x
         if values is None:
@@ -131,10 +142,10 @@ def jagged_operands(name: str, first: NestedArray, structure: Jagged, operands: 
     return _check_joint_broadcast(name, aligned, operands)
 
 
-def _jagged_values(name: str, first: NestedArray, structure: Jagged, x: NestedArray) -> Array | None:
-    """Return the packed values of ``x`` with the segments of ``structure``; None if ``x`` has other irregular dims."""
-    if x.ndim != first.ndim or len(x) != len(first):
-        raise StructureError(mismatch_message(name, first, x))
+def _jagged_values(name: str, template: NestedArray, structure: Jagged, x: NestedArray) -> Array | None:
+    """Return the packed values of ``x`` with the segments of ``structure``; None if they do not have such segments."""
+    if x.ndim != template.ndim or len(x) != len(template):
+        raise StructureError(mismatch_message(name, template, x))
     if isinstance(x.structure, Jagged):
         if x.structure.ragged_dim != structure.ragged_dim:
             return None
@@ -145,31 +156,32 @@ def _jagged_values(name: str, first: NestedArray, structure: Jagged, x: NestedAr
             return None
         x = to_jagged(x, structure.ragged_dim)
     if not structure.same_lengths(x.structure):  # type: ignore[arg-type]
-        raise StructureError(mismatch_message(name, first, x, broadcast=True))
+        raise StructureError(mismatch_message(name, template, x, broadcast=True))
     return packed(x).data
 
 
-def row_operands(name: str, first: NestedArray, structure: Strided, operands: Sequence[Any]) -> list[Any] | None:
-    """Return operands that broadcast against the rows of a strided array, None if they need `strided_operands`.
+def row_operands(name: str, template: NestedArray, structure: Strided, operands: Sequence[Any]) -> list[Any] | None:
+    """Return operands that broadcast against the rows of ``template``, which is strided.
 
-    The rows are those of `as_jagged_view`. If dimension 1 is regular with size 1, it can broadcast, which rows cannot.
+    The rows are those of `as_jagged_view`. Return None in three cases: if ``template`` has no such view; if its
+    dimension 1 is regular and of size 1, so that it can broadcast; or if a nested operand has a different placement.
     """
-    rows = as_jagged_view(first)
-    if rows is None or first.regular_size(1) == 1:
+    rows = as_jagged_view(template)
+    if rows is None or template.regular_size(1) == 1:
         return None
     aligned: list[Any] = []
     for x in operands:
         if type(x) is NestedArray:
             if not structure.same_placement(x.structure):
                 return None
-            aligned.append(moves.reshape(x.data, rows.data.shape))
+            aligned.append(movement_rules.reshape(x.data, rows.data.shape))
         else:
             aligned.append(dense_rows(name, x, rows, rows.structure) if type(x) is Array and x.ndim else x)  # type: ignore[arg-type]
     return _check_joint_broadcast(name, aligned, operands) if len(operands) > 2 else aligned
 
 
 def _check_joint_broadcast(name: str, aligned: list[Any], operands: Sequence[Any]) -> list[Any]:
-    """Return the aligned operands if they also broadcast against each other, else raise an error about ``operands``."""
+    """Return the aligned operands; raise an error about ``operands`` unless they broadcast against each other, too."""
     try:
         broadcast_shape(name, *[x.shape for x in aligned if type(x) is Array])
     except ShapeError:
@@ -183,7 +195,7 @@ def _check_joint_broadcast(name: str, aligned: list[Any], operands: Sequence[Any
 
 @dataclass
 class _StridedOperand:
-    """Placement of an operand in a flat buffer, one row for each component, and the axes that can broadcast."""
+    """Operand in a flat buffer: sizes, strides and offset of each component, and whether each axis can broadcast."""
 
     flat: Array
     extents: Ints
@@ -192,19 +204,20 @@ class _StridedOperand:
     broadcasts: NDArray[np.bool_]
 
 
-def strided_operands(name: str, first: NestedArray, operands: Sequence[Any]) -> tuple[list[Any], Ints]:
-    """Return the operands as flat buffers of one packed strided structure, and the extents of its components."""
-    if all(_has_equal_sizes(first, x) for x in operands):
-        return [gather_elements(to_strided(x)) if isinstance(x, NestedArray) else x for x in operands], first.extents
+def strided_operands(name: str, template: NestedArray, operands: Sequence[Any]) -> tuple[list[Any], Ints]:
+    """Return the operands, broadcast and gathered into packed flat buffers, and the component sizes they then have."""
+    if all(_has_equal_sizes(template, x) for x in operands):
+        flats = [gather_elements(to_strided(x)) if isinstance(x, NestedArray) else x for x in operands]
+        return flats, template.extents
     is_array = [isinstance(x, NestedArray) or (type(x) is Array and x.ndim > 0) for x in operands]
     placements = [
-        _as_strided_operand(name, first, x) if array else None for x, array in zip(operands, is_array, strict=True)
+        _as_strided_operand(name, template, x) if array else None for x, array in zip(operands, is_array, strict=True)
     ]
     extents, is_valid = broadcast_extents([(x.extents, x.broadcasts) for x in placements if x is not None])
     if not is_valid:
         check_pairs(name, operands)
     check_size_limits(name, extents)
-    flats: list[Any] = []
+    flats = []
     for x, placement in zip(operands, placements, strict=True):
         if placement is None:
             flats.append(x)
@@ -214,31 +227,31 @@ def strided_operands(name: str, first: NestedArray, operands: Sequence[Any]) -> 
         if target.is_contiguous:
             flats.append(placement.flat)
         else:
-            flats.append(moves.gather(placement.flat, target.sizes, strides, placement.offsets))
+            flats.append(movement_rules.gather(placement.flat, target.sizes, strides, placement.offsets))
     return flats, extents
 
 
-def _has_equal_sizes(first: NestedArray, x: Any) -> bool:
-    """Return whether an operand is one number, or has the component shapes of ``first``: nothing broadcasts."""
+def _has_equal_sizes(template: NestedArray, x: Any) -> bool:
+    """Return whether an operand is a number or has the component shapes of ``template``, so that nothing broadcasts."""
     if isinstance(x, NestedArray):
-        return len(x) == len(first) and same_integers(x.extents, first.extents)
+        return len(x) == len(template) and same_integers(x.extents, template.extents)
     return type(x) is not Array or not x.ndim
 
 
-def _as_strided_operand(name: str, first: NestedArray, x: Any) -> _StridedOperand:
+def _as_strided_operand(name: str, template: NestedArray, x: Any) -> _StridedOperand:
     if isinstance(x, NestedArray):
-        if x.ndim != first.ndim or len(x) != len(first):
-            raise StructureError(mismatch_message(name, first, x))
+        if x.ndim != template.ndim or len(x) != len(template):
+            raise StructureError(mismatch_message(name, template, x))
         buffer, structure = as_strided_parts(x)
         broadcasts = np.array([size == 1 for size in x.regular], np.bool_)
         return _StridedOperand(buffer, structure.extents, structure.strides, structure.offsets, broadcasts)
-    shape = aligned_shape(name, x, first)
-    dense = moves.reshape(x, shape).contiguous()
-    steps, count = np.array(dense.stride(), np.int64), len(first)
+    shape = aligned_shape(name, x, template)
+    dense = movement_rules.reshape(x, shape).contiguous()
+    steps, count = np.array(dense.stride(), np.int64), len(template)
     offsets = np.arange(count) * (steps[0] if shape[0] != 1 else 0)
-    extents = np.broadcast_to(np.array(shape[1:], np.int64), (max(count, 1), first.ndim - 1))
-    strides = np.broadcast_to(steps[1:], (count, first.ndim - 1))
-    flat = moves.reshape(dense, (dense.numel(),))
+    extents = np.broadcast_to(np.array(shape[1:], np.int64), (max(count, 1), template.ndim - 1))
+    strides = np.broadcast_to(steps[1:], (count, template.ndim - 1))
+    flat = movement_rules.reshape(dense, (dense.numel(),))
     return _StridedOperand(flat, extents, strides, offsets, np.array(shape[1:]) == 1)
 
 

@@ -1,9 +1,11 @@
 """The two ways to lift a function of dense arrays to nested arrays: elementwise, or component by component.
 
-`map_elementwise` aligns the operands, so that one call of the function on whole buffers serves all components.
-`map_components` calls the function for each component and nests the results. It works for every function and every
-layout; an operator with a faster path has the same result. `elementwise` is `map_elementwise` for functions of users,
-whose results are checked.
+`map_elementwise` aligns the operands, so that one call of the function on whole buffers computes all components.
+`elementwise` does the same for a function of the user, and checks its result. `map_components` calls the function for
+each component and nests the results. It works for every function and every layout. An operator that is computed in a
+faster way has the same result. ``template`` is the first nested operand, which decides the layout of the result.
+
+A dimension is *regular* if all components have the same size along it, else *irregular*.
 """
 
 from __future__ import annotations
@@ -14,12 +16,11 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import as_array, canonical_dtype
-from pynested.autograd.arguments.canonical import operand as as_operand
+from pynested.autograd.arguments.canonical import as_array, as_operand, canonical_dtype
 from pynested.autograd.arguments.shapes import broadcast_shape
 from pynested.autograd.array import new_zeros
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules import movement as movement_rules
 from pynested.backends.errors import ArgumentError, ShapeError, StructureError
 from pynested.nested.component_views import unbind_components
 from pynested.nested.layout_conversion import rows_to_strided, to_jagged
@@ -46,9 +47,9 @@ def map_elementwise(name: str, function: Callable[..., Array], *operands: Operan
 
     The function must return an element for each element of its broadcast operands. `elementwise` checks the result.
     """
-    first: NestedArray = operands[0] if type(operands[0]) is NestedArray else first_nested(name, operands)
-    structure, shape = first._structure, first._buffer._bare.shape
-    # The fast path: the function can take the buffers as they are.
+    template: NestedArray = operands[0] if type(operands[0]) is NestedArray else first_nested(name, operands)
+    structure, shape = template._structure, template._buffer._bare.shape
+    # The fast path: if all operands have the same packed placement, the function takes their buffers as they are.
     if structure.is_packed:
         buffers: list[Any] = []
         for x in operands:
@@ -65,18 +66,18 @@ def map_elementwise(name: str, function: Callable[..., Array], *operands: Operan
                 break
         else:
             return wrap_unchecked(function(*buffers), structure)
-    arrays = [x if type(x) is NestedArray else as_operand(name, x, first.device) for x in operands]
+    arrays = [x if type(x) is NestedArray else as_operand(name, x, template.device) for x in operands]
     check_devices(name, arrays)
     if isinstance(structure, Jagged):
-        aligned = jagged_operands(name, first, structure, arrays)
-        if aligned is not None:
+        aligned = jagged_operands(name, template, structure, arrays)
+        if aligned is not None:  # None: a nested operand is irregular along a different dimension
             return NestedArray(function(*aligned), structure.packed)
     else:
-        rows = row_operands(name, first, structure, arrays)
-        if rows is not None:
+        rows = row_operands(name, template, structure, arrays)
+        if rows is not None:  # None: the operands do not consist of equal rows
             return rows_to_strided(function(*rows), structure)
-    flats, extents = strided_operands(name, first, arrays)
-    result = NestedArray(function(*flats), Strided.from_extents(extents, len(first)))
+    flats, extents = strided_operands(name, template, arrays)
+    result = NestedArray(function(*flats), Strided.from_extents(extents, len(template)))
     return like_first_operand(result, arrays)
 
 
@@ -89,8 +90,8 @@ def elementwise(name: str, function: Callable[..., Array], *operands: Operand) -
     name : str
         The name of the operator in error messages.
     function : callable
-        Takes one array or number for each operand, of shapes that broadcast, and returns one array. It is called once,
-        with whole buffers, so an element of the result can depend only on the elements of the operands at its index.
+        Takes an array or a number for each operand, of shapes that broadcast, and returns one array. It is called once,
+        with whole buffers, so an element of the result must depend only on the elements of the operands at its index.
     *operands : NestedArray, Array or number
         Nested operands have equal shapes, up to regular dimensions of size 1. A dense operand broadcasts against the
         shape of the nested ones, aligned at the right.
@@ -98,8 +99,8 @@ def elementwise(name: str, function: Callable[..., Array], *operands: Operand) -
     Raises
     ------
     StructureError, ShapeError, DeviceError
-        If the operands do not broadcast or lie on different devices. ShapeError also if the result of ``function``
-        does not have the shape to which its operands broadcast.
+        If the operands do not broadcast or lie on different devices. If the result of ``function`` does not have the
+        shape to which its operands broadcast.
     ArgumentError
         If no operand is nested, or a result is not an array.
 
@@ -124,8 +125,8 @@ def elementwise(name: str, function: Callable[..., Array], *operands: Operand) -
         shape = broadcast_shape(name, *[x.shape for x in arrays if type(x) is Array])
         if result.shape != shape:
             raise ShapeError(
-                f"{name}: the function gave an array of shape {result.shape} for operands that broadcast to {shape}. "
-                "An elementwise function gives an element for each place; pn.map_components takes any other."
+                f"{name}: the function returned an array of shape {result.shape} for operands that broadcast to "
+                f"{shape}. An elementwise function returns an array of that shape. Use pn.map_components for any other."
             )
         return result.contiguous()
 
@@ -133,7 +134,7 @@ def elementwise(name: str, function: Callable[..., Array], *operands: Operand) -
 
 
 def _as_pynested_array(result: Any, device: str) -> Any:
-    """Return the result of a function of the user, a NumPy array as a pynested array."""
+    """Return the result of a function of the user; a NumPy array is converted to an `Array`."""
     return as_array("map_components", result, device) if isinstance(result, np.ndarray | np.generic) else result
 
 
@@ -141,7 +142,7 @@ def _check_result(name: str, where: str, result: Any) -> None:
     """Raise unless the result of a function is an array of a supported dtype."""
     if type(result) is not Array:
         raise ArgumentError(
-            f"{name}: {where}the function gave {type(result).__name__}; it must return a dense pn.Array, such as "
+            f"{name}: {where}the function returned {type(result).__name__}; it must return a dense pn.Array, such as "
             "pn.array(result)."
         )
     canonical_dtype(result.dtype, result.device)
@@ -159,11 +160,11 @@ def map_components(
     Parameters
     ----------
     function : callable
-        Takes one array for each operand and returns one array, all results of one rank.
+        Takes an array for each operand and returns one array. All results must have equal rank.
     *operands : NestedArray, Array or number
-        At least one is nested, and all nested ones have equally many components. A dense operand with as many
-        dimensions gives each component its slice along dimension 0, which can have size 1. Any other dense operand is
-        passed whole.
+        At least one is nested, and all nested operands have equally many components. A dense operand of the same rank
+        as the first nested operand has a slice along dimension 0 for each component, or one slice for all. Any other
+        dense operand is passed whole.
     layout : Layout, optional
         By default that of the first nested operand. Results that jagged cannot express are strided.
 
@@ -178,9 +179,9 @@ def map_components(
 
     Notes
     -----
-    Results without dimensions make a dense ``(B,)``; dtypes are promoted. For an empty batch ``function`` is called
-    once, with size 0 along irregular dimensions, to find shape and dtype; a dimension of size 0 in its result counts as
-    irregular too. Gradients flow.
+    If the results have no dimensions, they are stacked to a dense ``(B,)``. Dtypes are promoted. For an empty batch
+    ``function`` is called once, with arrays of size 0 along irregular dimensions, to find shape and dtype. Then a
+    dimension of size 0 in its result counts as irregular. Gradients flow.
 
     Clauses: VALUES-1, EXTEND-1 to EXTEND-7.
 
@@ -191,53 +192,54 @@ def map_components(
     (array([-0.5,  0.5]), array([0.]))
     """
     name = "map_components"
-    first = first_nested(name, operands)
-    arrays = [x if isinstance(x, NestedArray) else as_operand(name, x, first.device) for x in operands]
+    template = first_nested(name, operands)
+    arrays = [x if isinstance(x, NestedArray) else as_operand(name, x, template.device) for x in operands]
     for x in arrays:
-        if isinstance(x, NestedArray) and len(x) != len(first):
-            raise StructureError(mismatch_message(name, first, x))
-    arguments_by_operand = [_component_arguments(x, first) for x in arrays]
-    if not len(first):
-        return _map_empty_batch(function, arrays, layout or first.layout)
-    results = [_as_pynested_array(function(*row), first.device) for row in zip(*arguments_by_operand, strict=True)]
+        if isinstance(x, NestedArray) and len(x) != len(template):
+            raise StructureError(mismatch_message(name, template, x))
+    arguments_by_operand = [_component_arguments(x, template) for x in arrays]
+    if not len(template):
+        return _map_empty_batch(function, arrays, layout or template.layout)
+    results = [_as_pynested_array(function(*row), template.device) for row in zip(*arguments_by_operand, strict=True)]
     for i, result in enumerate(results):
         _check_result(name, f"for component {i} ", result)
         if result.ndim != results[0].ndim:
             raise StructureError(
-                f"{name}: the function gave {results[0].ndim} dimensions for component 0 and {result.ndim} for "
-                f"component {i}; all results must have one rank."
+                f"{name}: the function returned {results[0].ndim} dimensions for component 0 and {result.ndim} for "
+                f"component {i}; the numbers must be equal."
             )
-    return nest_results(results, first, layout or first.layout)
+    return nest_results(results, template, layout or template.layout)
 
 
-def _component_arguments(x: Any, first: NestedArray) -> Sequence[Any]:
-    """Return for each component of ``first`` the argument that an operand contributes."""
+def _component_arguments(x: Any, template: NestedArray) -> Sequence[Any]:
+    """Return the arguments that an operand provides, one for each component of ``template``."""
     if isinstance(x, NestedArray):
         return unbind_components(x)
-    if type(x) is Array and x.ndim == first.ndim:
-        if x.shape[0] not in (1, len(first)):
-            raise ShapeError(dense_mismatch_message("map_components", x, first, x.shape, 0, 0, len(first)))
-        return x.unbind() if x.shape[0] == len(first) else [x.select(0, 0)] * len(first)
-    return [x] * len(first)
+    if type(x) is Array and x.ndim == template.ndim:
+        if x.shape[0] not in (1, len(template)):
+            raise ShapeError(dense_mismatch_message("map_components", x, template, x.shape, 0, 0, len(template)))
+        return x.unbind() if x.shape[0] == len(template) else [x.select(0, 0)] * len(template)
+    return [x] * len(template)
 
 
 def _map_empty_batch(function: Callable[..., Any], operands: Sequence[Any], layout: Layout) -> NestedArray | Array:
-    """Return the result for an empty batch: shape, dtype and tape come from one call with empty components."""
+    """Return the result for an empty batch. Its shape, dtype and history come from one call with arrays of zeros."""
     nested = [x for x in operands if isinstance(x, NestedArray)]
     result = _as_pynested_array(function(*[_probe_argument(x, nested[0]) for x in operands]), nested[0].device)
     _check_result("map_components", "", result)
-    flat: Array = moves.slice_(moves.reshape(result, (result.numel(),)), (slice(0, 0),))
+    flat: Array = movement_rules.slice_(movement_rules.reshape(result, (result.numel(),)), (slice(0, 0),))
     if not result.ndim:
         return flat
-    known = 0 not in result.shape or all(None not in x.regular for x in nested)
-    extents = np.array([[size if size or known else -1 for size in result.shape]], np.int64)
+    # A size of 0 can come from an irregular dimension of the operands; then it is unknown.
+    is_known = 0 not in result.shape or all(None not in x.regular for x in nested)
+    extents = np.array([[size if size or is_known else -1 for size in result.shape]], np.int64)
     empty = NestedArray(flat, Strided.from_extents(extents, 0))
     ragged = ragged_dim_of_results(empty.regular, nested[0]) if layout is jagged else None
     return empty if ragged is None else to_jagged(empty, ragged)
 
 
-def _probe_argument(x: Any, first: NestedArray) -> Any:
-    """Return the argument for a component of an empty batch: zeros, of size 0 along irregular dimensions."""
+def _probe_argument(x: Any, template: NestedArray) -> Any:
+    """Return the argument that stands for a component of an empty batch: zeros, of size 0 if a size is unknown."""
     if isinstance(x, NestedArray):
         return new_zeros(tuple(size or 0 for size in x.regular), x.data)
-    return new_zeros(x.shape[1:], x) if type(x) is Array and x.ndim == first.ndim else x
+    return new_zeros(x.shape[1:], x) if type(x) is Array and x.ndim == template.ndim else x

@@ -1,7 +1,7 @@
 """Reducers: one interface for reducing a dense array along axes, and rows along segments.
 
-A formula written against `Reducer` works for both. A slice is what one element of the result is computed from: the
-elements along the axes, or the rows of one segment. Components of nested arrays are segments of rows.
+A formula that calls the methods of `Reducer` works for both. A *slice* is the elements from which one element of the
+result is computed: those along the axes, or the rows of one segment. Components of nested arrays are segments of rows.
 """
 
 # ruff: noqa: D102 - Reducer describes the methods of both classes
@@ -15,10 +15,10 @@ from typing import Protocol
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.rules import elementwise as of_elements
-from pynested.autograd.rules import movement as moves
-from pynested.autograd.rules import reduction as of_axes
-from pynested.autograd.rules import segment as of_segments
+from pynested.autograd.rules import elementwise as elementwise_rules
+from pynested.autograd.rules import movement as movement_rules
+from pynested.autograd.rules import reduction as axis_rules
+from pynested.autograd.rules import segment as segment_rules
 from pynested.backends import Segments, get_backend
 from pynested.backends.host import from_host
 
@@ -27,29 +27,29 @@ class Reducer(Protocol):
     """Reductions of each slice of an array."""
 
     def sum(self, x: Array) -> Array:
-        """Return the sum of each slice; +0 for an empty one."""
+        """Return the sum of each slice; +0 for an empty slice."""
 
     def prod(self, x: Array) -> Array:
-        """Return the product of each slice; 1 for an empty one."""
+        """Return the product of each slice; 1 for an empty slice."""
 
     def amax(self, x: Array) -> Array:
-        """Return the maximum of each slice; the least value of the dtype for an empty one."""
+        """Return the maximum of each slice; the least value of the dtype for an empty slice."""
 
     def amin(self, x: Array) -> Array:
-        """Return the minimum of each slice; the greatest value of the dtype for an empty one."""
+        """Return the minimum of each slice; the greatest value of the dtype for an empty slice."""
 
     def arg_reduce(self, kernel: str, x: Array) -> Array:
-        """Return the index in each slice that ``kernel`` finds: ``segment_argmax`` or ``segment_argmin``."""
+        """Return an index for each slice; ``kernel`` is ``segment_argmax`` or ``segment_argmin``."""
 
     def count(self, x: Array, correction: float = 0) -> Array | float:
-        """Return the number of elements of each slice less ``correction``, at least 0, as a divisor of ``sum(x)``."""
+        """Return the divisor of ``sum(x)``: the number of elements of each slice minus ``correction``, at least 0."""
 
     def spread(self, y: Array, x: Array) -> Array:
-        """Repeat each entry of ``y``, one per slice of ``x``, over all elements of its slice."""
+        """Repeat each entry of ``y`` for all elements of its slice; ``y`` has one entry for each slice of ``x``."""
 
 
 class AxisReducer:
-    """Reducer of a dense array along some of its axes, which are canonical; the result has the other axes."""
+    """Reducer of a dense array along ``axes``, counted from the front. The result has the remaining axes."""
 
     __slots__ = ("axes",)
 
@@ -57,16 +57,16 @@ class AxisReducer:
         self.axes = axes
 
     def sum(self, x: Array) -> Array:
-        return of_axes.sum_axes(x, self.axes)
+        return axis_rules.sum_axes(x, self.axes)
 
     def prod(self, x: Array) -> Array:
-        return self._as_segment(x, of_segments.segment_prod)
+        return self._as_segment(x, segment_rules.segment_prod)
 
     def amax(self, x: Array) -> Array:
-        return of_axes.amax(x, self.axes)
+        return axis_rules.amax(x, self.axes)
 
     def amin(self, x: Array) -> Array:
-        return of_axes.amin(x, self.axes)
+        return axis_rules.amin(x, self.axes)
 
     def arg_reduce(self, kernel: str, x: Array) -> Array:
         return self._as_segment(x, lambda rows, segments: SegmentReducer(segments).arg_reduce(kernel, rows))
@@ -75,18 +75,20 @@ class AxisReducer:
         return max(math.prod([x.shape[axis] for axis in self.axes]) - correction, 0)
 
     def spread(self, y: Array, x: Array) -> Array:
-        return moves.broadcast_to(moves.reshape(y, of_axes.keepdim_shape(x.shape, self.axes)), x.shape)
+        return movement_rules.broadcast_to(
+            movement_rules.reshape(y, axis_rules.keepdim_shape(x.shape, self.axes)), x.shape
+        )
 
     def _as_segment(self, x: Array, reduce_segments: Callable[[Array, Segments], Array]) -> Array:
-        """Reduce all slices as the columns of one segment."""
-        rest = tuple(axis for axis in range(x.ndim) if axis not in self.axes)
-        length, columns = math.prod([x.shape[axis] for axis in self.axes]), tuple(x.shape[axis] for axis in rest)
-        rows = moves.reshape(moves.transpose(x, (*self.axes, *rest)), (length, *columns))
-        return moves.reshape(reduce_segments(rows, Segments(np.array([0, length]))), columns)
+        """Reduce all slices as one segment of rows; each row has one element of every slice."""
+        other_axes = tuple(axis for axis in range(x.ndim) if axis not in self.axes)
+        num_rows, row_shape = math.prod(x.shape[axis] for axis in self.axes), tuple(x.shape[k] for k in other_axes)
+        rows = movement_rules.reshape(movement_rules.transpose(x, (*self.axes, *other_axes)), (num_rows, *row_shape))
+        return movement_rules.reshape(reduce_segments(rows, Segments(np.array([0, num_rows]))), row_shape)
 
 
 class SegmentReducer:
-    """Reducer of rows ``(N, ...)`` along segments; the result has one row per segment."""
+    """Reducer of rows ``(N, ...)`` along segments. The result has one row for each segment."""
 
     __slots__ = ("segments",)
 
@@ -94,16 +96,16 @@ class SegmentReducer:
         self.segments = segments
 
     def sum(self, x: Array) -> Array:
-        return of_segments.segment_sum(x, self.segments)
+        return segment_rules.segment_sum(x, self.segments)
 
     def prod(self, x: Array) -> Array:
-        return of_segments.segment_prod(x, self.segments)
+        return segment_rules.segment_prod(x, self.segments)
 
     def amax(self, x: Array) -> Array:
-        return of_segments.segment_max(x, self.segments)
+        return segment_rules.segment_max(x, self.segments)
 
     def amin(self, x: Array) -> Array:
-        return of_segments.segment_min(x, self.segments)
+        return segment_rules.segment_min(x, self.segments)
 
     def arg_reduce(self, kernel: str, x: Array) -> Array:
         return Array(getattr(get_backend(x.device), kernel)(x.data, self.segments), x.device)
@@ -113,15 +115,15 @@ class SegmentReducer:
         return Array(from_host(counts.astype(x.dtype).reshape(-1, *[1] * (x.ndim - 1)), x.device), x.device)
 
     def spread(self, y: Array, x: Array) -> Array:
-        return of_segments.spread(y, self.segments)
+        return segment_rules.spread(y, self.segments)
 
 
 def subtract_maximum(reducer: Reducer, x: Array) -> tuple[Array, Array]:
     """Subtract from each element the maximum of its slice; return the differences and the maxima.
 
-    A maximum that is not finite counts as 0, so that infinities and NaN stay what they are. The maximum is a constant
-    for the gradient.
+    A maximum that is not finite counts as 0, so that infinities and NaN do not change. Gradients treat the maxima as
+    constants.
     """
     maximum = reducer.amax(x.detach())
-    shift = of_elements.where(maximum, x.dtype.type(0), get_backend(x.device).isfinite(maximum.data))
+    shift = elementwise_rules.where(maximum, x.dtype.type(0), get_backend(x.device).isfinite(maximum.data))
     return x - reducer.spread(shift, x), shift

@@ -1,7 +1,8 @@
 """Reductions over any dimensions of a nested or dense array, in any layout.
 
-`reduce_dims` turns the dimensions into axes of a dense array or into segments of rows, and calls the formula of the
-operator with an `AxisReducer` or a `SegmentReducer`. The public functions are in `pynested.operators.reduction`.
+`reduce_dims` reduces axes of a dense array, or segments of rows, that stand for the dimensions. It calls the formula
+of the operator with an `AxisReducer` or a `SegmentReducer`. A *slice* is the elements from which one element of the
+result is computed. The public functions are in `pynested.operators.reduction`.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from numpy.typing import NDArray
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import as_array
-from pynested.autograd.arguments.shapes import canonical_dim, canonical_dims, possible_shape
-from pynested.autograd.rules import elementwise as of_elements
-from pynested.autograd.rules import movement as moves
-from pynested.autograd.rules import reduction as of_axes
+from pynested.autograd.arguments.shapes import canonical_dim, canonical_dims, check_possible_shape
+from pynested.autograd.rules import elementwise as elementwise_rules
+from pynested.autograd.rules import movement as movement_rules
+from pynested.autograd.rules import reduction as axis_rules
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import Segments, strided_index
 from pynested.backends.errors import ArgumentError, EmptyReductionError
@@ -39,7 +40,7 @@ from pynested.structure import Ints, Jagged, Strided
 from .reducers import AxisReducer, Reducer, SegmentReducer
 from .result_dtypes import DTypeRule, same_dtype
 
-Formula = Callable[[Reducer, Array], Array]  # of an array, one element for each slice
+Formula = Callable[[Reducer, Array], Array]  # returns one element for each slice of the array
 
 
 def reduce_dims(
@@ -64,21 +65,21 @@ def reduce_dims(
     x : NestedArray or Array
         The operand.
     dims : int, tuple of int or None
-        The dimensions to reduce, 0 is the batch; None reduces all.
+        The dimensions to reduce; 0 is the batch. None reduces all.
     keepdim : bool
         Whether a reduced dimension stays, with size 1.
     formula : callable
-        A `Reducer` and an array -> an array with one element for each slice.
+        Takes a `Reducer` and an array; returns an array with one element for each slice.
     empty : float or None
-        What the formula gives for a slice without elements; None raises EmptyReductionError instead.
+        The result of the formula for a slice without elements. None raises EmptyReductionError instead.
     quantity : str
-        What a slice without elements lacks, for that error: ``maximum``.
+        The name of the result in that error, such as ``maximum``.
     dtype_rule : callable
-        In which dtype the formula computes, and which dtype the result has.
+        The choice of the dtype in which the formula computes, and of the dtype of the result.
     dtype : optional
         The argument of the user, for ``dtype_rule``.
     returns_index : bool
-        Whether the formula returns indices; then ``dims`` names one dimension.
+        Whether the formula returns indices. If so, ``dims`` must be one dimension.
     """
     reduction = _Reduction(name, formula, empty, quantity, returns_index)
     if type(x) is not NestedArray:
@@ -105,13 +106,13 @@ class _Reduction:
     returns_index: bool
 
     def canonical_dims(self, dims: Dims, ndim: int) -> tuple[int, ...]:
-        """Return the dimensions counted from the front and in order; of an index it is one."""
+        """Return the dimensions counted from the front and sorted; exactly one if the result is an index."""
         if not self.returns_index:
             return canonical_dims(self.name, dims, ndim)
         if dims is None:
             raise ArgumentError(
-                f"{self.name}: the elements of a nested array have no common order to count places in. Give one "
-                f"dimension, dim=0 to dim={ndim - 1}."
+                f"{self.name}: the elements of a nested array have no common order, so an index needs a dimension. "
+                f"Give one, dim=0 to dim={ndim - 1}."
             )
         return (canonical_dim(self.name, dims, ndim),)
 
@@ -153,13 +154,13 @@ class _Reduction:
             )
 
     def _is_steep_if_empty(self, result: Array) -> bool:
-        """Return whether a gradient through the entries of empty slices would be NaN or infinite, as they are."""
+        """Return whether empty slices give entries that are NaN or infinite, through which gradients must not flow."""
         return self.empty is not None and not isfinite(self.empty) and result.requires_grad
 
 
 def _stop_gradient(result: Array, has_elements: NDArray[np.bool_]) -> Array:
-    """Make constants of the entries of slices without elements."""
-    return of_elements.where(result, result.detach(), from_host(has_elements, result.device))
+    """Return the result with constants as the entries of slices without elements."""
+    return elementwise_rules.where(result, result.detach(), from_host(has_elements, result.device))
 
 
 def _reduce_dense(
@@ -168,12 +169,14 @@ def _reduce_dense(
     if dims is None and reduction.returns_index:  # the index among all elements, in C order
         if not x.numel():
             raise reduction.empty_error(f"an array of shape {x.shape} has no elements", "Join an element to it first.")
-        index = _reduce_dense(reduction, moves.reshape(x, (x.numel(),)), 0, False, dtype_rule, dtype)
-        return moves.reshape(index, (1,) * x.ndim) if keepdim else index
+        index = _reduce_dense(reduction, movement_rules.reshape(x, (x.numel(),)), 0, False, dtype_rule, dtype)
+        return movement_rules.reshape(index, (1,) * x.ndim) if keepdim else index
     axes = reduction.canonical_dims(dims, x.ndim)
     x, result_dtype = dtype_rule(reduction.name, x, dtype)
     result = reduction.reduce_axes(x, axes)
-    return to_dtype(moves.reshape(result, of_axes.keepdim_shape(x.shape, axes)) if keepdim else result, result_dtype)
+    return to_dtype(
+        movement_rules.reshape(result, axis_rules.keepdim_shape(x.shape, axes)) if keepdim else result, result_dtype
+    )
 
 
 def _reduce_nested(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...], keepdim: bool) -> ArrayResult:
@@ -199,17 +202,17 @@ def _reduce_nested(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...],
     if not keepdim:
         return result
     sizes = iter(result.shape)
-    return moves.reshape(result, tuple(1 if dim in dims else next(sizes) for dim in range(x.ndim)))
+    return movement_rules.reshape(result, tuple(1 if dim in dims else next(sizes) for dim in range(x.ndim)))
 
 
 def _reduce_all(reduction: _Reduction, x: NestedArray) -> Array:
     if reduction.empty is None and not x.data.numel():
         raise reduction.empty_error("the nested array has no elements")
-    return reduction.reduce_axes(moves.reshape(x.data, (x.data.numel(),)), (0,))
+    return reduction.reduce_axes(movement_rules.reshape(x.data, (x.data.numel(),)), (0,))
 
 
 def _reduce_jagged(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...], keepdim: bool) -> ArrayResult:
-    """Reduce regular dimensions as axes of the values, and the ragged one with the others as segments."""
+    """Reduce regular dimensions as axes of the values. If the ragged dimension is among them, reduce segments."""
     structure = x.structure
     assert isinstance(structure, Jagged)
     ragged_dim = structure.ragged_dim
@@ -219,45 +222,49 @@ def _reduce_jagged(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...],
         if not keepdim:
             return result
         sizes = [1 if dim in dims else size for dim, size in enumerate((len(x), *x.data.shape))]
-        return moves.reshape(result, tuple(sizes))
+        return movement_rules.reshape(result, tuple(sizes))
     values = reduction.reduce_axes(x.data, axes)
     if keepdim:
-        return NestedArray(moves.reshape(values, of_axes.keepdim_shape(x.data.shape, axes)), structure)
+        return NestedArray(movement_rules.reshape(values, axis_rules.keepdim_shape(x.data.shape, axes)), structure)
     num_before = len([axis for axis in axes if axis < ragged_dim - 1])
     return NestedArray(values, structure.with_ragged_dim(ragged_dim - num_before))
 
 
 def _reduce_ragged(reduction: _Reduction, x: NestedArray, structure: Jagged, axes: tuple[int, ...]) -> Array:
-    """Reduce the ragged dimension and ``axes`` in one step: two steps would split the gradient of ties wrongly.
+    """Reduce the ragged dimension and ``axes`` in one step, as two steps would split the gradient of ties wrongly.
 
-    Kept axes stay before the reduced ones if they lie there, so that values in that order are not moved.
+    Other axes that lie before the last reduced axis are moved to the front, and those behind it stay there. Values that
+    are already in this order are not copied.
     """
     ragged, shape = structure.ragged_dim - 1, x.data.shape
     if ragged == 0 and not axes:  # the general case would not change rows and segments
         return reduction.reduce_segments(x.data, structure.segments, lambda i: _describe_component(x, i))
     last = max(ragged, *axes, 0)
-    kept = [axis for axis in range(len(shape)) if axis != ragged and axis not in axes]
-    before, after = [axis for axis in kept if axis < last], [axis for axis in kept if axis > last]
+    other_axes = [axis for axis in range(len(shape)) if axis != ragged and axis not in axes]
+    before, after = [axis for axis in other_axes if axis < last], [axis for axis in other_axes if axis > last]
     copies, width = (prod(shape[axis] for axis in group) for group in (before, axes))
     order = (*before, ragged, *axes, *after)
-    ordered = x.data if order == tuple(range(len(shape))) else moves.transpose(x.data, order)
-    rows = moves.reshape(ordered, (copies * shape[ragged] * width, *[shape[axis] for axis in after]))
+    ordered = x.data if order == tuple(range(len(shape))) else movement_rules.transpose(x.data, order)
+    rows = movement_rules.reshape(ordered, (copies * shape[ragged] * width, *[shape[axis] for axis in after]))
     segments = structure.segments.repeated(copies, width)
     result = reduction.reduce_segments(rows, segments, lambda i: _describe_component(x, i % len(x)))
     if not before:
         return result
-    result = moves.reshape(result, (*[shape[axis] for axis in before], len(x), *result.shape[1:]))
-    return moves.transpose(result, axis_first(len(before), result.ndim)).contiguous()
+    result = movement_rules.reshape(result, (*[shape[axis] for axis in before], len(x), *result.shape[1:]))
+    return movement_rules.transpose(result, axis_first(len(before), result.ndim)).contiguous()
 
 
 def _in_strided_layout(result: ArrayResult, x: NestedArray) -> ArrayResult:
-    """Convert what `_reduce_jagged` returned for the rows of a strided array, unless no dimension is left."""
+    """Convert the result of `_reduce_jagged` for the rows of a strided array to the strided layout.
+
+    A result (B,), in which the components have no dimensions left, stays dense.
+    """
     if isinstance(result, NestedArray):
         return rows_to_strided(result.data, x.structure)  # type: ignore[arg-type]
     if result.ndim == 1:
         return result
     sizes = np.tile(np.array(result.shape[1:], np.int64), (len(x), 1))
-    return NestedArray(moves.reshape(result, (result.numel(),)), Strided.from_extents(sizes, len(x)))
+    return NestedArray(movement_rules.reshape(result, (result.numel(),)), Strided.from_extents(sizes, len(x)))
 
 
 def _describe_component(x: NestedArray, i: int) -> str:
@@ -265,7 +272,7 @@ def _describe_component(x: NestedArray, i: int) -> str:
 
 
 def _reduce_strided(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...], keepdim: bool) -> ArrayResult:
-    """Reduce segments of a flat buffer, in which the reduced dimensions come last."""
+    """Reduce segments of a flat buffer whose elements are ordered with the reduced dimensions last."""
     sizes = x.component_sizes()
     inner = [dim - 1 for dim in dims]
     outer = [axis for axis in range(x.ndim - 1) if axis not in inner]
@@ -282,12 +289,15 @@ def _reduce_strided(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...]
     if not outer and not keepdim:
         return result
     extents = x.extents
-    left = np.where(np.isin(np.arange(x.ndim - 1), inner), 1, extents) if keepdim else extents[:, outer]
-    return NestedArray(result, Strided.from_extents(left, len(x)))
+    new_extents = np.where(np.isin(np.arange(x.ndim - 1), inner), 1, extents) if keepdim else extents[:, outer]
+    return NestedArray(result, Strided.from_extents(new_extents, len(x)))
 
 
 def _dense_positions(sizes: Ints, outer: list[int], shape: tuple[int, ...]) -> Ints:
-    """Return for each element, component by component and row-major, its index in a dense array of the kept axes."""
+    """Return the flat index of each element in a dense array of ``shape``, which has the axes ``outer``.
+
+    Elements are listed component by component, each row-major.
+    """
     steps = np.ones(len(shape), np.int64)
     steps[:-1] = np.cumprod(np.array(shape[:0:-1], np.int64))[::-1]
     strides = np.zeros_like(sizes)
@@ -296,20 +306,23 @@ def _dense_positions(sizes: Ints, outer: list[int], shape: tuple[int, ...]) -> I
 
 
 def _reduce_batch(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...]) -> Array:
-    """Align components at the left, and reduce the elements that are present at each position of the kept axes."""
+    """Reduce dimension 0 and maybe others: at each position of the other axes, the elements of all components there.
+
+    Components are aligned at the left. A component that has no element at a position takes no part there.
+    """
     sizes = x.component_sizes()
     outer = [axis for axis in range(x.ndim - 1) if axis + 1 not in dims]
-    shape = possible_shape(reduction.name, tuple(int(x.extents[:, axis].max(initial=0)) for axis in outer))
+    shape = check_possible_shape(reduction.name, tuple(int(x.extents[:, axis].max(initial=0)) for axis in outer))
     position = _dense_positions(sizes, outer, shape)
     counts = np.bincount(position, minlength=int(np.prod(shape, dtype=np.int64)))
     order = np.argsort(position, kind="stable")
 
     def describe_segment(i: int) -> str:
-        return f"place {tuple(int(index) for index in np.unravel_index(i, shape))} of the result"
+        return f"position {tuple(int(index) for index in np.unravel_index(i, shape))} of the result"
 
-    rows, segments = moves.take_rows(gather_elements(to_strided(x)), order), Segments.from_lengths(counts)
+    rows, segments = movement_rules.take_rows(gather_elements(to_strided(x)), order), Segments.from_lengths(counts)
     result = reduction.reduce_segments(rows, segments, describe_segment)
     if reduction.returns_index:  # the index among present elements becomes the number of a component
         numbers = from_host(np.repeat(np.arange(len(x)), sizes.prod(axis=1, dtype=np.int64))[order], x.device)
         result = Array(numbers[from_host(segments.offsets[:-1], x.device) + result.data], x.device)
-    return moves.reshape(result, shape)
+    return movement_rules.reshape(result, shape)

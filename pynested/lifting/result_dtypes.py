@@ -1,7 +1,8 @@
 """Dtypes in which operators compute, and dtypes of their results.
 
-A `DTypeRule` converts an operand to the dtype in which an operator computes, and returns the dtype of the result with
-it. `name` is that of the operator, for error messages; `dtype` is what the user requested, or None.
+A `DTypeRule` returns an operand in the dtype in which an operator computes, and the dtype of the result. Its arguments
+are the name of the operator, for error messages; the operand; and the dtype that the user requested, or None. A dtype
+is *wider* than another if it represents more numbers: float16 is computed in float32.
 """
 
 from __future__ import annotations
@@ -36,17 +37,17 @@ def mean_dtype(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
     if dtype is not None:
         result = canonical_dtype(dtype, x.device)
         if not is_float(result):
-            raise DTypeError(f"{name}: a mean is a floating point number; dtype={result} cannot hold one.")
+            raise DTypeError(f"{name}: a mean is a floating point number, which dtype={result} cannot represent.")
     return sum_dtype(name, x, result)
 
 
 def same_dtype(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
-    """Keep the dtype."""
+    """Compute in the dtype of the operand, which the result has too."""
     return x, x.dtype
 
 
 def bool_dtype(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
-    """Convert each element to whether it is true."""
+    """Convert each element to a bool, False only for zeros; the result is bool."""
     return to_dtype(x, np.dtype(np.bool_)), np.dtype(np.bool_)
 
 
@@ -56,7 +57,7 @@ def index_dtype(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
 
 
 def float_dtype(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
-    """Compute floats, or what ``dtype`` makes floats, in their dtype; for kernels that accumulate wider themselves."""
+    """Compute floats in their dtype, or in ``dtype``. It is for kernels that accumulate in a wider dtype themselves."""
     x = x if dtype is None else to_dtype(x, canonical_dtype(dtype, x.device))
     result = x._bare.dtype
     if not is_float(result):
@@ -65,7 +66,7 @@ def float_dtype(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
 
 
 def wide_float_dtype(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
-    """Compute floats, or what ``dtype`` makes floats, in their dtype or wider."""
+    """Compute floats in their dtype, or in ``dtype``, or in a wider dtype."""
     x, result = float_dtype(name, x, dtype)
     return to_dtype(x, computing_dtype(result)), result
 
@@ -78,4 +79,4 @@ def check_float(name: str, x: Array) -> Array:
 
 
 def _not_float_error(name: str, x: Array) -> DTypeError:
-    return DTypeError(f"{name}: needs a floating point array, this one is {x.dtype}. Convert it: x.to(pn.float64).")
+    return DTypeError(f"{name}: the array must be floating point, not {x.dtype}. Convert it: x.to(pn.float64).")

@@ -1,12 +1,12 @@
-"""`NestedArray`: the class, its views, layout conversion, comparison of shapes, text, and place in autograd."""
+"""`NestedArray`: the class, views, layout conversion, comparison of shapes, text, and the link to autograd."""
 
 from __future__ import annotations
 
 import sys
 from typing import NoReturn
 
-from pynested.name_hints import no_function
+from pynested.name_hints import missing_name_error
 
 
 def __getattr__(name: str) -> NoReturn:
-    raise no_function(__name__, name, getattr(sys.modules["pynested"], "__all__", ()))
+    raise missing_name_error(__name__, name, getattr(sys.modules["pynested"], "__all__", ()))

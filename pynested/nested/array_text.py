@@ -1,4 +1,4 @@
-"""Text of a nested array: its `repr`, at most a screen long, by NumPy's print options."""
+"""Text of a nested array: its `repr`, whose length NumPy's print options limit."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ INDENT = "  "
 
 
 def as_text(x: NestedArray) -> str:
-    """Return ``nested_array([...])`` with a component on each line; a long array is elided in the middle."""
+    """Return ``nested_array([...])``. Each component begins a line; the middle of a long array is left out."""
     options = np.get_printoptions()
     edge, count = int(options["edgeitems"]), len(x)
     is_long = x.numel() > options["threshold"]
     is_elided = is_long and count > 2 * edge
-    printed = [*range(edge), *range(count - edge, count)] if is_elided else list(range(count))
-    threshold = options["threshold"] // max(len(printed), 1) if is_long else None
-    texts = [_component_text(x, i, threshold) for i in printed]
+    printed_numbers = [*range(edge), *range(count - edge, count)] if is_elided else list(range(count))
+    threshold = options["threshold"] // max(len(printed_numbers), 1) if is_long else None
+    texts = [_component_text(x, i, threshold) for i in printed_numbers]
     if is_elided:
         texts.insert(edge, f"...  # {count - 2 * edge} more components")
     lines = [INDENT + line for text in texts for line in _lines_with_comma(text)]
@@ -31,6 +31,7 @@ def as_text(x: NestedArray) -> str:
 
 
 def _lines_with_comma(text: str) -> list[str]:
+    """Return the lines of a component's text, a comma behind the last one."""
     lines = text.split("\n")
     return lines if text.startswith("...") else [*lines[:-1], lines[-1] + ","]
 
@@ -42,7 +43,7 @@ def _component_text(x: NestedArray, i: int, threshold: int | None) -> str:
 
 
 def _keyword_text(x: NestedArray) -> str:
-    """Return the shape, and all else that differs from the defaults, as keyword arguments."""
+    """Return the shape, and every property that differs from its default, as keyword arguments."""
     keywords = [f", shape={x.shape}"]
     if x.layout is jagged:
         keywords.append(", layout=pn.jagged")

@@ -1,6 +1,7 @@
-"""`NestedArray` as a container of arrays: how `pynested.autograd` flattens one, and where gradients lie in it.
+"""`NestedArray` as a container of arrays for `pynested.autograd`: its values, and gradients in their placement.
 
-Importing this module registers the class, so that `pynested.autograd.grad`, `vjp` and their relatives accept it.
+Importing this module registers the class, so that `grad`, `vjp`, `jvp` and the other functions of `pynested.autograd`
+accept nested arrays.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Any
 from pynested.autograd import Array, register_container
 from pynested.autograd.containers import Rebuild
 from pynested.autograd.passes import ones_like
-from pynested.autograd.rules import elementwise as dense
+from pynested.autograd.rules import elementwise as elementwise_rules
 from pynested.backends.errors import StructureError
 from pynested.backends.host import from_host, to_host
 
@@ -19,33 +20,36 @@ from .nested_array import NestedArray, wrap_unchecked, wrap_values
 
 
 def flatten_nested(x: NestedArray) -> tuple[list[Array], Rebuild]:
-    """Return the values, and a function that wraps other values in the structure of ``x``."""
+    """Return the values, and a function that wraps new values in the structure of ``x``."""
     structure = x.structure
     return [x.data], lambda arrays: None if arrays[0] is None else wrap_values(arrays[0], structure)
 
 
 def cotangent_values(name: str, x: NestedArray, cotangent: Any) -> list[Array]:
-    """Return a cotangent of ``x`` in its values: zero in gaps, the sum of all where components overlap."""
+    """Return a nested cotangent of ``x`` as a cotangent of its values: zero in gaps, sums if components overlap."""
     return [as_gradient(name, cotangent, x)]
 
 
 def tangent_values(name: str, x: NestedArray, tangent: Any) -> list[Array]:
-    """Return a tangent of ``x`` in its values: zero in gaps. If components overlap, it must have their placement."""
+    """Return a nested tangent of ``x`` as a tangent of its values, zero in gaps.
+
+    If components of ``x`` overlap, the tangent must have the same placement.
+    """
     if not x.structure.has_overlap:
         return cotangent_values(name, x, tangent)
     as_gradient(name, tangent, x)  # raises unless the tangent is nested and has the shape of x
     if tangent.data.shape != x.data.shape or not tangent.structure.same_placement(x.structure):
         raise StructureError(
-            f"{name}: components of the primal overlap, so one place could move in two ways. Give a tangent that lies "
-            "as the primal does: the same offsets, sizes and strides around other values."
+            f"{name}: components of the primal overlap, so one of its elements could have two tangents. Give a tangent "
+            "with the structure of the primal: the same offsets, sizes and strides."
         )
     (mask,) = visible_mask(x)
     data = tangent.data
-    return [data if mask is None else dense.where(data, data.dtype.type(0), from_host(mask, x.device))]
+    return [data if mask is None else elementwise_rules.where(data, data.dtype.type(0), from_host(mask, x.device))]
 
 
 def visible_mask(x: NestedArray) -> list[Any]:
-    """Return a boolean mask of the values that belong to some component; None if there are no gaps."""
+    """Return, in a list, a boolean mask of the values that belong to some component, or None if there are no gaps."""
     if x.structure.is_packed:
         return [None]
     ones = wrap_unchecked(ones_like(x.data), x.structure)

@@ -1,4 +1,4 @@
-"""Views of nested arrays: the values that belong to a view of the structure; and components as dense arrays."""
+"""Views of nested arrays, from views of their structure; and their components as dense arrays."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules import movement as movement_rules
 from pynested.autograd.rules import views
 from pynested.structure import FULL_SLICE, Jagged, Strided, Structure, StructureView
 
@@ -19,36 +19,38 @@ from .nested_array import NestedArray, wrap_unchecked
 
 
 def with_structure(x: NestedArray, structure: Structure, view: Callable[..., Array], *args: Any) -> NestedArray:
-    """Return ``x`` with another structure: jagged values become ``view(values, *args)``, a strided buffer stays."""
-    return wrap_unchecked(moves.alias(x.data) if isinstance(structure, Strided) else view(x.data, *args), structure)
+    """Return ``x`` with a new structure. A strided buffer stays; jagged values become ``view(values, *args)``."""
+    return wrap_unchecked(
+        movement_rules.alias(x.data) if isinstance(structure, Strided) else view(x.data, *args), structure
+    )
 
 
 def apply_view(x: NestedArray, view: StructureView) -> NestedArray:
-    """Return the nested array that indexing a structure leaves of ``x``: a view, or a copy for an index array."""
+    """Return ``x`` indexed as its structure was: a view, or a copy if ``view.entries`` is an index array."""
     structure, axis, entries = view
     if isinstance(entries, np.ndarray):
         return wrap_unchecked(take_along(x.data, axis, entries), structure)
     if entries is FULL_SLICE:
-        return wrap_unchecked(moves.alias(x.data), structure)
-    return wrap_unchecked(moves.slice_(x.data, (FULL_SLICE,) * axis + (entries,)), structure)
+        return wrap_unchecked(movement_rules.alias(x.data), structure)
+    return wrap_unchecked(movement_rules.slice_(x.data, (FULL_SLICE,) * axis + (entries,)), structure)
 
 
 def select_components(x: NestedArray, index: slice) -> NestedArray:
-    """Return the components in a slice of the batch, as a view."""
+    """Return the components in a slice of the batch, as a nested view."""
     return apply_view(x, x.structure.select_components(index))
 
 
 def slice_dim(x: NestedArray, dim: int, part: slice) -> NestedArray:
-    """Return the entries ``part`` of each component along ``dim`` (canonical, not the batch)."""
+    """Return the entries ``part`` of each component along ``dim``, counted from the front; it is not the batch."""
     return x if part == FULL_SLICE else apply_view(x, x.structure.slice_axis(dim - 1, part))
 
 
 def expand_axes(x: NestedArray, sizes: Mapping[int, int]) -> NestedArray:
-    """Return a view in which axes of size 1 are repeated; ``sizes`` maps the axis of components to its new size."""
+    """Return a view in which axes of size 1 are repeated. ``sizes`` maps each repeated axis to its new size."""
     structure = x.structure
     if isinstance(structure, Jagged):
         shape = tuple(sizes.get(axis, size) for axis, size in enumerate(x.data.shape))
-        return wrap_unchecked(moves.broadcast_to(x.data, shape), structure)
+        return wrap_unchecked(movement_rules.broadcast_to(x.data, shape), structure)
     extents, strides = structure.extents.copy(), structure.strides.copy()
     for axis, size in sizes.items():
         extents[:, axis], strides[:, axis] = size, 0
@@ -60,12 +62,12 @@ def expand_axes(x: NestedArray, sizes: Mapping[int, int]) -> NestedArray:
 
 
 def component_view(x: NestedArray, i: int) -> Array:
-    """Return component ``i`` (canonical) as a view."""
+    """Return component ``i`` as a dense view; ``i`` is counted from the front."""
     structure = x.structure
     if isinstance(structure, Jagged):
         start, length = int(structure.offsets[i]), int(structure.component_lengths[i])
         before = (FULL_SLICE,) * (structure.ragged_dim - 1)
-        return moves.slice_(x.data, (*before, slice(start, start + length)))
+        return movement_rules.slice_(x.data, (*before, slice(start, start + length)))
     row = slice(i, i + 1)
     return views.components(x.data, structure.sizes[row], structure.strides[row], structure.offsets[row])[0]  # type: ignore[no-any-return]
 
@@ -76,7 +78,7 @@ def component_ndarray(x: NestedArray, i: int) -> Any:
 
 
 def unbind_components(x: NestedArray) -> tuple[Array, ...]:
-    """Return all components as views."""
+    """Return all components as dense views."""
     structure = x.structure
     if not structure.count:
         return ()

@@ -1,6 +1,8 @@
 """Conversion of nested arrays between layouts and placements: packed, contiguous, strided, jagged, dense.
 
-Every function is differentiable. *Packed* values belong to components only, each element to exactly one.
+Every function is differentiable. Values are *packed* if they belong to components only, each element to exactly one. A
+dimension is *regular* if all components have the same size along it, else *irregular*. The *extents* are the table of
+all component sizes (see `pynested/structure/extents.py`).
 """
 
 from __future__ import annotations
@@ -11,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.shapes import possible_shape
-from pynested.autograd.rules import movement as moves
+from pynested.autograd.arguments.shapes import check_possible_shape
+from pynested.autograd.rules import movement as movement_rules
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import Matrices, packed_strides
 from pynested.backends.errors import GradientError, LayoutError, StructureError
@@ -38,10 +40,10 @@ def inverse_permutation(axes: Sequence[int]) -> tuple[int, ...]:
 def take_along(values: Array, axis: int, index: Ints) -> Array:
     """Return the entries of ``values`` at ``index`` along ``axis``, as a copy."""
     if axis == 0:
-        return moves.take_rows(values, index)
+        return movement_rules.take_rows(values, index)
     order = axis_first(axis, values.ndim)
-    rows = moves.take_rows(moves.transpose(values, order), index)
-    return moves.transpose(rows, inverse_permutation(order)).contiguous()
+    rows = movement_rules.take_rows(movement_rules.transpose(values, order), index)
+    return movement_rules.transpose(rows, inverse_permutation(order)).contiguous()
 
 
 # ---- packed and contiguous ------------------------------------------------------------------------------------------
@@ -56,30 +58,30 @@ def repacked(x: NestedArray) -> NestedArray:
     """Return a packed copy of ``x``."""
     structure = x.structure
     if isinstance(structure, Strided):
-        values = moves.gather(x.data, structure.sizes, structure.strides, structure.offsets)
+        values = movement_rules.gather(x.data, structure.sizes, structure.strides, structure.offsets)
     else:
         values = take_along(x.data, structure.ragged_dim - 1, structure.row_index)
     return wrap_unchecked(values, structure.repacked)
 
 
 def contiguous(x: NestedArray) -> NestedArray:
-    """Return ``x`` packed and in C order, without values before or behind the components: itself, a view or a copy."""
+    """Return ``x`` packed and in C order: ``x`` itself, a view without the values around the components, or a copy."""
     structure = x.structure
     if x.is_contiguous():
         if structure.packed is structure:
             return x
-        before = (slice(None),) * ((structure.ragged_dim or 1) - 1)
-        return wrap_unchecked(moves.slice_(x.data, (*before, structure.span)), structure.repacked)
+        axes_before = (slice(None),) * ((structure.ragged_dim or 1) - 1)
+        return wrap_unchecked(movement_rules.slice_(x.data, (*axes_before, structure.span)), structure.repacked)
     if isinstance(structure, Strided):
         return NestedArray(gather_elements(x), structure.packed)
-    tight = packed(x)
-    return NestedArray(tight.data.contiguous(), tight.structure)
+    packed_x = packed(x)
+    return NestedArray(packed_x.data.contiguous(), packed_x.structure)
 
 
 def drop_gaps(x: NestedArray) -> NestedArray:
-    """Return ``x`` itself if its buffer has no gaps and is in order, else a row-major copy without gaps.
+    """Return ``x`` itself if its components are packed in their order, else a row-major copy without gaps.
 
-    A dimension of stride 0, which repeats elements, is stored once and has stride 0 in the copy.
+    A dimension of stride 0 repeats elements. The copy stores them once, and has stride 0 there, too.
     """
     if isinstance(x.structure, Jagged):
         return x if x.structure.is_packed else _drop_jagged_gaps(x.data, x.structure)
@@ -90,8 +92,8 @@ def drop_gaps(x: NestedArray) -> NestedArray:
 def _drop_jagged_gaps(values: Array, structure: Jagged) -> NestedArray:
     axis = structure.ragged_dim - 1
     repeats = [step == 0 and values.shape[i] > 1 and i != axis for i, step in enumerate(values.stride())]
-    once = values[tuple([slice(0, 1) if repeat else slice(None) for repeat in repeats])]
-    rows = take_along(once, axis, structure.row_index)
+    unrepeated = values[tuple([slice(0, 1) if repeat else slice(None) for repeat in repeats])]
+    rows = take_along(unrepeated, axis, structure.row_index)
     if any(repeats):
         shape = (*values.shape[:axis], rows.shape[axis], *values.shape[axis + 1 :])
         rows = rows.as_strided(
@@ -103,50 +105,56 @@ def _drop_jagged_gaps(values: Array, structure: Jagged) -> NestedArray:
 def _drop_strided_gaps(values: Array, structure: Strided) -> NestedArray:
     sizes, strides = structure.sizes, structure.strides
     repeats = ((strides == 0) | (sizes <= 1)).all(axis=0) & (sizes > 1).any(axis=0)
-    once = Strided.from_extents(np.where(repeats, np.minimum(structure.extents, 1), structure.extents), structure.count)
-    kept = moves.gather(values, once.sizes, strides, structure.offsets)
+    stored_extents = np.where(repeats, np.minimum(structure.extents, 1), structure.extents)
+    stored = Strided.from_extents(stored_extents, structure.count)
+    stored_values = movement_rules.gather(values, stored.sizes, strides, structure.offsets)
     if not np.count_nonzero(repeats):
-        return wrap_unchecked(kept, once)
-    again = np.where(repeats, 0, once.strides)
-    return wrap_unchecked(kept, Strided.from_valid(structure.extents, again, once.offsets, once.buffer_size))
+        return wrap_unchecked(stored_values, stored)
+    new_strides = np.where(repeats, 0, stored.strides)
+    repeated = Strided.from_valid(structure.extents, new_strides, stored.offsets, stored.buffer_size)
+    return wrap_unchecked(stored_values, repeated)
 
 
 # ---- all elements in one flat array ---------------------------------------------------------------------------------
 
 
 def gather_elements(x: NestedArray, order: Sequence[int] | None = None) -> Array:
-    """Return the elements of a strided array as a flat array, each component row-major in this order of its axes."""
+    """Return the elements of a strided array as a flat array: each component row-major, with its axes in ``order``."""
     structure = x.structure
     assert isinstance(structure, Strided)
     ordered = structure if order is None else structure.with_axes(order)
-    return x.data if ordered.is_contiguous else moves.gather(x.data, ordered.sizes, ordered.strides, ordered.offsets)
+    return (
+        x.data
+        if ordered.is_contiguous
+        else movement_rules.gather(x.data, ordered.sizes, ordered.strides, ordered.offsets)
+    )
 
 
 def elements(x: NestedArray) -> Array:
-    """Return the elements of ``x`` as a flat array, component by component, each row-major."""
+    """Return the elements of ``x`` as a flat array: component after component, each row-major."""
     if x.structure.ragged_dim != 1:
         return gather_elements(to_strided(x))
     rows = packed(x).data
-    return moves.reshape(rows, (rows.numel(),))
+    return movement_rules.reshape(rows, (rows.numel(),))
 
 
 def from_elements(flat: Array, extents: Ints, count: int, ragged_dim: int | None) -> NestedArray:
-    """Return the nested array of `elements`: jagged along ``ragged_dim``, or strided if it is None."""
+    """Return the nested array whose `elements` are ``flat``: jagged along ``ragged_dim``, or strided if it is None."""
     flat = flat if flat.is_contiguous() else flat.contiguous()
     x = wrap_unchecked(flat, Strided.from_extents(extents, count))
     return x if ragged_dim is None else to_jagged(x, ragged_dim)
 
 
 def as_matrices(x: NestedArray) -> tuple[Matrices, Array]:
-    """Return the matrices of all components of ``x``, of three dimensions or more, and the values that they cover."""
-    tight = packed(x)
-    structure, values = tight.structure, tight.data
+    """Return the matrices of all components, and the values in which they lie; ``x`` has 3 dimensions or more."""
+    packed_x = packed(x)
+    structure, values = packed_x.structure, packed_x.data
     if isinstance(structure, Jagged):
         if structure.ragged_dim == 1:
             return structure.matrices(values.shape), values
         if values.ndim == 2:
-            return structure.matrices(values.shape), moves.transpose(values, (1, 0))
-    flat, strided_structure = as_strided_parts(tight)
+            return structure.matrices(values.shape), movement_rules.transpose(values, (1, 0))
+    flat, strided_structure = as_strided_parts(packed_x)
     return strided_structure.matrices, gather_elements(wrap_unchecked(flat, strided_structure))
 
 
@@ -165,7 +173,7 @@ def as_strided_parts(x: NestedArray) -> tuple[Array, Strided]:
         return values, structure
     value_strides = values.data.strides
     order = tuple(sorted(range(values.ndim), key=lambda i: -value_strides[i]))
-    ordered = moves.transpose(values, order)
+    ordered = movement_rules.transpose(values, order)
     if not ordered.is_contiguous():
         order, ordered = tuple(range(values.ndim)), values.contiguous()
     shape, axis = values.shape, structure.ragged_dim - 1
@@ -177,23 +185,26 @@ def as_strided_parts(x: NestedArray) -> tuple[Array, Strided]:
         steps = np.broadcast_to(strides, (structure.count, values.ndim))
         return Strided.from_valid(x.extents, steps, structure.offsets[:-1] * strides[axis], values.numel())
 
-    # Cached on the segments. A structure with gaps shares them with its packed copy, whose components lie elsewhere.
+    # Cached on the segments. Not with gaps: the packed copy has the same segments, but its components lie elsewhere.
     key = "as_strided_parts", axis, order, shape[:axis], shape[axis + 1 :]
     strided_structure = structure.segments.remember(key, compute) if structure.is_packed else compute()
-    return moves.reshape(ordered, (values.numel(),)), strided_structure
+    return movement_rules.reshape(ordered, (values.numel(),)), strided_structure
 
 
 def to_jagged(x: NestedArray, ragged_dim: int | None = None) -> NestedArray:
-    """Return ``x`` in the jagged layout; ``ragged_dim`` is the irregular dimension, by default 1 if there is none."""
+    """Return ``x`` in the jagged layout.
+
+    ``ragged_dim`` is the irregular dimension; if all are regular, it can be any, and is 1 by default.
+    """
     if isinstance(x.structure, Jagged):
         return x
     dim = irregular_dim(x.regular) if ragged_dim is None else ragged_dim
     order = axis_first(dim - 1, x.ndim - 1)
     flat = gather_elements(x, order)
     structure = Jagged.from_lengths(x.structure.sizes[:, dim - 1], dim)
-    values = moves.reshape(flat, (structure.rows, *[x.regular[i] or 0 for i in order[1:]]))
+    values = movement_rules.reshape(flat, (structure.rows, *[x.regular[i] or 0 for i in order[1:]]))
     if dim > 1:
-        values = moves.transpose(values, inverse_permutation(order)).contiguous()
+        values = movement_rules.transpose(values, inverse_permutation(order)).contiguous()
     return NestedArray(values, structure)
 
 
@@ -203,35 +214,36 @@ def to_layout(x: NestedArray, layout: Layout) -> NestedArray:
 
 
 def irregular_dim(regular: Sequence[int | None]) -> int:
-    """Return the irregular dimension of components of these regular sizes, 1 if there is none; raise for several."""
+    """Return the irregular dimension, whose entry in ``regular`` is None; 1 if there is none. Raise for several."""
     if not regular:
         raise StructureError(
-            "jagged: components without dimensions have none that could be ragged. Use layout=pn.strided."
+            "jagged: components without dimensions cannot have a ragged dimension. Use layout=pn.strided."
         )
     irregular = [dim for dim, size in enumerate(regular, 1) if size is None]
     if len(irregular) > 1:
         raise LayoutError(
-            f"jagged: dimensions {' and '.join(map(str, irregular))} are irregular, and the jagged layout has a single "
-            "ragged dimension, (B, *, D). Use layout=pn.strided."
+            f"jagged: dimensions {' and '.join(map(str, irregular))} are irregular, and only one can be in the jagged "
+            "layout, (B, *, D). Use layout=pn.strided."
         )
     return irregular[0] if irregular else 1
 
 
 def as_jagged_view(x: NestedArray) -> NestedArray | None:
-    """Return a strided array as a jagged view, None unless it is contiguous and irregular in dimension 1 only."""
+    """Return a strided array as a jagged view; None unless it is contiguous and regular behind dimension 1."""
     if isinstance(x.structure, Jagged) or x.structure.jagged_view is None:
         return None
-    rows, rest = x.structure.jagged_view
-    return NestedArray(moves.reshape(x.data, (rows.segments.rows, *rest)), rows)
+    jagged_structure, row_shape = x.structure.jagged_view
+    values = movement_rules.reshape(x.data, (jagged_structure.segments.rows, *row_shape))
+    return NestedArray(values, jagged_structure)
 
 
 def rows_to_strided(values: Array, structure: Strided) -> NestedArray:
-    """Return rows (N, ...) of the components of `as_jagged_view` in the strided layout; they can have another shape."""
-    flat = moves.reshape(values, (values.numel(),))
+    """Return a result for the rows of `as_jagged_view` in the strided layout: values (N, ...), N rows of any shape."""
+    flat = movement_rules.reshape(values, (values.numel(),))
     if structure.jagged_view is not None and structure.jagged_view[1] == values.shape[1:]:
         return NestedArray(flat, structure.packed)
-    rest = np.tile(np.array(values.shape[1:], np.int64), (structure.count, 1))
-    extents = np.concatenate([structure.sizes[:, :1], rest], axis=1)
+    row_sizes = np.tile(np.array(values.shape[1:], np.int64), (structure.count, 1))
+    extents = np.concatenate([structure.sizes[:, :1], row_sizes], axis=1)
     return NestedArray(flat, Strided.from_extents(extents, structure.count))
 
 
@@ -239,29 +251,29 @@ def rows_to_strided(values: Array, structure: Strided) -> NestedArray:
 
 
 def place_like(name: str, x: NestedArray, like: NestedArray) -> Array:
-    """Return values that hold ``x`` in the placement of ``like``, zero in gaps; raise unless the shapes are equal."""
+    """Return the elements of ``x`` as values in the placement of ``like``, with zeros in gaps; shapes must be equal."""
     target = like.structure
     if target.is_packed and x.data.shape == like.data.shape and x.structure.same_placement(target):
         return x.data
     check_same_shape(name, like, x)
     if isinstance(target, Jagged):
-        tight = packed(x if isinstance(x.structure, Jagged) else to_jagged(x, target.ragged_dim)).data
+        values = packed(x if isinstance(x.structure, Jagged) else to_jagged(x, target.ragged_dim)).data
         if target.lengths is None:
-            return tight
+            return values
         axis = target.ragged_dim - 1
-        order = axis_first(axis, tight.ndim)
-        rows = moves.add_rows(moves.transpose(tight, order), target.row_index, like.data.shape[axis])
-        return moves.transpose(rows, inverse_permutation(order))
+        order = axis_first(axis, values.ndim)
+        rows = movement_rules.add_rows(movement_rules.transpose(values, order), target.row_index, like.data.shape[axis])
+        return movement_rules.transpose(rows, inverse_permutation(order))
     flat = gather_elements(to_strided(x))
     if target.is_contiguous:
         return flat
-    return moves.scatter(flat, target.sizes, target.strides, target.offsets, target.buffer_size)
+    return movement_rules.scatter(flat, target.sizes, target.strides, target.offsets, target.buffer_size)
 
 
 def as_gradient(name: str, value: Any, like: NestedArray) -> Array:
-    """Return the values of a gradient of ``like``, in its placement; raise unless the gradient is nested."""
+    """Return a gradient of ``like`` as values in its placement; raise unless the gradient is nested and fits."""
     if not isinstance(value, NestedArray):
-        raise GradientError(f"{name}: the gradient of a nested array is nested, not {type(value).__name__}.")
+        raise GradientError(f"{name}: the gradient of a nested array must be nested, not {type(value).__name__}.")
     return place_like(name, value, like)
 
 
@@ -269,26 +281,26 @@ def as_gradient(name: str, value: Any, like: NestedArray) -> Array:
 
 
 def nest(components: Sequence[Array], layout: Layout, ragged_dim: int | None = None) -> NestedArray:
-    """Return dense components, at least one and all of one rank, as a nested array of their promoted dtype."""
+    """Return dense components of equal rank, one or more, as a nested array of their promoted dtype."""
     dtype = np.result_type(*{component.dtype for component in components})
     arrays = [to_dtype(component, dtype) for component in components]
     sizes = np.array([array.shape for array in arrays], np.int64).reshape(len(arrays), arrays[0].ndim)
     if layout is jagged:
         dim = irregular_dim(regular_sizes(sizes)) if ragged_dim is None else ragged_dim
-        return NestedArray(moves.concatenate(arrays, dim - 1), Jagged.from_lengths(sizes[:, dim - 1], dim))
-    flat = moves.concatenate([moves.reshape(array, (array.numel(),)) for array in arrays], 0)
+        return NestedArray(movement_rules.concatenate(arrays, dim - 1), Jagged.from_lengths(sizes[:, dim - 1], dim))
+    flat = movement_rules.concatenate([movement_rules.reshape(array, (array.numel(),)) for array in arrays], 0)
     return NestedArray(flat, Strided.from_extents(sizes, len(arrays)))
 
 
 def as_dense(name: str, x: NestedArray) -> Array:
-    """Return the components as one dense array (B, ...); raise unless they have one shape."""
+    """Return the components as one dense array (B, ...); raise unless their shapes are equal."""
     extents = x.extents
     if (extents != extents[0]).any():
         i = int(np.flatnonzero((extents != extents[0]).any(axis=1))[0])
         raise StructureError(
             f"{name}: component {i} has shape {shape_text(extents[i])} and component 0 has shape "
-            f"{shape_text(extents[0])}; only components of one shape make a dense array. Use "
+            f"{shape_text(extents[0])}; only components of equal shape make a dense array. Use "
             "pn.to_padded_array(nt, 0.0), or nt.values()."
         )
-    shape = possible_shape(name, (len(x), *np.maximum(extents[0], 0).tolist()))
-    return moves.reshape(gather_elements(to_strided(x)), shape)
+    shape = check_possible_shape(name, (len(x), *np.maximum(extents[0], 0).tolist()))
+    return movement_rules.reshape(gather_elements(to_strided(x)), shape)

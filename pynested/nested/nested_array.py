@@ -1,7 +1,8 @@
-"""`NestedArray`: a differentiable buffer, and the structure, which places each component in the buffer.
+"""`NestedArray`: a differentiable buffer, and a structure that says where each component lies in the buffer.
 
-Methods that are operators stand in the base class `ArrayMethods`. Methods reach the operators, which import this class,
-through `_ops`, which is `pynested/method_functions.py`.
+Methods that are operators are in the base class `ArrayMethods`. The modules of operators import this class, so methods
+call them through `_ops`, the module `pynested.method_functions`. A dimension is *regular* if all components have the
+same size along it, and *canonical* if it is counted from the front. *Clauses* are statements of the specification.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pynested.autograd import Array
 from pynested.autograd.arguments.shapes import canonical_dim
 from pynested.autograd.array_methods import ArrayMethods
 from pynested.autograd.call_errors import check_flags, check_optional_flags
-from pynested.autograd.default_device import placed
+from pynested.autograd.default_device import as_device_array
 from pynested.autograd.dispatch import method
 from pynested.autograd.protocols import refuse_numpy_ma
 from pynested.autograd.rules.movement import alias
@@ -29,15 +30,15 @@ if TYPE_CHECKING:
 
 
 class NestedArray(ArrayMethods["NestedArray | Array"]):
-    """Components of one rank and any size, held in one buffer. Make one with `pynested.nested_array`.
+    """Components of equal rank and any sizes, in one buffer. `pynested.nested_array` makes one from a list.
 
     Attributes
     ----------
     data : Array
-        The values of all components, and the only differentiable part. In the jagged layout the components lie one
-        after another along axis ``structure.ragged_dim - 1``. In the strided layout it is flat and contiguous.
+        The buffer: the values of all components, and the only differentiable part. It is flat and contiguous in the
+        strided layout. In the jagged layout, components follow each other along axis ``structure.ragged_dim - 1``.
     structure : Jagged or Strided
-        The placement of each component in ``data``, as integers. It is immutable, and neither attribute can be set.
+        The placement of each component in ``data``, as integers. A structure is immutable.
 
     Examples
     --------
@@ -112,13 +113,13 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
 
     @property
     def extents(self) -> Ints:
-        """The shape of each component, int64 (max(B, 1), d); of an empty batch that of a component, -1 if unknown."""
+        """The shape of each component, int64 (max(B, 1), d); see `pynested/structure/extents.py` for empty batches."""
         structure = self._structure
         return structure.extents if isinstance(structure, Strided) else structure.extents(self._buffer._bare.shape)
 
     @property
     def regular(self) -> tuple[int | None, ...]:
-        """The `regular_size` of each dimension of components, None if it is irregular."""
+        """The size of all components along each of their dimensions, None for an irregular dimension."""
         structure = self._structure
         if isinstance(structure, Strided):
             return structure.regular
@@ -133,7 +134,7 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
         return (*self.data.shape[:at], int(self.structure.component_lengths[i]), *self.data.shape[at + 1 :])
 
     def lengths_along(self, dim: int) -> Ints:
-        """Return the size of each component along ``dim`` (canonical, not the batch): int64 (B,)."""
+        """Return the size of each component along ``dim``, which is canonical and not the batch: int64 (B,)."""
         if isinstance(self.structure, Strided):
             return readonly_copy(self.structure.sizes[:, dim - 1])
         if dim == self.structure.ragged_dim:
@@ -141,16 +142,15 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
         return np.full(self.structure.count, self.data.shape[dim - 1], np.int64)
 
     def regular_size(self, dim: int) -> int | None:
-        """Return the size of all components along ``dim`` (canonical), None if it is irregular.
+        """Return the size of all components along ``dim``, which is canonical; None if the dimension is irregular.
 
-        The ragged dimension of the jagged layout is irregular even if all lengths are equal. An empty batch that was
-        selected from another one has the sizes of that batch. A dimension of unknown size is irregular.
+        The ragged dimension of a jagged array is irregular even if all lengths are equal; so is one of unknown size.
         """
         return self.regular[dim - 1] if dim else self.structure.count
 
     @property
     def shape(self) -> tuple[int | RaggedSize, ...]:
-        """The size of each dimension; that of an irregular one is a `RaggedSize`, which prints as ``j1``."""
+        """The size of each dimension. The size of an irregular dimension is a `RaggedSize`, which prints as ``j1``."""
         sizes = enumerate(self.regular, 1)
         return (
             self.structure.count,
@@ -158,7 +158,7 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
         )
 
     def size(self, dim: int | None = None) -> Any:
-        """Return the shape, or the size of one dimension; raise for an irregular dimension of a strided array."""
+        """Return the shape, or the size along ``dim``. A strided array raises for an irregular dimension."""
         if dim is None:
             return self.shape
         at = canonical_dim("size", dim, self.ndim)
@@ -170,7 +170,11 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
         raise StructureError(f"Given dimension {at} is irregular and does not have a size.")
 
     def stride(self, dim: int | None = None) -> Any:
-        """Return the strides of the values, in elements; for a strided array those of each component: int64 (B, d)."""
+        """Return the strides of the values, or of each component of a strided array, int64 (B, d), in elements.
+
+        With ``dim``, return the strides along it. Components have no common stride along dimension 0, the batch. There
+        a jagged array raises StructureError, and a strided array returns the offsets of its components.
+        """
         if isinstance(self.structure, Strided):
             if dim is None:
                 return readonly_copy(self.structure.strides)
@@ -192,10 +196,9 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
         return self.structure.count
 
     def is_contiguous(self) -> bool:
-        """Return whether the components lie in C order, each beginning where the one before it ends (PARTS-16).
+        """Return whether the components are in C order and follow each other without gaps between them.
 
-        Values before the first component and behind the last one are ignored. If the ragged dimension is not the
-        first, the values of all components together are in C order, not each component.
+        PARTS-16: if the ragged dimension is not dimension 1, the values of all components together must be in C order.
         """
         structure = self._structure
         if isinstance(structure, Strided) or structure.span is None:
@@ -204,19 +207,19 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
         return bool(rows.flags.c_contiguous)
 
     def values(self) -> Array:
-        """Return a view of `data`: (N, ...) in the jagged layout, where N counts the rows of components, or flat."""
+        """Return a view of `data`: (N,) in the strided layout; (N, ...) with N rows in the jagged layout."""
         return alias(self.data)
 
     def offsets(self) -> Array:
-        """Return a copy of the offsets of components: int64 (B + 1,) in the jagged layout, (B,) in the strided one."""
-        return placed("offsets", Array(readonly_copy(self.structure.offsets)), self.device)
+        """Return a copy of the offsets: int64 (B + 1,) in the jagged layout, (B,) in the strided layout."""
+        return as_device_array("offsets", Array(readonly_copy(self.structure.offsets)), self.device)
 
     def lengths(self) -> Array | None:
-        """Return the lengths of a jagged array that can have gaps, int64 (B,), None if it cannot have any."""
+        """Return a copy of the lengths of a jagged array, int64 (B,); None if it was made without lengths."""
         if isinstance(self.structure, Strided):
             raise LayoutError("lengths: only the jagged layout has lengths; see component_sizes().")
         lengths = self.structure.lengths
-        return None if lengths is None else placed("lengths", Array(readonly_copy(lengths)), self.device)
+        return None if lengths is None else as_device_array("lengths", Array(readonly_copy(lengths)), self.device)
 
     def component_strides(self) -> Ints:
         """Return the strides of each component, in elements: int64 (B, d). Clauses: PARTS-12 to PARTS-15."""
@@ -245,7 +248,7 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
         return [component.tolist() for component in self.detach().unbind()]
 
     def __bool__(self) -> bool:
-        raise ArgumentError("bool: the truth of a nested array is ambiguous; ask of one element, or use pn.equal.")
+        raise ArgumentError("bool: the truth of a nested array is ambiguous. Use one element, or pn.equal(a, b).")
 
     def __round__(self) -> NestedArray:
         return self.round()
@@ -271,7 +274,7 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
 
     @property
     def requires_grad(self) -> bool:
-        """Whether gradients flow to or through this array; can be set on leaves."""
+        """Whether gradients flow to or through this array. It can be set on a leaf."""
         return self._buffer.tracked
 
     @requires_grad.setter
@@ -292,7 +295,7 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
 
     @property
     def grad(self) -> NestedArray | None:
-        """The gradient that backward passes have accumulated, with the structure of this array; None before."""
+        """The gradient that backward passes have accumulated, with the structure of this array, or None."""
         return None if self.data.grad is None else wrap_values(self.data.grad, self.structure)
 
     @grad.setter
@@ -306,8 +309,8 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
         check_optional_flags("backward", retain_graph=retain_graph)
         if gradient is None:
             raise GradientError(
-                "backward: a gradient can be created implicitly only for an output of one element; give one of this "
-                "array's shape: nt.backward(pn.ones_like(nt)), or reduce it: nt.sum().backward()."
+                "backward: a gradient can be created implicitly only for an output of one element. Give a gradient of "
+                "this array's shape: nt.backward(pn.ones_like(nt)), or reduce the array: nt.sum().backward()."
             )
         seed = self._ops.as_gradient("backward", gradient, self)
         self.data.backward(seed, retain_graph=retain_graph, create_graph=create_graph)
@@ -332,7 +335,7 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
 
 
 def wrap_unchecked(data: Array, structure: Structure) -> NestedArray:
-    """Return a nested array of values that are known to fit the structure, without the check of the constructor."""
+    """Return a nested array without the check of the constructor; the values must fit the structure."""
     nested = NestedArray.__new__(NestedArray)
     nested._buffer = data
     nested._structure = structure
@@ -340,11 +343,8 @@ def wrap_unchecked(data: Array, structure: Structure) -> NestedArray:
 
 
 def wrap_values(values: Array, structure: Structure) -> NestedArray:
-    """Return a nested array of values that may have to be copied first, as the buffer of a strided array is contiguous.
-
-    The values can be a gradient, which need not be contiguous.
-    """
+    """Return a nested array of values that need not be contiguous, such as a gradient; strided values may be copied."""
     if isinstance(structure, Strided) and not values.is_contiguous():
-        guard, values = values.guard, values.contiguous()
+        guard, values = values.guard, values.contiguous()  # the guard says whether the values can be written to
         values.guard = guard
     return NestedArray(values, structure)

@@ -1,4 +1,4 @@
-"""Operands of operators: type aliases, the first nested operand, and the checks of devices."""
+"""Operands of operators: type aliases, the search for the first nested operand, and checks of devices."""
 
 from __future__ import annotations
 
@@ -42,11 +42,13 @@ def first_nested(name: str, operands: Sequence[Any]) -> NestedArray:
     for operand in operands:
         if type(operand) is NestedArray:
             return operand
-    raise ArgumentError(f"{name}: no operand is nested; call the function itself, or nest one: pn.as_nested_array(x).")
+    raise ArgumentError(
+        f"{name}: no operand is nested. Call the function itself, or nest an operand: pn.as_nested_array(x)."
+    )
 
 
 def on_one_device(name: str, a: Any, b: Any) -> tuple[Any, Any]:
-    """Return two operands as arrays of one device, nested or dense; a number goes to the other one's device."""
+    """Return two operands, nested or dense, as arrays on the same device; a number goes to the device of the array."""
     if type(a) is not NestedArray and type(a) is not Array:
         a = as_array(name, a, b.device)
     if type(b) is not NestedArray and type(b) is not Array:

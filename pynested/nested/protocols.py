@@ -18,7 +18,7 @@ __all__ = ["as_ndarray", "as_text", "deep_copy", "pickle_parts"]
 
 
 def as_ndarray(x: NestedArray, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]:
-    """Return the components, which must have one shape, as one NumPy array."""
+    """Return the components, whose shapes must be equal, as one NumPy array."""
     dense = as_dense("array", x)
     is_copied = dense.storage is not x.data.storage
     if copy is False and is_copied and dense.numel():
@@ -27,26 +27,26 @@ def as_ndarray(x: NestedArray, dtype: Any, copy: bool | None) -> np.ndarray[Any,
 
 
 def pickle_parts(x: NestedArray) -> Any:
-    """Return a function and its arguments that make the array again; gaps of the buffer are left out."""
+    """Return a function, and the arguments with which it makes the array again, without gaps in its buffer."""
     detached = x.detach()
-    kept = drop_gaps(detached)
-    if kept is detached:
+    without_gaps = drop_gaps(detached)
+    if without_gaps is detached:
         return type(x), (x.data, x.structure)
     if x.is_leaf:
-        kept.data.requires_grad = x.requires_grad
-    return _unpickle, (type(x), kept.data, kept.structure)
+        without_gaps.data.requires_grad = x.requires_grad
+    return _unpickle, (type(x), without_gaps.data, without_gaps.structure)
 
 
 def deep_copy(x: NestedArray, memo: dict[int, Any]) -> NestedArray:
     """Return a leaf with its own memory."""
     if x.data.node is not None:
-        raise GradientError("deepcopy: only leaves can be copied so; use x.detach().clone() for the values.")
+        raise GradientError("deepcopy: only a leaf has a deep copy. Use x.detach().clone() to copy the values.")
     make, parts = pickle_parts(x)
     return make(*[deepcopy(part, memo) for part in parts])  # type: ignore[no-any-return]
 
 
 def _unpickle(nested_class: Any, data: Array, structure: Any) -> NestedArray:
-    """Return a contiguous nested array of pickled parts, in which a dimension of stride 0 is stored once."""
-    kept = contiguous(nested_class(data.detach(), structure))
-    kept.data.requires_grad = data.requires_grad
-    return kept
+    """Return a contiguous nested array of pickled parts, which can have dimensions of stride 0."""
+    nested = contiguous(nested_class(data.detach(), structure))
+    nested.data.requires_grad = data.requires_grad
+    return nested

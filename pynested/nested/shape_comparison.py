@@ -1,7 +1,8 @@
 """Comparison of the shapes of nested arrays, in any layout: equality, the first difference, and error messages.
 
-An empty batch has extents too, as far as sizes are regular (see `pynested/structure/extents.py`). An unknown size, -1,
-is equal to every size.
+Shapes are compared by their *extents*, the table of all component sizes (see `pynested/structure/extents.py`). An empty
+batch has extents of one row. An unknown size, -1, is equal to every size. A dimension is *regular* if all components
+have the same size along it.
 """
 
 from __future__ import annotations
@@ -40,11 +41,11 @@ def same_shape(a: NestedArray, b: NestedArray, ignored_dim: int | None = None) -
     left, right = a.structure, b.structure
     if isinstance(left, Jagged) and isinstance(right, Jagged) and left.ragged_dim == right.ragged_dim:
         sizes = enumerate(zip(a.data.shape, b.data.shape, strict=True), 1)
-        if any(size != other and dim not in (left.ragged_dim, ignored_dim) for dim, (size, other) in sizes):
+        if any(a_size != b_size and dim not in (left.ragged_dim, ignored_dim) for dim, (a_size, b_size) in sizes):
             return False
         return left.ragged_dim == ignored_dim or left.same_lengths(right)
-    columns = [k for k in range(a.ndim - 1) if k + 1 != ignored_dim]
-    return first_difference(a.extents[:, columns], b.extents[:, columns]) is None
+    compared_axes = [axis for axis in range(a.ndim - 1) if axis + 1 != ignored_dim]
+    return first_difference(a.extents[:, compared_axes], b.extents[:, compared_axes]) is None
 
 
 def check_same_shape(name: str, a: NestedArray, b: NestedArray) -> None:
@@ -57,20 +58,20 @@ def check_same_shape(name: str, a: NestedArray, b: NestedArray) -> None:
 
 
 def broadcastable_dims(a: NestedArray, b: NestedArray) -> NDArray[np.bool_]:
-    """Return for each axis of components whether it is regular with size 1 in ``a`` or ``b``, and so can broadcast."""
+    """Return for each axis whether it can broadcast: whether it is regular and has size 1 in ``a`` or in ``b``."""
     return np.array([1 in sizes for sizes in zip(a.regular, b.regular, strict=True)], np.bool_)
 
 
 def broadcast_extents(operands: Sequence[tuple[Ints, NDArray[np.bool_]]]) -> tuple[Ints, bool]:
-    """Return the extents to which operands broadcast, and whether they do.
+    """Return the extents to which operands broadcast, and whether they broadcast at all.
 
-    Each operand is given by its extents and a mask of the axes that can broadcast. Sizes along all other axes must be
-    equal. An axis that can broadcast in all operands has size 1.
+    Each operand is given by its extents and a mask of the axes that can broadcast, which have size 1. Along all other
+    axes, the sizes of the operands must be equal.
     """
-    fixed = [np.where(broadcasts, -1, extents) for extents, broadcasts in operands]
-    sizes = np.stack(np.broadcast_arrays(*fixed)).max(axis=0)
-    sizes[:, np.all([broadcasts for _, broadcasts in operands], axis=0)] = 1
-    return sizes, all(first_difference(extents, sizes) is None for extents in fixed)
+    all_extents = [np.where(broadcasts, -1, extents) for extents, broadcasts in operands]
+    result = np.stack(np.broadcast_arrays(*all_extents)).max(axis=0)
+    result[:, np.all([broadcasts for _, broadcasts in operands], axis=0)] = 1
+    return result, all(first_difference(extents, result) is None for extents in all_extents)
 
 
 # ---- messages -------------------------------------------------------------------------------------------------------
@@ -85,16 +86,16 @@ def shape_text(shape: Iterable[int]) -> str:
 def mismatch_message(name: str, a: NestedArray, b: NestedArray, broadcast: bool = False) -> str:
     """Return the error message for two different shapes; ``broadcast`` skips axes that can broadcast."""
     if a.ndim != b.ndim:
-        return f"{name}: the operands have {a.ndim} and {b.ndim} dimensions; they must have as many."
+        return f"{name}: the operands have {a.ndim} and {b.ndim} dimensions; the numbers must be equal."
     if len(a) != len(b):
-        return f"{name}: the operands have {len(a)} and {len(b)} components; they must have as many."
+        return f"{name}: the operands have {len(a)} and {len(b)} components; the numbers must be equal."
     left, right = a.extents, b.extents
     difference = first_difference(np.where(broadcastable_dims(a, b), -1, left) if broadcast else left, right)
     assert difference is not None
     i, axis = difference
     sizes = f"lengths {left[i, axis]} and {right[i, axis]} along dimension {axis + 1}"
     if not len(a):
-        return f"{name}: the operands have no components, but theirs would differ: {sizes}, which must be equal."
+        return f"{name}: the operands have no components, but components would differ: {sizes}; these must be equal."
     return (
         f"{name}: the operands differ at component {i}: {sizes} (shapes {shape_text(left[i])} and "
         f"{shape_text(right[i])}). Components must have equal shapes; pad, narrow or select so that component {i} has "
@@ -103,7 +104,7 @@ def mismatch_message(name: str, a: NestedArray, b: NestedArray, broadcast: bool 
 
 
 def other_dims_hint(ndim: int) -> str:
-    """Return the advice for a call that names the batch dimension where it is not supported."""
+    """Return the advice of an error message: the dimensions that a call can name instead of the batch."""
     if ndim < 2:
-        return "The components have no dimensions of their own."
-    return "The only other one is 1." if ndim == 2 else f"Name one of 1..{ndim - 1}."
+        return "The components have no dimensions."
+    return "The only other dimension is 1." if ndim == 2 else f"Name a dimension from 1 to {ndim - 1}."

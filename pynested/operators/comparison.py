@@ -1,9 +1,12 @@
-"""The chapter *comparison*: comparison of arrays, and selection between two operands by a condition.
+"""Selection by a condition (`where`, `masked_fill`), comparison of whole arrays (`equal`, `allclose`), `logical_not`.
 
-Operands of all operators but `equal` broadcast as in `pynested.operators.elementwise`. With a nested operand the result
-is nested, in the layout of the first nested one; `equal` and `allclose` return one bool. An empty component of an
-operand is empty in the result. A dense operand that does not broadcast raises ShapeError, operands on different devices
-raise DeviceError.
+The chapter *comparison* of the specification has these operators and the comparisons of elements, which are in
+`pynested.operators.elementwise.relational`. `equal` and `allclose` return one bool. All other operators return a nested
+array if an operand is nested, in the layout of the first nested operand.
+
+Operands of all operators but `equal` broadcast as in `pynested.operators.elementwise`. An empty component of an operand
+is empty in the result. A dense operand that does not broadcast raises ShapeError. Operands on different devices raise
+DeviceError.
 """
 
 from __future__ import annotations
@@ -14,13 +17,20 @@ from typing import Any, overload
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import as_array, boolean, device_of, frozen, operand, together
+from pynested.autograd.arguments.canonical import (
+    as_array,
+    as_arrays_on_one_device,
+    as_operand,
+    as_raw_bools,
+    copy_if_recorded,
+    device_of,
+)
 from pynested.autograd.arguments.shapes import broadcast_shape
 from pynested.autograd.array import raw
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.dispatch import operator
-from pynested.autograd.numbers import canonical_real, nearest_float, scalar, weak_dtype
-from pynested.autograd.rules import elementwise as of_elements
+from pynested.autograd.numbers import canonical_real, checked_scalar, nearest_float, weak_dtype
+from pynested.autograd.rules import elementwise as elementwise_rules
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float, promoted
@@ -71,14 +81,14 @@ def equal(self: Operand, other: Operand) -> bool:
     (True, False)
     """
     if type(self) is not NestedArray and type(other) is not NestedArray:
-        a, b = together("equal", self, other)
+        a, b = as_arrays_on_one_device("equal", self, other)
         return a.shape == b.shape and _have_equal_elements(a.device, a.data, b.data)
     if isinstance(self, NestedArray) and isinstance(other, NestedArray):
         check_devices("equal", (self, other))
         return same_shape(self, other) and _have_equal_elements(self.device, _raw_elements(self), _raw_elements(other))
     nested, dense = (self, other) if isinstance(self, NestedArray) else (other, self)
     assert isinstance(nested, NestedArray)
-    _, batch = together("equal", nested.data, dense)
+    _, batch = as_arrays_on_one_device("equal", nested.data, dense)
     if nested.ndim != batch.ndim or len(nested) != batch.shape[0]:
         return False
     component_shape = np.array([batch.shape[1:]], np.int64)
@@ -88,7 +98,7 @@ def equal(self: Operand, other: Operand) -> bool:
 
 
 def _have_equal_elements(device: str, a: Any, b: Any) -> bool:
-    """Return whether raw arrays of one shape have equal elements. Floats and int64 are compared exactly."""
+    """Return whether raw arrays of equal shape have equal elements. Floats and int64 are compared exactly."""
     is_equal = a == b
     # NumPy compares a float and an int64 as float64s, which cannot represent every int64.
     if a.dtype != b.dtype and _INT64 in (a.dtype, b.dtype):
@@ -109,8 +119,8 @@ def _raw_elements(x: NestedArray) -> Any:
 def allclose(self: Operand, other: Operand, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Return whether ``|self - other| <= atol + rtol * |other|`` everywhere: ``(B, *, D), (B, *, D) -> bool``.
 
-    The operands are compared as the nearest float64s. An empty component is close to another; without any elements the
-    result is True. An infinity is close to itself only. No gradient. Clauses: ALLCLOSE-1 to ALLCLOSE-7. After
+    The operands are compared as the nearest float64s. Two empty components are close; without any elements the result
+    is True. An infinity is close to itself only. No gradient. Clauses: ALLCLOSE-1 to ALLCLOSE-7. After
     `torch.allclose`.
 
     Parameters
@@ -145,9 +155,9 @@ def allclose(self: Operand, other: Operand, rtol: float = 1e-05, atol: float = 1
 
 
 def _are_close(self: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> Array:
-    """Return the elements with ``|a - b| <= atol + rtol * |b|``, where a and b are the nearest float64s."""
+    """Return for each element whether ``|a - b| <= atol + rtol * |b|``; a and b are the nearest float64s."""
     operands = [nearest_float(x) if type(x) is int else x for x in (self, other)]
-    a, b = [to_dtype(x.detach(), np.dtype(np.float64)) for x in together("allclose", *operands)]
+    a, b = [to_dtype(x.detach(), np.dtype(np.float64)) for x in as_arrays_on_one_device("allclose", *operands)]
     broadcast_shape("allclose", a.shape, b.shape)
     magnitude = abs(b)
     are_finite = (abs(a) < math.inf) & (magnitude < math.inf)
@@ -156,21 +166,31 @@ def _are_close(self: Any, other: Any, rtol: float, atol: float, equal_nan: bool)
 
 
 def _where(condition: Any, self: Any, other: Any) -> Array:
+    """Select between dense operands; the result has their promoted dtype."""
     device = device_of(self, other, condition)
-    a, b = operand("where", self, device), operand("where", other, device)
+    a, b = as_operand("where", self, device), as_operand("where", other, device)
+    a, b = _in_promoted_dtype(a, b, device)
+    raw_condition = as_raw_bools("where", "condition", condition, a, b)
+    broadcast_shape("where", raw_condition.shape, np.shape(raw(a)), np.shape(raw(b)))
+    result: Array = elementwise_rules.where(a, b, copy_if_recorded(raw_condition, a, b))
+    return result
+
+
+def _in_promoted_dtype(a: Any, b: Any, device: str) -> tuple[Any, Any]:
+    """Return two operands of `where` so that NumPy promotes them correctly; at least one of the results is an Array.
+
+    A Python number beside an Array becomes a scalar of their promoted dtype, which must be able to represent it.
+    """
     if type(a) is not Array and type(b) is not Array:
         a = as_array("where", a, device)
     if type(a) is not Array:
-        a = scalar("where", a, weak_dtype(a, b.dtype))
-    elif type(b) is not Array:
-        b = scalar("where", b, weak_dtype(b, a.dtype))
-    elif device != "cpu":  # NumPy's where does not promote bfloat16
-        dtype = promoted(a.dtype, b.dtype)
-        a, b = to_dtype(a, dtype), to_dtype(b, dtype)
-    raw_condition = boolean("where", "condition", condition, a, b)
-    broadcast_shape("where", raw_condition.shape, np.shape(raw(a)), np.shape(raw(b)))
-    result: Array = of_elements.where(a, b, frozen(raw_condition, a, b))
-    return result
+        return checked_scalar("where", a, weak_dtype(a, b.dtype)), b
+    if type(b) is not Array:
+        return a, checked_scalar("where", b, weak_dtype(b, a.dtype))
+    if device == "cpu":  # NumPy's where promotes every dtype but bfloat16, which the CPU does not have
+        return a, b
+    dtype = promoted(a.dtype, b.dtype)
+    return to_dtype(a, dtype), to_dtype(b, dtype)
 
 
 @overload
@@ -186,10 +206,11 @@ def where(condition: Operand, self: Operand, other: Operand) -> ArrayResult:
     """Select ``self`` if ``condition`` is True, else ``other``: ``(B, *, D), (B, *, D), (B, *, D) -> (B, *, D)``.
 
     ``condition`` is bool, and all three operands broadcast. The result has the promoted dtype of ``self`` and
-    ``other``. An element that is not selected has no effect, also if it is NaN or an infinity. DTypeError for another
-    condition. OverflowError for a number that the promoted dtype cannot represent: 300 for int8, 1e5 for float16.
+    ``other``. An element that is not selected has no effect, even if it is NaN or an infinity. DTypeError unless the
+    condition is bool. OverflowError for a number that the promoted dtype cannot represent: 300 for int8, 1e5 for
+    float16.
     StructureError for nested operands that differ in lengths or numbers of components. Gradient: the cotangent for the
-    selected operand, +0 for the other, also if the cotangent is NaN. Clauses: WHERE-1 to WHERE-7. After `torch.where`.
+    selected operand, +0 for the other, even if the cotangent is NaN. Clauses: WHERE-1 to WHERE-7. After `torch.where`.
 
     >>> nt = pn.nested_array([[1.0, np.nan], [3.0]], layout=pn.jagged)
     >>> pn.where(nt == nt, nt, 0).unbind()
@@ -201,11 +222,13 @@ def where(condition: Operand, self: Operand, other: Operand) -> ArrayResult:
 
 
 def _masked_fill(self: Any, mask: Any, value: Any) -> Array:
-    """Fill a dense array. The result has a larger shape than ``self`` if the mask has one, which the caller refuses."""
+    """Fill a dense array. If the mask has a larger shape than ``self``, so has the result; the caller refuses that."""
     x = as_array("masked_fill", self)
-    raw_mask = boolean("masked_fill", "mask", mask, x)
+    raw_mask = as_raw_bools("masked_fill", "mask", mask, x)
     broadcast_shape("masked_fill", x.shape, raw_mask.shape)
-    return of_elements.where(x, scalar("masked_fill", value, x.dtype), get_backend(x.device).logical_not(raw_mask))
+    return elementwise_rules.where(
+        x, checked_scalar("masked_fill", value, x.dtype), get_backend(x.device).logical_not(raw_mask)
+    )
 
 
 @overload
@@ -233,7 +256,7 @@ def masked_fill(self: Operand, mask: Operand, value: float) -> ArrayResult:
     OverflowError
         For an integer outside the range of the integer dtype of ``self``: 300 for int8.
     StructureError
-        For a nested mask with other lengths, or another number of components.
+        For a nested mask with different lengths, or a different number of components.
 
     Examples
     --------
@@ -243,7 +266,7 @@ def masked_fill(self: Operand, mask: Operand, value: float) -> ArrayResult:
     """
     if type(self) is not NestedArray:
         if type(mask) is NestedArray:
-            raise StructureError("masked_fill: a nested mask fills a nested array, this one is dense. Nest it first.")
+            raise StructureError("masked_fill: the mask is nested and the array is dense. Nest the array first.")
         dense_result = _masked_fill(self, mask, value)
         if dense_result.shape != np.shape(raw(self)):
             raise ShapeError(_mask_too_large(mask, self))

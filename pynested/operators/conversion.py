@@ -1,4 +1,4 @@
-"""The chapter *conversion*: conversion of an array to another dtype, device, layout or memory.
+"""The chapter *conversion*: conversion of an array to a new dtype, device, layout or memory.
 
 The chapter also has `to_padded_array` (module `padding`), `getitem` (folder `indexing`) and the functions that make
 nested arrays (`pynested.construct`).
@@ -13,7 +13,7 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import as_array, canonical_dtype
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules import movement as movement_rules
 from pynested.autograd.rules.devices import converted
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, StructureError
 from pynested.backends.registry import canonical_device, devices
@@ -54,7 +54,7 @@ def contiguous(self: ArrayT) -> ArrayT:
     if isinstance(self, NestedArray):
         return layout_conversion.contiguous(self)
     x = as_array("contiguous", self)
-    return x if x.is_contiguous() else moves.copy(x)
+    return x if x.is_contiguous() else movement_rules.copy(x)
 
 
 @operator
@@ -65,7 +65,7 @@ def to(
     device: str | None = None,
     layout: Layout | None = None,
 ) -> ArrayT:
-    """Convert an array to another dtype, device or layout: ``(B, *, D) -> (B, *, D)``.
+    """Convert an array to a new dtype, device or layout: ``(B, *, D) -> (B, *, D)``.
 
     This is the one operator that narrows numbers. The result has the same bits on every processor and device. A number
     becomes a float by rounding once, an infinity if it is beyond the largest. A float becomes an integer without its
@@ -116,7 +116,7 @@ def to(
 
 
 def _convert_dense(x: Array, *targets: Any, dtype: Any, device: str | None) -> Array:
-    """Convert a dense array to another dtype, another device, or both. Without any change the result is ``x``."""
+    """Convert a dense array to a new dtype, a new device, or both. If nothing changes, the result is ``x``."""
     target_devices: list[str] = []
     target_dtypes: list[Any] = []
     keywords = [target for target in (device, dtype) if target is not None]
@@ -130,14 +130,14 @@ def _convert_dense(x: Array, *targets: Any, dtype: Any, device: str | None) -> A
             target_dtypes.append(target)
     for what, names in (("devices", target_devices), ("dtypes", target_dtypes)):
         if len(names) > 1:
-            raise ArgumentError(f"to: two {what} are given, {names[0]!r} and {names[1]!r}; an array has one.")
+            raise ArgumentError(f"to: two {what} are given, {names[0]!r} and {names[1]!r}. Give only one.")
     new_device = target_devices[0] if target_devices else x.device
     new_dtype = _target_dtype(target_dtypes[0] if target_dtypes else x.dtype, new_device)
     return converted(x, new_device, new_dtype)
 
 
 def _target_dtype(dtype: Any, device: str) -> np.dtype[Any]:
-    """Return a dtype of the device. Any unknown name could be meant as a device, so the error lists the devices."""
+    """Return a dtype of the device. An unknown name could mean a dtype or a device, so the error lists both."""
     try:
         return canonical_dtype(dtype, device)
     except DTypeError as error:

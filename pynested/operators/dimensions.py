@@ -1,4 +1,4 @@
-"""Choice between PyTorch's parameters ``dim`` and ``keepdim`` and NumPy's names of them, ``axis`` and ``keepdims``."""
+"""Parameters with two names: ``dim`` and ``keepdim`` of PyTorch are ``axis`` and ``keepdims`` of NumPy."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ NUMPYS_NAMES = ("axis", "keepdims")  # the names of dim and keepdim
 
 
 def either_dim(name: str, dim: int | None, axis: int | None) -> int:
-    """Return the dimension, which must have one of the two names."""
+    """Return the dimension, which must be given under exactly one of its two names."""
     if dim is not None and axis is not None:
         raise _both_names_error(name, "dim", dim, "axis", axis)
     dimension = axis if dim is None else dim
     if dimension is None:
         raise ArgumentError(
-            f"{name}: 'dim', which dimension, is not given, and neither is 'axis', NumPy's name of it. Name one: "
-            f"pn.{name}(x, dim=1)."
+            f"{name}: the dimension is missing. Give 'dim', or 'axis', NumPy's name of it: pn.{name}(x, dim=1)."
         )
     return dimension
 
 
 def either_dims(name: str, dim: Dims, keepdim: bool, axis: Dims, keepdims: bool | None) -> tuple[Dims, bool]:
-    """Return the dimensions to reduce, None for all of them, and whether to keep them with size 1."""
+    """Return the dimensions to reduce, None for all, and whether they stay with size 1."""
     check_flags(name, keepdim=keepdim)
     check_optional_flags(name, keepdims=keepdims)
     if axis is not None and dim is not None:
@@ -37,5 +36,5 @@ def _both_names_error(
     name: str, torch_name: str, torch_value: object, numpy_name: str, numpy_value: object
 ) -> ArgumentError:
     return ArgumentError(
-        f"{name}: {torch_name}={torch_value!r} and {numpy_name}={numpy_value!r} say the same thing. Give one of them."
+        f"{name}: {torch_name}={torch_value!r} and {numpy_name}={numpy_value!r} are the same parameter. Give only one."
     )

@@ -1,4 +1,4 @@
-"""Embedding: rows of a table selected by integers, and the range check of integers that select rows or classes."""
+"""Embedding: rows of a table selected by integers; and the check that integers select existing rows or classes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, overload
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import together
+from pynested.autograd.arguments.canonical import as_arrays_on_one_device
 from pynested.autograd.arguments.shapes import canonical_int
 from pynested.autograd.array import raw
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules import movement as movement_rules
 from pynested.autograd.rules.elementwise import where
 from pynested.backends.errors import DTypeError, IndexOutOfRange, ShapeError
 from pynested.lifting.along_dim import map_last_dims
@@ -29,7 +29,7 @@ def embedding(indices: Operand, weight: Dense, padding_idx: int | None = None) -
     """Replace each index by that row of ``weight``: ``(B, *), (V, E) -> (B, *, E)``.
 
     ``indices`` holds integers from 0 to V - 1; the result has their layout and the dtype of ``weight``. An empty
-    component becomes one of shape (0, E), also if V is 0. Gradient: a row of ``weight`` gets the sum of the cotangents
+    component becomes one of shape (0, E), even if V is 0. Gradient: a row of ``weight`` gets the sum of the cotangents
     of all indices equal to its number, +0 if there are none or it is the row ``padding_idx``; ``indices`` have no
     gradient. Clauses: EMBEDDING-1 to EMBEDDING-6, EMBEDDING-8 to EMBEDDING-12. After `torch.nn.functional.embedding`.
 
@@ -58,9 +58,9 @@ def embedding(indices: Operand, weight: Dense, padding_idx: int | None = None) -
            [0. , 0.5]]), array([[1. , 1.5]]))
     """
     if type(indices) is not NestedArray:
-        index, table = together("embedding", indices, weight)
+        index, table = as_arrays_on_one_device("embedding", indices, weight)
         return _take_table_rows(index, table, _padding_row(padding_idx, table))
-    _, table = together("embedding", indices.data, weight)
+    _, table = as_arrays_on_one_device("embedding", indices.data, weight)
     padding = _padding_row(padding_idx, table)
     x = contiguous(indices)
     try:
@@ -73,7 +73,7 @@ def embedding(indices: Operand, weight: Dense, padding_idx: int | None = None) -
 
 
 def _padding_row(padding_idx: int | None, table: Array) -> int | None:
-    """Return ``padding_idx`` counted from the first row."""
+    """Return ``padding_idx`` as the number of a row, counted from the first; raise unless the table has the row."""
     if table.ndim != 2:
         raise ShapeError(f"embedding: weight must have shape (V, E), not {table.shape}.")
     if padding_idx is None:
@@ -88,17 +88,17 @@ def _padding_row(padding_idx: int | None, table: Array) -> int | None:
 def _take_table_rows(index: Array, table: Array, padding: int | None) -> Array:
     """Select rows of a table, ``(...), (V, E) -> (..., E)``. No gradient flows to the row ``padding``."""
     if index.dtype.kind not in "iu":
-        raise DTypeError(f"embedding: indices must be integers, these are {index.dtype}.")
+        raise DTypeError(f"embedding: indices must be integers, not {index.dtype}.")
     flat, wrong = flat_indices(index, table.shape[0])
     if wrong.size:
         raise IndexOutOfRange(
             f"embedding: index {flat[wrong[0]]} at flat position {wrong[0]} is outside the table's "
             f"0..{table.shape[0] - 1}."
         )
-    rows: Array = moves.take_rows(table, flat)
+    rows: Array = movement_rules.take_rows(table, flat)
     if padding is not None and rows.requires_grad:
         rows = where(rows, rows.detach(), (flat != padding)[:, None])
-    return moves.reshape(rows, (*index.shape, table.shape[1]))
+    return movement_rules.reshape(rows, (*index.shape, table.shape[1]))
 
 
 def flat_indices(indices: Array, count: int) -> tuple[Any, Any]:
@@ -108,7 +108,7 @@ def flat_indices(indices: Array, count: int) -> tuple[Any, Any]:
 
 
 def first_out_of_range(x: NestedArray, count: int, ignored: int | None = None) -> str:
-    """Return the text of an error message: the first element outside 0 to ``count`` - 1, and its position."""
+    """Return a text for an error message: the first element outside 0 to ``count`` - 1, and its position."""
     flat = raw(elements(x))
     flat_position = int(np.flatnonzero(((flat < 0) | (flat >= count)) & (flat != ignored))[0])
     sizes = x.component_sizes()

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import together
+from pynested.autograd.arguments.canonical import as_arrays_on_one_device
 from pynested.autograd.arguments.shapes import canonical_int
 from pynested.autograd.array import raw
 from pynested.autograd.dispatch import operator
-from pynested.autograd.numbers import canonical_real, in_words
-from pynested.autograd.rules import movement as moves
-from pynested.autograd.rules import reduction as of_axes
-from pynested.autograd.rules import rows as of_rows
+from pynested.autograd.numbers import canonical_real, number_text
+from pynested.autograd.rules import movement as movement_rules
+from pynested.autograd.rules import reduction as axis_rules
+from pynested.autograd.rules import rows as row_rules
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import get_backend
 from pynested.backends.dtypes import computing_dtype, is_half
@@ -49,7 +49,7 @@ def cross_entropy(
     ``self`` holds the scores, which are floats; its last dimension has size C, the number of classes. ``target`` holds
     integers from 0 to C - 1, or ``ignore_index``. ``weight`` is the weight of each class, ``(C,)``; by default 1. The
     loss has the dtype of ``self``. The mean over no targets is NaN, the sum over no targets is +0. Gradient: that of
-    the formula; the row of an ignored target gets +0, also if the mean is NaN. Clauses: CROSS_ENTROPY-1 to
+    the formula; the row of an ignored target gets +0, even if the mean is NaN. Clauses: CROSS_ENTROPY-1 to
     CROSS_ENTROPY-13. After `torch.nn.functional.cross_entropy`.
 
     Parameters
@@ -67,15 +67,15 @@ def cross_entropy(
     Raises
     ------
     IndexOutOfRange
-        For another target outside 0 to C - 1, naming the component and the position in it.
+        For any other target outside 0 to C - 1, naming the component and the position in it.
     StructureError
         If there is not one target for each row, and for an irregular last dimension.
     ShapeError
-        For a ``weight`` of another shape.
+        For a ``weight`` of any other shape.
     DTypeError
         For scores that are not floats, and for targets that are not integers.
     ArgumentError
-        For another ``reduction``, and for a ``label_smoothing`` below 0 or above 1.
+        For any other ``reduction``, and for a ``label_smoothing`` below 0 or above 1.
 
     Examples
     --------
@@ -84,10 +84,10 @@ def cross_entropy(
     >>> pn.cross_entropy(scores, target)
     array(0.69314718)
     """
-    if type(self) is not NestedArray and type(target) is not NestedArray:
-        return _dense_cross_entropy(self, target, weight, reduction, ignore_index, label_smoothing)
     _check_reduction(reduction)
     ignore, smoothing = _checked_options(ignore_index, label_smoothing)
+    if type(self) is not NestedArray and type(target) is not NestedArray:
+        return _dense_cross_entropy(self, target, weight, reduction, ignore, smoothing)
     if type(self) is NestedArray and is_half(self.dtype):  # the loss is rounded once, after the reduction
         wide = NestedArray(to_dtype(self.data, np.dtype(np.float32)), self.structure)
         wide_loss = cross_entropy(
@@ -95,12 +95,14 @@ def cross_entropy(
         )
         return wide_loss.to(self.dtype)
     x, labels = _paired_operands(self, target)
-    *_, class_weights = together("cross_entropy", x.data, labels.data, weight, optional=1)
+    *_, class_weights = as_arrays_on_one_device("cross_entropy", x.data, labels.data, weight, optional=1)
     classes = x.regular_size(x.ndim - 1)
     if classes is None:
-        raise StructureError("cross_entropy: the last dimension, the classes, is irregular; every row needs as many.")
+        raise StructureError(
+            "cross_entropy: the last dimension, the classes, is irregular. Every row must have equally many scores."
+        )
     scores = check_float("cross_entropy", elements(x))
-    rows = moves.reshape(scores, (labels.numel(), classes))
+    rows = movement_rules.reshape(scores, (labels.numel(), classes))
     try:
         rows, flat_labels, raw_weights = _prepare_rows(rows, elements(labels), class_weights, ignore, classes)
     except IndexOutOfRange:
@@ -114,26 +116,23 @@ def cross_entropy(
     return from_elements(losses, np.maximum(x.extents[:, :-1], labels.extents), len(x), labels.structure.ragged_dim)
 
 
-def _dense_cross_entropy(
-    scores: Any, target: Any, weight: Any, reduction: str, ignore_index: Any, label_smoothing: Any
-) -> Array:
+def _dense_cross_entropy(scores: Any, target: Any, weight: Any, reduction: str, ignore: int, smoothing: float) -> Array:
     """Compute the cross entropy of dense operands: ``(..., C), (...) -> ()`` or ``(...)``."""
-    x, labels, class_weights = together("cross_entropy", scores, target, weight, optional=1)
+    x, labels, class_weights = as_arrays_on_one_device("cross_entropy", scores, target, weight, optional=1)
     x = check_float("cross_entropy", x)
     if is_half(x.dtype):  # the loss is rounded once, after the reduction
         wide = to_dtype(x, computing_dtype(x.dtype))
-        loss = _dense_cross_entropy(wide, labels, class_weights, reduction, ignore_index, label_smoothing)
+        loss = _dense_cross_entropy(wide, labels, class_weights, reduction, ignore, smoothing)
         return to_dtype(loss, x.dtype)
     if not x.ndim or x.shape[:-1] != labels.shape:
         raise ShapeError(
             f"cross_entropy: scores of shape {x.shape} need targets of shape {x.shape[:-1]}, not {labels.shape}."
         )
     classes = x.shape[-1]
-    ignore, smoothing = _checked_options(ignore_index, label_smoothing)
     rows, flat_labels, raw_weights = _prepare_rows(x, labels, class_weights, ignore, classes)
     losses = _row_losses(rows, flat_labels, raw_weights, ignore, smoothing)
-    if _check_reduction(reduction) == "none":
-        return moves.reshape(losses, labels.shape)
+    if reduction == "none":
+        return movement_rules.reshape(losses, labels.shape)
     return _reduce_losses(losses, flat_labels, raw_weights, ignore, reduction)
 
 
@@ -141,38 +140,38 @@ def _dense_cross_entropy(
 
 
 def _paired_operands(scores: Any, target: Any) -> tuple[NestedArray, NestedArray]:
-    """Return scores ``(B, *, C)`` and targets ``(B, *)``, both nested and of equal lengths, in contiguous memory."""
+    """Return scores ``(B, *, C)`` and targets ``(B, *)`` in contiguous memory; raise unless they are nested and fit."""
     if type(scores) is not NestedArray or type(target) is not NestedArray:
         raise StructureError("cross_entropy: scores and targets must both be nested, or both dense.")
     x, labels = contiguous(scores), contiguous(target)
     if x.ndim != labels.ndim + 1 or len(x) != len(labels):
         raise StructureError(
             f"cross_entropy: scores of {x.ndim} dimensions and {len(x)} components need targets of {x.ndim - 1} "
-            f"dimensions and as many components, not {labels.ndim} and {len(labels)}."
+            f"dimensions and {len(x)} components, not {labels.ndim} and {len(labels)}."
         )
     row_sizes, label_sizes = x.extents[:, :-1], labels.extents
     difference = first_difference(row_sizes, label_sizes)
     if difference:
         i = difference[0]
-        which = f"component {i} has" if len(x) else "there are no components, but theirs would have"
+        owner = f"component {i} has" if len(x) else "there are no components, but theirs would have"
         raise StructureError(
-            f"cross_entropy: {which} scores for positions {shape_text(row_sizes[i])} and targets for "
+            f"cross_entropy: {owner} scores for positions {shape_text(row_sizes[i])} and targets for "
             f"{shape_text(label_sizes[i])}; they must be equal."
         )
     return x, labels
 
 
-def _check_reduction(reduction: str) -> str:
+def _check_reduction(reduction: str) -> None:
+    """Raise ArgumentError for an unknown reduction."""
     if reduction not in ("none", "mean", "sum"):
         raise ArgumentError(f"cross_entropy: reduction must be 'none', 'mean' or 'sum', not {reduction!r}.")
-    return reduction
 
 
 def _checked_options(ignore_index: Any, label_smoothing: Any) -> tuple[int, float]:
     """Return the label to ignore, an int64, and the smoothing, a number from 0 to 1."""
     ignore = canonical_int("cross_entropy", "ignore_index", ignore_index)
     if not -(2**63) <= ignore < 2**63:
-        raise OverflowError(f"cross_entropy: ignore_index {in_words(ignore)} is out of bounds for int64.")
+        raise OverflowError(f"cross_entropy: ignore_index {number_text(ignore)} is out of bounds for int64.")
     return ignore, canonical_real("cross_entropy", "label_smoothing", label_smoothing, 0, 1)
 
 
@@ -180,9 +179,9 @@ def _checked_options(ignore_index: Any, label_smoothing: Any) -> tuple[int, floa
 
 
 def _prepare_rows(x: Array, labels: Array, weight: Array | None, ignore: int, classes: int) -> tuple[Array, Any, Any]:
-    """Return the rows of scores, their labels (raw int64) and the weight of each class (raw, or None)."""
+    """Return the rows of scores, their labels as raw int64, and the raw weights of the classes or None."""
     if labels.dtype.kind not in "iu":
-        raise DTypeError(f"cross_entropy: targets must be class numbers, these are {labels.dtype}.")
+        raise DTypeError(f"cross_entropy: targets must be integers, the numbers of classes, not {labels.dtype}.")
     flat_labels, out_of_range = flat_indices(labels, classes)
     wrong = out_of_range[flat_labels[out_of_range] != ignore]
     if wrong.size:
@@ -194,22 +193,22 @@ def _prepare_rows(x: Array, labels: Array, weight: Array | None, ignore: int, cl
     if weight is not None:
         if weight.shape != (classes,):
             raise ShapeError(f"cross_entropy: weight must have shape ({classes},), not {weight.shape}.")
-        raw_weights = get_backend(x.device).cast(weight.data, x.dtype)  # a copy too, which no later write changes
-    return moves.reshape(x, (flat_labels.size, classes)), flat_labels, raw_weights
+        raw_weights = get_backend(x.device).cast(weight.data, x.dtype)  # always a copy, which no later write changes
+    return movement_rules.reshape(x, (flat_labels.size, classes)), flat_labels, raw_weights
 
 
 def _row_losses(rows: Array, labels: Any, weights: Any, ignore: int, smoothing: float) -> Array:
     """Return the loss of each row, 0 if its label is ignored."""
     result = get_backend(rows.device).cross_entropy(raw(rows), labels, weights, ignore, smoothing)
-    return of_rows.cross_entropy(rows, labels, weights, ignore, smoothing, result)
+    return row_rules.cross_entropy(rows, labels, weights, ignore, smoothing, result)
 
 
 def _reduce_losses(losses: Array, labels: Any, weights: Any, ignore: int, reduction: str) -> Array:
     """Return the sum of the losses, or their mean, weighted by the weight of each label.
 
-    The mean is NaN if the weights add up to 0, as when all labels are ignored, or to an infinity.
+    The mean is NaN if the weights add up to 0 or to an infinity. They add up to 0 if all labels are ignored.
     """
-    total = of_axes.sum_axes(losses, (0,))
+    total = axis_rules.sum_axes(losses, (0,))
     if reduction == "sum":
         return total
     total_weight = _total_weight(labels, weights, ignore)
@@ -218,6 +217,6 @@ def _reduce_losses(losses: Array, labels: Any, weights: Any, ignore: int, reduct
 
 @quiet
 def _total_weight(labels: Any, weights: Any, ignore: int) -> float:
-    """Return the sum of the weights of all labels that are not ignored; without weights their number."""
+    """Return the sum of the weights of all labels that are not ignored; without weights, the number of such labels."""
     valid = labels[labels != ignore]
     return float(valid.size if weights is None else weights[valid].sum(dtype=np.float64))

@@ -2,7 +2,11 @@
 
 If possible, one kernel call multiplies all components: as one dense product, or as matrices that lie contiguously in
 flat buffers (`matmul_components`). `_matmul_each` is the slow general case, one dense product for each component.
-Shapes of components are checked before, so that an error names the component.
+Shapes of components are checked first, so that an error names the component.
+
+The *extents* of an operand are the table of its component sizes (see `pynested/structure/extents.py`). The *inner*
+sizes of a product are those that are summed over: the columns of the left matrix and the rows of the right matrix. A
+dimension is *regular* if all components have the same size along it.
 """
 
 from __future__ import annotations
@@ -13,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import together
-from pynested.autograd.arguments.shapes import broadcast_shape, possible_shape
+from pynested.autograd.arguments.canonical import as_arrays_on_one_device
+from pynested.autograd.arguments.shapes import broadcast_shape, check_possible_shape
 from pynested.autograd.rules import elementwise as elementwise_rules
-from pynested.autograd.rules import linalg as of_matrices
-from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules import linalg as matrix_rules
+from pynested.autograd.rules import movement as movement_rules
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import Matrices
 from pynested.backends.dtypes import computing_dtype, is_float, is_half, promoted
@@ -37,15 +41,20 @@ from pynested.structure.layout import strided
 
 
 def matmul_dense(self: Any, other: Any) -> Array:
-    """Return the matrix product of dense operands, whose other dimensions broadcast. A vector is a row or a column."""
-    a, b = _in_promoted_dtype(*together("matmul", self, other))
+    """Return the matrix product of dense operands. Dimensions before the matrices broadcast.
+
+    A left vector is a row, a right vector is a column.
+    """
+    a, b = _in_promoted_dtype(*as_arrays_on_one_device("matmul", self, other))
     if not a.ndim or not b.ndim:
-        raise ShapeError(f"matmul: shapes {a.shape} and {b.shape}: both operands need at least one dimension; use mul.")
+        raise ShapeError(
+            f"matmul: the operands have shapes {a.shape} and {b.shape}; both need at least one dimension. Use mul."
+        )
     inner = b.shape[-2] if b.ndim > 1 else b.shape[0]
     if a.shape[-1] != inner:
         raise ShapeError(
-            f"matmul: the last dimension of {a.shape} has size {a.shape[-1]} and the dimension of {b.shape} that it "
-            f"meets has size {inner}; they must be equal."
+            f"matmul: the rows of a left operand of shape {a.shape} have {a.shape[-1]} elements, and the columns of a "
+            f"right operand of shape {b.shape} have {inner}; the numbers must be equal."
         )
     return _matmul(a, b)
 
@@ -58,44 +67,47 @@ def _in_promoted_dtype(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def _matmul(a: Array, b: Array) -> Array:
-    """Return the matrix product of dense operands of one dtype and equal inner sizes."""
-    left = a if a.ndim > 1 else moves.reshape(a, (1, *a.shape))
-    right = b if b.ndim > 1 else moves.reshape(b, (*b.shape, 1))
+    """Return the matrix product of dense operands of the same dtype and of equal inner sizes."""
+    left = a if a.ndim > 1 else movement_rules.reshape(a, (1, *a.shape))
+    right = b if b.ndim > 1 else movement_rules.reshape(b, (*b.shape, 1))
     batch_shape = broadcast_shape("matmul", left.shape[:-2], right.shape[:-2])
     if not 0 < a.data.size * b.data.size <= MOST_ELEMENTS:
-        possible_shape("matmul", (*batch_shape, left.shape[-2], right.shape[-1]))
-    product = of_matrices.matmul(left, right)
+        check_possible_shape("matmul", (*batch_shape, left.shape[-2], right.shape[-1]))
+    product = matrix_rules.matmul(left, right)
     if left is a and right is b:
         return product
     rows = () if a.ndim == 1 else (left.shape[-2],)
     cols = () if b.ndim == 1 else (right.shape[-1],)
-    return moves.reshape(product, (*batch_shape, *rows, *cols))
+    return movement_rules.reshape(product, (*batch_shape, *rows, *cols))
 
 
 def check_linear(features: int | None, weight: Array, bias: Array | None) -> None:
     """Raise ShapeError unless ``weight`` has the shape (out, ``features``) and ``bias`` (out,)."""
     if weight.ndim != 2 or features != weight.shape[1]:
         raise ShapeError(
-            f"linear: the input's last dimension has size {features}; weight must have shape (out, {features}), not "
-            f"{weight.shape}."
+            f"linear: the last dimension of the input has size {features}; weight must have shape (out, {features}), "
+            f"not {weight.shape}."
         )
     if bias is not None and bias.shape != weight.shape[:1]:
         raise ShapeError(f"linear: bias must have shape {weight.shape[:1]}, not {bias.shape}.")
 
 
 def linear_dense(x: Array, weight: Array, bias: Array | None) -> Array:
-    """Return ``x @ weight.T + bias`` of dense operands whose shapes fit."""
+    """Return ``x @ weight.T + bias`` of dense operands, whose shapes were checked."""
     if bias is not None and (is_half(bias.dtype) or not x.dtype == weight.dtype == bias.dtype):
         product_dtype = _linear_product_dtype(x.dtype, weight.dtype, bias.dtype)
         if product_dtype != promoted(x.dtype, weight.dtype):  # the bias is added in this dtype, and rounded once
             wide = [to_dtype(operand, product_dtype) for operand in (x, weight, bias)]
             return to_dtype(linear_dense(*wide), promoted(x.dtype, weight.dtype, bias.dtype))
-    product = _matmul(*_in_promoted_dtype(x, of_matrices.swapped(weight)))
+    product = _matmul(*_in_promoted_dtype(x, matrix_rules.swapped(weight)))
     return product if bias is None else elementwise_rules.add(product, bias)
 
 
 def _linear_product_dtype(x: np.dtype[Any], weight: np.dtype[Any], bias: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype of the product of `linear`: that of the result, float32 for halves; integers keep theirs."""
+    """Return the dtype of the product in `linear`: float32 if the result is float16 or bfloat16, else as promoted.
+
+    Integers are multiplied in the promoted dtype of ``x`` and ``weight``, whatever dtype the bias has.
+    """
     dtype = promoted(x, weight)
     return computing_dtype(promoted(dtype, bias) if is_float(dtype) else dtype)
 
@@ -118,14 +130,14 @@ def _matmul_nested_batch(a: NestedArray, b: Array) -> NestedArray | Array:
     if b.ndim != 3 or a.ndim != 3 or b.shape[0] not in (1, len(a)):
         if b.ndim == a.ndim and b.shape[0] not in (1, len(a)):
             raise ShapeError(
-                f"matmul: a dense operand of shape {b.shape} has no slice for each of {len(a)} components."
+                f"matmul: a dense operand of shape {b.shape} must have {len(a)} slices, one for each component, or one."
             )
         return _matmul_each(a, b)
     if b.shape[0] == 1 != len(a):
-        return matmul_nested_dense(a, moves.reshape(b, b.shape[1:]))
+        return matmul_nested_dense(a, movement_rules.reshape(b, b.shape[1:]))
     _check_inner_sizes(a, b, a.extents[:, -1], np.array(b.shape[1:2]))
     left, values = as_matrices(a)
-    product = of_matrices.matmul_components(values, b, left, _slices_as_matrices(b))
+    product = matrix_rules.matmul_components(values, b, left, _slices_as_matrices(b))
     rows = a.extents[:, :1]
     extents = np.concatenate([rows, np.full((len(rows), 1), b.shape[2])], axis=1)
     return _from_packed(product, extents, len(a), _product_ragged_dim(a, b))
@@ -135,20 +147,22 @@ def matmul_dense_nested(a: Array, b: NestedArray) -> NestedArray | Array:
     """Return the products of a dense left operand, or of its slices along dimension 0, with components."""
     if b.ndim == 3 and a.ndim == 2:  # (b.T @ a.T).T
         _check_inner_sizes(a, b, np.array(a.shape[1:]), b.extents[:, 0])
-        product = matmul_nested_dense(transpose(b, 1, 2), of_matrices.swapped(a))
+        product = matmul_nested_dense(transpose(b, 1, 2), matrix_rules.swapped(a))
         if isinstance(product, NestedArray):
             return transpose(product, 1, 2).contiguous()
-        transposed: Array = of_matrices.swapped(product)
+        transposed: Array = matrix_rules.swapped(product)
         return transposed.contiguous()
     if b.ndim == 3 and a.ndim == 3 and a.shape[0] == len(b):
         _check_inner_sizes(a, b, np.array(a.shape[2:]), b.extents[:, 0])
         right, values = as_matrices(b)
-        product = of_matrices.matmul_components(a, values, _slices_as_matrices(a), right)
+        product = matrix_rules.matmul_components(a, values, _slices_as_matrices(a), right)
         cols = b.extents[:, 1:]
         extents = np.concatenate([np.full((len(cols), 1), a.shape[1]), cols], axis=1)
         return _from_packed(product, extents, len(b), _product_ragged_dim(a, b))
     if a.ndim == b.ndim and a.shape[0] not in (1, len(b)):
-        raise ShapeError(f"matmul: a dense operand of shape {a.shape} has no slice for each of {len(b)} components.")
+        raise ShapeError(
+            f"matmul: a dense operand of shape {a.shape} must have {len(b)} slices, one for each component, or one."
+        )
     return _matmul_each(a, b)
 
 
@@ -166,17 +180,17 @@ def matmul_nested_nested(a: NestedArray, b: NestedArray) -> NestedArray | Array:
     count = a.structure.count
     if count != b.structure.count:
         raise StructureError(mismatch_message("matmul", a, b))
-    left_outline, right_outline = a.extents, b.extents
-    rank = left_outline.shape[1]
-    if rank != right_outline.shape[1] or (rank > 2 and first_difference(left_outline[:, :-2], right_outline[:, :-2])):
+    left_extents, right_extents = a.extents, b.extents
+    rank = left_extents.shape[1]
+    if rank != right_extents.shape[1] or (rank > 2 and first_difference(left_extents[:, :-2], right_extents[:, :-2])):
         return _matmul_each(a, b)
-    if (left_outline[:, -1] != right_outline[:, -2]).any():
-        _check_inner_sizes(a, b, left_outline[:, -1], right_outline[:, -2])
+    if (left_extents[:, -1] != right_extents[:, -2]).any():
+        _check_inner_sizes(a, b, left_extents[:, -1], right_extents[:, -2])
     left, left_values = as_matrices(a)
     right, right_values = as_matrices(b)
-    product = of_matrices.matmul_components(left_values, right_values, left, right)
-    extents = np.maximum(left_outline, right_outline) if rank > 2 else np.empty_like(left_outline)
-    extents[:, -2], extents[:, -1] = left_outline[:, -2], right_outline[:, -1]
+    product = matrix_rules.matmul_components(left_values, right_values, left, right)
+    extents = np.maximum(left_extents, right_extents) if rank > 2 else np.empty_like(left_extents)
+    extents[:, -2], extents[:, -1] = left_extents[:, -2], right_extents[:, -1]
     return _from_packed(product, freeze(extents), count, _product_ragged_dim(a, b))
 
 
@@ -184,24 +198,24 @@ def matmul_nested_nested(a: NestedArray, b: NestedArray) -> NestedArray | Array:
 
 
 def _matmul_each(a: Any, b: Any) -> NestedArray | Array:
-    """Return one dense product for each component: different ranks, vectors, and dimensions that broadcast."""
-    extents = _product_outline(a, b)
+    """Return one dense product for each component, for all operands that the faster functions do not support."""
+    extents = _product_extents(a, b)
     nested = a if isinstance(a, NestedArray) else b
     if len(nested):
         flat = elements(map_components(matmul_dense, a, b, layout=strided))  # type: ignore[arg-type]
     else:
         values = [x.data if isinstance(x, NestedArray) else x for x in (a, b)]
-        flat = moves.concatenate([moves.reshape(x, (x.numel(),))[:0] for x in values], 0)
+        flat = movement_rules.concatenate([movement_rules.reshape(x, (x.numel(),))[:0] for x in values], 0)
     return _from_packed(flat, extents, len(nested), _product_ragged_dim(a, b))
 
 
-def _product_outline(a: Any, b: Any) -> Ints:
-    """Return the extents of the products of `_matmul_each`, or raise the error of the first that does not exist.
+def _product_extents(a: Any, b: Any) -> Ints:
+    """Return the extents of the products of `_matmul_each`; raise an error about the first pair without a product.
 
     The dimensions before the last two must be equal, or regular and of size 1.
     """
-    left, left_regular = _factor_outline(a, b)
-    right, right_regular = _factor_outline(b, a)
+    left, left_regular = _factor_extents(a, b)
+    right, right_regular = _factor_extents(b, a)
     _check_inner_sizes(a, b, left[:, -1], right[:, -2:][:, 0])
     rank = max(left.shape[1], right.shape[1], 2) - 2
     left_leading, left_broadcasts = _leading_dims(left, left_regular, rank)
@@ -209,8 +223,8 @@ def _product_outline(a: Any, b: Any) -> Ints:
     leading, are_broadcastable = broadcast_extents([(left_leading, left_broadcasts), (right_leading, right_broadcasts)])
     if not are_broadcastable:
         compared = np.where(left_broadcasts | right_broadcasts, -1, left_leading)  # -1 is equal to every size
-        first = first_difference(compared, right_leading)
-        i = 0 if first is None else first[0]
+        difference = first_difference(compared, right_leading)
+        i = 0 if difference is None else difference[0]
         raise _component_error(
             a, b, i,
             f"there is no product of shapes {shape_text(left[i % len(left)])} and {shape_text(right[i % len(right)])}: "
@@ -221,8 +235,8 @@ def _product_outline(a: Any, b: Any) -> Ints:
     return np.concatenate([np.broadcast_to(x, (count, x.shape[1])) for x in (leading, rows, cols)], axis=1)
 
 
-def _factor_outline(x: Any, other: Any) -> tuple[Ints, tuple[int | None, ...]]:
-    """Return the extents and the regular sizes of the factors from ``x``. A dense operand has one row for all."""
+def _factor_extents(x: Any, other: Any) -> tuple[Ints, tuple[int | None, ...]]:
+    """Return the extents and the regular sizes of an operand. A dense operand has one row for all components."""
     if isinstance(x, NestedArray):
         return x.extents, x.regular
     shape = x.shape[1:] if x.ndim == other.ndim else x.shape
@@ -230,7 +244,7 @@ def _factor_outline(x: Any, other: Any) -> tuple[Ints, tuple[int | None, ...]]:
 
 
 def _leading_dims(extents: Ints, regular: tuple[int | None, ...], rank: int) -> tuple[Ints, NDArray[np.bool_]]:
-    """Return the sizes before the last two, padded with ones to ``rank`` columns, and which of them can broadcast."""
+    """Return the sizes before the last two, with ones in front up to ``rank``, and whether each can broadcast."""
     leading = extents[:, :-2]
     added = rank - leading.shape[1]
     can_broadcast = [True] * added + [size == 1 for size in regular[:-2]]
@@ -242,19 +256,19 @@ def _leading_dims(extents: Ints, regular: tuple[int | None, ...], rank: int) -> 
 
 
 def _check_inner_sizes(a: Any, b: Any, left: Ints, right: Ints) -> None:
-    """Raise an error unless the inner sizes are equal: one for each component, or one for a dense operand."""
-    first = first_difference(left[:, None], right[:, None])
-    if first:
-        i = first[0]
+    """Raise an error unless the inner sizes are equal; ``left`` and ``right`` have one for each component, or one."""
+    difference = first_difference(left[:, None], right[:, None])
+    if difference:
+        i = difference[0]
         raise _component_error(
             a, b, i,
-            f"the last dimension of the left operand has length {left[i % len(left)]} and the dimension of the right "
-            f"one that it meets has length {right[i % len(right)]}; they must be equal.",
+            f"the rows of the left operand have {left[i % len(left)]} elements, and the columns of the right operand "
+            f"have {right[i % len(right)]}; the numbers must be equal.",
         )  # fmt: skip
 
 
 def _component_error(a: Any, b: Any, i: int, text: str) -> StructureError | ShapeError:
-    """Return the error of component ``i``: a ShapeError if one operand is dense."""
+    """Return the error for component ``i``: a ShapeError if one operand is dense, else a StructureError."""
     error_class = StructureError if type(a) is type(b) else ShapeError
     nested = a if isinstance(a, NestedArray) else b
     where = f"component {i}" if len(nested) else "components, though there are none"
@@ -265,24 +279,31 @@ def _product_ragged_dim(a: Any, b: Any) -> Any:
     """Return the ragged dimension of a jagged product, "dense" if it has none, None if the product is strided.
 
     A ragged dimension that is summed over is not in the product. Two different ragged dimensions make it strided.
+
+    For example, ``(B, *, D) @ (D, E)`` is ``(B, *, E)``: dimension 2 of the left operand is summed over, and its ragged
+    dimension 1 is dimension 1 of the product. ``(D,) @ (B, D, *)`` is ``(B, *)``: the ragged dimension is 2 in the
+    right operand, and 1 in the product, which has no dimension of rows.
     """
-    m, n = a.ndim, b.ndim
-    result_ndim = max(m if type(a) is NestedArray else 0, n if type(b) is NestedArray else 0)
+    a_ndim, b_ndim = a.ndim, b.ndim
+    product_ndim = max(a_ndim if type(a) is NestedArray else 0, b_ndim if type(b) is NestedArray else 0)
     ragged_dims = set()
-    for x, ndim, summed_dim in ((a, m, m - 1), (b, n, n - 2)):
-        r = x.structure.ragged_dim if type(x) is NestedArray else summed_dim
-        if r is None:
+    for operand, ndim, summed_dim in ((a, a_ndim, a_ndim - 1), (b, b_ndim, b_ndim - 2)):
+        if type(operand) is not NestedArray:
+            continue
+        ragged_dim = operand.structure.ragged_dim
+        if ragged_dim is None:
             return None
-        if r != summed_dim:
-            # Dimensions are aligned at the right. A left vector has no row dimension, which the product lacks too.
-            ragged_dims.add(r + result_ndim - ndim - (m == 1 and r > summed_dim))
+        if ragged_dim != summed_dim:
+            has_no_rows = a_ndim == 1 and ragged_dim > summed_dim
+            # The dimensions of operands are aligned at the right with those of the product.
+            ragged_dims.add(ragged_dim + product_ndim - ndim - has_no_rows)
     if len(ragged_dims) == 2:
         return None
     return ragged_dims.pop() if ragged_dims else "dense"
 
 
 def _from_packed(flat: Array, extents: Ints, count: int, ragged_dim: Any) -> NestedArray | Array:
-    """Return flat elements with this extents in the layout that `_product_ragged_dim` chose."""
+    """Return products, whose elements are ``flat``, in the layout that `_product_ragged_dim` chose."""
     if ragged_dim == "dense":
-        return moves.reshape(flat, (count, *np.maximum(extents[0], 0).tolist()))
+        return movement_rules.reshape(flat, (count, *np.maximum(extents[0], 0).tolist()))
     return from_elements(flat, extents, count, ragged_dim)

@@ -1,4 +1,4 @@
-"""Padding of nested arrays to dense ones."""
+"""Padding of nested arrays to dense arrays."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import together
-from pynested.autograd.arguments.shapes import canonical_shape, possible_shape
+from pynested.autograd.arguments.canonical import as_arrays_on_one_device
+from pynested.autograd.arguments.shapes import canonical_shape, check_possible_shape
 from pynested.autograd.dispatch import operator
-from pynested.autograd.numbers import scalar
-from pynested.autograd.rules import elementwise as of_elements
-from pynested.autograd.rules import movement as moves
+from pynested.autograd.numbers import checked_scalar
+from pynested.autograd.rules import elementwise as elementwise_rules
+from pynested.autograd.rules import movement as movement_rules
 from pynested.backends import get_backend, packed_strides, strided_index
 from pynested.backends.errors import GradientError, ShapeError, StructureError
 from pynested.backends.host import from_host
@@ -48,8 +48,8 @@ def to_padded_array(
     Raises
     ------
     ShapeError
-        For a size that is too small (components are not truncated), for another number of sizes, and for an ``out`` of
-        another shape or dtype.
+        For a size that is too small (components are not truncated), for a wrong number of sizes, and for an ``out`` of
+        the wrong shape or dtype.
     DTypeError
         For a ``padding`` that no element can equal: 0.5, inf or NaN for integers, 2 for bools.
     OverflowError
@@ -64,13 +64,13 @@ def to_padded_array(
     """
     if type(input) is not NestedArray:
         raise StructureError(f"to_padded_array: the input must be nested, not {type(input).__name__}.")
-    fill = scalar("to_padded_array", padding, input.dtype)
-    _, target = together("to_padded_array", input.data, out, optional=1)
+    fill = checked_scalar("to_padded_array", padding, input.dtype)
+    _, target = as_arrays_on_one_device("to_padded_array", input.data, out, optional=1)
     min_shape = (len(input), *input.extents.max(axis=0, initial=0).tolist())
     shape = min_shape
     if output_size is not None:
         shape = _checked_output_size(canonical_shape("to_padded_array", (output_size,)), min_shape)
-    padded = _padded(packed(input), possible_shape("to_padded_array", shape), fill)
+    padded = _padded(packed(input), check_possible_shape("to_padded_array", shape), fill)
     return padded if target is None else _write_out(padded, target)
 
 
@@ -96,40 +96,43 @@ def _padded(x: NestedArray, shape: tuple[int, ...], fill: Any) -> Array:
     x = x if jagged_view is None else jagged_view
     structure = x.structure
     if isinstance(structure, Jagged) and shape[0] == len(x):
-        r = structure.ragged_dim
-        regular_sizes = x.data.shape[: r - 1] + x.data.shape[r:]
-        if regular_sizes == shape[1:r] + shape[r + 1 :]:
-            rows = moves.transpose(x.data, axis_first(r - 1, x.data.ndim)) if r > 1 else x.data
-            padded = _pad_segments(rows, structure, shape[r], fill)
-            ragged_dim_back = (0, *range(2, r + 1), 1, *range(r + 1, x.ndim))
-            return padded if r == 1 else moves.transpose(padded, ragged_dim_back).contiguous()
+        ragged_dim = structure.ragged_dim
+        regular_sizes = x.data.shape[: ragged_dim - 1] + x.data.shape[ragged_dim:]
+        if regular_sizes == shape[1:ragged_dim] + shape[ragged_dim + 1 :]:
+            if ragged_dim == 1:
+                return _pad_segments(x.data, structure, shape[1], fill)
+            rows = movement_rules.transpose(x.data, axis_first(ragged_dim - 1, x.data.ndim))
+            padded = _pad_segments(rows, structure, shape[ragged_dim], fill)
+            # The padded ragged dimension is dimension 1; move it back to its position.
+            order = (0, *range(2, ragged_dim + 1), 1, *range(ragged_dim + 1, x.ndim))
+            return movement_rules.transpose(padded, order).contiguous()
     return _pad_elements(to_strided(x), shape, fill)
 
 
 def _pad_segments(rows: Array, structure: Jagged, length: int, fill: Any) -> Array:
-    """Pad each segment of rows to one length: ``(N, D) -> (B, length, D)``."""
+    """Pad each segment of rows to the same length: ``(N, D) -> (B, length, D)``."""
     if not rows.requires_grad:
         return Array(get_backend(rows.device).pad(rows.data, structure.segments, length, fill), rows.device)
-    padded = moves.pad(rows, structure.segments, length)
+    padded = movement_rules.pad(rows, structure.segments, length)
     if fill == 0 and not np.signbit(fill):  # the primitive pads with +0
         return padded
     is_inside = np.arange(length) < structure.component_lengths[:, None]
     mask = is_inside.reshape(*is_inside.shape, *[1] * (rows.ndim - 1))
-    return of_elements.where(padded, fill, from_host(mask, rows.device))
+    return elementwise_rules.where(padded, fill, from_host(mask, rows.device))
 
 
 def _pad_elements(x: NestedArray, shape: tuple[int, ...], fill: Any) -> Array:
-    """Pad along any dimensions: take each element of the flat result from the elements of ``x`` and one of ``fill``."""
+    """Pad along any dimensions: gather the result from one flat array of all elements and one element of padding."""
     strides = packed_strides(np.array([shape], np.int64))[0]
     sizes = x.component_sizes()
     component_strides = np.broadcast_to(strides[1:], sizes.shape)
     positions = strided_index(sizes, component_strides, np.arange(len(x)) * strides[0])
     total = prod(shape)
-    source = np.full(total, positions.size, np.int64)
-    source[positions] = np.arange(positions.size)
-    filler = Array(from_host(np.full(1, fill, x.dtype), x.device), x.device)
-    flat = moves.concatenate([layout_conversion.gather_elements(x), filler], 0)
-    return moves.reshape(moves.take_rows(flat, source), shape)  # type: ignore[no-any-return]
+    element_index = np.full(total, positions.size, np.int64)  # of the padding, which is the last element of `flat`
+    element_index[positions] = np.arange(positions.size)
+    padding = Array(from_host(np.full(1, fill, x.dtype), x.device), x.device)
+    flat = movement_rules.concatenate([layout_conversion.gather_elements(x), padding], 0)
+    return movement_rules.reshape(movement_rules.take_rows(flat, element_index), shape)  # type: ignore[no-any-return]
 
 
 def _write_out(padded: Array, target: Array) -> Array:
@@ -140,5 +143,5 @@ def _write_out(padded: Array, target: Array) -> Array:
             f"{padded.shape} and dtype {padded.dtype}."
         )
     if padded.requires_grad:
-        raise GradientError("to_padded_array: out= cannot be used where a gradient is wanted; leave it out.")
+        raise GradientError("to_padded_array: out= cannot be used if the input requires grad. Leave it out.")
     return target.copy_(padded)

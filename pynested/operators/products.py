@@ -68,20 +68,20 @@ def matmul(self: Operand, other: Operand) -> NestedArray | Array:
 
 
 def _check_ranks(a: Any, b: Any) -> None:
-    """Raise an error for nested operands without matrices, and for dense operands of too few or too many dimensions."""
+    """Raise an error if a component is not a matrix, or if a dense operand has too few or too many dimensions."""
     for x in (a, b):
         if not x.ndim:
-            raise ShapeError("matmul: a dense operand has no dimensions; it needs one at least. Use mul.")
+            raise ShapeError("matmul: a dense operand has no dimensions; it needs at least one. Use mul.")
         if x.ndim < 3 and type(x) is NestedArray:
             raise StructureError(
-                f"matmul: the components of a nested operand have {x.ndim - 1} dimensions; they must be matrices. Use "
-                "unsqueeze to make rows or columns of them."
+                f"matmul: the components of a nested operand have {x.ndim - 1} dimensions; they need at least two. Use "
+                "unsqueeze to make rows or columns of vectors."
             )
     m, n = a.ndim, b.ndim
     if m != n and type(a) is not type(b) and type(a if m > n else b) is Array:
         raise ShapeError(
-            f"matmul: a dense operand of {max(m, n)} dimensions has more than the nested one, which has {min(m, n)}. "
-            "Take it apart first, or unsqueeze the nested operand."
+            f"matmul: the dense operand has {max(m, n)} dimensions and the nested operand has {min(m, n)}; it must not "
+            "have more. Split it first, or unsqueeze the nested operand."
         )
 
 
@@ -100,8 +100,8 @@ def bmm(self: Operand, mat2: Operand) -> NestedArray | Array:
     """Multiply operands of three dimensions as batches of matrices: ``(B, *, D), (B, D, E) -> (B, *, E)``.
 
     The result is that of `matmul`, for two operands of equal batch size. StructureError for an operand that does not
-    have three dimensions, the batch included, and for nested operands with different batch sizes (also if one is 1) or
-    inner sizes. ShapeError for a dense operand whose batch size (also if it is 1) or inner size differs. Gradient: as
+    have three dimensions, the batch included, and for nested operands with different batch sizes (even if one is 1) or
+    inner sizes. ShapeError for a dense operand whose batch size (even if it is 1) or inner size differs. Gradient: as
     for `matmul`. Clauses: BMM-1 to BMM-6. After `torch.bmm`.
 
     >>> nt = pn.nested_array([[[1, 2], [3, 4]], [[5, 6]]], layout=pn.jagged)
@@ -110,7 +110,7 @@ def bmm(self: Operand, mat2: Operand) -> NestedArray | Array:
            [43]]), array([[6]]))
     """
     if type(self) is not NestedArray and type(mat2) is not NestedArray:
-        a, b = canonical.together("bmm", self, mat2)
+        a, b = canonical.as_arrays_on_one_device("bmm", self, mat2)
         if a.ndim != 3 or b.ndim != 3 or a.shape[0] != b.shape[0]:
             raise ShapeError(
                 f"bmm: shapes {a.shape} and {b.shape} must have three dimensions each and the same batch size."
@@ -132,7 +132,7 @@ def bmm(self: Operand, mat2: Operand) -> NestedArray | Array:
 
 
 def _call_as_bmm(product: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-    """Return the product; an error names `bmm` instead of `matmul`."""
+    """Return ``product(a, b)``. An error message names `bmm` instead of `matmul`."""
     try:
         return product(a, b)
     except PynestedError as error:
@@ -160,16 +160,16 @@ def linear(self: Operand, weight: Dense, bias: Dense | None = None) -> ArrayResu
            [143]]), array([[165]]))
     """
     if type(self) is not NestedArray:
-        x, w, b = canonical.together("linear", self, weight, bias, optional=1)
+        x, w, b = canonical.as_arrays_on_one_device("linear", self, weight, bias, optional=1)
         check_linear(x.shape[-1] if x.ndim else None, w, b)
         return linear_dense(x, w, b)
-    _, w, b = canonical.together("linear", self.data, weight, bias, optional=1)
+    _, w, b = canonical.as_arrays_on_one_device("linear", self.data, weight, bias, optional=1)
     if self.ndim < 2:
-        raise StructureError("linear: the components have no dimensions; the last one is what weight multiplies.")
+        raise StructureError("linear: the components have no dimensions; weight multiplies along the last dimension.")
     features = self.regular_size(self.ndim - 1)
     if features is None:
         raise StructureError(
-            f"linear: dimension {self.ndim - 1}, the last one, is irregular; weight needs it to be regular."
+            f"linear: dimension {self.ndim - 1}, the last one, is irregular; all components must have one size there."
         )
     check_linear(features, w, b)
     return map_last_dims(self, (features,), lambda values: linear_dense(values, w, b))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pynested.autograd import Array, random
 from pynested.autograd.dispatch import operator
-from pynested.autograd.numbers import canonical_real, in_words, scalar
+from pynested.autograd.numbers import canonical_real, checked_scalar, number_text
 from pynested.autograd.rules.devices import converted
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DTypeError, named_type
@@ -59,8 +59,10 @@ def uniform_(self: Target, low: float = 0.0, high: float = 1.0, generator: np.ra
     """
     lower, upper = _checked_parameters("uniform_", self, low=low, high=high)
     if lower > upper:
-        raise ArgumentError(f"uniform_: low is {in_words(low)} and high is {in_words(high)}. Give the lower one first.")
-    # Rounding to the dtype could reach the upper end itself, which is not part of the interval.
+        raise ArgumentError(
+            f"uniform_: low is {number_text(low)} and high is {number_text(high)}. Give the lower one first."
+        )
+    # Rounding to the dtype could return the upper end, which is not part of the interval.
     to_dtype = self.dtype.type
     largest = np.nextafter(to_dtype(upper), to_dtype(lower)).item()
 
@@ -98,7 +100,7 @@ def normal_(self: Target, mean: float = 0.0, std: float = 1.0, generator: np.ran
     """
     center, deviation = _checked_parameters("normal_", self, mean=mean, std=std)
     if deviation < 0:
-        raise ArgumentError(f"normal_: std must be 0 or more, not {in_words(std)}.")
+        raise ArgumentError(f"normal_: std must be 0 or more, not {number_text(std)}.")
 
     def scale(numbers: NDArray[Any]) -> None:
         if (center, deviation) != (0, 1):
@@ -109,21 +111,24 @@ def normal_(self: Target, mean: float = 0.0, std: float = 1.0, generator: np.ran
 
 
 def _checked_parameters(name: str, x: Any, **parameters: float) -> list[float]:
-    """Return the parameters, which must be finite numbers that the dtype of ``x`` can represent."""
+    """Return the parameters as floats; raise unless they are finite and the dtype of ``x`` can represent them."""
     if not isinstance(x, Array | NestedArray):
-        raise ArgumentError(f"{name}: an array is written into, not {named_type(x)}. Make one: pn.array(values).")
+        raise ArgumentError(f"{name}: takes an array to write to, not {named_type(x)}. Make one: pn.array(values).")
     if not is_float(x.dtype):
         raise DTypeError(f"{name}: random real numbers need a floating point dtype, not {x.dtype}.")
     numbers = [canonical_real(name, what, number, -math.inf) for what, number in parameters.items()]
     for what, number in zip(parameters, numbers, strict=True):
         if not math.isfinite(number):
-            raise ArgumentError(f"{name}: {what} must be finite, not {in_words(number)}.")
-        scalar(name, number, x.dtype)
+            raise ArgumentError(f"{name}: {what} must be finite, not {number_text(number)}.")
+        checked_scalar(name, number, x.dtype)
     return numbers
 
 
 def _fill(x: Target, name: str, draw: Callable[..., Any], scale: Callable[[NDArray[Any]], None]) -> Target:
-    """Draw numbers in float64, scale them, round once and write them into ``x``; if possible draw into its memory."""
+    """Draw numbers in float64, scale them, round them once and write them into ``x``.
+
+    If ``x`` is contiguous, float64 and on the CPU, the numbers are drawn into its memory.
+    """
     if isinstance(x, NestedArray):
         packed = empty_like(x.detach())
         _fill(packed.data, name, draw, scale)

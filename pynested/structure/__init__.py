@@ -1,8 +1,17 @@
 """Structures: the placement of each component of a nested array in its values, as integers on the host.
 
 A structure is immutable and valid. Integers from a caller are copied, validated and made read-only, so that no kernel
-can read outside the values. Results of operators share the structure of their operands, with all properties that are
-cached on it. A structure that is computed from a valid one is not validated again.
+can read outside the values. The result of an operator shares the structure of its operand if possible, with all
+properties that are cached on it. A structure that is computed from a valid structure is not validated again.
+
+Words of this package:
+
+- An *axis* is a dimension of the components: axis 0 is dimension 1 of the nested array.
+- A dimension is *regular* if all components have the same size along it, else *irregular*.
+- The *ragged dimension* is the dimension along which the components of the jagged layout follow each other.
+- The *extents* are the sizes of all components as one table (see `extents`).
+- Values are *packed* if they belong to components only, each element to exactly one.
+- A *canonical* dimension or index is counted from the front, 0 or more.
 """
 
 from __future__ import annotations

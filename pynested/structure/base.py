@@ -17,18 +17,18 @@ FULL_SLICE = slice(None)
 
 
 class ImmutableStructure:
-    """Integers that many arrays share, so no attribute can be set or deleted.
+    """Base of the two structures. Many arrays share a structure, so no attribute can be set or deleted.
 
-    A copy is the object itself. Unpickling validates the fields as the constructor does. Cached properties and the
-    constructors write to ``__dict__``.
+    A copy is the object itself. Unpickling validates the fields as the constructor does. Only the constructors and the
+    cached properties write attributes, through ``__dict__``.
     """
 
     _fields: tuple[str, ...]
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise ReadOnlyError(
-            f"{type(self).__name__}.{name}: a structure cannot be changed, as other arrays may share it; make another "
-            "one."
+            f"{type(self).__name__}.{name}: a structure cannot be changed, as other arrays may share it. Make a new "
+            "structure."
         )
 
     def __delattr__(self, name: str) -> NoReturn:
@@ -47,7 +47,8 @@ class ImmutableStructure:
 class StructureView(NamedTuple):
     """Result of indexing a structure: the new structure, and the ``entries`` to take along ``axis`` of the values.
 
-    A slice, or an integer, which removes the axis, gives a view of the values. An index array gives a copy.
+    If ``entries`` is a slice, the new values are a view. If it is an integer, they are a view without the axis. If it
+    is an index array, they are a copy.
     """
 
     structure: Structure
@@ -56,9 +57,9 @@ class StructureView(NamedTuple):
 
 
 def slice_bounds(part: slice, sizes: Ints) -> tuple[Ints, Ints, int]:
-    """Return the first index and the number of entries of ``part`` in each of ``sizes``, and its step.
+    """Return what a slice selects in each of ``sizes``: the first index, the number of entries, and the step of all.
 
-    The number of entries in an unknown size, -1, is -1.
+    A size of -1 is unknown; the number of its entries is -1, too.
     """
     step = part.indices(0)[2]
     bounds_by_size = {-1: (0, -1)}
@@ -67,7 +68,7 @@ def slice_bounds(part: slice, sizes: Ints) -> tuple[Ints, Ints, int]:
             start, stop, _ = part.indices(size)
             bounds_by_size[size] = (start, len(range(start, stop, step)))
     bounds = np.array([bounds_by_size[size] for size in sizes.tolist()], np.int64).reshape(len(sizes), 2)
-    # A step beyond the longest size selects one entry, as the longest size does. Limiting it avoids overflow.
+    # A step beyond the longest size selects one entry. So does a step of the longest size, which cannot overflow.
     longest = max(*bounds_by_size, 1)
     step = min(max(step, -longest), longest)
     return np.where(bounds[:, 1] > 0, bounds[:, 0], 0), bounds[:, 1], step

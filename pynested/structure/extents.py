@@ -1,7 +1,8 @@
-"""Extents: int64 tables of shape (components, axes) with the sizes of components; and read-only integer arrays.
+"""Extents, which are int64 tables of shape (components, axes) with the sizes of components; and read-only arrays.
 
 An axis is a dimension of components: axis 0 is dimension 1 of the nested array. The extents of an empty batch keep one
-row, the sizes that a component would have, with -1 for an unknown size. Tables of strides have the same form.
+row: the sizes that a component would have, with -1 for an unknown size. Tables of strides have one row for each
+component and one column for each axis, too.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ Ints: TypeAlias = NDArray[np.int64]
 
 
 def as_frozen(numbers: Any) -> Ints:
-    """Return ``numbers`` as a read-only int64 array: the array itself if it is one and owns its memory, else a copy."""
+    """Return ``numbers`` as a read-only, C-contiguous int64 array that owns its memory; it is copied if needed."""
     array = np.asarray(numbers, dtype=np.int64)
     if array.flags.writeable or array.base is not None or not array.flags.c_contiguous:
         array = np.array(array, order="C")
@@ -30,14 +31,14 @@ def as_frozen(numbers: Any) -> Ints:
 
 
 def freeze(numbers: Ints) -> Ints:
-    """Make an array read-only that the caller has just computed and shares with nobody; return it."""
+    """Make an array read-only, without a copy, and return it. The caller must hold the only reference to it."""
     numbers.setflags(write=False)
     return numbers
 
 
 def readonly_copy(numbers: Ints) -> Ints:
     """Return a read-only copy for users."""
-    # The user may make it writeable again. As a view it is copied by `as_frozen` if it becomes part of a structure.
+    # The user can make the copy writeable again. It is a view, so `as_frozen` copies it if it is used in a structure.
     copy = np.array(numbers, order="C")[...]
     copy.setflags(write=False)
     return copy
@@ -47,10 +48,10 @@ def readonly_copy(numbers: Ints) -> Ints:
 
 
 def regular_sizes(extents: Ints) -> tuple[int | None, ...]:
-    """Return the size along each axis on which all components agree, None for an irregular or unknown one."""
-    first = extents[0]
-    is_regular = np.logical_and.reduce(extents == first, axis=0) & (first >= 0)
-    return tuple(size if regular else None for size, regular in zip(first.tolist(), is_regular.tolist(), strict=True))
+    """Return the size of all components along each axis; None if their sizes differ or are unknown."""
+    sizes = extents[0]
+    is_regular = np.logical_and.reduce(extents == sizes, axis=0) & (sizes >= 0)
+    return tuple(size if regular else None for size, regular in zip(sizes.tolist(), is_regular.tolist(), strict=True))
 
 
 def extents_of_regular_sizes(regular: Sequence[int | None]) -> Ints:
@@ -59,12 +60,12 @@ def extents_of_regular_sizes(regular: Sequence[int | None]) -> Ints:
 
 
 def component_numels(extents: Ints) -> Ints:
-    """Return the number of elements of each component; -1 if a size is unknown and no size is 0."""
+    """Return the number of elements of each component, or -1 if it is unknown."""
     return np.where((extents < 0).any(axis=1) & (extents != 0).all(axis=1), -1, abs(extents).prod(axis=1))
 
 
 def component_matrices(sizes: Ints) -> Matrices:
-    """Return the matrices (last two axes) of packed components of these sizes: int64 (B, d), d at least 2."""
+    """Return the matrices of packed components, which are their last two axes; ``sizes`` is int64 (B, d), d >= 2."""
     rows, cols = sizes[:, -2], sizes[:, -1]
     if sizes.shape[1] > 2:
         count = sizes[:, :-2].prod(axis=1, dtype=np.int64)
@@ -76,7 +77,10 @@ def component_matrices(sizes: Ints) -> Matrices:
 
 
 def replace_columns(table: Ints, start: int, stop: int, columns: Ints) -> Ints:
-    """Replace ``table[:, start:stop]`` by ``columns``: (B, k), or one row (k,) for all components."""
+    """Return the table with ``columns`` instead of ``table[:, start:stop]``.
+
+    ``columns`` has the shape (B, k), or (k,) for one row that all components share.
+    """
     end = start + columns.shape[-1]
     result = np.empty((len(table), table.shape[1] - stop + end), np.int64)
     result[:, :start] = table[:, :start]
@@ -94,7 +98,7 @@ def merge_axes(extents: Ints, first: int, last: int) -> Ints:
 
 
 def are_disjoint(sizes: Ints, strides: Ints, offsets: Ints) -> bool:
-    """Return whether no two elements of components share memory; every component has elements."""
+    """Return whether no two elements share memory. No component may be empty."""
     if surely_apart(sizes, strides, offsets):
         return True
     positions = strided_index(sizes, strides, offsets)

@@ -31,13 +31,13 @@ class Jagged(ImmutableStructure):
     offsets : int64 (B + 1,)
         Component ``i`` begins at row ``offsets[i]``; without lengths it ends at ``offsets[i + 1]``.
     lengths : int64 (B,) or None
-        The number of rows of each component. With lengths, components can lie in any order, overlap, or leave gaps.
+        The number of rows of each component. With lengths, components can lie in any order, overlap, and leave gaps.
     ragged_dim : int
-        The dimension of the nested array, 1 or more, as the batch is dimension 0.
+        The dimension along which the components follow each other: 1 or more, as the batch is dimension 0.
     count : int
         The number of components, B.
     is_packed : bool
-        Whether there are no lengths, so that the components cover the values exactly once.
+        Whether the components cover the values exactly once, because there are no lengths.
     """
 
     layout: Layout = jagged
@@ -81,7 +81,7 @@ class Jagged(ImmutableStructure):
 
     @cached_property
     def segments(self) -> Segments:
-        """The segments of rows that the components are in packed values."""
+        """The rows of each component in packed values, as segments."""
         return Segments(self.offsets) if self.lengths is None else Segments.from_lengths(self.lengths)
 
     @cached_property
@@ -91,19 +91,19 @@ class Jagged(ImmutableStructure):
 
     @cached_property
     def rows(self) -> int:
-        """The number of rows of the values; with lengths, the least number that holds all components."""
+        """The number of rows that the values need to hold all components; packed values have exactly as many."""
         if self.lengths is None:
             return self.offsets.item(-1)
         return int((self.offsets[:-1] + self.lengths).max(initial=0))
 
     @cached_property
     def span(self) -> slice | None:
-        """The rows that the components fill in order and without gaps between them, else None."""
-        starts = (self.offsets[:-1] - self.segments.offsets[:-1])[self.component_lengths > 0]
-        if (starts != starts[:1]).any():
+        """The rows of all components, if these lie in order and without gaps between them; None otherwise."""
+        shifts = (self.offsets[:-1] - self.segments.offsets[:-1])[self.component_lengths > 0]
+        if (shifts != shifts[:1]).any():
             return None
-        first = int(starts[0]) if starts.size else 0
-        return slice(first, first + self.segments.rows)
+        start = int(shifts[0]) if shifts.size else 0
+        return slice(start, start + self.segments.rows)
 
     @cached_property
     def has_overlap(self) -> bool:
@@ -123,12 +123,12 @@ class Jagged(ImmutableStructure):
 
     @property
     def packed(self) -> Jagged:
-        """The structure of packed values: this one if it is packed, else `repacked`."""
+        """The structure of packed values: the structure itself if it is packed, else `repacked`."""
         return self if self.lengths is None else self.repacked
 
     @cached_property
     def repacked(self) -> Jagged:
-        """The structure of a packed copy; another object than this one, also if this one is packed."""
+        """The structure of a packed copy, always a new object."""
         packed = Jagged.from_valid(self.segments.offsets, None, self.ragged_dim)
         packed.__dict__.update(segments=self.segments)
         return packed
@@ -147,8 +147,8 @@ class Jagged(ImmutableStructure):
         dim = self.ragged_dim
         if not dim <= values.ndim < MOST_DIMENSIONS:
             return StructureError(
-                f"{name}: values of {values.ndim} dimensions make a nested array of {values.ndim + 1}, the batch among "
-                f"them; it needs more than {dim}, its ragged dimension, and can have {MOST_DIMENSIONS}."
+                f"{name}: values of {values.ndim} dimensions make a nested array of {values.ndim + 1} dimensions, with "
+                f"the batch. It needs more than {dim}, as dimension {dim} is ragged, and can have {MOST_DIMENSIONS}."
             )
         rows = values.shape[dim - 1]
         if self.lengths is None:
@@ -159,12 +159,12 @@ class Jagged(ImmutableStructure):
         starts = self.offsets[:-1]
         i = int(np.flatnonzero((starts > rows) | (self.lengths > rows - starts))[0])
         return StructureError(
-            f"{name}: component {i} begins at {starts[i]} and has length {self.lengths[i]}, which leaves the {rows} "
-            "rows of values."
+            f"{name}: component {i} begins at {starts[i]} and has length {self.lengths[i]}, so it ends beyond the "
+            f"{rows} rows of values."
         )
 
     def extents(self, shape: tuple[int, ...]) -> Ints:
-        """Return the extents of the components in values of ``shape``: int64 (max(B, 1), d), see `extents.py`."""
+        """Return the sizes of all components in values of ``shape``: int64 (max(B, 1), d), see `extents.py`."""
         axis = self.ragged_dim - 1
 
         def compute() -> Ints:
@@ -176,9 +176,10 @@ class Jagged(ImmutableStructure):
         return self.segments.remember(("extents", axis, shape[:axis], shape[axis + 1 :]), compute)
 
     def matrices(self, shape: tuple[int, ...]) -> Matrices:
-        """Return the matrices of all components in packed values of ``shape``, with the ragged dimension first.
+        """Return the matrices of all components in packed values of ``shape``.
 
-        The ragged dimension is the first dimension of components, or the last of two.
+        The ragged dimension must be dimension 1, or dimension 2 of 2. In the second case, the matrices are those of the
+        transposed values.
         """
         axis = self.ragged_dim - 1
 
@@ -189,21 +190,21 @@ class Jagged(ImmutableStructure):
 
         return self.segments.remember(("matrices", axis, shape[:axis], shape[axis + 1 :]), compute)
 
-    # ---- the same segments among other axes: the values are viewed likewise -----------------------------------------
+    # ---- other axes around the same segments: the values are viewed in the same way ---------------------------------
 
     def with_ragged_dim(self, ragged_dim: int) -> Jagged:
         """Return the same segments along another dimension."""
         if ragged_dim == self.ragged_dim:
             return self
-        # Cached properties of the rows stay valid. `repacked` does not, as it has the ragged dimension in it.
-        moved = Jagged.__new__(Jagged)
-        facts = moved.__dict__
-        facts.update(self.__dict__, segments=self.segments, ragged_dim=ragged_dim)
-        facts.pop("repacked", None)
-        return moved
+        # Cached properties of the rows stay valid. `repacked` does not, as it depends on the ragged dimension.
+        structure = Jagged.__new__(Jagged)
+        attributes = structure.__dict__
+        attributes.update(self.__dict__, segments=self.segments, ragged_dim=ragged_dim)
+        attributes.pop("repacked", None)
+        return structure
 
     def with_axes(self, order: Sequence[int]) -> Jagged:
-        """Return the structure with the axes of every component in this order; regular axes can be left out."""
+        """Return the structure with the axes of every component in this order, without the regular axes not named."""
         return self.with_ragged_dim(order.index(self.ragged_dim - 1) + 1)
 
     def with_new_axis(self, axis: int) -> Jagged:
@@ -215,13 +216,12 @@ class Jagged(ImmutableStructure):
         return self.with_ragged_dim(self.ragged_dim + (len(sizes) - 1) * (axis < self.ragged_dim - 1))
 
     def flattened(self, first: int, last: int, width: int) -> Jagged | None:
-        """Return the structure with the axes from ``first`` to ``last`` merged, None if the memory does not allow it.
+        """Return the structure with the axes from ``first`` to ``last`` merged, None if the result needs a copy.
 
-        If the ragged axis is ``first``, each of its rows has ``width`` elements along the axes behind it. If it is a
-        later one, a merged component is not one segment.
+        If the ragged axis is ``first``, ``width`` is the number of elements of one row along the other merged axes.
         """
         axis = self.ragged_dim - 1
-        if first < axis <= last:
+        if first < axis <= last:  # a merged component would not be one segment of the values
             return None
         if axis != first:
             return self.with_ragged_dim(self.ragged_dim - (last - first) * (first < axis))
@@ -231,22 +231,25 @@ class Jagged(ImmutableStructure):
     # ---- indexing ---------------------------------------------------------------------------------------------------
 
     def select_components(self, index: slice | Ints) -> StructureView:
-        """Return the components at ``index``; packed neighbours stay packed, with their slice of the values."""
+        """Return the components at ``index``. Consecutive packed components stay packed, in a slice of the values."""
         if self.lengths is None and isinstance(index, slice):
             start, stop, step = index.indices(self.count)
             if step == 1:
                 offsets = self.offsets[start : max(start, stop) + 1]
-                first, end = int(offsets[0]), int(offsets[-1])
-                kept = Jagged.from_valid(freeze(offsets - first), None, self.ragged_dim)
-                return StructureView(kept, self.ragged_dim - 1, slice(first, end))
+                start_row, end_row = int(offsets[0]), int(offsets[-1])
+                structure = Jagged.from_valid(freeze(offsets - start_row), None, self.ragged_dim)
+                return StructureView(structure, self.ragged_dim - 1, slice(start_row, end_row))
         return StructureView(self._with_rows(self.offsets[:-1][index], self.component_lengths[index]))
 
     def select_index(self, axis: int, index: int) -> StructureView:
-        """Return the entry at ``index`` along a regular ``axis`` of each component; the axis is removed."""
+        """Return the entry at ``index`` along a regular ``axis`` of each component, without the axis."""
         return StructureView(self.with_ragged_dim(self.ragged_dim - (axis < self.ragged_dim - 1)), axis, index)
 
     def slice_axis(self, axis: int, part: slice) -> StructureView:
-        """Return the entries ``part`` along ``axis`` of each component; steps along the ragged axis need a copy."""
+        """Return the entries ``part`` along ``axis`` of each component.
+
+        The result needs a copy if the step along the ragged axis is not 1.
+        """
         if axis != self.ragged_dim - 1:
             return StructureView(self, axis, part)
         starts, lengths, step = slice_bounds(part, self.component_lengths)
@@ -257,7 +260,7 @@ class Jagged(ImmutableStructure):
         return StructureView(Jagged.from_lengths(lengths, self.ragged_dim), axis, rows)
 
     def _with_rows(self, starts: Ints, lengths: Ints) -> Jagged:
-        """Return the structure of components with these first rows and lengths, in the same values."""
+        """Return the structure of components in the same values, from their first rows and their lengths."""
         end = int((starts + lengths).max(initial=0))
         structure = Jagged.from_valid(freeze(np.append(starts, end)), lengths, self.ragged_dim)
         structure.__dict__["rows"] = end
@@ -279,7 +282,7 @@ class Jagged(ImmutableStructure):
         )
 
     def same_placement(self, other: Any) -> bool:
-        """Return whether components lie in equal rows, so that elements correspond one to one in equal values."""
+        """Return whether the components of both structures lie at the same rows, along the same dimension."""
         if self is other:
             return True
         return type(other) is Jagged and self.ragged_dim == other.ragged_dim and self._compared == other._compared

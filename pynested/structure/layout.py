@@ -1,4 +1,4 @@
-"""The two layouts of a nested array, `strided` and `jagged`."""
+"""The two layouts of a nested array, `strided` and `jagged`. *Clauses* are numbered statements of the specification."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from pynested.backends.errors import LayoutError
 class Layout:
     """Memory layout of a nested array: `strided` or `jagged`.
 
-    In the strided layout any dimension of the components may be irregular; each component has sizes, strides and an
-    offset. In the jagged layout exactly one dimension, not the batch, is ragged, and the components lie one after
-    another along it.
+    In the strided layout the components can differ along any dimension; each has sizes, strides and an offset. In the
+    jagged layout they differ along one dimension, the ragged dimension, and lie one after another along it.
 
     Clauses: LAYOUTS-1 to LAYOUTS-8.
 

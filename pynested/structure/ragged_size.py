@@ -18,7 +18,7 @@ _lock = RLock()
 
 
 class RaggedSize:
-    """Sizes of all components along one dimension, read-only and compared by value.
+    """Sizes of all components along one irregular dimension; two ragged sizes are equal if their lengths are.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class RaggedSize:
 
     @property
     def number(self) -> int:
-        """The number in the name; sizes are numbered in the order in which they are first printed."""
+        """The number in the name. Ragged sizes are numbered in the order in which they are first printed."""
         with _lock:
             return _numbers_by_digest.setdefault(self._digest(), len(_numbers_by_digest) + 1)
 
@@ -52,10 +52,10 @@ class RaggedSize:
     def __repr__(self) -> str:
         return f"j{self.number}"
 
-    def _refuse_arithmetic(self, *others: Any) -> Any:
+    def _refuse_arithmetic(self, *operands: Any) -> Any:
         raise ArgumentError(
-            f"{self!r} is the size of a dimension that differs from component to component, and no number. The sizes "
-            "are those of x.lengths_along(dim)."
+            f"{self!r} is the size of a dimension along which components differ, so it is not a number. Use the sizes "
+            "of all components: x.lengths_along(dim)."
         )
 
     __int__ = __index__ = __float__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse_arithmetic

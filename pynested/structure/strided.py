@@ -30,24 +30,24 @@ from .jagged import Jagged
 from .layout import Layout, strided
 from .validation import as_integers, check_extents, check_size_limits, empty_batch_extents, validate_placement
 
-# Cached properties of the positions of elements: a view with other sizes and strides has the same ones.
+# Cached properties that a view with other sizes and strides shares, as its elements lie at the same positions.
 _SHARED_BY_VIEWS = ("numels", "is_packed", "has_overlap", "_is_disjoint")
 
 
 class Strided(ImmutableStructure):
-    """Components of any sizes in a flat buffer, each with strides of its own; any dimension may be irregular.
+    """Components of any sizes in a flat buffer, each with its own strides. Any dimension can be irregular.
 
     Attributes
     ----------
     sizes, strides : int64 (B, d)
         Shape and strides of each component, in elements.
     offsets : int64 (B,)
-        Position of the first element of each component; components can leave gaps and overlap.
+        The position of the first element of each component. Components can leave gaps and overlap.
     buffer_size : int
         The number of elements of the buffer.
     extents : int64 (max(B, 1), d)
-        The sizes, one row for each component. An empty batch keeps one row: the sizes that a component would have, -1
-        if unknown, so that checks of shapes need no special case.
+        The sizes, one row for each component. An empty batch keeps one row, so that checks of shapes need no special
+        case: the sizes that a component would have, with -1 for an unknown size.
     count : int
         The number of components, B.
     """
@@ -70,9 +70,10 @@ class Strided(ImmutableStructure):
         *,
         name: str = "Strided",
     ) -> None:
-        """Validate all arguments. For None, components are row-major, and begin one after another from 0.
+        """Validate all arguments.
 
-        ``regular`` gives the sizes of an empty batch: the size of each dimension, or None for an unknown one.
+        If ``strides`` is None, components are row-major. If ``offsets`` is None, they follow each other from 0. An
+        empty batch can have ``regular`` sizes: the size of each dimension, or None if it is unknown.
         """
         shapes, size = as_integers(name, "sizes", sizes, 2), canonical_int(name, "buffer_size", buffer_size)
         extents = shapes if len(shapes) else empty_batch_extents(name, shapes.shape[1], regular)
@@ -91,7 +92,7 @@ class Strided(ImmutableStructure):
 
     @classmethod
     def from_valid(cls, extents: Ints, strides: Ints, offsets: Ints, buffer_size: int) -> Strided:
-        """Return the structure of integers that are known to be valid; there are as many components as offsets."""
+        """Return the structure of integers that are known to be valid, with one offset for each component."""
         structure, shapes, starts = cls.__new__(cls), as_frozen(extents), as_frozen(offsets)
         structure.__dict__.update(
             extents=shapes,
@@ -105,11 +106,14 @@ class Strided(ImmutableStructure):
 
     @classmethod
     def from_extents(cls, extents: Ints, count: int) -> Strided:
-        """Return the packed structure of ``count`` row-major components; strides and offsets are computed if read."""
+        """Return the packed structure of ``count`` row-major components.
+
+        Strides and offsets are computed when they are first read.
+        """
         sizes = extents if count else extents[:0]
         numels = np.multiply.reduce(sizes, axis=1, dtype=np.int64)
         if np.count_nonzero(numels) < max(count, 1) or sizes.shape[1] >= MOST_DIMENSIONS:
-            check_size_limits("nested array", extents)  # without empty components, the buffer is a limit already
+            check_size_limits("nested array", extents)  # if no component is empty, the size of the buffer is the limit
         structure, shapes = cls.__new__(cls), as_frozen(extents)
         structure.__dict__.update(
             extents=shapes,
@@ -141,7 +145,7 @@ class Strided(ImmutableStructure):
 
     @cached_property
     def regular(self) -> tuple[int | None, ...]:
-        """The size along each axis on which all components agree, None for an irregular or unknown one."""
+        """The size of all components along each axis; None if their sizes differ or are unknown."""
         return regular_sizes(self.extents)
 
     @cached_property
@@ -151,7 +155,7 @@ class Strided(ImmutableStructure):
 
     @cached_property
     def matrices(self) -> Matrices:
-        """The matrices (last two axes) of all components in packed values; components have two axes or more."""
+        """The matrices of all components in packed values: the last two axes, of two or more."""
         return component_matrices(self.sizes)
 
     # ---- values -----------------------------------------------------------------------------------------------------
@@ -163,7 +167,7 @@ class Strided(ImmutableStructure):
     def misfit_error(self, name: str, values: Array) -> StructureError:
         """Return the error for values that the structure does not fit."""
         return StructureError(
-            f"{name}: the buffer of this structure is flat and contiguous and has {self.buffer_size} elements; "
+            f"{name}: the buffer of this structure must be flat and contiguous and have {self.buffer_size} elements; "
             f"the values have shape {values.shape} and strides {values.stride()}."
         )
 
@@ -171,12 +175,12 @@ class Strided(ImmutableStructure):
 
     @property
     def packed(self) -> Strided:
-        """The structure of packed, row-major values: this one if it is contiguous, else `repacked`."""
+        """The structure of packed, row-major values: the structure itself if it is contiguous, else `repacked`."""
         return self if self.is_contiguous else self.repacked
 
     @cached_property
     def repacked(self) -> Strided:
-        """The structure of a packed copy; another object than this one, also if this one is contiguous."""
+        """The structure of a packed, row-major copy, always a new object."""
         return Strided.from_extents(self.extents, self.count)
 
     @cached_property
@@ -226,36 +230,36 @@ class Strided(ImmutableStructure):
 
     @cached_property
     def jagged_view(self) -> tuple[Jagged, tuple[int, ...]] | None:
-        """The same memory as a jagged structure and the shape of its rows.
+        """A jagged structure of the same memory, and the shape of its rows.
 
-        None unless the components are contiguous and only their first dimension is irregular.
+        None unless the components are contiguous and regular in all dimensions behind the first.
         """
         if not self.is_contiguous or not self.count or not self.sizes.shape[1]:
             return None
-        rest = self.regular[1:]
-        known = tuple(size for size in rest if size is not None)
-        return None if len(known) < len(rest) else (Jagged.from_lengths(self.sizes[:, 0]), known)
+        inner_sizes = self.regular[1:]
+        row_shape = tuple(size for size in inner_sizes if size is not None)
+        return None if len(row_shape) < len(inner_sizes) else (Jagged.from_lengths(self.sizes[:, 0]), row_shape)
 
-    # ---- the same elements in another shape: the buffer stays -------------------------------------------------------
+    # ---- the same elements in a new shape: the buffer stays ---------------------------------------------------------
 
     def _with_shape(self, extents: Ints, strides: Ints) -> Strided:
-        """Return a structure of the same elements, with the cached properties that it shares."""
+        """Return a structure of the same elements, with the cached properties in `_SHARED_BY_VIEWS`."""
         structure = Strided.from_valid(extents, strides, self.offsets, self.buffer_size)
-        for fact in _SHARED_BY_VIEWS:
-            if fact in self.__dict__:
-                structure.__dict__[fact] = self.__dict__[fact]
+        for name in _SHARED_BY_VIEWS:
+            if name in self.__dict__:
+                structure.__dict__[name] = self.__dict__[name]
         return structure
 
     def with_axes(self, order: Sequence[int]) -> Strided:
-        """Return the structure with the axes of every component in this order; axes of size 1 can be left out."""
+        """Return the structure with the axes of every component in this order, without the axes of size 1 not named."""
         axes = np.array(order, np.intp)
         return self._with_shape(freeze(self.extents.take(axes, 1)), freeze(self.strides.take(axes, 1)))
 
     def with_new_axis(self, axis: int) -> Strided:
         """Return the structure with a new axis of size 1 before ``axis``."""
-        one = np.ones(1, np.int64)
+        new_column = np.ones(1, np.int64)
         return self._with_shape(
-            replace_columns(self.extents, axis, axis, one), replace_columns(self.strides, axis, axis, one)
+            replace_columns(self.extents, axis, axis, new_column), replace_columns(self.strides, axis, axis, new_column)
         )
 
     def unflattened(self, axis: int, sizes: Sequence[int]) -> Strided:
@@ -267,7 +271,7 @@ class Strided(ImmutableStructure):
         return self._with_shape(extents, replace_columns(self.strides, axis, axis + 1, steps))
 
     def flattened(self, first: int, last: int) -> Strided | None:
-        """Return the structure with the axes from ``first`` to ``last`` merged, None if it needs a copy."""
+        """Return the structure with the axes from ``first`` to ``last`` merged, None if the result needs a copy."""
         step = self.strides[:, last : last + 1]
         if not self._is_row_major(slice(first, last + 1), step):
             return None
@@ -276,7 +280,7 @@ class Strided(ImmutableStructure):
         )
 
     def reshaped(self, extents: Ints) -> Strided | None:
-        """Return the structure with components of other sizes and equal numels, None unless all are row-major."""
+        """Return the structure with new component sizes of equal products, None unless all components are row-major."""
         if not self._is_row_major():
             return None
         return self._with_shape(extents, freeze(packed_strides(extents[: self.count])))
@@ -290,14 +294,14 @@ class Strided(ImmutableStructure):
         return StructureView(Strided.from_valid(extents, self.strides[index], offsets, self.buffer_size))
 
     def select_index(self, axis: int, index: int) -> StructureView:
-        """Return the entry at ``index``, valid in all components, along ``axis``; the axis is removed."""
-        kept = [k for k in range(self.extents.shape[1]) if k != axis]
+        """Return the entry at ``index`` along ``axis`` of each component, without the axis; every component has it."""
+        other_axes = [k for k in range(self.extents.shape[1]) if k != axis]
         at = self.sizes[:, axis] + index if index < 0 else index
         offsets = self.offsets + at * self.strides[:, axis]
-        return StructureView(self._with_placement(self.extents[:, kept], self.strides[:, kept], offsets))
+        return StructureView(self._with_placement(self.extents[:, other_axes], self.strides[:, other_axes], offsets))
 
     def slice_axis(self, axis: int, part: slice) -> StructureView:
-        """Return the entries ``part`` along ``axis`` of each component; a negative step needs a copy."""
+        """Return the entries ``part`` along ``axis`` of each component. A negative step needs a copy."""
         extents, strides = self.extents.copy(), self.strides.copy()
         starts, extents[:, axis], step = slice_bounds(part, extents[:, axis])
         offsets = self.offsets + starts[: self.count] * strides[:, axis]
@@ -308,14 +312,14 @@ class Strided(ImmutableStructure):
         return StructureView(self._with_placement(extents, strides, offsets))
 
     def _with_placement(self, extents: Ints, strides: Ints, offsets: Ints) -> Strided:
-        """Return other components in the same buffer; the offset of an empty one, which can lie outside, becomes 0."""
+        """Return new components in the same buffer. The offset of an empty component, which could lie outside, is 0."""
         nonempty = (extents[: self.count] > 0).all(axis=1)
         return Strided.from_valid(extents, strides, np.where(nonempty, offsets, 0), self.buffer_size)
 
     # ---- comparison -------------------------------------------------------------------------------------------------
 
     def same_placement(self, other: Any) -> bool:
-        """Return whether components lie at equal positions, so that elements correspond one to one in equal buffers."""
+        """Return whether the components of both structures lie at the same positions of buffers of equal size."""
         if self is other:
             return True
         return (

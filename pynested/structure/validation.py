@@ -1,4 +1,4 @@
-"""Validation of offsets, lengths, sizes and strides from a caller: copied, checked and made read-only, once.
+"""Validation of offsets, lengths, sizes and strides from a caller, which are copied, checked and made read-only.
 
 Valid integers place every component inside its values, and no sum or product of them overflows int64.
 """
@@ -19,14 +19,14 @@ from pynested.backends.limits import MOST_DIMENSIONS, MOST_ELEMENTS
 
 from .extents import Ints, as_frozen, freeze
 
-# A value below this limit in float64 fits into int64, in spite of rounding: int64 arithmetic gives the exact value.
+# If a sum is below this limit in float64, then it fits into int64 in spite of rounding, and int64 arithmetic is exact.
 _COUNTABLE = 2.0**62
 _MAX_INT64 = np.iinfo(np.int64).max
 _EMPTY_LIST_DTYPE = np.dtype(np.float64)  # the dtype of np.array([])
 
 
 def as_host_array(name: str, what: str, value: Any) -> Any:
-    """Return ``value`` as a NumPy array; raise for lists of unequal lengths and integers beyond int64."""
+    """Return ``value`` as a NumPy array; raise for lists of different lengths, and for integers beyond int64."""
     try:
         return to_host(value.data) if type(value) is Array else numpy_array(name, value)
     except PynestedError:
@@ -34,24 +34,24 @@ def as_host_array(name: str, what: str, value: Any) -> Any:
     except OverflowError:
         raise StructureError(f"{name}: {what} holds an integer that is beyond int64.") from None
     except ValueError:
-        raise StructureError(f"{name}: {what} must be an array of integers; the entries differ in length.") from None
+        raise StructureError(f"{name}: {what} must be an array of integers. Its entries differ in length.") from None
 
 
 def as_integers(name: str, what: str, value: Any, ndim: int) -> Ints:
     """Return ``value`` as a read-only int64 array of ``ndim`` dimensions; raise for anything but integers."""
     array = as_host_array(name, what, value)
     if array.dtype.kind not in "iu" and (array.size or array.dtype != _EMPTY_LIST_DTYPE):
-        raise DTypeError(f"{name}: {what} must be integers, these are {array.dtype}.")
+        raise DTypeError(f"{name}: {what} must be integers, not {array.dtype}.")
     if array.ndim != ndim:
         raise StructureError(f"{name}: {what} must have {ndim} dimension{'s' if ndim > 1 else ''}, not {array.ndim}.")
     if array.dtype == np.uint64 and array.size and int(array.max()) > _MAX_INT64:
         raise StructureError(f"{name}: {what} holds {array.max()}, which is beyond int64.")
-    # A read-only array of the caller can become writeable again. As a view it is copied by `as_frozen`.
+    # The caller can make a read-only array writeable again. A view of it is always copied by `as_frozen`.
     return as_frozen(array.astype(np.int64, copy=False)[...])
 
 
 def empty_batch_extents(name: str, dims: int, regular: Sequence[int | None] | None) -> Ints:
-    """Return the extents of a batch without components, from the regular sizes that the caller names."""
+    """Return the extents of a batch without components, which has these regular sizes; None is an unknown size."""
     sizes = [None] * dims if regular is None else list(regular)
     if len(sizes) != dims:
         raise StructureError(f"{name}: {len(sizes)} regular sizes are given for components of {dims} dimensions.")
@@ -63,19 +63,19 @@ def check_lengths(name: str, lengths: Ints) -> None:
     negative = lengths < 0
     if np.count_nonzero(negative):
         i = int(negative.argmax())
-        raise StructureError(f"{name}: component {i} has length {lengths[i]}; no length is below 0.")
+        raise StructureError(f"{name}: component {i} has length {lengths[i]}. Lengths must be 0 or more.")
     if np.add.reduce(lengths, dtype=np.float64) >= _COUNTABLE:
         i = int(lengths.argmax())
-        raise StructureError(f"{name}: component {i} of length {lengths[i]} is longer than anything in memory.")
+        raise StructureError(f"{name}: component {i} has length {lengths[i]}, which is more than memory can hold.")
 
 
 def check_offsets(name: str, offsets: Ints, lengths: Ints | None) -> None:
-    """Check the offsets, and lengths, of a jagged structure.
+    """Check the offsets and the lengths of a jagged structure.
 
-    Without lengths, offsets begin with 0 and do not decrease. With lengths, components can begin anywhere.
+    Without lengths, offsets must begin with 0 and not decrease. With lengths, components can begin anywhere.
     """
     if not offsets.size:
-        raise StructureError(f"{name}: offsets are empty; they have one entry more than there are components.")
+        raise StructureError(f"{name}: offsets are empty. B components need B + 1 offsets; [0] is a batch of none.")
     if lengths is None:
         decreases = offsets[1:] < offsets[:-1]
         if np.count_nonzero(decreases):
@@ -102,7 +102,7 @@ def check_offsets(name: str, offsets: Ints, lengths: Ints | None) -> None:
 
 
 def check_extents(name: str, extents: Ints, count: int) -> None:
-    """Check the sizes of ``count`` components; -1 for unknown is valid in an empty batch only."""
+    """Check the sizes of ``count`` components. -1, an unknown size, is valid only if ``count`` is 0."""
     negative = extents < (0 if count else -1)
     if np.count_nonzero(negative):
         i, axis = divmod(int(negative.argmax()), extents.shape[1])
@@ -111,9 +111,9 @@ def check_extents(name: str, extents: Ints, count: int) -> None:
 
 
 def check_size_limits(name: str, extents: Ints) -> None:
-    """Check that the components, each and together, have no more dimensions and elements than an array can have.
+    """Check that the components have no more dimensions and elements than an array can have, each and all together.
 
-    The buffer gives no limit, as strides can be 0. Sizes of 0 count as 1, as in the shapes of NumPy's arrays.
+    The buffer sets no limit, as strides can be 0. Sizes of 0 count as 1, as in the shapes of NumPy's arrays.
     """
     if extents.shape[1] >= MOST_DIMENSIONS:
         raise StructureError(
@@ -129,16 +129,16 @@ def check_size_limits(name: str, extents: Ints) -> None:
     if counts.max(initial=0) >= too_many or numels.sum() >= too_many:
         i = int(counts.argmax())
         raise StructureError(
-            f"{name}: component {i} of sizes {extents[i].tolist()} has too many elements to be counted, also with 1 "
-            "for sizes of 0."
+            f"{name}: component {i} of sizes {extents[i].tolist()} has too many elements to be counted, even though "
+            "sizes of 0 count as 1."
         )
 
 
 def validate_placement(name: str, sizes: Ints, strides: Ints, offsets: Ints, buffer_size: int) -> tuple[Ints, Ints]:
     """Check that every element of every component lies in the buffer; return the strides and the offsets.
 
-    A stride along a size of 1, and the offset of an empty component, can have any value. They are returned clamped to
-    the buffer, so that arithmetic on them cannot overflow.
+    Some integers are never used: the stride along a size of 1, and all strides and the offset of an empty component.
+    They can have any value, and are returned clamped to the buffer, so that arithmetic on them cannot overflow.
     """
     nonempty = np.logical_and.reduce(sizes > 0, axis=1)
     _check_bounds(name, sizes, strides, offsets, buffer_size, nonempty)
@@ -151,14 +151,14 @@ def validate_placement(name: str, sizes: Ints, strides: Ints, offsets: Ints, buf
 
 
 def _clamp(numbers: Ints, size: int) -> Ints:
-    """Return the nearest numbers from 0 to ``size``."""
+    """Return each number limited to the range from 0 to ``size``."""
     return np.minimum(np.maximum(numbers, 0), min(size, _MAX_INT64))
 
 
 def _check_bounds(name: str, sizes: Ints, strides: Ints, offsets: Ints, size: int, nonempty: NDArray[np.bool_]) -> None:
     """Check the first and the last element of each component that has elements."""
     last_index = sizes - 1
-    # In float64, which does not overflow, to find out whether the int64 values can be trusted.
+    # float64 does not overflow, so it shows whether the int64 arithmetic below did.
     reach = np.add.reduce(last_index * strides.astype(np.float64), axis=1) + offsets
     last = offsets + np.add.reduce(last_index * strides, axis=1)
     below = np.logical_or.reduce(strides < 0, axis=1) | (offsets < 0)
@@ -167,6 +167,6 @@ def _check_bounds(name: str, sizes: Ints, strides: Ints, offsets: Ints, size: in
         i = int(wrong.argmax())
         raise StructureError(
             f"{name}: component {i} of sizes {sizes[i].tolist()}, strides {strides[i].tolist()} and offset "
-            f"{offsets[i]} leaves the buffer of {size} elements; strides and offsets are 0 or more, and its last "
-            f"element is at {reach[i]:.0f}."
+            f"{offsets[i]} leaves the buffer of {size} elements: its last element would be at {reach[i]:.0f}. Strides "
+            "and offsets must be 0 or more."
         )

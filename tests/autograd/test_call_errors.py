@@ -125,7 +125,7 @@ SAID: dict[str, tuple[Callable[..., Any], str]] = {
     "what came": (lambda: pn.softmax(X, 1, 2, "three"), "(2, *) and dtype float64, 1, 2, 'three'"),
     "what may have a name": (lambda: pn.softmax(X, 1, pn.float32), "(by name: dtype, axis)"),
     "what is imported later": (lambda: pn.dispatch_table(), "'operator' is missing"),
-    "one of two names": (lambda: pn.softmax(X), "softmax: 'dim', which dimension, is not given, and neither is 'axis'"),
+    "one of two names": (lambda: pn.softmax(X), "softmax: the dimension is missing. Give 'dim', or 'axis'"),
 }  # fmt: skip
 
 

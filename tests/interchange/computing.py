@@ -153,7 +153,7 @@ def out_of_pynested(name: str, module: Any, dtype: str) -> int:
             except ExchangeError as error:
                 assert copy is False and "copy=False" in str(error), error
                 may_be_shared = memory.ctypes.data % 64 == 0 and memory.flags.c_contiguous and memory.flags.writeable
-                assert not may_be_shared or "stores bool in another way" in str(error), error
+                assert not may_be_shared or "stores bool in a format of its own" in str(error), error
                 continue
             assert dtype not in lacking
             found = library.doubled(module, out, dtype)

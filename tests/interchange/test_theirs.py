@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -162,26 +163,26 @@ REFUSED: list[tuple[str, Make, type[Exception], str]] = [
     ("awkward", lambda ak: ak.Array([1, [2]]), ExchangeError, "a union holds no numbers"),
     ("awkward", lambda ak: ak.Array([[1], None]), ExchangeError, "entry 1 at depth 0 is missing"),
     ("awkward", lambda ak: ak.Array([[1, None]]), ExchangeError, "entry 1 at depth 1 is missing"),
-    ("awkward", lambda ak: ak.Array([[[1]], [[1], [2, 3]]]), StructureError, "component 1 is no rectangle: along"),
+    ("awkward", lambda ak: ak.Array([[[1]], [[1], [2, 3]]]), StructureError, "component 1 is not a rectangle: along"),
     ("awkward", lambda ak: ak.Array(np.arange(2, dtype=np.uint32)), DTypeError, "uint32"),
     ("pyarrow", lambda pa: pa.array([[1], None]), ExchangeError, "entry 1 is null"),
     ("pyarrow", lambda pa: pa.array([[1, None]]), ExchangeError, "entry 1 of all entries at depth 1 is null"),
     ("pyarrow", lambda pa: pa.array([["a"]]), ExchangeError, "string holds no numbers"),
     ("pyarrow", lambda pa: pa.array([{"x": 1}]), ExchangeError, "struct<x: int64> holds no numbers"),
-    ("torch", lambda t: t.ones(2, requires_grad=True), GradientError, r"Say so: from_torch\(tensor\.detach\(\)\)"),
-    ("torch", lambda t: [1, 2], ExchangeError, "list is no tensor of PyTorch"),
+    ("torch", lambda t: t.ones(2, requires_grad=True), GradientError, r"Detach it: from_torch\(tensor\.detach\(\)\)"),
+    ("torch", lambda t: [1, 2], ExchangeError, "takes a tensor of PyTorch, not list"),
     ("torch", lambda t: t.ones(2, dtype=t.bfloat16), DTypeError, r"bfloat16 .*tensor\.to\(torch\.float32\)"),
     ("jax.numpy", lambda jnp: jnp.ones(2, jnp.bfloat16), DTypeError, r"bfloat16 .*values\.astype\(jax\.numpy\.float"),
     ("tensorflow", lambda tf: tf.ones(2, tf.bfloat16), DTypeError, "no bfloat16 on the CPU.*tensorflow.cast"),
     ("tensorflow", lambda tf: tf.ragged.constant([["a"]]), ExchangeError, "strings are no numbers"),
-    ("tensorflow", lambda tf: [1], ExchangeError, "list is no eager tensor"),
+    ("tensorflow", lambda tf: [1], ExchangeError, "takes an eager tensor or a ragged tensor, not list"),
     ("pandas", lambda pd: pd.Series([[1], None]), ExchangeError, "component 1 is None"),
     ("pandas", lambda pd: pd.Series([1, 2]), ExchangeError, "a column of int64 holds no lists"),
     ("pandas", lambda pd: [[1]], ExchangeError, "takes a Series"),
     ("scipy.sparse", lambda s: s.csr_array([[1, 2, 0], [0, 0, 3]]), ExchangeError, "row 1 has an entry in column 2"),
-    ("scipy.sparse", lambda s: np.ones((2, 2)), ExchangeError, "no matrix in the format csr"),
-    ("numpy", lambda np: [1, 2], ExchangeError, "list is no array of NumPy"),
-    ("numpy", lambda np: np.array([[None]]), ExchangeError, "one dimension, not 2"),
+    ("scipy.sparse", lambda s: np.ones((2, 2)), ExchangeError, "takes a matrix in the format csr, not"),
+    ("numpy", lambda np: [1, 2], ExchangeError, "takes an array of NumPy, not list"),
+    ("numpy", lambda np: np.array([[None]]), ExchangeError, "must have one dimension, .* not 2"),
     ("numpy", lambda np: np.array([[1], None], dtype=object), ExchangeError, "component 1 is None"),
     ("numpy", lambda np: np.array(["a"]), DTypeError, "pynested has no <U1"),
     ("numpy", lambda np: np.zeros(2, np.uint16), DTypeError, r"no uint16 on the CPU.*astype\(numpy\.int32\)"),
@@ -196,7 +197,7 @@ def test_what_is_refused(name: str, make: Make, error: type[Exception], text: st
 
 
 NO_COPY: list[tuple[str, Make, str]] = [
-    ("numpy", lambda np: np.array([1.0], ">f8"), "bytes of its numbers are in another order, .* copy=False"),
+    ("numpy", lambda np: np.array([1.0], ">f8"), "bytes of its numbers are not in native order, .* copy=False"),
     (
         "awkward",
         lambda ak: ak.Array([[[1, 2], [3, 4]], [[5]]])[[1, 0]],
@@ -215,7 +216,7 @@ def test_what_only_a_copy_can_take(name: str, make: Make, text: str) -> None:
 
 RECORDED, EMPTY = pn.nested_array([[1.0]], requires_grad=True), pn.nested_array([], layout=pn.strided)
 OUT: list[tuple[str, Callable[..., Any], Any, type[Exception], str]] = [
-    ("torch", pn.to_torch, RECORDED, GradientError, r"Say so: to_torch\(x\.detach\(\)\)"),
+    ("torch", pn.to_torch, RECORDED, GradientError, r"Detach it: to_torch\(x\.detach\(\)\)"),
     ("scipy", pn.to_csr, RECORDED, GradientError, r"to_csr\(x\.detach\(\)\)"),
     ("numpy", pn.to_numpy, RECORDED, GradientError, r"to_numpy\(x\.detach\(\)\)"),
     ("torch", pn.to_torch, EMPTY, ExchangeError, "no strided nested tensor of no components"),
@@ -236,3 +237,17 @@ def test_what_does_not_go_out(name: str, out: Any, given: Any, error: type[Excep
 def test_a_library_that_is_not_installed_is_named() -> None:
     with pytest.raises(MissingDependency, match="to_nowhere: not_a_library is not installed.*install x"):
         import_optional("to_nowhere", "not_a_library", "x")
+    with pytest.raises(MissingDependency, match="to_nowhere: not_a.library is not installed"):
+        import_optional("to_nowhere", "not_a.library", "x")
+
+
+@pytest.mark.parametrize("line", ["import missing_part", "raise ImportError('no libbroken.so')"])
+def test_a_library_whose_import_fails_is_not_called_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    (tmp_path / "broken_library.py").write_text(line)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(
+        MissingDependency, match="broken_library is installed, but its import fails: .*(part|libbroken)"
+    ):
+        import_optional("to_broken", "broken_library")

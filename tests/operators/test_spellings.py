@@ -191,7 +191,7 @@ def test_other_calls_of_numpy_are_refused(array: Callable[[Any], Any]) -> None:
 def test_axis_is_dim(name: str, array: Callable[[Any], Any]) -> None:
     x, function = array(REAL), PUBLIC[name]
     assert_equal(function(x, axis=1), function(x, 1))
-    with pytest.raises(ArgumentError, match=rf"^{name}: dim=1 and axis=1 say the same thing. Give one"):
+    with pytest.raises(ArgumentError, match=rf"^{name}: dim=1 and axis=1 are the same parameter. Give only one"):
         function(x, 1, axis=1)
     if "keepdims" not in inspect.signature(function).parameters:
         for given in ({"axis": None}, {"dim": None}, {}):
@@ -200,7 +200,7 @@ def test_axis_is_dim(name: str, array: Callable[[Any], Any]) -> None:
         return
     for kept in (True, False):
         assert_equal(function(x, axis=1, keepdims=kept), function(x, 1, kept))
-        with pytest.raises(ArgumentError, match=rf"^{name}: keepdim=True and keepdims={kept} say the same"):
+        with pytest.raises(ArgumentError, match=rf"^{name}: keepdim=True and keepdims={kept} are the same"):
             function(x, 1, True, keepdims=kept)
     if name not in ("argmax", "argmin") or array is pn.array:  # only dense elements have an index among all
         assert_equal(function(x, axis=None), function(x))

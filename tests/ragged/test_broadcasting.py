@@ -76,7 +76,7 @@ def test_the_message_names_the_operands_that_differ(layout: Any) -> None:
     for call, error, text in (
         (lambda: one + nest(batch([(2, 4), (2, 4)]), layout), StructureError,
          "component 1: lengths 3 and 2 along dimension 1 (shapes (3, 1)"),
-        (lambda: pn.where(one > 0, four, distinct((2, 1, 5))), ShapeError, "size 5 where it meets length 4"),
+        (lambda: pn.where(one > 0, four, distinct((2, 1, 5))), ShapeError, "size 5 for length 4"),
         (lambda: pn.where(one > 0, four, nest(batch([(2, 5), (3, 5)]), layout)), StructureError,
          "lengths 4 and 5 along dimension 2"),
         (lambda: pn.where(one > 0, distinct((2, 1, 4)), distinct((5,))), ShapeError, "(2, 1, 4) and (5,)"),

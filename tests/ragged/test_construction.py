@@ -31,8 +31,8 @@ ERRORS: dict[str, tuple[Any, type[Exception], str]] = {
     "an array without elements": ([np.array([1, 2]), np.array([])], DTypeError, "array 1 has dtype float64"),
     "two ranks": ([X[0], np.ones(2)], StructureError, "dimension 1 for the array at index 1 and dimension 2"),
     "a nested component": ([X[0], nest(X)], StructureError, "nested"),
-    "a ragged list": ([[[1, 2], [3]]], ArgumentError, "entry 0 is no array"),
-    "a dense vector": (np.ones(3), StructureError, "needs 2 dimensions or more to be a batch, this one has 1"),
+    "a ragged list": ([[[1, 2], [3]]], ArgumentError, "entry 0 is not an array"),
+    "a dense vector": (np.ones(3), StructureError, "needs 2 dimensions or more to be a batch; this array has 1"),
     **{
         repr(wrong): (wrong, ArgumentError, f"not {type(wrong).__name__}")
         for wrong in (1, None, "ab", {"a": 1}, np.float64(2))

@@ -49,7 +49,7 @@ def test_a_tangent_of_shared_elements_lies_as_the_primal_does(layout: Any) -> No
     for tangent, error, text in (
         (pn.ones_like(x), StructureError, "jvp: components of the primal overlap"),
         (pn.nested_array([[1.0, 1.0], [1.0, 1.0]]), StructureError, "jvp: components of the primal overlap"),
-        (pn.ones(3), GradientError, "jvp: the gradient of a nested array is nested"),
+        (pn.ones(3), GradientError, "jvp: the gradient of a nested array must be nested"),
         (pn.nested_array([[1.0], [1.0]]), StructureError, "jvp"),
     ):
         with pytest.raises(error, match=text):

@@ -64,10 +64,10 @@ def test_without_a_nested_operand_both_are_refused() -> None:
 @pytest.mark.shows("EXTEND-7", "EXTEND-8", "EXTEND-9")
 def test_errors_of_elementwise() -> None:
     results: Errors = [
-        *[(wrong, ShapeError, "f: the function gave an array of shape")
+        *[(wrong, ShapeError, "f: the function returned an array of shape")
           for wrong in (lambda a: a[:1], lambda a: a[..., :1], lambda a: a.sum(), lambda a: a.unsqueeze(0))],
-        (lambda a: a.numpy(), ArgumentError, "f: the function gave ndarray"),
-        (lambda a: None, ArgumentError, "f: the function gave None"),
+        (lambda a: a.numpy(), ArgumentError, "f: the function returned ndarray"),
+        (lambda a: None, ArgumentError, "f: the function returned None"),
         (lambda a: pn.Array(a.numpy() * 1j), DTypeError, "complex128"),
     ]  # fmt: skip
     check_refused(lambda function, x: pn.elementwise("f", function, x), results)
@@ -120,12 +120,12 @@ def test_errors_of_map_components() -> None:
     results: Errors = [
         (lambda c: c if c.shape[0] else c.sum(0), StructureError, "2 dimensions for component 0 and 1 for component 1"),
         (lambda c: c.sum() if c.shape[0] else c, StructureError, "0 dimensions for component 0 and 2 for component 1"),
-        *[(function, ArgumentError, "for component 0 the function gave") for function in kinds],
+        *[(function, ArgumentError, "for component 0 the function returned") for function in kinds],
         (lambda c: pn.Array(c.numpy() * 1j), DTypeError, "complex128"),
     ]  # fmt: skip
     check_refused(pn.map_components, results)
     check_refused(lambda function, x: pn.map_components(function, x[:0]), [
-        (function, ArgumentError, "the function gave") for function in kinds
+        (function, ArgumentError, "the function returned") for function in kinds
     ])  # fmt: skip
     check_refused(lambda operand, x: pn.map_components(pn.add, x, operand()), [
         (lambda: distinct((2, 1, 2)), ShapeError, "(2, 1, 2)"),

@@ -91,7 +91,7 @@ def test_a_part_in_which_no_place_repeats_is_written() -> None:
     assert memory.tolist() == [8.0, 6.0, 90.0, 3.0, 3.0, 5.0]
     assert x.data.storage.version == before + 7
     for write in (lambda: x[0][:, 1].zero_(), lambda: x[0].__setitem__((slice(None), 0), 1.0)):
-        with pytest.raises(GradientError, match="places repeat"):
+        with pytest.raises(GradientError, match="elements repeat"):
             write()
 
 
@@ -99,7 +99,7 @@ def test_views_of_dense_arrays_in_which_places_repeat() -> None:
     x = pn.arange(4.0)
     view = x.as_strided((3, 2), (1, 1))
     nested = pn.nested_array_from_jagged(view, [0, 1, 3])
-    for write, text in ((view.fill_, "places repeat"), (nested.fill_, "read-only")):
+    for write, text in ((view.fill_, "elements repeat"), (nested.fill_, "read-only")):
         with pytest.raises(GradientError, match=text):
             write(1.0)
     view[1] = pn.array([5.0, 6.0])

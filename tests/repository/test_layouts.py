@@ -13,6 +13,7 @@ ALLOWED = {
     "getitem._select_by_mask": "selected elements are jagged if the ragged dimension is among those of the mask",
     "joining.cat": "arrays of one ragged dimension are joined as values, all others in flat buffers",
     "flattening.flatten": "jagged segments are scaled by the width of the values, which no structure knows",
+    "matmul_dispatch._product_ragged_dim": "the product of a strided operand is strided",
     "reshaping._reshape_nested": "jagged values take the shape themselves, a strided buffer has none",
 }
 

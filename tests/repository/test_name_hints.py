@@ -11,7 +11,7 @@ import pytest
 
 import pynested as pn
 from pynested.backends.errors import ArgumentError, GradientError, ShapeError
-from pynested.name_hints import FUNCTIONS, METHODS
+from pynested.name_hints import FUNCTION_REPLACEMENTS, METHOD_REPLACEMENTS
 
 from ..nests import LAYOUTS, assert_same, nest
 
@@ -47,11 +47,11 @@ def test_what_a_message_says(number: int) -> None:
 
 
 def test_what_stands_instead_is_there() -> None:
-    for name, instead in FUNCTIONS.items():
+    for name, instead in FUNCTION_REPLACEMENTS.items():
         assert not name.startswith("_") and not hasattr(pn, name)
         assert all(hasattr(pn, function) for function in re.findall(r"pn\.(\w+)", f"pn.{instead}"))
     x, d = nest(X), pn.array([1.0])
-    for name, instead in METHODS.items():
+    for name, instead in METHOD_REPLACEMENTS.items():
         methods = re.findall(r"x\.(\w+)", instead)
         assert all(hasattr(x, method) and hasattr(d, method) for method in methods if method != "values"), name
         assert all(hasattr(pn, function) for function in re.findall(r"pn\.(\w+)", instead))

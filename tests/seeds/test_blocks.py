@@ -106,7 +106,7 @@ def test_positions_are_few() -> None:
 
 def test_constraints_that_no_block_shows() -> None:
     assert pn.nested_array([[0.0, 1.0], [2.0]], layout=None).layout is pn.strided
-    with pytest.raises(RuntimeError, match="there is one level of nesting only"):
+    with pytest.raises(RuntimeError, match="only one level of nesting is supported"):
         pn.nested_array([pn.nested_array([[1.0], [2.0, 3.0]])])
     with pytest.raises(RuntimeError, match="the buffer must be flat and contiguous"):
         pn.nested_array_from_strided(pn.arange(8)[::2], [[2], [2]])

@@ -18,7 +18,7 @@ import numpy as np
 from pynested.autograd import Array, checkpoint
 from pynested.autograd.array import raw
 from pynested.autograd.rules import attention as of_heads
-from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules import movement as movement_rules
 from pynested.autograd.rules.movement import to_dtype
 from pynested.autograd.rules.views import pieces
 from pynested.backends import Heads, Matrices, Segments, get_backend
@@ -67,8 +67,8 @@ def by_blocks(call: Call, q: Array, k: Array, v: Array, heads: Heads) -> tuple[l
         for of_heads_together in _of_group(call, group, *operands):
             made = zip(*of_heads_together, strict=True)
             for total, parts in zip(found, made, strict=True):
-                total.append(moves.reshape(moves.concatenate(parts, 1), (-1,)))
-    return [moves.concatenate(total, 0) for total in found], order
+                total.append(movement_rules.reshape(movement_rules.concatenate(parts, 1), (-1,)))
+    return [movement_rules.concatenate(total, 0) for total in found], order
 
 
 def _together(call: Call, heads: Heads) -> list[list[int]]:
@@ -86,14 +86,14 @@ def _together(call: Call, heads: Heads) -> list[list[int]]:
 
 def _nothing(*arrays: Array) -> Array:
     """No elements, which depend on the arrays, as a result without any does."""
-    return moves.concatenate([moves.slice_(x, (slice(0, 0),)) for x in arrays], 0)  # type: ignore[no-any-return]
+    return movement_rules.concatenate([movement_rules.slice_(x, (slice(0, 0),)) for x in arrays], 0)  # type: ignore[no-any-return]
 
 
 def _components(x: Array, placed: Placed, shapes: list[tuple[int, int, int]]) -> list[Array]:
     """An array (heads, rows, width) for each group of components."""
     ends = np.cumsum([int(np.prod(shape)) for shape in shapes]).tolist()
-    parts = _cut(moves.gather(x, *placed), 0, [range(a, b) for a, b in zip([0, *ends], ends, strict=False)])
-    return [moves.reshape(part, shape) for part, shape in zip(parts, shapes, strict=True)]
+    parts = _cut(movement_rules.gather(x, *placed), 0, [range(a, b) for a, b in zip([0, *ends], ends, strict=False)])
+    return [movement_rules.reshape(part, shape) for part, shape in zip(parts, shapes, strict=True)]
 
 
 def _cut(x: Array, axis: int, parts: list[range]) -> list[Array]:
@@ -152,13 +152,13 @@ def _met(blocks: list[range], states: Any) -> tuple[Ints, list[int], list[range]
 
 def _those(blocks: list[Array], met: list[int]) -> list[Array]:
     """Blocks of rows by number; without any, no rows of the first."""
-    return [blocks[j] for j in met] or [moves.slice_(blocks[0], (slice(None), slice(0, 0)))]
+    return [blocks[j] for j in met] or [movement_rules.slice_(blocks[0], (slice(None), slice(0, 0)))]
 
 
 def _attending(call: Call, each: list[Block], partial: list[range]) -> Callable[..., tuple[Array, ...]]:
     def flex_attention(q: Array, *blocks: Array) -> tuple[Array, ...]:  # a checkpoint says its name
         half = len(blocks) // 2
-        keys, values = (moves.concatenate(some, 1) for some in (blocks[:half], blocks[half:]))
+        keys, values = (movement_rules.concatenate(some, 1) for some in (blocks[:half], blocks[half:]))
         seen = _seen(call, each, partial, q.device)
         if call.mod is None and not any(call.asked):
             return (_plain(call, q, keys, values, seen),)
@@ -205,8 +205,8 @@ def _plain(call: Call, q: Array, k: Array, v: Array, seen: Any) -> Array:
         mask = Array(xp.ascontiguousarray(seen).reshape(-1), q.device)
         steps = np.array([[0, rows * size if len(seen) > 1 else 0, size, 1]])
     block = Heads(sizes, queries, keys, values, made, steps, width, value_width, call.scale, False)
-    a, b, c = (moves.reshape(x, (-1,)) for x in (q, k, v))
-    found: Array = moves.reshape(of_heads.attended(a, b, c, mask, block), (heads, rows, value_width))
+    a, b, c = (movement_rules.reshape(x, (-1,)) for x in (q, k, v))
+    found: Array = movement_rules.reshape(of_heads.attended(a, b, c, mask, block), (heads, rows, value_width))
     return found
 
 
@@ -222,15 +222,15 @@ def _scored(call: Call, each: list[Block], q: Array, k: Array, v: Array, seen: A
     of_keys = np.full(own, size)
     made = of_heads.mixed(
         weights,
-        moves.reshape(values, (-1,)),
+        movement_rules.reshape(values, (-1,)),
         Matrices.of_sizes(np.full(own, heads // own * rows), of_keys),
         Matrices.of_sizes(of_keys, np.full(own, v.shape[2])),
         seen,
     )
-    found = moves.reshape(to_dtype(made, q.dtype), (heads, rows, v.shape[2]))
+    found = movement_rules.reshape(to_dtype(made, q.dtype), (heads, rows, v.shape[2]))
     besides = (of_heads.log_sums_of_seen, of_heads.greatest_of_seen)
     each_asked = [of for of, asked in zip(besides, call.asked, strict=True) if asked]
-    return found, *[moves.reshape(of(scores, seen, runs), (heads, rows)) for of in each_asked]
+    return found, *[movement_rules.reshape(of(scores, seen, runs), (heads, rows)) for of in each_asked]
 
 
 def _modified(call: Call, each: list[Block], q: Array, k: Array, seen: Any) -> tuple[Array, Any]:
@@ -238,13 +238,13 @@ def _modified(call: Call, each: list[Block], q: Array, k: Array, seen: Any) -> t
     (own, size, width), shape = k.shape, (*q.shape[:2], k.shape[1])
     rows = Matrices.of_sizes(np.full(own, q.shape[0] // own * q.shape[1]), np.full(own, width))
     keys = Matrices.of_sizes(np.full(own, size), np.full(own, width))
-    scaled = moves.reshape(q, (-1,)) * call.scale
-    scores = of_heads.meeting(scaled, moves.reshape(k, (-1,)), rows, keys, seen)
+    scaled = movement_rules.reshape(q, (-1,)) * call.scale
+    scores = of_heads.meeting(scaled, movement_rules.reshape(k, (-1,)), rows, keys, seen)
     if call.mod is None or not scores.numel():
         return scores, seen
-    every = _cut(moves.reshape(scores, shape), 0, _cuts(shape[0], shape[0] // len(each)))
+    every = _cut(movement_rules.reshape(scores, shape), 0, _cuts(shape[0], shape[0] // len(each)))
     changed = [modified(call.op, call.mod, one, block) for one, block in zip(every, each, strict=True)]
-    found = moves.reshape(moves.concatenate(changed, 0), (-1,))
+    found = movement_rules.reshape(movement_rules.concatenate(changed, 0), (-1,))
     narrower = _counting(raw(scores), raw(found), seen, shape)
     if (narrower if seen is None else narrower == seen).all():
         return found, seen

@@ -7,9 +7,9 @@ from typing import Any, Literal, overload
 from pynested.autograd import Array
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.dispatch import operator
-from pynested.autograd.numbers import canonical_flag, in_words
+from pynested.autograd.numbers import canonical_flag, number_text
 from pynested.autograd.rules import attention as of_heads
-from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules import movement as movement_rules
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends.dtypes import promoted
 from pynested.backends.errors import ArgumentError
@@ -162,7 +162,7 @@ def flex_attention(
         function_of(NAME, "score_mod", score_mod, SCORE)
     if block_mask is not None and not isinstance(block_mask, BlockMask):
         raise ArgumentError(
-            f"{NAME}: block_mask must be a BlockMask, not {in_words(block_mask)}. Make one of a function: "
+            f"{NAME}: block_mask must be a BlockMask, not {number_text(block_mask)}. Make one of a function: "
             "pn.create_nested_block_mask(mask_mod, query, key), or pn.create_block_mask for dense operands."
         )
     asked = _asked(return_lse, return_aux)
@@ -192,7 +192,7 @@ def _asked(return_lse: bool, return_aux: Any) -> AuxRequest:
         return AuxRequest(lse=return_lse)
     if not isinstance(return_aux, AuxRequest):
         raise ArgumentError(
-            f"{NAME}: return_aux must be an AuxRequest, not {in_words(return_aux)}. Make one: "
+            f"{NAME}: return_aux must be an AuxRequest, not {number_text(return_aux)}. Make one: "
             "pn.AuxRequest(lse=True, max_scores=True)."
         )
     asked = AuxRequest(*[canonical_flag(NAME, f"return_aux.{name}", one) for name, one in return_aux._asdict().items()])
@@ -206,4 +206,6 @@ def _asked(return_lse: bool, return_aux: Any) -> AuxRequest:
 
 def _placed(flat: Array, met: Met, order: Ints) -> Any:
     """Results of all heads, one after the other, of components in this order, as the array that they are."""
-    return met.wrapped(moves.scatter(flat, *met.heads.of(order).results, met.heads.rows * met.heads.value_width))
+    return met.wrapped(
+        movement_rules.scatter(flat, *met.heads.of(order).results, met.heads.rows * met.heads.value_width)
+    )

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import device_of, operand
-from pynested.autograd.numbers import canonical_number, in_words
+from pynested.autograd.arguments.canonical import as_operand, device_of
+from pynested.autograd.numbers import canonical_number, number_text
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, StructureError
 from pynested.lifting.result_dtypes import check_float
@@ -23,7 +23,7 @@ def operands_of(op: str, query: Any, key: Any, value: Any, mask: Any) -> tuple[l
     found = _as_ours(op, [query, key, value, *([] if mask is None else [mask])])
     for name, x in zip(("query", "key", "value", "attn_mask"), found, strict=False):
         if type(x) not in (NestedArray, Array):
-            raise ArgumentError(f"{op}: {name} must be an array, not {in_words(x)}.")
+            raise ArgumentError(f"{op}: {name} must be an array, not {number_text(x)}.")
     check_devices(op, found)
     for x in found[:3]:
         check_float(op, x if type(x) is Array else x.data)
@@ -46,14 +46,14 @@ def rows_of(op: str, **operands: Any) -> list[NestedArray | Array]:
                     f"{op}: {name} has the shape {x.shape}; it must be (B, *, E), with rows of one size."
                 )
         elif type(x) is not Array or x.ndim not in (2, 3):
-            raise ShapeError(f"{op}: {name} must be an array (B, L, E) or (L, E), not {in_words(x)}.")
+            raise ShapeError(f"{op}: {name} must be an array (B, L, E) or (L, E), not {number_text(x)}.")
     return found
 
 
 def _as_ours(op: str, given: list[Any]) -> list[Any]:
     """What is given, arrays of other libraries as ours: on the device of the first nested one, if there is one."""
     device = next((x.device for x in given if type(x) is NestedArray), None) or device_of(*given)
-    return [x if type(x) is NestedArray else operand(op, x, device) for x in given]
+    return [x if type(x) is NestedArray else as_operand(op, x, device) for x in given]
 
 
 def width_of(x: NestedArray | Array) -> int:
@@ -79,5 +79,5 @@ def scale_of(op: str, scale: Any) -> float | None:
         return None
     number = canonical_number(op, "scale", scale)
     if type(number) is bool or not -_LARGEST <= number <= _LARGEST:
-        raise ArgumentError(f"{op}: scale must be a finite number, not {in_words(number)}.")
+        raise ArgumentError(f"{op}: scale must be a finite number, not {number_text(number)}.")
     return float(number)

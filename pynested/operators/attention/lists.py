@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pynested.autograd.arguments.shapes import canonical_int
 from pynested.autograd.array import Array, raw
-from pynested.autograd.numbers import in_words
+from pynested.autograd.numbers import number_text
 from pynested.backends.errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError
 from pynested.backends.host import to_host
 from pynested.nested.nested_array import NestedArray
@@ -76,8 +76,8 @@ def outline_of(op: str, states: Sequence[States], block_size: tuple[int, int], s
         return whole
     if not isinstance(seq_lengths, Sequence) or len(seq_lengths) != 2:
         raise ArgumentError(
-            f"{op}: seq_lengths must be a pair, of queries and of keys, not {in_words(seq_lengths)}; for nested lists "
-            "each of the two may have a number for each component."
+            f"{op}: seq_lengths must be a pair, of queries and of keys, not {number_text(seq_lengths)}; for nested "
+            "lists each of the two may have a number for each component."
         )
     found = blocks.copy()
     for at, name in ((0, "queries"), (1, "keys")):

@@ -8,11 +8,11 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 
 from pynested.autograd import Array, no_grad
-from pynested.autograd.arguments.shapes import possible_shape
+from pynested.autograd.arguments.shapes import check_possible_shape
 from pynested.autograd.array import raw
 from pynested.autograd.default_device import chosen_device
 from pynested.autograd.dispatch import operator
-from pynested.autograd.numbers import in_words
+from pynested.autograd.numbers import number_text
 from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, ShapeError, StructureError
 from pynested.backends.host import to_host
@@ -82,7 +82,7 @@ def create_block_mask(
 def _sizes(op: str, **given: int | None) -> list[int]:
     """The sizes that are given, 1 for those that are None."""
     found = [1 if one is None and name in "BH" else size_of(op, name, one) for name, one in given.items()]
-    return list(possible_shape(op, tuple(found)))
+    return list(check_possible_shape(op, tuple(found)))
 
 
 @operator
@@ -207,7 +207,7 @@ def create_nested_block_mask(mask_mod: MaskMod, q_nt: Any, kv_nt: Any = None, BL
     nested = [x for x in given.values() if type(x) is NestedArray]
     if not nested:
         raise ArgumentError(
-            f"{op}: q_nt must be a nested array, or kv_nt, not {in_words(q_nt)}. For dense ones alone there is "
+            f"{op}: q_nt must be a nested array, or kv_nt, not {number_text(q_nt)}. For dense ones alone there is "
             "create_block_mask; numbers of components and heads follow from the arrays."
         )
     counts = [len(x) for x in nested]
@@ -218,7 +218,7 @@ def create_nested_block_mask(mask_mod: MaskMod, q_nt: Any, kv_nt: Any = None, BL
     for name, size, found in zip("BH", (B, H), ({counts[0]}, {*extents[: counts[0], 0].tolist()}), strict=True):
         if size not in (None, 1) and not found <= {size}:
             raise ArgumentError(
-                f"{op}: {name} is {in_words(size)}, and q_nt has {', '.join(map(str, sorted(found)))} "
+                f"{op}: {name} is {number_text(size)}, and q_nt has {', '.join(map(str, sorted(found)))} "
                 f"{'components' if name == 'B' else 'heads'}. Give None, 1 or that number, or leave B and H out."
             )
     return _made(op, mask_mod, extents, counts[0], nested[0].device, BLOCK_SIZE, True)

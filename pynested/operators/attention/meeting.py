@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules import movement as movement_rules
 from pynested.backends import Heads
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.lifting.attention_matrices import (
@@ -48,13 +48,13 @@ class Met(NamedTuple):
     def wrapped(self, flat: Array) -> NestedArray | Array:
         """The result around its values."""
         if self.shape is not None:
-            return moves.reshape(flat, self.shape)
+            return movement_rules.reshape(flat, self.shape)
         return wrap_attention(flat, self.extents, self.components, self.ragged, self.query)
 
     def wrapped_scores(self, flat: Array) -> NestedArray | Array:
         """What there is one of for each score, around its values."""
         if self.shape is not None:
-            return moves.reshape(flat, (*self.shape[:-1], int(self.scores[0, -1])))
+            return movement_rules.reshape(flat, (*self.shape[:-1], int(self.scores[0, -1])))
         return wrap_scores(flat, self.scores, self.components, self.ragged_scores)
 
     def of_width(self, width: int) -> Met:

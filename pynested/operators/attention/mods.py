@@ -13,7 +13,7 @@ import numpy as np
 from pynested.autograd import Array, no_grad
 from pynested.autograd.array import raw
 from pynested.autograd.dispatch import operator
-from pynested.autograd.numbers import in_words
+from pynested.autograd.numbers import number_text
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, IndexOutOfRange, ShapeError, named_type
 from pynested.backends.host import from_host
 from pynested.structure import Ints
@@ -47,7 +47,7 @@ class Block(NamedTuple):
 def function_of(op: str, name: str, given: Any, parameters: tuple[str, ...]) -> Any:
     """A function of users that can be called with these."""
     if not callable(given):
-        raise ArgumentError(f"{op}: {name} must be a function, not {in_words(given)}.")
+        raise ArgumentError(f"{op}: {name} must be a function, not {number_text(given)}.")
     try:
         signature(given).bind(*parameters)
     except TypeError as error:
@@ -60,7 +60,7 @@ def function_of(op: str, name: str, given: Any, parameters: tuple[str, ...]) -> 
 def is_of_scores(op: str, given: Any) -> bool:
     """Whether a function of users is one of scores, and not of masks: its parameters without a default say so."""
     if not callable(given):
-        raise ArgumentError(f"{op}: mod_fn must be a function, not {in_words(given)}.")
+        raise ArgumentError(f"{op}: mod_fn must be a function, not {number_text(given)}.")
     each = signature(given).parameters.values()
     count = sum(one.default is one.empty and one.kind <= one.POSITIONAL_OR_KEYWORD for one in each)
     if count not in (len(PAIR), len(SCORE)):

@@ -9,7 +9,7 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.arguments.shapes import canonical_int
 from pynested.autograd.array import raw
-from pynested.autograd.numbers import in_words
+from pynested.autograd.numbers import number_text
 from pynested.backends.errors import ArgumentError, IndexOutOfRange
 from pynested.backends.host import from_host, to_host
 from pynested.structure import Ints
@@ -70,7 +70,8 @@ def _places(entry: Any, size: int, what: str) -> Ints:
     bare = to_host(raw(entry)) if type(entry) is Array else entry
     if entry is None or entry is ... or np.ndim(bare) > 1:
         raise ArgumentError(
-            f"an index of a block mask has integers, slices, and vectors of integers or bools, not {in_words(entry)}."
+            f"an index of a block mask has integers, slices, and vectors of integers or bools, not "
+            f"{number_text(entry)}."
         )
     if not np.ndim(bare):
         found = np.array([canonical_int("index", "an entry of a block mask's", bare)])

@@ -7,11 +7,11 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import device_of, operand
+from pynested.autograd.arguments.canonical import as_operand, device_of
 from pynested.autograd.arguments.shapes import canonical_int
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.dispatch import operator
-from pynested.autograd.numbers import in_words
+from pynested.autograd.numbers import number_text
 from pynested.backends.errors import ArgumentError
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dense, Operand, check_devices
@@ -161,7 +161,7 @@ def multi_head_attention(
     heads, width = canonical_int(NAME, "num_heads", num_heads), width_of(rows[0])
     if heads < 1 or width % heads:
         raise ArgumentError(
-            f"{NAME}: num_heads is {in_words(heads)}; it must divide the {width} elements of a row of query."
+            f"{NAME}: num_heads is {number_text(heads)}; it must divide the {width} elements of a row of query."
         )
     weights = in_proj_weight, in_proj_bias, q_proj_weight, k_proj_weight, v_proj_weight, out_proj_weight, out_proj_bias
     check_devices(NAME, [*rows, attn_mask, *(_dense(x) for x in weights if x is not None)])
@@ -193,4 +193,4 @@ def _projected(rows: list[Any], given: Projections, width: int) -> Any:
 
 
 def _dense(x: Any) -> Any:
-    return operand(NAME, x, device_of(x))
+    return as_operand(NAME, x, device_of(x))

@@ -1,14 +1,15 @@
-"""The chapter *elementwise*: arithmetic, activations, and functions of one element or of two.
+"""The chapter *elementwise*: arithmetic, activations, and functions of one element or of two elements.
 
-An operand of a function of one element is a nested array or a dense one: ``(B, *, D) -> (B, *, D)``, with the same
-component shapes and layout. A nested result has no gaps. If integers become floats, then bool, int8 and uint8 give
-float16, int16 gives float32, int32 and int64 give float64.
+The operand of a function of one element is a nested or a dense array: ``(B, *, D) -> (B, *, D)``. The result has the
+same component shapes and layout, and no gaps. If integers become floats, then bool, int8 and uint8 give float16, int16
+gives float32, int32 and int64 give float64.
 
-An operand of a function of two elements is a nested array, a dense one (an `Array` or NumPy's) or a number. A dense
-operand is aligned at the right with the shape ``(B, d1, ..., dk)`` of the nested one. Nested operands must have equal
-component shapes, up to regular dimensions of size 1 (clauses BROADCASTING-1 to BROADCASTING-10). With a nested operand
-the result is nested, in the layout of the first one, otherwise it is dense. Dtypes promote as in NumPy, and Python
-numbers are weak (DTYPES-1 to DTYPES-7).
+An operand of a function of two elements is a nested array, a dense array (an `Array` or NumPy's) or a number. A dense
+operand is aligned at the right with the shape ``(B, d1, ..., dk)`` of the nested operand. Nested operands must have
+equal component shapes, up to dimensions that are regular, which means equal in all components, and of size 1 (clauses
+BROADCASTING-1 to BROADCASTING-10 of the specification). If an operand is nested, the result is nested, in the layout of
+the first nested operand; otherwise it is dense. Dtypes promote as in NumPy. Python numbers are weak: the dtype of the
+array decides (DTYPES-1 to DTYPES-7).
 
 float16 is computed in float32 and rounded once. An empty component stays empty, and so does a batch of no components.
 No function warns.
@@ -25,6 +26,7 @@ Bools and integers have none.
 from .activations import clamp, gelu, relu, silu
 from .arithmetic import abs, add, neg, sgn, sub
 from .binary import div, floor_divide, logaddexp, maximum, minimum, mul, pow, remainder
+from .classification import isfinite, isinf, isnan
 from .exponential import (
     cbrt,
     erf,
@@ -44,7 +46,7 @@ from .exponential import (
 )
 from .logical import bitwise_and, bitwise_or, bitwise_xor, logical_and, logical_or, logical_xor
 from .relational import eq, ge, gt, le, lt, ne
-from .rounding import ceil, floor, isfinite, isinf, isnan, round, trunc
+from .rounding import ceil, floor, round, trunc
 from .trigonometric import acos, acosh, asin, asinh, atan, atanh, cos, cosh, deg2rad, sin, sinh, tan, tanh
 
 __all__ = [

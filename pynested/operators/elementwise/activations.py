@@ -7,7 +7,7 @@ from typing import Any, overload
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import as_array
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import elementwise as of_elements
+from pynested.autograd.rules import elementwise as elementwise_rules
 from pynested.autograd.rules.movement import copy
 from pynested.backends.errors import ArgumentError
 from pynested.lifting.mapping import map_elementwise
@@ -16,7 +16,7 @@ from pynested.nested.operands import ArrayResult, ArrayT, DenseLike, Operand
 
 from .operands import BOOLS, INTEGERS, apply_rule, paired_operands
 
-_GELU_RULES = {"none": of_elements.gelu, "tanh": of_elements.gelu_tanh}
+_GELU_RULES = {"none": elementwise_rules.gelu, "tanh": elementwise_rules.gelu_tanh}
 
 
 @overload
@@ -38,7 +38,9 @@ def clamp(self: Operand, min: Operand | None = None, max: Operand | None = None)
     (array([0. , 0.5]), array([1.]))
     """
     bound_by_rule = {
-        rule: bound for rule, bound in ((of_elements.clamp_min, min), (of_elements.clamp_max, max)) if bound is not None
+        rule: bound
+        for rule, bound in ((elementwise_rules.clamp_min, min), (elementwise_rules.clamp_max, max))
+        if bound is not None
     }
 
     def clamp_dense(x: Any, *bounds: Any) -> Array:
@@ -62,7 +64,7 @@ def relu(self: ArrayT) -> ArrayT:
     >>> pn.relu(pn.nested_array([[-1, 2], [3]])).unbind()
     (array([0, 2]), array([3]))
     """
-    return apply_rule("relu", of_elements.relu, self, BOOLS)
+    return apply_rule("relu", elementwise_rules.relu, self, BOOLS)
 
 
 @operator
@@ -84,7 +86,7 @@ def gelu(self: ArrayT, approximate: str = "none") -> ArrayT:
     DTypeError
         For bools and integers.
     ArgumentError
-        For another ``approximate``.
+        For any other ``approximate``.
 
     Examples
     --------
@@ -108,4 +110,4 @@ def silu(self: ArrayT) -> ArrayT:
     >>> pn.silu(pn.nested_array([[0.0, 1.0], [np.inf]])).unbind()
     (array([0.        , 0.73105858]), array([inf]))
     """
-    return apply_rule("silu", of_elements.silu, self, BOOLS + INTEGERS)
+    return apply_rule("silu", elementwise_rules.silu, self, BOOLS + INTEGERS)

@@ -15,8 +15,8 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import as_array, device_of
 from pynested.autograd.dispatch import operator
-from pynested.autograd.numbers import canonical_number, in_words, scalar, weak_dtype
-from pynested.autograd.rules import elementwise as of_elements
+from pynested.autograd.numbers import canonical_number, checked_scalar, number_text, weak_dtype
+from pynested.autograd.rules import elementwise as elementwise_rules
 from pynested.autograd.rules.kinds import same_device
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends.dtypes import is_float, promoted
@@ -33,7 +33,7 @@ def _is_bool(value: Any) -> bool:
 
 
 def _scaled_operand(name: str, a: Any, b: Any, alpha: Any) -> Array:
-    """Return ``alpha * b`` in the promoted dtype of ``a`` and ``b``. The Python number ``alpha`` is weak."""
+    """Return ``alpha * b`` in the promoted dtype of ``a`` and ``b``; the number ``alpha`` does not widen that dtype."""
     factor = canonical_number(name, "alpha", alpha)
     if type(factor) is bool:
         raise ArgumentError(f"{name}: alpha must be a number, not {factor!r}.")
@@ -43,30 +43,31 @@ def _scaled_operand(name: str, a: Any, b: Any, alpha: Any) -> Array:
     elif type(b) is Array:
         dtype = weak_dtype(a, b.dtype)
         if not is_float(dtype):
-            scalar(name, a, dtype)  # the dtype must represent the number, also if a floating alpha widens the result
+            # The dtype must represent the number, even if a floating alpha widens the result.
+            checked_scalar(name, a, dtype)
     else:
         dtype = weak_dtype(b, a.dtype)
-        b = as_array(name, scalar(name, b, np.dtype(np.float64) if is_float(dtype) else dtype), device_of(a))
+        b = as_array(name, checked_scalar(name, b, np.dtype(np.float64) if is_float(dtype) else dtype), device_of(a))
     try:
-        return of_elements.mul(to_dtype(b, dtype), factor)
+        return elementwise_rules.mul(to_dtype(b, dtype), factor)
     except OverflowError:
-        raise OverflowError(f"{name}: alpha={in_words(factor)} is out of bounds for {dtype}.") from None
+        raise OverflowError(f"{name}: alpha={number_text(factor)} is out of bounds for {dtype}.") from None
 
 
 def _add_dense(a: Any, b: Any, alpha: Any = 1) -> Array:
     a, b = paired_operands("add", a, b)
     if type(alpha) is not int or alpha != 1:
         b = _scaled_operand("add", a, b, alpha)
-    return of_elements.add(a, b)  # type: ignore[no-any-return]
+    return elementwise_rules.add(a, b)  # type: ignore[no-any-return]
 
 
 def _sub_dense(a: Any, b: Any, alpha: Any = 1) -> Array:
     a, b = paired_operands("sub", a, b)
     if _is_bool(a) and _is_bool(b):
-        raise DTypeError("sub: bools have no difference; use logical_not or convert to int8 first.")
+        raise DTypeError("sub: bools have no difference. Use logical_xor, or convert to int8 first.")
     if type(alpha) is not int or alpha != 1:
         b = _scaled_operand("sub", a, b, alpha)
-    return of_elements.sub(a, b)  # type: ignore[no-any-return]
+    return elementwise_rules.sub(a, b)  # type: ignore[no-any-return]
 
 
 @overload
@@ -106,7 +107,7 @@ def sub(self: Operand, other: Operand, *, alpha: float = 1) -> ArrayResult:
     """Return ``self - alpha * other``: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     The result has the promoted dtype; integers wrap in it: 0 - 1 is 255 for uint8. inf - inf is NaN, x - x is +0 for
-    finite x. DTypeError for bool - bool; use `logical_xor` or `logical_not`. Gradient: ``g`` for ``self``,
+    finite x. DTypeError for bool - bool; use `logical_xor`. Gradient: ``g`` for ``self``,
     ``-alpha * g`` for ``other``. Clauses: SUB-1 to SUB-8. After `torch.sub`.
 
     >>> nt = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged)
@@ -129,7 +130,7 @@ def neg(self: ArrayT) -> ArrayT:
     >>> pn.neg(pn.nested_array([[0.0, 2.0], [-3.0]])).unbind()
     (array([-0., -2.]), array([3.]))
     """
-    return apply_rule("neg", of_elements.neg, self, BOOLS)
+    return apply_rule("neg", elementwise_rules.neg, self, BOOLS)
 
 
 @operator
@@ -142,7 +143,7 @@ def abs(self: ArrayT) -> ArrayT:
     >>> pn.abs(pn.nested_array([[-0.0, 2.0], [-3.0]])).unbind()
     (array([0., 2.]), array([3.]))
     """
-    return apply_rule("abs", of_elements.abs_, self)
+    return apply_rule("abs", elementwise_rules.abs_, self)
 
 
 @operator
@@ -155,4 +156,4 @@ def sgn(self: ArrayT) -> ArrayT:
     >>> pn.sgn(pn.nested_array([[0.5, -2.0], [np.nan]])).unbind()
     (array([ 1., -1.]), array([nan]))
     """
-    return apply_rule("sgn", of_elements.sgn, self, BOOLS)
+    return apply_rule("sgn", elementwise_rules.sgn, self, BOOLS)

@@ -1,4 +1,4 @@
-"""Application of functions of one element or of two to dense and nested operands.
+"""Application of functions of one element, or of two elements, to dense and nested operands.
 
 The formulas are in `pynested.autograd.rules`: `functions` for one element, `pairs` for two. The functions here convert
 the operands, refuse dtypes, and name the component in error messages.
@@ -12,10 +12,10 @@ from itertools import count
 from typing import Any
 
 from pynested.autograd import Array, no_grad
-from pynested.autograd.arguments.canonical import as_array, operand, operands
+from pynested.autograd.arguments.canonical import as_array, as_operand, as_operand_pair
 from pynested.autograd.arguments.shapes import broadcast_shape
 from pynested.autograd.array import raw
-from pynested.autograd.numbers import refused_operand, scalar
+from pynested.autograd.numbers import checked_scalar, refused_operand
 from pynested.autograd.rules.functions import FUNCTIONS
 from pynested.autograd.rules.kinds import same_device
 from pynested.autograd.rules.pair_verbs import met
@@ -27,11 +27,11 @@ from pynested.lifting.mapping import map_components, map_elementwise
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayResult, ArrayT, Operand
 
-BOOLS, INTEGERS = "b", "iu"  # kinds of dtype that an operator may refuse
+BOOLS, INTEGERS = "b", "iu"  # kinds of dtype, as in NumPy's `dtype.kind`, that an operator can refuse
 
 
 def apply_rule(name: str, rule: Callable[[Array], Array], self: ArrayT, refused: str = "") -> ArrayT:
-    """Return ``rule`` of each element of an operand, nested or dense; ``refused`` are kinds of dtype."""
+    """Apply ``rule`` to each element of an operand, nested or dense; ``refused`` are kinds of dtype."""
     x: Any = self._buffer if type(self) is NestedArray else self
     x = x if type(x) is Array else as_array(name, x)
     if refused and x.dtype.kind in refused:
@@ -42,13 +42,13 @@ def apply_rule(name: str, rule: Callable[[Array], Array], self: ArrayT, refused:
 
 
 def apply_function(name: str, self: ArrayT) -> ArrayT:
-    """Return the function of this name in `pynested.autograd.rules.functions` of each element."""
+    """Apply the function of this name in `pynested.autograd.rules.functions` to each element."""
     function = FUNCTIONS[name]
     return apply_rule(name, function.computed, self, BOOLS if function.dtypes in ("wrap", "stay") else "")
 
 
 def apply_pair(name: str, self: Operand, other: Operand) -> ArrayResult:
-    """Return the function of this name in `pynested.autograd.rules.pairs` of each two elements."""
+    """Apply the function of this name in `pynested.autograd.rules.pairs` to each pair of elements."""
     function = dense_pair_function(name)
     if type(self) is NestedArray or type(other) is NestedArray:
         try:
@@ -61,7 +61,7 @@ def apply_pair(name: str, self: Operand, other: Operand) -> ArrayResult:
 
 @cache
 def dense_pair_function(name: str) -> Callable[[Any, Any], Array]:
-    """Return the function of this name of two dense operands, of which at least one must be convertible to an Array."""
+    """Return the function of this name for two dense operands, of which at least one is an array or a number."""
     pair = PAIRS[name]
     compute: Callable[[Any, Any], Array] = RULES[name] if name in RULES else _without_gradient(pair)
 
@@ -77,7 +77,7 @@ def dense_pair_function(name: str) -> Callable[[Any, Any], Array]:
 def paired_operands(name: str, a: Any, b: Any) -> tuple[Any, Any]:
     """Return two operands, at least one of them an Array, whose shapes broadcast."""
     if type(a) is not Array or type(b) is not Array:
-        a, b = operands(name, a, b)
+        a, b = as_operand_pair(name, a, b)
         if type(a) is not Array and type(b) is not Array:
             return as_array(name, a), b
     if type(a) is Array and type(b) is Array and a._bare.shape != b._bare.shape:
@@ -86,6 +86,8 @@ def paired_operands(name: str, a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def _without_gradient(pair: Pair) -> Callable[[Any, Any], Array]:
+    """Return the function for two dense operands that records nothing."""
+
     def compute(a: Any, b: Any) -> Array:
         device = same_device(pair.name, (a, b))
         try:
@@ -110,12 +112,12 @@ def _check_pair(pair: Pair, a: Any, b: Any) -> None:
         raise DTypeError(f"{pair.name}: takes numbers, not bools. Convert one of them first: x.to(pn.int8).")
     elif pair.check is not None and 0 not in getattr(a, "shape", ()):
         for number in (x for x in (a, b) if type(x) is int):
-            scalar(pair.name, number, dtype)  # a number that the dtype cannot represent is refused first
+            checked_scalar(pair.name, number, dtype)  # a number that the dtype cannot represent is refused first
         pair.check(pair.name, a, b)
 
 
 def _raise_for_component(name: str, function: Callable[[Any, Any], Array], *operands: Operand) -> None:
-    """Compute one component after the other, and raise the first error with the number of its component."""
+    """Compute the components in their order, and raise the first error with the number of its component."""
     numbers = count()
 
     def function_of_component(a: Any, b: Any) -> Array:
@@ -125,6 +127,6 @@ def _raise_for_component(name: str, function: Callable[[Any, Any], Array], *oper
         except (ArgumentError, DivisionByZero) as error:
             raise type(error)(str(error).replace(name, f"{name}: component {number}", 1)) from None
 
-    arrays = [x if type(x) is NestedArray else operand(name, x) for x in operands]
+    arrays = [x if type(x) is NestedArray else as_operand(name, x) for x in operands]
     with no_grad():
         map_components(function_of_component, *arrays)

@@ -1,4 +1,4 @@
-"""Comparisons of two operands, element by element; `pynested.operators.comparison` has those of whole arrays.
+"""Comparisons of two operands, element by element. `pynested.operators.comparison` compares whole arrays.
 
 Broadcasting, dtypes, errors and gradients are as `pynested.operators.elementwise` says. Values and derivatives are
 computed by `pynested.autograd.rules.pairs`.

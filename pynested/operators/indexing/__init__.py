@@ -1,1 +1,1 @@
-"""Reading and writing by an index: ``x[index]``, ``x[index] = value``, and all other writes in place."""
+"""Reading by an index, ``x[index]``; writing by an index, ``x[index] = value``; and all other writes in place."""

@@ -1,7 +1,7 @@
 """The operator `getitem`: nested arrays by integers, slices, lists and masks, dense arrays as in NumPy.
 
-A nested array is indexed one entry at a time: the first entry selects components, each other entry applies to all
-components. Lists and arrays select from the batch only; a nested mask selects elements.
+The first entry of the index of a nested array selects components; each other entry applies to every component. Lists
+and arrays select from the batch only. A nested mask selects elements.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import as_array
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules import movement as movement_rules
 from pynested.backends import strided_index
 from pynested.backends.errors import ArgumentError, DimensionError, IndexOutOfRange, StructureError
 from pynested.backends.host import to_host
@@ -80,7 +80,7 @@ def getitem(self: Operand, index: Index) -> NestedArray | Array:
     Raises
     ------
     IndexOutOfRange
-        For an integer outside the batch, or outside some component, which is named; for a mask of another size.
+        For an integer outside the batch, or outside some component, which is named; for a mask of any other size.
     DimensionError
         For more entries than dimensions, for a second ``...``, and for None in front of the batch.
     StructureError
@@ -106,20 +106,20 @@ def getitem(self: Operand, index: Index) -> NestedArray | Array:
         if type(index) is int and type(self) is Array and _has_row(self, index):
             return select(self, 0, index)
         return getitem_dense(as_array("index", self), index)
-    first = first_entry(index)
-    if not is_array_entry(first):
-        if type(index) is tuple and is_integer_entry(first) and has_arrays(index[1:]):
-            component: Any = select(self, 0, first)
+    leading_entry = first_entry(index)
+    if not is_array_entry(leading_entry):
+        if type(index) is tuple and is_integer_entry(leading_entry) and has_arrays(index[1:]):
+            component: Any = select(self, 0, leading_entry)
             return getitem_dense(component, index[1:])
         return _getitem_nested(self, index)
-    if type(first) is NestedArray:
+    if type(leading_entry) is NestedArray:
         if type(index) is tuple:
             raise ArgumentError("index: a nested mask stands alone; index its result: x[mask][:, 1:].")
-        return _select_by_mask(self, first)
-    rest = tuple(_full_entries((slice(None), *index[1:]), self.ndim)) if isinstance(index, tuple) else ()
-    selected = positions("a batch of components", read_array(first, self.data), len(self))
+        return _select_by_mask(self, leading_entry)
+    later_entries = tuple(_full_entries((slice(None), *index[1:]), self.ndim)) if isinstance(index, tuple) else ()
+    selected = positions("a batch of components", read_array(leading_entry, self.data), len(self))
     result = _take_components(self, selected)
-    return _getitem_nested(result, rest) if rest else result
+    return _getitem_nested(result, later_entries) if later_entries else result
 
 
 def _has_row(x: Array, index: int) -> bool:
@@ -131,11 +131,11 @@ def _has_row(x: Array, index: int) -> bool:
 
 
 def _getitem_nested(x: NestedArray, index: Any) -> NestedArray | Array:
-    """Apply integers, slices, ``...`` and None, one dimension after the other."""
+    """Apply the entries of an index without arrays, in their order."""
     result: NestedArray | Array = x
     dim = 0
     for entry in _full_entries(index, x.ndim):
-        if isinstance(result, Array):  # an integer has removed the batch or the ragged dimension
+        if isinstance(result, Array):  # an earlier integer has removed the batch or the ragged dimension
             result = getitem_dense(result, (*[slice(None)] * dim, entry))
             dim += entry is None or isinstance(entry, slice)
         elif entry is None:
@@ -156,14 +156,14 @@ def _full_entries(index: Any, ndim: int) -> list[Any]:
         raise DimensionError(f"index: {named} indices are too many for a nested array of {ndim} dimensions.")
     dots = [i for i, entry in enumerate(entries) if entry is Ellipsis]
     if len(dots) > 1:
-        raise DimensionError("index: an index can hold one ellipsis (...) only.")
+        raise DimensionError("index: an index can have only one ellipsis (...).")
     return expand_ellipsis(entries, ndim)
 
 
 def _new_dim(x: NestedArray, dim: int) -> NestedArray:
     if not dim:
         raise DimensionError(
-            "index: None before the batch dimension would make the batch a component; put it behind: x[:, None]."
+            "index: None before the batch dimension would make the batch a component. Put None behind it: x[:, None]."
         )
     return unsqueeze(x, dim)
 
@@ -179,11 +179,11 @@ def _select_by_mask(x: NestedArray, mask: NestedArray) -> NestedArray:
     masked_dims = mask.ndim - 1
     is_selected = to_host(gather_elements(to_strided(mask.detach())).data)
     sizes = x.extents[: len(x)]
-    # Each mask element selects `widths` elements, those of the dimensions behind the mask.
+    # Each mask element selects `widths` elements: all along the dimensions that the mask does not have.
     numels, widths = sizes[:, :masked_dims].prod(axis=1), sizes[:, masked_dims:].prod(axis=1)
     buffer, structure = as_strided_parts(x)
     element_positions = strided_index(sizes, structure.strides, structure.offsets)
-    values = moves.take_rows(buffer, element_positions[np.repeat(is_selected, np.repeat(widths, numels))])
+    values = movement_rules.take_rows(buffer, element_positions[np.repeat(is_selected, np.repeat(widths, numels))])
     selected_before = np.append(0, np.cumsum(is_selected))[np.append(0, np.cumsum(numels))]
     counts = np.diff(selected_before) if len(x) else np.array([-1])
     extents = np.column_stack([counts, x.extents[:, masked_dims:]])
@@ -200,16 +200,16 @@ def _check_mask(x: NestedArray, mask: NestedArray) -> None:
         raise ArgumentError(f"index: a nested array in an index is a mask of bools, not of {mask.dtype}.")
     if not 0 < masked_dims < x.ndim or len(mask) != len(x):
         raise StructureError(
-            f"index: a mask of {mask.ndim} dimensions and {len(mask)} components selects from {x.ndim} dimensions and "
-            f"{len(x)} components; it must have as many components, and 2 to {x.ndim} dimensions."
+            f"index: a mask of {mask.ndim} dimensions and {len(mask)} components cannot select from {x.ndim} "
+            f"dimensions and {len(x)} components. It must have {len(x)} components and 2 to {x.ndim} dimensions."
         )
     extents = x.extents
     difference = first_difference(mask.extents, extents[:, :masked_dims])
     if difference:
         i = difference[0]
-        which = f"component {i}" if len(x) else "a component, if there were one,"
+        owner = f"component {i}" if len(x) else "components, though there are none,"
         raise StructureError(
-            f"index: the mask has shape {shape_text(mask.extents[i])} at {which} of shape {shape_text(extents[i])}. It "
+            f"index: the mask has shape {shape_text(mask.extents[i])} at {owner} of shape {shape_text(extents[i])}. It "
             f"must have the first {masked_dims} sizes of every component."
         )
 
@@ -225,29 +225,33 @@ def getitem_dense(x: Array, index: Any) -> Array:
         return _select_by_arrays(x, entries)
     entries = checked_entries(index)
     try:
-        return moves.slice_(x, tuple(entries))
+        return movement_rules.slice_(x, tuple(entries))
     except IndexError as error:
         error_class = DimensionError if _has_too_many_entries(entries, x.ndim) else IndexOutOfRange
         raise error_class(f"index: {error} (the array has shape {x.shape}).") from None
 
 
 def without_scalar_mask(x: Array, index: Any) -> tuple[Array, Any]:
-    """Return an equivalent array and index: a first mask without dimensions becomes a mask ``(1,)`` of a new one."""
+    """Return an equivalent array and index, in which a first mask without dimensions is a mask ``(1,)``.
+
+    The array gets a first dimension of size 1, to which that mask applies.
+    """
     if not is_scalar_mask(first_entry(index)):
         return x, index
-    mask, *rest = index_entries(index)
-    return moves.slice_(x, (None,)), (read_array(mask, x).reshape(1), *rest)
+    mask, *later_entries = index_entries(index)
+    return movement_rules.slice_(x, (None,)), (read_array(mask, x).reshape(1), *later_entries)
 
 
 def _has_too_many_entries(entries: list[Any], ndim: int) -> bool:
-    """Return whether there are more entries than dimensions, or several ``...``."""
+    """Return whether the entries index more dimensions than there are, or include several ``...``."""
     return sum(map(num_indexed_dims, entries)) > ndim or sum(entry is ... for entry in entries) > 1
 
 
 def _select_by_arrays(x: Array, entries: list[Any]) -> Array:
     """Apply an index with parsed arrays: first all other entries, as a view, then the arrays together.
 
-    The dimensions of the selection replace those of the arrays if the arrays are adjacent. Otherwise they come first.
+    The arrays select along several dimensions at once. If these are adjacent, the dimensions of the selection replace
+    them; otherwise the dimensions of the selection come first.
     """
     full_entries = entries if _has_too_many_entries(entries, x.ndim) else expand_ellipsis(entries, x.ndim)
     view, dims = _apply_other_entries(x, full_entries)
@@ -255,18 +259,18 @@ def _select_by_arrays(x: Array, entries: list[Any]) -> Array:
     target_dim = dims[0] if are_adjacent else 0
     if target_dim and _is_integer_apart(entries):
         raise ArgumentError(
-            "index: an integer stands apart from the lists and arrays, behind a slice. NumPy and PyTorch order the "
-            "dimensions of the result differently then; index twice: x[0][:, [1, 2]]."
+            "index: a slice separates an integer from the lists and arrays. NumPy and PyTorch order the dimensions of "
+            "such a result differently. Index twice: x[0][:, [1, 2]]."
         )
     selected, count = _take_along_dims(view, dims, [entry for entry in entries if is_parsed_array(entry)])
     if not target_dim:
         return selected
     behind = range(count + target_dim, selected.ndim)
-    return moves.transpose(selected, (*range(count, count + target_dim), *range(count), *behind))
+    return movement_rules.transpose(selected, (*range(count, count + target_dim), *range(count), *behind))
 
 
 def _apply_other_entries(x: Array, entries: list[Any]) -> tuple[Array, list[int]]:
-    """Return the view by all entries but the arrays, and the dimensions of the view that the arrays index."""
+    """Return the view by all entries except the arrays, and the dimensions of the view that the arrays index."""
     other_entries: list[Any] = []
     dims: list[int] = []
     dim = 0
@@ -283,15 +287,18 @@ def _apply_other_entries(x: Array, entries: list[Any]) -> tuple[Array, list[int]
 
 
 def _take_along_dims(view: Array, dims: list[int], indices: list[NDArray[Any]]) -> tuple[Array, int]:
-    """Return the elements that arrays select along ``dims``, these dimensions first, and their number."""
+    """Return the elements that arrays select along ``dims``, and the number of dimensions of the selection.
+
+    The dimensions of the selection come first in the result.
+    """
     other_dims = [dim for dim in range(view.ndim) if dim not in dims]
     sizes, other_sizes = (tuple(view.shape[dim] for dim in some_dims) for some_dims in (dims, other_dims))
     row_numbers = flat_positions(indices, sizes, dims)
-    front = view if dims[-1] == len(dims) - 1 else moves.transpose(view, (*dims, *other_dims))
-    rows = front if len(dims) == 1 else moves.reshape(front, (prod(sizes), *other_sizes))
-    selected: Array = moves.take_rows(rows, row_numbers.reshape(-1))
+    front = view if dims[-1] == len(dims) - 1 else movement_rules.transpose(view, (*dims, *other_dims))
+    rows = front if len(dims) == 1 else movement_rules.reshape(front, (prod(sizes), *other_sizes))
+    selected: Array = movement_rules.take_rows(rows, row_numbers.reshape(-1))
     if row_numbers.ndim != 1:
-        selected = moves.reshape(selected, (*row_numbers.shape, *other_sizes))
+        selected = movement_rules.reshape(selected, (*row_numbers.shape, *other_sizes))
     return selected, row_numbers.ndim
 
 

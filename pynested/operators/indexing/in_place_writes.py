@@ -1,8 +1,9 @@
 """Writes in place into dense and nested arrays: ``x[index] = value``, ``x.fill_(value)``, ``x.add_(y)``.
 
-Every write is first checked: it must not change values that a recorded operation needs, memory that is read-only, or
-one element twice. Then the new values are converted to the dtype of the array and stored in its memory. Methods call
-three functions: `write` (new values), `overwrite` (the result of an operator) and `assign` (an index).
+Every write is checked first: it must not change values that a recorded operation needs, or memory that is read-only,
+and it must not write an element twice. Then the new values are converted to the dtype of the array and stored in its
+memory. Methods call three functions: `write` (new values), `overwrite` (the result of an operator) and `assign` (an
+index).
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import as_array, numpy_array, operand, own_class
+from pynested.autograd.arguments.canonical import as_array, as_operand, numpy_array, own_class
 from pynested.autograd.arguments.shapes import broadcast_shape
 from pynested.autograd.array import READ_ONLY, UNRECORDED, raw
 from pynested.autograd.array_methods import ArrayMethods
 from pynested.autograd.dispatch import method
-from pynested.autograd.numbers import check_fits, scalar
+from pynested.autograd.numbers import check_fits, checked_scalar
 from pynested.autograd.rules.kinds import same_device
 from pynested.autograd.tape import state
 from pynested.backends import get_backend
@@ -60,7 +61,7 @@ def overwrite(self: Target, function: Callable[..., Any], *arguments: Any, **opt
 
 
 def _name_method(error: Exception, name: str) -> None:
-    """Replace the name of the operator at the begin of an error message by that of its method that writes in place."""
+    """Replace the name of the operator at the start of an error message by the name of its method in place."""
     text = str(error)
     if text.startswith(f"{name}:"):
         error.args = (f"{name}_{text.removeprefix(name)}",)
@@ -110,7 +111,7 @@ def _assign_nested(self: NestedArray, index: Index, value: Any) -> None:
 
 
 def _write_to_copied_elements(self: NestedArray, name: str, index: Index, value: Any) -> None:
-    """Write to the elements of an index that copies: index the positions of the elements instead, then write there."""
+    """Write to the elements of an index that copies: index the positions of all elements, and write to the result."""
     _refuse_read_only(self, name)
     selected = getitem(NestedArray(_element_positions(self.data), self.structure), index)
     if isinstance(selected, NestedArray):
@@ -137,23 +138,23 @@ def check_write(self: Any, name: str, arguments: tuple[Any, ...]) -> None:
         _refuse_read_only(self, name)
         if self.structure.has_overlap:
             raise StructureError(
-                f"{_method_name(name)}: components overlap, so one element would be written twice; clone the array "
+                f"{_method_name(name)}: components overlap, so an element would be written twice. Clone the array "
                 "first."
             )
         return
     _refuse_recorded(self, self, name, arguments)
     if self.guard == READ_ONLY or written_to(self.data) is None:
         raise GradientError(
-            f"{_method_name(name)}: the memory is read-only, as that of a gradient in a hook is, or its places repeat "
-            f"(a broadcast view). Use the functional form, {_functional_form(name)}, or clone the array first."
+            f"{_method_name(name)}: the memory is read-only, like a gradient in a hook, or its elements repeat, like a "
+            f"broadcast view. Use the functional form, {_functional_form(name)}, or clone the array first."
         )
 
 
 def _refuse_read_only(self: NestedArray, name: str) -> None:
     if not self.data.is_writable():
         raise GradientError(
-            f"{_method_name(name)}: the memory is read-only, as that of a gradient in a hook is. Use the functional "
-            f"form, {_functional_form(name)}, or clone the array first."
+            f"{_method_name(name)}: the memory is read-only, like a gradient in a hook. Use the functional form, "
+            f"{_functional_form(name)}, or clone the array first."
         )
 
 
@@ -167,7 +168,7 @@ def _refuse_recorded(self: Any, values: Array, name: str, arguments: tuple[Any, 
         reason = "this array requires grad" if recorded[0] is self else "an operand requires grad"
         raise _unrecorded_write(name, reason)
     if values.guard == UNRECORDED:
-        raise _unrecorded_write(name, "this array is a view, made inside no_grad, of one that requires grad")
+        raise _unrecorded_write(name, "this array is a view, made inside no_grad, of an array that requires grad")
 
 
 def _unrecorded_write(name: str, reason: str) -> GradientError:
@@ -178,12 +179,12 @@ def _unrecorded_write(name: str, reason: str) -> GradientError:
 
 
 def _method_name(name: str) -> str:
-    """Return the name of a write in error messages: that of its method; an assignment has no method."""
+    """Return the name of a write in error messages: the name of its method, or "assignment"."""
     return name if name == "assignment" else f"{name}_"
 
 
 def _functional_form(name: str) -> str:
-    """Return the expression that has the result of a write without writing."""
+    """Return an expression that computes the result of a write without writing."""
     return _FUNCTIONAL_FORMS.get(name, f"x = x.{name}(...)")
 
 
@@ -201,15 +202,15 @@ def _written_operand(name: str, value: Any, self: Any) -> Any:
 
 
 def _written_array(name: str, value: Any, target: Array) -> Array:
-    """Return ``value`` as an array on the device of ``target``. Numbers and lists are moved, arrays must lie there."""
+    """Return ``value`` as an array on the device of ``target``. Arrays must lie there already."""
     if isinstance(value, list | tuple):
         listed = own_class(_method_name(name), _list_to_numpy(name, value))
         if not listed.size:  # NumPy makes an empty list float64, which need not convert to the dtype of the target
             listed = listed.astype(target.dtype)
         return Array(from_host(listed, target.device), target.device)
-    array = operand(_method_name(name), value, target.device)
+    array = as_operand(_method_name(name), value, target.device)
     if type(array) is not Array:
-        return as_array(_method_name(name), scalar(_method_name(name), array, target.dtype), target.device)
+        return as_array(_method_name(name), checked_scalar(_method_name(name), array, target.dtype), target.device)
     if array.storage.device != target.storage.device:
         same_device(_method_name(name), (target, array))
     return array
@@ -222,15 +223,16 @@ def _list_to_numpy(name: str, value: Any) -> np.ndarray[Any, Any]:
         raise
     except ValueError as error:
         raise ArgumentError(
-            f"{_method_name(name)}: a list with parts of different lengths is no array ({error}). Nest it first: "
+            f"{_method_name(name)}: a list with parts of different lengths is not an array ({error}). Nest it first: "
             "pn.nested_array(value)."
         ) from None
 
 
 def _full_value(x: Array, value: Any) -> Array:
-    """Return ``value`` broadcast to ``x``, as a copy: components are written one by one, and may share memory with it.
+    """Return a copy of ``value``, broadcast to ``x``.
 
-    A value with a larger shape than ``x`` keeps its shape, by which `_store_nested` refuses it.
+    It is a copy because ``value`` can share memory with ``x``, whose components are written one after the other. A
+    value with a larger shape than ``x`` keeps its shape, and `_store_nested` refuses it.
     """
     xp = get_backend(x.device).xp
     raw_value = xp.asarray(raw(value))
@@ -274,8 +276,8 @@ def _store_nested(self: NestedArray, name: str, result: Any) -> None:
     if self.structure.is_packed and self.structure.same_placement(structure) and self.data.shape == result.data.shape:
         self.data.data[...] = values
     else:
-        source = NestedArray(Array(values, self.device), structure)
-        for target, component in zip(unbind_components(self.detach()), unbind_components(source), strict=True):
+        new_values = NestedArray(Array(values, self.device), structure)
+        for target, component in zip(unbind_components(self.detach()), unbind_components(new_values), strict=True):
             target.data[...] = component.data
     self.data.storage.wrote()
 
@@ -287,8 +289,8 @@ def _write_at(target: Array, name: str, positions: Array, value: Array) -> None:
     xp = get_backend(target.device).xp
     if xp.unique(positions.data).size != positions.numel():
         raise StructureError(
-            f"{name}: one element would be written twice, as components overlap, or the index names it twice; clone "
-            "the array first, and name each element once."
+            f"{name}: an element would be written twice, as components overlap or the index names it twice. Clone the "
+            "array first, and name each element once."
         )
     raw_values = in_target_dtype(_method_name(name), value, target.dtype)
     written_to(target.data)[xp.unravel_index(positions.data, target.shape)] = raw_values

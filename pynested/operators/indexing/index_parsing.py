@@ -1,7 +1,7 @@
 """Parsing of an index: its entries, and the integer positions that lists, arrays and masks select.
 
-An entry is an integer, a slice, ``...``, None, or array-like: a list, an array or a mask. `read_array` converts an
-array-like entry to a NumPy array, called a parsed array here.
+An entry is an integer, a slice, ``...``, None, or array-like: a list, an array or a mask. A *parsed array* is the NumPy
+array to which `read_array` converts an array-like entry.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def is_scalar_mask(entry: Any) -> bool:
 
 
 def is_integer_entry(entry: Any) -> bool:
-    """Return whether an entry is an integer, or an invalid object in the place of one."""
+    """Return whether an entry is an integer, or an object that is not valid in an index."""
     return not (isinstance(entry, slice) or entry is None or entry is Ellipsis or is_array_entry(entry))
 
 
@@ -77,7 +77,7 @@ def checked_entries(index: Any) -> list[Any]:
 
 
 def num_indexed_dims(entry: Any) -> int:
-    """Return the number of dimensions that an entry indexes; 0 for None, and for ``...``, which takes the rest."""
+    """Return the number of dimensions that an entry indexes: 0 for None, and for ``...`` before it is expanded."""
     if is_parsed_array(entry) and entry.dtype == np.bool_:
         return int(entry.ndim)
     return int(entry is not None and entry is not Ellipsis)
@@ -98,7 +98,7 @@ def read_array(entry: Any, indexed: Array) -> NDArray[Any]:
     An Array must lie on the device of ``indexed``.
     """
     if getattr(entry, "is_nested", False):
-        raise StructureError("index: a nested mask selects from a nested array, this one is dense. Nest it first.")
+        raise StructureError("index: the mask is nested and the array is dense. Nest the array first.")
     if type(entry) is Array:
         same_device("index", (indexed, entry))
         parsed: NDArray[Any] = to_host(entry.data)
@@ -106,13 +106,13 @@ def read_array(entry: Any, indexed: Array) -> NDArray[Any]:
         try:
             parsed = numpy_array("index", entry)
         except OverflowError:
-            raise IndexOutOfRange("index: a list has an integer beyond int64, which no dimension has.") from None
+            raise IndexOutOfRange("index: a list has an integer beyond int64, which is out of bounds.") from None
         except ValueError as error:
-            raise ArgumentError(f"index: a list in an index holds integers, or bools ({error}).") from None
+            raise ArgumentError(f"index: a list in an index must hold integers or bools ({error}).") from None
         parsed = parsed if parsed.size or not isinstance(entry, list) else parsed.astype(np.int64)
     if parsed.dtype.kind not in "biu":
         raise ArgumentError(
-            f"index: an array in an index holds integers, or bools, not {parsed.dtype}. Convert it: a.to(pn.int64)."
+            f"index: an array in an index must hold integers or bools, not {parsed.dtype}. Convert it: a.to(pn.int64)."
         )
     return parsed
 
@@ -123,9 +123,7 @@ def positions(what: str, index: NDArray[Any], size: int) -> NDArray[np.int64]:
     Error messages call the indexed entries ``what``.
     """
     if index.ndim != 1:
-        raise ArgumentError(
-            f"index: an array that selects from {what} has one dimension, not {index.ndim}; more are for dense arrays."
-        )
+        raise ArgumentError(f"index: an array that selects from {what} must have one dimension, not {index.ndim}.")
     if index.dtype == np.bool_:
         if len(index) != size:
             raise IndexOutOfRange(f"index: a mask of {len(index)} entries selects from {what} of {size}.")
@@ -144,13 +142,15 @@ def flat_positions(indices: list[NDArray[Any]], sizes: tuple[int, ...], dims: li
 
     Arrays of integers, one for each dimension, broadcast against each other. One array of bools covers all dimensions.
     """
-    first = indices[0]
     if len(indices) > 1 and any(index.dtype == np.bool_ for index in indices):
-        raise ArgumentError("index: a mask in an index stands alone, beside slices; select with integers instead.")
-    if first.dtype == np.bool_ and first.ndim > 1:
-        if first.shape != sizes:
-            raise IndexOutOfRange(f"index: a mask of shape {first.shape} selects from sizes {sizes} of an array.")
-        return np.flatnonzero(first)
+        raise ArgumentError(
+            "index: a mask cannot be combined with other lists and arrays in an index. Use integers instead."
+        )
+    mask = indices[0]  # if it holds bools
+    if mask.dtype == np.bool_ and mask.ndim > 1:
+        if mask.shape != sizes:
+            raise IndexOutOfRange(f"index: a mask of shape {mask.shape} selects from sizes {sizes} of an array.")
+        return np.flatnonzero(mask)
     try:
         shape = np.broadcast_shapes(*[index.shape for index in indices])
     except ValueError:

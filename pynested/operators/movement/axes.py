@@ -7,9 +7,9 @@ from typing import Any
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import as_array
-from pynested.autograd.arguments.shapes import canonical_dim, canonical_dims, canonical_order, possible_ndim
+from pynested.autograd.arguments.shapes import canonical_dim, canonical_dims, canonical_order, check_possible_ndim
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules import movement as movement_rules
 from pynested.backends.errors import DimensionError, ShapeError
 from pynested.nested.component_views import with_structure
 from pynested.nested.nested_array import NestedArray
@@ -17,12 +17,12 @@ from pynested.nested.operands import ArrayT, Dims
 from pynested.nested.shape_comparison import other_dims_hint
 
 
-def component_dim(name: str, dim: Any, ndim: int) -> int:
-    """Return ``dim`` counted from the front; the batch dimension is refused."""
+def canonical_component_dim(name: str, dim: Any, ndim: int) -> int:
+    """Return ``dim`` counted from the front; raise for the batch dimension."""
     dim = canonical_dim(name, dim, ndim)
     if not dim:
         raise DimensionError(
-            f"{name}: dimension 0 is the batch dimension of a nested array, which cannot take part. "
+            f"{name}: dimension 0 is the batch dimension of a nested array, which is not supported here. "
             f"{other_dims_hint(ndim)}"
         )
     return dim  # type: ignore[no-any-return]
@@ -43,7 +43,7 @@ def transpose(self: ArrayT, dim0: int, dim1: int) -> ArrayT:
     Raises
     ------
     DimensionError
-        For dimension 0 of a nested array, also if both are 0, and for a dimension out of range.
+        For dimension 0 of a nested array, even if both are 0, and for a dimension out of range.
 
     Examples
     --------
@@ -56,11 +56,11 @@ def transpose(self: ArrayT, dim0: int, dim1: int) -> ArrayT:
     if not isinstance(self, NestedArray):
         x = as_array("transpose", self)
         a, b = canonical_dim("transpose", dim0, x.ndim), canonical_dim("transpose", dim1, x.ndim)
-        return moves.transpose(x, _exchanged_axes(x.ndim, a, b))
+        return movement_rules.transpose(x, _exchanged_axes(x.ndim, a, b))
     ndim = self.ndim
-    a, b = component_dim("transpose", dim0, ndim), component_dim("transpose", dim1, ndim)
+    a, b = canonical_component_dim("transpose", dim0, ndim), canonical_component_dim("transpose", dim1, ndim)
     axes = _exchanged_axes(ndim - 1, a - 1, b - 1)
-    return with_structure(self, self.structure.with_axes(axes), moves.transpose, axes)
+    return with_structure(self, self.structure.with_axes(axes), movement_rules.transpose, axes)
 
 
 def _exchanged_axes(ndim: int, a: int, b: int) -> tuple[int, ...]:
@@ -98,7 +98,7 @@ def permute(self: ArrayT, dims: Sequence[int]) -> ArrayT:
     """
     if not isinstance(self, NestedArray):
         x = as_array("permute", self)
-        return moves.transpose(x, canonical_order("permute", dims, x.ndim))
+        return movement_rules.transpose(x, canonical_order("permute", dims, x.ndim))
     order = canonical_order("permute", dims, self.ndim)
     if order[0]:
         raise DimensionError(
@@ -106,7 +106,7 @@ def permute(self: ArrayT, dims: Sequence[int]) -> ArrayT:
             "batch. Begin with 0, and name the others in the order that components take."
         )
     axes = tuple(dim - 1 for dim in order[1:])
-    return with_structure(self, self.structure.with_axes(axes), moves.transpose, axes)
+    return with_structure(self, self.structure.with_axes(axes), movement_rules.transpose, axes)
 
 
 @operator
@@ -125,14 +125,14 @@ def unsqueeze(self: ArrayT, dim: int) -> ArrayT:
     if not isinstance(self, NestedArray):
         x = as_array("unsqueeze", self)
         return _insert_axis(x, canonical_dim("unsqueeze", dim, x.ndim + 1))
-    dim = component_dim("unsqueeze", dim, self.ndim + 1)
-    possible_ndim("unsqueeze", self.ndim + 1)
+    dim = canonical_component_dim("unsqueeze", dim, self.ndim + 1)
+    check_possible_ndim("unsqueeze", self.ndim + 1)
     return with_structure(self, self.structure.with_new_axis(dim - 1), _insert_axis, dim - 1)
 
 
 def _insert_axis(x: Array, axis: int) -> Array:
-    possible_ndim("unsqueeze", x.ndim + 1)
-    return moves.reshape(x, (*x.shape[:axis], 1, *x.shape[axis:]))
+    check_possible_ndim("unsqueeze", x.ndim + 1)
+    return movement_rules.reshape(x, (*x.shape[:axis], 1, *x.shape[axis:]))
 
 
 @operator
@@ -141,9 +141,10 @@ def squeeze(self: ArrayT, dim: Dims = None) -> ArrayT:
 
     ``dim`` names one or several regular dimensions. None means all dimensions of size 1 of a dense array. A nested
     array refuses None, as the result would depend on lengths. An empty component loses the dimension too. An irregular
-    dimension stays, also if every length is 1. DimensionError for dimension 0 or an irregular dimension of a nested
-    array, and for None. ShapeError for a dimension of another size. Gradient: the cotangent with the dimension inserted
-    again. Clauses: SQUEEZE-1 to SQUEEZE-6. After `torch.squeeze`; the refused sizes are those of `numpy.squeeze`.
+    dimension stays, even if every length is 1. DimensionError for dimension 0 or an irregular dimension of a nested
+    array, and for None. ShapeError for a dimension of any other size. Gradient: the cotangent with the dimension
+    inserted again. Clauses: SQUEEZE-1 to SQUEEZE-6. After `torch.squeeze`; the refused sizes are those of
+    `numpy.squeeze`.
 
     >>> nt = pn.nested_array([[[1], [2]], [[3]]], layout=pn.jagged)
     >>> pn.squeeze(nt, 2).unbind()
@@ -153,13 +154,15 @@ def squeeze(self: ArrayT, dim: Dims = None) -> ArrayT:
         return _remove_axes(as_array("squeeze", self), dim)
     if dim is None:
         raise DimensionError(
-            "squeeze: which dimensions of a nested array have size 1 may depend on lengths; name them: x.squeeze(2)."
+            "squeeze: the result of a nested array would depend on lengths, so dimensions must be named: x.squeeze(2)."
         )
     regular: tuple[int | None, ...] = self.regular
-    removed = [component_dim("squeeze", d, self.ndim) for d in canonical_dims("squeeze", dim, self.ndim)]
+    removed = [canonical_component_dim("squeeze", d, self.ndim) for d in canonical_dims("squeeze", dim, self.ndim)]
     for removed_dim in removed:
         if regular[removed_dim - 1] is None:
-            raise DimensionError(f"squeeze: dimension {removed_dim} is irregular, and stays whatever the lengths are.")
+            raise DimensionError(
+                f"squeeze: dimension {removed_dim} is irregular; only a regular dimension of size 1 can be removed."
+            )
     _check_size_one(removed, (len(self), *regular))
     kept_axes = [axis for axis in range(self.ndim - 1) if axis + 1 not in removed]
     removed_axes = tuple(removed_dim - 1 for removed_dim in removed)
@@ -170,14 +173,16 @@ def _remove_axes(x: Array, dim: Dims) -> Array:
     removed = canonical_dims("squeeze", dim, x.ndim)
     if dim is not None:
         _check_size_one(removed, x.shape)
-    return moves.reshape(x, tuple(size for axis, size in enumerate(x.shape) if axis not in removed or size != 1))
+    return movement_rules.reshape(
+        x, tuple(size for axis, size in enumerate(x.shape) if axis not in removed or size != 1)
+    )
 
 
 def _check_size_one(dims: Sequence[int], shape: Sequence[int | None]) -> None:
-    """Raise ShapeError for a dimension of another size than 1."""
+    """Raise ShapeError unless all ``dims`` have size 1."""
     for dim in dims:
         if shape[dim] != 1:
             raise ShapeError(
-                f"squeeze: dimension {dim} has size {shape[dim]}; only one of size 1 can be left out. Use select(dim, "
-                "index) for an entry of a larger one."
+                f"squeeze: dimension {dim} has size {shape[dim]}; only a dimension of size 1 can be removed. Use "
+                "select(dim, index) for one entry of a larger dimension."
             )

@@ -1,10 +1,10 @@
-"""Copies of an array: `clone` copies the memory, `detach` shares it but not the history."""
+"""Copies of an array: `clone` copies the memory; `detach` shares the memory, without the history."""
 
 from __future__ import annotations
 
 from pynested.autograd.arguments.canonical import as_array
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules import movement as movement_rules
 from pynested.nested.layout_conversion import packed
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayT
@@ -24,9 +24,9 @@ def clone(self: ArrayT) -> ArrayT:
     array([1, 2])
     """
     if not isinstance(self, NestedArray):
-        return moves.copy(as_array("clone", self))
+        return movement_rules.copy(as_array("clone", self))
     packed_self = packed(self)
-    return NestedArray(moves.copy(packed_self.data), packed_self.structure)
+    return NestedArray(movement_rules.copy(packed_self.data), packed_self.structure)
 
 
 @operator

@@ -11,12 +11,12 @@ from pynested.autograd.arguments.canonical import as_array
 from pynested.autograd.arguments.shapes import (
     canonical_dim,
     canonical_shape,
-    possible_ndim,
-    possible_shape,
+    check_possible_ndim,
+    check_possible_shape,
     resolved_shape,
 )
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules import movement as movement_rules
 from pynested.backends.errors import DimensionError
 from pynested.nested.component_views import with_structure
 from pynested.nested.layout_conversion import elements, from_elements
@@ -24,7 +24,7 @@ from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayT
 from pynested.structure import Jagged, Structure, merge_axes
 
-from .axes import component_dim
+from .axes import canonical_component_dim
 
 
 @operator
@@ -74,7 +74,7 @@ def flatten(self: ArrayT, start_dim: int = 0, end_dim: int = -1) -> ArrayT:
 
 def _merge_axes(x: Array, first: int, last: int) -> Array:
     sizes = x.shape[first : last + 1]
-    return moves.reshape(x, (*x.shape[:first], prod(sizes), *x.shape[last + 1 :]))
+    return movement_rules.reshape(x, (*x.shape[:first], prod(sizes), *x.shape[last + 1 :]))
 
 
 def _merged_dims(start_dim: Any, end_dim: Any, ndim: int) -> tuple[int, int]:
@@ -117,21 +117,23 @@ def unflatten(self: ArrayT, dim: int, sizes: Sequence[int]) -> ArrayT:
         x = as_array("unflatten", self)
         dim = canonical_dim("unflatten", dim, x.ndim)
         return _divide_axis(x, dim, _factors(sizes, x.shape[dim]))
-    dim = component_dim("unflatten", dim, self.ndim)
+    dim = canonical_component_dim("unflatten", dim, self.ndim)
     size = self.regular_size(dim)
     if size is None:
         raise DimensionError(
             f"unflatten: dimension {dim} is irregular; only a regular dimension has one size to divide."
         )
     factors = _factors(sizes, size)
-    possible_ndim("unflatten", self.ndim - 1 + len(factors))
+    check_possible_ndim("unflatten", self.ndim - 1 + len(factors))
     return with_structure(self, self.structure.unflattened(dim - 1, factors), _divide_axis, dim - 1, factors)
 
 
 def _factors(sizes: Any, size: int) -> tuple[int, ...]:
-    """Return ``sizes``, whose product must be ``size``, with a size in place of -1."""
+    """Return ``sizes`` with the missing size instead of -1; raise unless their product is ``size``."""
     return resolved_shape("unflatten", canonical_shape("unflatten", (sizes,)), size, (size,))
 
 
 def _divide_axis(x: Array, axis: int, factors: tuple[int, ...]) -> Array:
-    return moves.reshape(x, possible_shape("unflatten", (*x.shape[:axis], *factors, *x.shape[axis + 1 :])))
+    return movement_rules.reshape(
+        x, check_possible_shape("unflatten", (*x.shape[:axis], *factors, *x.shape[axis + 1 :]))
+    )

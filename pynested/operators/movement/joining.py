@@ -1,6 +1,8 @@
-"""Joining of nested or dense arrays along an existing dimension (`cat`) or a new one (`stack`).
+"""Joining of nested or dense arrays along an existing dimension (`cat`) or along a new dimension (`stack`).
 
-There are four ways to concatenate nested arrays: jagged or strided arrays, along the batch or another dimension.
+Nested arrays are concatenated in one of four ways: jagged or strided, along the batch or along a dimension of the
+components. The *extents* of an array are the table of its component sizes (see `pynested/structure/extents.py`). A
+dimension is *regular* if all components have the same size along it.
 """
 
 from __future__ import annotations
@@ -11,10 +13,10 @@ from typing import Any, overload
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import together
-from pynested.autograd.arguments.shapes import canonical_dim, possible_ndim, possible_shape
+from pynested.autograd.arguments.canonical import as_arrays_on_one_device
+from pynested.autograd.arguments.shapes import canonical_dim, check_possible_ndim, check_possible_shape
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules import movement as movement_rules
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import strided_index
 from pynested.backends.dtypes import promoted
@@ -25,27 +27,27 @@ from pynested.nested.operands import Dense, check_devices
 from pynested.nested.shape_comparison import check_same_shape, first_difference, same_shape, shape_text
 from pynested.structure import Ints, Jagged, Strided
 
-from .axes import component_dim, unsqueeze
+from .axes import canonical_component_dim, unsqueeze
 
 
 def _array_list(name: str, arrays: Any) -> list[Any]:
     """Return the arrays to join as a list, which must not be empty."""
     if isinstance(arrays, NestedArray | Array | np.ndarray):
-        raise ArgumentError(f"{name}: this is one array; give a list: pn.{name}([a, b]).")
+        raise ArgumentError(f"{name}: takes a list of arrays, not one array: pn.{name}([a, b]).")
     if not isinstance(arrays, Iterable):
-        raise ArgumentError(f"{name}: {type(arrays).__name__} is no list of arrays; give one: pn.{name}([a, b]).")
+        raise ArgumentError(f"{name}: takes a list of arrays, not {type(arrays).__name__}: pn.{name}([a, b]).")
     array_list = list(arrays)
     if not array_list:
-        raise StructureError(f"{name}: there is nothing to join; give at least one array.")
+        raise StructureError(f"{name}: the list is empty; give at least one array.")
     return array_list
 
 
 def _promoted_nested(name: str, arrays: list[Any]) -> list[NestedArray]:
-    """Return the arrays in their promoted dtype. They must be nested, of one rank and on one device."""
+    """Return the arrays in their promoted dtype. They must be nested, of equal rank and on the same device."""
     for i, x in enumerate(arrays):
         if type(x) is not NestedArray:
             raise StructureError(
-                f"{name}: array {i} is {type(x).__name__} and others are nested; nest its components first: "
+                f"{name}: array {i} is {type(x).__name__} and other arrays are nested. Nest its components first: "
                 "pn.as_nested_array(x)."
             )
         if x.ndim != arrays[0].ndim:
@@ -56,8 +58,8 @@ def _promoted_nested(name: str, arrays: list[Any]) -> list[NestedArray]:
 
 
 def _promoted_dense(name: str, arrays: list[Any]) -> list[Array]:
-    """Return dense arrays in their promoted dtype. They must lie on one device."""
-    operands = together(name, *arrays)
+    """Return dense arrays in their promoted dtype. They must lie on the same device."""
+    operands = as_arrays_on_one_device(name, *arrays)
     dtype = promoted(*[array.dtype for array in operands])
     return [to_dtype(array, dtype) for array in operands]
 
@@ -72,13 +74,13 @@ def cat(arrays: Sequence[Any], dim: int = 0) -> NestedArray | Array:
 
     Dimension 0 concatenates the batches. Along any other dimension component ``i`` of the result is the concatenation
     of the components ``i``; the lengths along an irregular dimension add up. All arrays are nested or all are dense,
-    and all have one rank. The result has the promoted dtype. It is jagged if all arrays are jagged with one ragged
-    dimension (and, for ``dim`` 0, equal regular sizes), else strided.
+    and all have equal rank. The result has the promoted dtype. It is jagged if all arrays are jagged with the same
+    ragged dimension (and, for ``dim`` 0, equal regular sizes), else strided.
 
-    StructureError for an empty sequence, for dense arrays among nested ones, and for different ranks. If ``dim`` is not
-    0, also for different numbers of components, and for sizes that differ along another dimension; the message names
-    the array, the component and both sizes. Gradient: each array gets its piece of the cotangent. Clauses: CAT-1 to
-    CAT-8. After `torch.cat`.
+    StructureError for an empty sequence, for dense arrays among nested arrays, and for nested arrays of different rank.
+    If ``dim`` is not 0, also for different numbers of components, and for sizes that differ along any other dimension;
+    the message names the array, the component and both sizes. ShapeError for dense arrays whose shapes do not fit.
+    Gradient: each array gets its piece of the cotangent. Clauses: CAT-1 to CAT-8. After `torch.cat`.
 
     >>> a, b = pn.nested_array([[1, 2], [3]], layout=pn.jagged), pn.nested_array([[4], [5, 6]], layout=pn.jagged)
     >>> pn.cat([a, b], 1).unbind()
@@ -102,33 +104,36 @@ def cat(arrays: Sequence[Any], dim: int = 0) -> NestedArray | Array:
     packed_arrays = [packed(x) for x in nested]
     if dim == ragged_dim:
         return _cat_ragged(packed_arrays, dim)
-    return wrap_unchecked(moves.concatenate([x.data for x in packed_arrays], dim - 1), packed_arrays[0].structure)
+    return wrap_unchecked(
+        movement_rules.concatenate([x.data for x in packed_arrays], dim - 1), packed_arrays[0].structure
+    )
 
 
 def _cat_dense(arrays: list[Array], dim: int) -> Array:
     dim = canonical_dim("cat", dim, arrays[0].ndim)
-    first = arrays[0].shape
+    shape = arrays[0].shape
+    before, behind = shape[:dim], shape[dim + 1 :]
     for i, array in enumerate(arrays):
-        if array.ndim != len(first) or array.shape[:dim] + array.shape[dim + 1 :] != first[:dim] + first[dim + 1 :]:
+        if array.ndim != len(shape) or array.shape[:dim] + array.shape[dim + 1 :] != before + behind:
             raise ShapeError(
-                f"cat: array {i} has shape {array.shape} and array 0 has shape {first}; they may differ only along "
+                f"cat: array {i} has shape {array.shape} and array 0 has shape {shape}; they may differ only along "
                 f"dimension {dim}."
             )
-    possible_shape("cat", (*first[:dim], sum(array.shape[dim] for array in arrays), *first[dim + 1 :]))
-    result: Array = moves.concatenate(arrays, dim)
+    check_possible_shape("cat", (*before, sum(array.shape[dim] for array in arrays), *behind))
+    result: Array = movement_rules.concatenate(arrays, dim)
     return result
 
 
 def _check_other_sizes(arrays: Sequence[NestedArray], dim: int) -> None:
-    """Raise StructureError for components whose sizes differ along another dimension than ``dim``."""
-    first = arrays[0]
-    if len(first) and all(same_shape(x, first, dim) for x in arrays):
+    """Raise StructureError unless corresponding components have equal sizes along all dimensions but ``dim``."""
+    array_0 = arrays[0]
+    if len(array_0) and all(same_shape(x, array_0, dim) for x in arrays):
         return
-    other_axes = [axis for axis in range(first.ndim - 1) if axis != dim - 1]
-    expected = first.extents
+    other_axes = [axis for axis in range(array_0.ndim - 1) if axis != dim - 1]
+    expected = array_0.extents
     for i, x in enumerate(arrays[1:], 1):
-        if len(x) != len(first):
-            raise StructureError(f"cat: array {i} has {len(x)} components and array 0 has {len(first)}.")
+        if len(x) != len(array_0):
+            raise StructureError(f"cat: array {i} has {len(x)} components and array 0 has {len(array_0)}.")
         difference = first_difference(x.extents[:, other_axes], expected[:, other_axes])
         if difference:
             component = difference[0]
@@ -137,51 +142,52 @@ def _check_other_sizes(arrays: Sequence[NestedArray], dim: int) -> None:
                 f"cat: {what} shape {shape_text(x.extents[component])} in array {i} and "
                 f"{shape_text(expected[component])} in array 0; they may differ only along dimension {dim}."
             )
-        expected = np.maximum(expected, x.extents)  # another array can know a size that is -1, unknown, in this one
+        expected = np.maximum(expected, x.extents)  # a size of -1 is unknown in one array, and can be known in the next
 
 
 def _cat_batch_jagged(arrays: Sequence[NestedArray], ragged_dim: int) -> NestedArray:
-    """Concatenate the values if regular sizes are equal; otherwise two dimensions are irregular, and it is strided."""
+    """Concatenate batches. The result is strided if regular sizes differ, as then two dimensions are irregular."""
     packed_arrays = [packed(x) for x in arrays]
     if any(x.regular != packed_arrays[0].regular for x in packed_arrays):
         return _cat_batch_strided([to_strided(x) for x in arrays])
     lengths = np.concatenate([x.structure.component_lengths for x in packed_arrays])  # type: ignore[union-attr]
-    values = moves.concatenate([x.data for x in packed_arrays], ragged_dim - 1)
+    values = movement_rules.concatenate([x.data for x in packed_arrays], ragged_dim - 1)
     return NestedArray(values, Jagged.from_lengths(lengths, ragged_dim))
 
 
 def _cat_ragged(arrays: Sequence[NestedArray], dim: int) -> NestedArray:
-    """Concatenate the values of all arrays, and take the rows in the order of the components."""
-    columns = [x.structure.component_lengths for x in arrays]  # type: ignore[union-attr]
+    """Concatenate the values of all arrays, and reorder the rows: those of each component of the result together."""
+    lengths_by_array = [x.structure.component_lengths for x in arrays]  # type: ignore[union-attr]
     first_rows = np.cumsum([0, *[x.data.shape[dim - 1] for x in arrays[:-1]]])
     starts = np.stack([x.structure.offsets[:-1] + row for x, row in zip(arrays, first_rows, strict=True)], axis=1)
-    lengths = np.stack(columns, axis=1).reshape(-1)
+    lengths = np.stack(lengths_by_array, axis=1).reshape(-1)
     rows = strided_index(lengths[:, None], np.ones((lengths.size, 1), np.int64), starts.reshape(-1))
-    values = moves.concatenate([x.data for x in arrays], dim - 1)
-    return NestedArray(take_along(values, dim - 1, rows), Jagged.from_lengths(np.sum(columns, axis=0), dim))
+    values = movement_rules.concatenate([x.data for x in arrays], dim - 1)
+    return NestedArray(take_along(values, dim - 1, rows), Jagged.from_lengths(np.sum(lengths_by_array, axis=0), dim))
 
 
 def _cat_batch_strided(arrays: Sequence[NestedArray]) -> NestedArray:
     count = sum(len(x) for x in arrays)
     all_extents = [x.extents for x in arrays if len(x) or not count]
-    flat = moves.concatenate([gather_elements(x) for x in arrays], 0)
-    extents = np.concatenate(all_extents) if count else _common_outline(all_extents)
+    flat = movement_rules.concatenate([gather_elements(x) for x in arrays], 0)
+    extents = np.concatenate(all_extents) if count else _common_extents(all_extents)
     return NestedArray(flat, Strided.from_extents(extents, count))
 
 
-def _common_outline(all_extents: Sequence[Ints]) -> Ints:
-    """Return the extents of a batch of no components: the sizes that all batches have in common, -1 for the others."""
+def _common_extents(all_extents: Sequence[Ints]) -> Ints:
+    """Return the extents of a batch of no components: the sizes that are equal in all batches, -1 along other axes."""
     rows = np.concatenate(all_extents)
     return np.where((rows == rows[0]).all(axis=0), rows[:1], -1)
 
 
 def _cat_strided(arrays: Sequence[NestedArray], dim: int) -> NestedArray:
-    """Concatenate the elements of all arrays, and take each from the position that it has in the result."""
+    """Concatenate the elements of all arrays, and move each to its position in the result."""
     _check_other_sizes(arrays, dim)
     axis = dim - 1
     all_extents = [x.extents for x in arrays]
-    extents, columns = np.max(all_extents, axis=0), [x_outline[:, axis] for x_outline in all_extents]
-    extents[:, axis] = np.where(np.min(columns, axis=0) < 0, -1, np.sum(columns, axis=0))
+    joined_sizes = [x_extents[:, axis] for x_extents in all_extents]
+    extents = np.max(all_extents, axis=0)
+    extents[:, axis] = np.where(np.min(joined_sizes, axis=0) < 0, -1, np.sum(joined_sizes, axis=0))
     structure = Strided.from_extents(extents, len(arrays[0]))
     strides = structure.strides
     positions, lengths_before = [], np.zeros(structure.count, np.int64)
@@ -189,9 +195,10 @@ def _cat_strided(arrays: Sequence[NestedArray], dim: int) -> NestedArray:
         sizes = x.component_sizes()
         positions.append(strided_index(sizes, strides, structure.offsets + lengths_before * strides[:, axis]))
         lengths_before = lengths_before + sizes[:, axis]
-    source = np.empty(structure.buffer_size, np.int64)
-    source[np.concatenate(positions)] = np.arange(structure.buffer_size)
-    return NestedArray(moves.take_rows(moves.concatenate([gather_elements(x) for x in arrays], 0), source), structure)
+    element_index = np.empty(structure.buffer_size, np.int64)  # the inverse of the positions
+    element_index[np.concatenate(positions)] = np.arange(structure.buffer_size)
+    elements = movement_rules.concatenate([gather_elements(x) for x in arrays], 0)
+    return NestedArray(movement_rules.take_rows(elements, element_index), structure)
 
 
 @overload
@@ -203,10 +210,11 @@ def stack(arrays: Sequence[Any], dim: int = 0) -> NestedArray | Array:
     """Join arrays of equal shape along a new dimension ``dim``: ``(B, *, D), (B, *, D) -> (B, *, 2, D)``.
 
     All arrays are nested or all are dense, and corresponding components have equal shapes. The result has the promoted
-    dtype. It is jagged if all arrays are jagged with one ragged dimension, else strided. A new dimension before the
-    ragged one moves it by 1. StructureError for an empty sequence, and for shapes that differ; the message names the
-    component and both sizes. DimensionError for ``dim`` 0 of nested arrays, which have one batch dimension. Gradient:
-    each array gets its slice of the cotangent. Clauses: STACK-1 to STACK-6. After `torch.stack`.
+    dtype. It is jagged if all arrays are jagged with the same ragged dimension, else strided. A new dimension before
+    the ragged dimension moves it by 1. StructureError for an empty sequence, and for components whose shapes differ;
+    the message names the component and both sizes. ShapeError for dense arrays whose shapes differ. DimensionError for
+    ``dim`` 0 of nested arrays, which have one batch dimension. Gradient: each array gets its slice of the cotangent.
+    Clauses: STACK-1 to STACK-6. After `torch.stack`.
 
     >>> nt = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
     >>> pn.stack([nt, nt * 10], 2).unbind()
@@ -220,10 +228,10 @@ def stack(arrays: Sequence[Any], dim: int = 0) -> NestedArray | Array:
     dim = canonical_dim("stack", dim, nested[0].ndim + 1)
     if not dim:
         raise DimensionError(
-            "stack: a new dimension before the batch would nest nested arrays; to join batches use pn.cat(arrays, 0)."
+            "stack: a new dimension before the batch would nest nested arrays. To join batches, use pn.cat(arrays, 0)."
         )
-    component_dim("stack", dim, nested[0].ndim + 1)
-    possible_ndim("stack", nested[0].ndim + 1)
+    canonical_component_dim("stack", dim, nested[0].ndim + 1)
+    check_possible_ndim("stack", nested[0].ndim + 1)
     for x in nested[1:]:
         check_same_shape("stack", nested[0], x)
     return cat([unsqueeze(x, dim) for x in nested], dim)
@@ -234,5 +242,5 @@ def _stack_dense(arrays: list[Array], dim: int) -> Array:
     for i, array in enumerate(arrays):
         if array.shape != arrays[0].shape:
             raise ShapeError(f"stack: array {i} has shape {array.shape} and array 0 has shape {arrays[0].shape}.")
-    possible_shape("stack", (len(arrays), *arrays[0].shape))
-    return moves.stacked(arrays, dim)
+    check_possible_shape("stack", (len(arrays), *arrays[0].shape))
+    return movement_rules.stacked(arrays, dim)

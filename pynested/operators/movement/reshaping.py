@@ -17,7 +17,7 @@ from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import as_array
 from pynested.autograd.arguments.shapes import canonical_shape, resolved_shape, several
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules import movement as movement_rules
 from pynested.backends.errors import ShapeError
 from pynested.nested.component_views import apply_view, expand_axes
 from pynested.nested.layout_conversion import elements, from_elements
@@ -37,7 +37,7 @@ _FLATTEN_HINT = (
 
 
 def _integer_shape(name: str, x: NestedArray, shape: Any) -> tuple[int, ...]:
-    """Return ``shape`` with -1 in place of each ragged size that its dimension of ``x`` already has."""
+    """Return ``shape`` with -1 instead of each ragged size; raise unless its dimension of ``x`` has this size."""
     sizes = tuple(shape) if several(shape) else (shape,)
     for dim, size in enumerate(sizes):
         if isinstance(size, RaggedSize) and not _has_lengths(x, dim, size):
@@ -54,7 +54,7 @@ def _has_lengths(x: NestedArray, dim: int, size: RaggedSize) -> bool:
 
 
 def _misfit_reason(x: NestedArray, dim: int, size: RaggedSize) -> str:
-    """Return the end of an error message: why ``dim`` cannot have a ragged size, and what to give instead."""
+    """Return the end of an error message: why ``dim`` cannot have this ragged size, and what to give instead."""
     if dim == 0:
         return f"the first size is the number of components. Give {len(x)} or -1."
     if dim >= x.ndim:
@@ -63,18 +63,16 @@ def _misfit_reason(x: NestedArray, dim: int, size: RaggedSize) -> str:
         return f"dimension {dim} has size {regular} in every component. Give an integer."
     remedy = f"Give -1 or x.shape[{dim}], which keep the size of each component."
     if len(size.lengths) != len(x):
-        return f"it is of {len(size.lengths)} components where this array has {len(x)}. {remedy}"
+        return f"its number of components is {len(size.lengths)} instead of {len(x)}. {remedy}"
     lengths = x.lengths_along(dim)
     i = int(np.flatnonzero(size.lengths != lengths)[0])
-    return f"it is {size.lengths[i]} for component {i} where dimension {dim} has size {lengths[i]}. {remedy}"
+    return f"its length of component {i} is {size.lengths[i]} instead of {lengths[i]}. {remedy}"
 
 
-def _target_outline(name: str, x: NestedArray, shape: tuple[int, ...]) -> Ints:
+def _target_extents(name: str, x: NestedArray, shape: tuple[int, ...]) -> Ints:
     """Return the extents of the components in the new ``shape``, which must fit the elements of each component."""
     if not shape or shape[0] not in (-1, len(x)):
-        raise ShapeError(
-            f"{name}: the first size of {shape} is the number of components, {len(x)} (or -1); a reshape keeps it."
-        )
+        raise ShapeError(f"{name}: the first size of {shape} must be the number of components, {len(x)}, or -1.")
     extents, regular = x.extents, x.regular
     target = np.empty((len(extents), len(shape) - 1), np.int64)
     for dim, size in enumerate(shape[1:], 1):
@@ -88,7 +86,7 @@ def _target_outline(name: str, x: NestedArray, shape: tuple[int, ...]) -> Ints:
             raise ShapeError(f"{name}: dimension {dim} is irregular, so its only valid size is -1, not {size}.")
         target[:, dim - 1] = extents[:, dim - 1] if size == -1 else size
     check_size_limits(name, target)
-    # An unknown size, -1, of a batch of no components is a factor of both products, up to its sign.
+    # In a batch of no components, an unknown size, -1, is kept, so it is a factor of both products.
     old_numels, new_numels = np.abs(extents.prod(axis=1)), np.abs(target.prod(axis=1))
     if not np.array_equal(old_numels, new_numels):
         i = int(np.flatnonzero(old_numels != new_numels)[0])
@@ -164,14 +162,14 @@ def reshape_as(self: Operand, other: Operand) -> NestedArray | Array:
     if type(self) is not NestedArray and type(other) is not NestedArray:
         return _reshape_dense("reshape", as_array("reshape_as", self), as_array("reshape_as", other).shape, True)
     if type(self) is not NestedArray or type(other) is not NestedArray or len(self) != len(other):
-        raise ShapeError("reshape_as: both arrays must be nested and have as many components.")
+        raise ShapeError("reshape_as: both arrays must be nested and have equally many components.")
     extents = other.extents
     difference = first_difference(component_numels(extents)[:, None], component_numels(self.extents)[:, None])
     if difference:
         i = difference[0]
-        which = f"component {i}" if len(self) else "a component, if there were one,"
+        owner = f"component {i}" if len(self) else "a component, if there were one,"
         raise ShapeError(
-            f"reshape_as: {which} of shape {shape_text(self.extents[i])} does not fill {shape_text(extents[i])}."
+            f"reshape_as: {owner} of shape {shape_text(self.extents[i])} does not fill {shape_text(extents[i])}."
         )
     return from_elements(elements(self), extents, len(self), other.structure.ragged_dim)
 
@@ -187,14 +185,15 @@ def expand(x: ArrayT, shape: Any) -> ArrayT:
         if size < -1 or (size not in (-1, old_size) and (not dim or old_size != 1)):
             what = "is irregular" if old_size is None else f"has size {old_size}"
             raise ShapeError(
-                f"expand: dimension {dim} {what} and cannot have size {size}; only regular dimensions of size 1, but "
+                f"expand: dimension {dim} {what} and cannot have size {size}; only regular dimensions of size 1, not "
                 "the batch, are repeated. Use -1 to keep a size."
             )
     return expand_axes(x, {dim - 1: size for dim, size in enumerate(sizes) if size not in (-1, old_sizes[dim])})
 
 
 def _reshape_nested(name: str, x: NestedArray, shape: tuple[int, ...], may_copy: bool) -> NestedArray:
-    target = _target_outline(name, x, shape)
+    """Reshape the components: as a view if the memory allows it, else as a copy if ``may_copy``."""
+    target = _target_extents(name, x, shape)
     if isinstance(x.structure, Jagged):
         result = _reshape_jagged(name, x, x.structure, shape, may_copy)
     else:
@@ -204,8 +203,8 @@ def _reshape_nested(name: str, x: NestedArray, shape: tuple[int, ...], may_copy:
         return result
     if not may_copy:
         raise ShapeError(
-            f"{name}: the elements of the components do not lie in the order that shape {shape} needs, so it is no "
-            "view. Use reshape, which copies."
+            f"{name}: the elements of the components do not lie in the order that a view of shape {shape} needs. Use "
+            "reshape, which copies."
         )
     return from_elements(elements(x), target, len(x), x.structure.ragged_dim)
 
@@ -213,33 +212,38 @@ def _reshape_nested(name: str, x: NestedArray, shape: tuple[int, ...], may_copy:
 def _reshape_jagged(
     name: str, x: NestedArray, structure: Jagged, shape: tuple[int, ...], may_copy: bool
 ) -> NestedArray | None:
-    """Reshape the values. Return None if elements of several components would move across the ragged dimension."""
-    r = structure.ragged_dim
-    if len(shape) <= r:
-        raise ShapeError(f"{name}: shape {shape} has no place for the ragged dimension {r}, whose size is -1.")
-    data, old = x.data, x.data.shape
-    new = [old[k] if size == -1 else size for k, size in enumerate(shape[1:])]
-    # The number of elements before and after the ragged dimension; arrays without elements have no order to keep.
-    old_widths, new_widths = (prod(old[: r - 1]), prod(old[r:])), (prod(new[: r - 1]), prod(new[r:]))
+    """Reshape the values of a jagged array.
+
+    Return None if this is not possible, because elements of several components would move across the ragged dimension.
+    """
+    ragged_dim = structure.ragged_dim
+    axis = ragged_dim - 1
+    if len(shape) <= ragged_dim:
+        raise ShapeError(f"{name}: shape {shape} has no size for the ragged dimension {ragged_dim}; give -1.")
+    data, old_shape = x.data, x.data.shape
+    new_shape = [old_shape[k] if size == -1 else size for k, size in enumerate(shape[1:])]
+    # The numbers of elements before and behind the ragged dimension. Arrays without elements have no order to keep.
+    old_widths = prod(old_shape[:axis]), prod(old_shape[axis + 1 :])
+    new_widths = prod(new_shape[:axis]), prod(new_shape[axis + 1 :])
     if old_widths != new_widths and any(0 not in widths for widths in (old_widths, new_widths)):
         lengths = structure.component_lengths
         nonempty = np.flatnonzero(lengths)
         if len(nonempty) > 1:
             return None
-        start = int(structure.offsets[nonempty].sum())  # the sum of at most one offset
+        start = int(structure.offsets[nonempty].sum())  # the offset of the only component with rows, or 0
         rows = slice(start, start + int(lengths.sum()))
-        data, structure = moves.slice_(data, (slice(None),) * (r - 1) + (rows,)), structure.packed
-    values_shape = (*new[: r - 1], data.shape[r - 1], *new[r:])
+        data, structure = movement_rules.slice_(data, (slice(None),) * axis + (rows,)), structure.packed
+    values_shape = (*new_shape[:axis], data.shape[axis], *new_shape[axis + 1 :])
     return NestedArray(_reshape_dense(name, data, values_shape, may_copy), structure)
 
 
 def _reshape_dense(name: str, x: Array, shape: Any, may_copy: bool) -> Array:
-    """Reshape a dense array, of which one size can be -1. A copy raises ShapeError unless ``may_copy``."""
+    """Reshape a dense array; one size can be -1. Raise ShapeError if a copy is needed and ``may_copy`` is False."""
     target = resolved_shape(name, canonical_shape(name, (shape,)), x.numel(), x.shape)
-    result = moves.reshape(x, target)
+    result = movement_rules.reshape(x, target)
     if not may_copy and result.storage is not x.storage and x.numel():
         raise ShapeError(
-            f"view: the memory of an array of shape {x.shape} and strides {x.stride()} cannot be seen in the shape "
-            f"{target}. Use reshape, which copies if it must."
+            f"view: an array of shape {x.shape} and strides {x.stride()} has no view of shape {target}. Use reshape, "
+            "which copies if needed."
         )
     return result

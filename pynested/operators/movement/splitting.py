@@ -1,4 +1,4 @@
-"""Selecting one slice, and splitting into pieces or components; the results are views."""
+"""Selection of one slice, and splitting into pieces or components. The results are views."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import as_array
 from pynested.autograd.arguments.shapes import canonical_dim, canonical_index, canonical_int, canonical_ints, several
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules import movement as movement_rules
 from pynested.backends.errors import ArgumentError, DimensionError, IndexOutOfRange, ShapeError
 from pynested.nested.component_views import apply_view, component_view, select_components, slice_dim, unbind_components
 from pynested.nested.layout_conversion import axis_first
@@ -58,7 +58,7 @@ def select(self: Operand, dim: int, index: int) -> NestedArray | Array:
     if not isinstance(self, NestedArray):
         x = as_array("select", self)
         dim = canonical_dim("select", dim, x.ndim)
-        return moves.slice_(x, (*[slice(None)] * dim, canonical_index("select", index, x.shape[dim], dim)))
+        return movement_rules.slice_(x, (*[slice(None)] * dim, canonical_index("select", index, x.shape[dim], dim)))
     dim = canonical_dim("select", dim, self.ndim)
     if not dim:
         return component_view(self, canonical_index("select", index, len(self), 0))
@@ -68,23 +68,23 @@ def select(self: Operand, dim: int, index: int) -> NestedArray | Array:
         return apply_view(self, self.structure.select_index(dim - 1, index))
     # One row of each component makes a dense result.
     rows = self.structure.offsets[: len(self)] + (sizes + index if index < 0 else index)
-    return moves.take_rows(moves.transpose(self.data, axis_first(dim - 1, self.data.ndim)), rows)
+    return movement_rules.take_rows(movement_rules.transpose(self.data, axis_first(dim - 1, self.data.ndim)), rows)
 
 
 def _sizes_that_contain(index: int, x: NestedArray, dim: int) -> Ints:
-    """Return the size of each component along ``dim``, or raise IndexOutOfRange for sizes without this index."""
+    """Return the size of each component along ``dim``; raise IndexOutOfRange unless all sizes contain the index."""
     size, sizes = x.regular_size(dim), x.lengths_along(dim)
     if not len(x) and size is not None and not -size <= index < size:
         raise IndexOutOfRange(
             f"select: index {index} is out of bounds along dimension {dim}, which has size {size} although there are "
-            "no components. Slice, [:, a:b], where it may be too short."
+            "no components. A slice, [:, a:b], is clamped to the size."
         )
     wrong = np.flatnonzero((sizes <= index) if index >= 0 else (sizes < -index))
     if wrong.size:
         names = [f"{i} (length {sizes[i]})" for i in wrong[:5].tolist()] + ["…"] * (wrong.size > 5)
         raise IndexOutOfRange(
             f"select: index {index} is out of bounds along dimension {dim} of component{'s' * (wrong.size > 1)} "
-            f"{', '.join(names)}. Slice, [:, a:b], where a component may be too short."
+            f"{', '.join(names)}. A slice, [:, a:b], is clamped to each component."
         )
     return sizes
 
@@ -135,7 +135,7 @@ def _chunk_pieces(chunks: Any, size: int) -> Pieces:
         raise ArgumentError(f"chunk: chunks must be greater than 0, not {count}.")
     if not size and count > MAX_EMPTY_PIECES:
         raise ArgumentError(
-            f"chunk: without entries there are as many pieces as chunks, and {count} are too many; give at most "
+            f"chunk: a dimension of size 0 is split into {count} empty pieces, which are too many. Give at most "
             f"{MAX_EMPTY_PIECES}."
         )
     piece_size = max(-(-size // count), 1)
@@ -196,7 +196,7 @@ def split(self: ArrayT, sizes: int | Sequence[int], dim: int = 0) -> tuple[Array
 
 
 def _split_pieces(sizes: Any, size: int, numel: int) -> Pieces:
-    """Return pieces of the given sizes, or as many pieces of one size as contain ``size`` entries."""
+    """Return pieces of the given sizes; if ``sizes`` is one number, as many pieces of this size as needed."""
     if not several(sizes):
         piece_size = canonical_int("split", "the size of a piece", sizes)
         if piece_size < 1:
@@ -209,12 +209,12 @@ def _split_pieces(sizes: Any, size: int, numel: int) -> Pieces:
         return [(i * piece_size, min(piece_size, size - i * piece_size)) for i in range(count)]
     lengths = canonical_ints("split", "the size of a piece", (sizes,))
     if not lengths or min(lengths) < 0:
-        raise ArgumentError(f"split: there must be sizes, and none below 0; these are {lengths}.")
+        raise ArgumentError(f"split: there must be at least one size, and all must be 0 or more, not {lengths}.")
     return [(end - length, length) for end, length in zip(accumulate(lengths), lengths, strict=True)]
 
 
 def _check_total(pieces: Pieces, sizes: Ints, where: str) -> None:
-    """Raise ShapeError unless the pieces add up to each of ``sizes``; -1 is a size that is not known."""
+    """Raise ShapeError unless the pieces add up to each of ``sizes``; -1 is an unknown size, which is not checked."""
     total = pieces[-1][0] + pieces[-1][1]
     wrong = np.flatnonzero((sizes != total) & (sizes >= 0))
     if wrong.size:
@@ -226,7 +226,7 @@ def _check_total(pieces: Pieces, sizes: Ints, where: str) -> None:
 
 def _split_dense(x: Array, dim: int, pieces: Pieces) -> tuple[Array, ...]:
     before = (slice(None),) * dim
-    return tuple(moves.slice_(x, (*before, slice(start, start + length))) for start, length in pieces)
+    return tuple(movement_rules.slice_(x, (*before, slice(start, start + length))) for start, length in pieces)
 
 
 def _split_nested(x: NestedArray, dim: int, pieces: Pieces) -> tuple[NestedArray, ...]:
@@ -239,7 +239,7 @@ def unbind(self: Operand, dim: int = 0) -> tuple[Array, ...]:
     """Return the components as a tuple of dense views: ``(B, *, D) -> (*, D), ...``.
 
     An empty component is an empty array; a batch of no components gives an empty tuple. The views share the memory: a
-    write into one is seen in ``self``. DimensionError for another dimension than 0 of a nested array. Gradient: each
+    write into one is seen in ``self``. DimensionError for any dimension but 0 of a nested array. Gradient: each
     component gets the cotangent of its view. Clauses: UNBIND-1 to UNBIND-4. After `torch.unbind`.
 
     >>> nt = pn.nested_array([[1.0, 2.0], [], [3.0]], layout=pn.jagged)
@@ -249,7 +249,7 @@ def unbind(self: Operand, dim: int = 0) -> tuple[Array, ...]:
     if not isinstance(self, NestedArray):
         x = as_array("unbind", self)
         dim = canonical_dim("unbind", dim, x.ndim)
-        return moves.unbind(x, dim) if x.shape[dim] else ()
+        return movement_rules.unbind(x, dim) if x.shape[dim] else ()
     dim = canonical_dim("unbind", dim, self.ndim)
     if dim:
         raise DimensionError(f"unbind: a nested array can only be unbound along dimension 0, not {dim}.")

@@ -9,8 +9,8 @@ from pynested.autograd.arguments.canonical import as_array
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.dispatch import operator
 from pynested.autograd.numbers import canonical_real
-from pynested.autograd.rules import elementwise as of_elements
-from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules import elementwise as elementwise_rules
+from pynested.autograd.rules import movement as movement_rules
 from pynested.backends.host import from_host
 from pynested.lifting.result_dtypes import check_float
 from pynested.nested.layout_conversion import packed
@@ -63,6 +63,6 @@ def dropout(
 def _drop(x: Array, probability: float, generator: np.random.Generator | None) -> Array:
     check_float("dropout", x)
     if not probability:
-        return moves.alias(x)
+        return movement_rules.alias(x)
     mask = from_host(random.default(generator).random(x.shape) >= probability, x.device)
-    return of_elements.dropout(x, mask, probability)
+    return elementwise_rules.dropout(x, mask, probability)

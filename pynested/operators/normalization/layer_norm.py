@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import as_array, together
+from pynested.autograd.arguments.canonical import as_array, as_arrays_on_one_device
 from pynested.autograd.arguments.shapes import canonical_shape, several
 from pynested.autograd.array import raw
 from pynested.autograd.dispatch import operator
 from pynested.autograd.numbers import canonical_real
-from pynested.autograd.rules import movement as moves
-from pynested.autograd.rules import rows as of_rows
+from pynested.autograd.rules import movement as movement_rules
+from pynested.autograd.rules import rows as row_rules
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import get_backend
 from pynested.backends.errors import ShapeError, StructureError
@@ -55,7 +55,8 @@ def layer_norm(
     StructureError
         For a ``normalized_shape`` that includes an irregular dimension, or the batch.
     ShapeError
-        For a ``normalized_shape`` that differs from the last sizes, and for a ``weight`` or ``bias`` of another shape.
+        For a ``normalized_shape`` that differs from the last sizes, and for a ``weight`` or ``bias`` that does not have
+        this shape.
     DTypeError
         For bools and integers.
 
@@ -81,8 +82,8 @@ def _regular_shape(normalized_shape: Any) -> tuple[int, ...]:
     sizes = tuple(normalized_shape) if several(normalized_shape) else (normalized_shape,)
     if any(isinstance(size, RaggedSize) for size in sizes):
         raise StructureError(
-            f"layer_norm: normalized_shape {sizes} reaches into an irregular dimension, of which each component has "
-            "its own size. Give the sizes of the regular dimensions behind it."
+            f"layer_norm: normalized_shape {sizes} includes an irregular dimension, along which components differ in "
+            "size. Give the sizes of the regular dimensions behind it."
         )
     return canonical_shape("layer_norm", (sizes,))
 
@@ -94,15 +95,17 @@ def _check_trailing(x: NestedArray, shape: tuple[int, ...]) -> None:
     if not shape or len(shape) >= x.ndim:
         raise StructureError(
             f"layer_norm: normalized_shape {shape} must be the last sizes of the components, which have {x.ndim - 1} "
-            "dimensions; the batch is not one of them."
+            "dimensions without the batch."
         )
     for dim, size in zip(range(x.ndim - len(shape), x.ndim), shape, strict=True):
         regular_size = x.regular_size(dim)
         if regular_size is None:
-            raise StructureError(f"layer_norm: normalized_shape {shape} has {size} where dimension {dim} is irregular.")
+            raise StructureError(
+                f"layer_norm: normalized_shape {shape} has size {size} for dimension {dim}, which is irregular."
+            )
         if regular_size != size:
             raise ShapeError(
-                f"layer_norm: normalized_shape {shape} has {size} where dimension {dim} has size {regular_size}."
+                f"layer_norm: normalized_shape {shape} has size {size} for dimension {dim} of size {regular_size}."
             )
 
 
@@ -116,20 +119,20 @@ def _normalize(x: Array, shape: tuple[int, ...], weight: Any, bias: Any, eps: fl
     """Normalize values whose last sizes are ``shape``, as rows of a matrix."""
     eps = canonical_real("layer_norm", "eps", eps, 0)
     size = prod(shape)
-    x, weight, bias = together("layer_norm", x, weight, bias, optional=2)
+    x, weight, bias = as_arrays_on_one_device("layer_norm", x, weight, bias, optional=2)
     scale, shift = _parameter("weight", weight, shape, x.dtype), _parameter("bias", bias, shape, x.dtype)
-    rows = _reshape(x, (x.numel() // max(size, 1), size))  # rows without elements count as no rows
+    rows = _reshape(x, (x.numel() // max(size, 1), size))  # no rows if a row would have no elements
     saved = get_backend(x.device).layer_norm(rows.data, raw(scale), raw(shift), eps)
-    return _reshape(of_rows.layer_norm(rows, scale, shift, eps, saved), x.shape)
+    return _reshape(row_rules.layer_norm(rows, scale, shift, eps, saved), x.shape)
 
 
 def _reshape(x: Array, shape: tuple[int, ...]) -> Array:
-    """Return ``x`` in another shape; ``x`` itself, without a node of the tape, if it has that shape already."""
-    return x if x.shape == shape else moves.reshape(x, shape)
+    """Return ``x`` in a new shape, or ``x`` itself, without a node of the tape, if it has that shape already."""
+    return x if x.shape == shape else movement_rules.reshape(x, shape)
 
 
 def _parameter(name: str, value: Array | None, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array | None:
-    """Return a weight or a bias, if any, as a row of ``dtype``."""
+    """Return a weight or a bias as a row of ``dtype``, or None."""
     if value is None:
         return None
     if value.shape != shape:

@@ -11,7 +11,7 @@ from math import nan
 from pynested.autograd import Array
 from pynested.autograd.dispatch import operator
 from pynested.autograd.numbers import canonical_real
-from pynested.autograd.rules import elementwise as of_elements
+from pynested.autograd.rules import elementwise as elementwise_rules
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import get_backend
 from pynested.lifting.reducers import Reducer, subtract_maximum
@@ -69,7 +69,7 @@ def nanmean(
 
 def _mean_without_nan(reducer: Reducer, x: Array) -> Array:
     is_number = ~get_backend(x.device).isnan(x.data)
-    total = reducer.sum(of_elements.where(x, x.dtype.type(0), is_number))
+    total = reducer.sum(elementwise_rules.where(x, x.dtype.type(0), is_number))
     return total / reducer.sum(to_dtype(Array(is_number, x.device), x.dtype))
 
 
@@ -136,12 +136,12 @@ def _standard_deviation(reducer: Reducer, x: Array, correction: float) -> Array:
 
     The root of 0 is a constant, so that its gradient is 0.
     """
-    backend, one = get_backend(x.device), x.dtype.type(1)
+    backend, unit = get_backend(x.device), x.dtype.type(1)
     deviation = _subtract_mean(reducer, x)
-    largest = reducer.amax(of_elements.abs_(deviation.detach()))
-    scale = of_elements.where(largest, one, backend.isfinite(largest.data) & (largest.data > 0))
+    largest = reducer.amax(elementwise_rules.abs_(deviation.detach()))
+    scale = elementwise_rules.where(largest, unit, backend.isfinite(largest.data) & (largest.data > 0))
     scaled = deviation / reducer.spread(scale, x)
     variance = reducer.sum(scaled * scaled) / reducer.count(x, correction)
     is_positive = variance.data != 0
-    root = of_elements.sqrt(of_elements.where(variance, one, is_positive))
-    return scale * of_elements.where(root, x.dtype.type(0), is_positive)
+    root = elementwise_rules.sqrt(elementwise_rules.where(variance, unit, is_positive))
+    return scale * elementwise_rules.where(root, x.dtype.type(0), is_positive)

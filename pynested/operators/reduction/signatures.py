@@ -1,4 +1,4 @@
-"""Signatures of reductions for type checkers: a dense operand gives a dense result, a nested one either kind.
+"""Signatures of reductions for type checkers: the result of a dense operand is dense, that of a nested operand any.
 
 Each decorator gives a function the overloads of one signature, and returns the function itself.
 """
@@ -30,7 +30,7 @@ class Reduction(Protocol[Dim]):
 
 
 class ReductionWithDType(Protocol):
-    """A reduction whose result can have another dtype."""
+    """A reduction with the option ``dtype``."""
 
     @overload
     def __call__(
@@ -78,7 +78,7 @@ def reduction_to_index(function: Callable[..., Any]) -> Reduction[int | None]:
 
 
 def reduction_with_dtype(function: Callable[..., Any]) -> ReductionWithDType:
-    """Type a reduction whose result can have another dtype."""
+    """Type a reduction with the option ``dtype``."""
     return function
 
 

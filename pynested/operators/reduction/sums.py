@@ -10,7 +10,7 @@ from math import inf
 
 from pynested.autograd import Array
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import elementwise as of_elements
+from pynested.autograd.rules import elementwise as elementwise_rules
 from pynested.backends import get_backend
 from pynested.lifting.reducers import Reducer, subtract_maximum
 from pynested.lifting.reduction import reduce_dims
@@ -30,8 +30,8 @@ def sum(
 ) -> NestedArray | Array:  # fmt: skip
     """Return the sum along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
 
-    An empty segment sums to +0; the sign of another sum that is zero is not specified. Gradient: each element gets the
-    cotangent of its sum. Clauses: SUM-1 to SUM-10. After `torch.sum`.
+    An empty segment sums to +0; the sign of any other sum that is zero is not specified. Gradient: each element gets
+    the cotangent of its sum. Clauses: SUM-1 to SUM-10. After `torch.sum`.
 
     >>> nt = pn.nested_array([[[1, 2], [3, 4]], np.zeros((0, 2), int)], layout=pn.jagged)
     >>> pn.sum(nt, 1)
@@ -54,7 +54,7 @@ def nansum(
 ) -> NestedArray | Array:  # fmt: skip
     """Return the sum along ``dim``, in which a NaN counts as 0: ``(B, *, D) -> (B, D)`` along dimension 1.
 
-    An empty segment, or one of NaN only, sums to +0; the sign of another sum that is zero is not specified. Gradient:
+    An empty segment, or one of NaN only, sums to +0; the sign of any other sum that is zero is not specified. Gradient:
     each element gets the cotangent of its sum; a NaN gets +0. Clauses: NANSUM-1 to NANSUM-7. After `torch.nansum`.
 
     >>> pn.nansum(pn.nested_array([[1.0, np.nan, 2.0], [], [np.nan]], layout=pn.jagged), 1)
@@ -66,7 +66,7 @@ def nansum(
 
 def _sum_without_nan(reducer: Reducer, x: Array) -> Array:
     is_number = ~get_backend(x.device).isnan(x.data)
-    return reducer.sum(of_elements.where(x, x.dtype.type(0), is_number))
+    return reducer.sum(elementwise_rules.where(x, x.dtype.type(0), is_number))
 
 
 @operator
@@ -77,7 +77,7 @@ def prod(
 ) -> NestedArray | Array:  # fmt: skip
     """Return the product along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
 
-    An empty segment gives 1. Gradient: each element gets the cotangent times the product of the other elements, also if
+    An empty segment gives 1. Gradient: each element gets the cotangent times the product of the other elements, even if
     some are 0. Clauses: PROD-1 to PROD-7. After `torch.prod`.
 
     >>> pn.prod(pn.nested_array([[2, 3], [], [4]], layout=pn.jagged), 1)
@@ -109,4 +109,4 @@ def logsumexp(
 
 def _log_sum_exp(reducer: Reducer, x: Array) -> Array:
     difference, maximum = subtract_maximum(reducer, x)
-    return maximum + of_elements.log(reducer.sum(of_elements.exp(difference)))
+    return maximum + elementwise_rules.log(reducer.sum(elementwise_rules.exp(difference)))

@@ -29,5 +29,5 @@ def on_the_device(device: str) -> Iterator[None]:
 def test_memory_whose_places_repeat_is_not_written() -> None:
     overlapping = pn.nested_array_from_strided(pn.arange(4.0), [[2, 2]], [[1, 1]], [0])
     for repeating in (pn.array([1.0, 2.0]).broadcast_to((3, 2)), overlapping.unbind()[0]):
-        with pytest.raises(pn.errors.GradientError, match="its places repeat"):
+        with pytest.raises(pn.errors.GradientError, match="its elements repeat"):
             repeating.add_(1.0)

@@ -46,19 +46,19 @@ ALWAYS: list[ErrorInput] = [
     *[(lambda nest, index=index: nest(X)[index], kind, text) for index, kind, text in (
         ((None, ALL), DimensionError, "index: None before the batch dimension"),
         ((ALL,) * 4, DimensionError, "index: 4 indices are too many for a nested array of 3"),
-        ((..., ..., 0), DimensionError, "index: an index can hold one ellipsis"),
+        ((..., ..., 0), DimensionError, "index: an index can have only one ellipsis"),
         (1.0, ArgumentError, "integer"), (slice(None, None, 0), ArgumentError, "step 0"),
         ((ALL, slice(0.5, None)), ArgumentError, "an end of a slice"), (slice("a"), ArgumentError, "an end of a slice"),
         (pn.array(True), ArgumentError, "index"), ((..., [0]), ArgumentError, "is the first entry"),
-        (([0], [0]), ArgumentError, "is the first entry"), ([None], ArgumentError, "holds integers, or bools"),
-        (np.zeros((3, 1), int), ArgumentError, "an array that selects from a batch of components has one dim"),
-        (np.array([1.0]), ArgumentError, "holds integers, or bools, not float64"),
-        ([[0], [1, 2]], ArgumentError, "holds integers"))],
+        (([0], [0]), ArgumentError, "is the first entry"), ([None], ArgumentError, "must hold integers or bools"),
+        (np.zeros((3, 1), int), ArgumentError, "an array that selects from a batch of components must have one dim"),
+        (np.array([1.0]), ArgumentError, "must hold integers or bools, not float64"),
+        ([[0], [1, 2]], ArgumentError, "must hold integers"))],
     (lambda nest: nest(X)[:, nest(MASK)], ArgumentError, "is the first entry, x"),
     (lambda nest: nest(X)[nest(MASK), 0], ArgumentError, "index: a nested mask stands alone"),
     (lambda nest: nest(X)[nest(MASK).unsqueeze(1)], StructureError, "2 to 3 dimensions"),
     (lambda nest: nest(X)[nest(INTS)], ArgumentError, "a nested array in an index is a mask of bools, not of int8"),
-    (lambda nest: pn.getitem(pn.ones(3), nest(MASK)), StructureError, "a nested mask selects from a nested array"),
+    (lambda nest: pn.getitem(pn.ones(3), nest(MASK)), StructureError, "the mask is nested and the array is dense"),
     (lambda nest: pn.masked_select(nest(X), nest(MASK)), ArgumentError, "x[mask]"),
     # conversion
     *[(lambda nest, size=size: pn.to_padded_array(nest(X), 0.0, size), ShapeError, text) for size, text in (
@@ -119,7 +119,7 @@ FILLED: list[ErrorInput] = [
         ([2**70], "index: a list has an integer beyond int64"))],
     (lambda nest: nest(X)[nest([one[:1] for one in MASK])], StructureError,
      "index: the mask has shape (1, 3) at component 0 of shape (2, 3)"),
-    (lambda nest: nest(X)[nest(MASK[:2])], StructureError, "2 components selects from 3 dimensions and 3 components"),
+    (lambda nest: nest(X)[nest(MASK[:2])], StructureError, "2 components cannot select from 3 dimensions"),
     *[(lambda nest, one=one: pn.narrow(nest(X), *one), StructureError,
        f"narrow: entry {entry}: start ({one[1]}) + length ({one[2]}) ") for entry, one in (
           (1, (1, 0, 2)), (1, (-2, 1, 1)), (0, (2, 0, -1)), (0, (0, 1, 3)), (0, (1, 2**62, 2**62)))],
@@ -153,9 +153,9 @@ DENSE: list[ErrorInput] = [
         (([0], [2]), IndexOutOfRange, "2, at position 0 of the index, is out of bounds for dimension 1 of"),
         (([0, 1], [0, 1, 0]), ShapeError, "index: arrays of shapes (2,) and (3,) do not broadcast"),
         (([0],) * 4, DimensionError, "(the array has shape (4, 2, 3))"),
-        (([True, False, True, False], [0, 1]), ArgumentError, "a mask in an index stands alone"),
-        ((None, 0, ALL, [1]), ArgumentError, "index: an integer stands apart from the lists"),
-        ((ALL, 0, ..., [0]), ArgumentError, "index twice: x[0][:, [1, 2]]"),
+        (([True, False, True, False], [0, 1]), ArgumentError, "a mask cannot be combined with other lists"),
+        ((None, 0, ALL, [1]), ArgumentError, "index: a slice separates an integer from the lists"),
+        ((ALL, 0, ..., [0]), ArgumentError, "Index twice: x[0][:, [1, 2]]"),
         ((ALL, np.eye(2) > 0), IndexOutOfRange, "a mask of shape (2, 2) selects from sizes (2, 3) of an array"))],
     # conversion
     (lambda: pn.to_padded_array(A, 0.0), StructureError, "to_padded_array: the input must be nested, not Array"),
@@ -169,7 +169,9 @@ DENSE: list[ErrorInput] = [
     *[(lambda start=start, length=length: pn.narrow(CUBE, 1, start, length), kind, text)
       for start, length, kind, text in (
           ([0, 0, 3], 2, StructureError, "size"), ([0, 1], 1, StructureError, "shape"), (True, 1, DTypeError, "int"))],
-    *[(lambda dim=dim: pn.narrow(CUBE, dim, 0, 1, pn.jagged), DimensionError, "narrow") for dim in (0, 2)],
+    *[(lambda dim=dim: pn.narrow(CUBE, dim, 0, 1, pn.jagged), DimensionError,
+       f"narrow: a jagged result has ranges along dimension 1, not {dim}") for dim in (0, 2)],
+    (lambda: pn.nested_array_from_strided(pn.ones(6)[::2], [[3]]), StructureError, "shape (3,) and strides (2,)"),
     (lambda: pn.masked_select(CUBE, np.ones((2, 3, 4, 2), np.bool_)), ShapeError, "masked_select"),
     (lambda: pn.masked_select(pn.array(1.0), True), ShapeError, "masked_select"),
     # construction
@@ -200,8 +202,8 @@ DENSE: list[ErrorInput] = [
     (lambda: pn.ones(2).add_(pn.ones(3, 2)), ShapeError, "add_: a result of shape (3, 2) does not fit into"),
     *[(lambda write=write: write(pn.ones(2), wants_grad(PAIR)), GradientError, "an operand requires grad")
       for write in (lambda x, y: x.add_(y), lambda x, y: x.copy_(y), lambda x, y: setitem(x, ..., y))],
-    (lambda: view_in_no_grad(wants_grad(PAIR)).fill_(1.0), GradientError, "a view, made inside no_grad, of one that"),
-    (lambda: pn.ones(1).expand(3).fill_(1.0), GradientError, "its places repeat"),
+    (lambda: view_in_no_grad(wants_grad(PAIR)).fill_(1.0), GradientError, "a view, made inside no_grad, of an array"),
+    (lambda: pn.ones(1).expand(3).fill_(1.0), GradientError, "its elements repeat"),
     *[(lambda x=x, index=index: setitem(x, (ALL, index), 1.0), StructureError, "overlap")
       for x, index in ((OVERLAPPING, 0), (OVERLAPPING, slice(None, None, -1)), (WOVEN, slice(None, None, -1)))],
     (lambda: OVERLAPPING.fill_(1.0), StructureError, "fill_: components overlap"),
@@ -213,7 +215,7 @@ DENSE: list[ErrorInput] = [
     (lambda: PAIR.normal_(0, -1), ArgumentError, "normal_: std must be 0 or more, not -1"),
     (lambda: pn.zeros(2, dtype=pn.float16).uniform_(0, 1e5), OverflowError, "100000.0 is out of bounds for float16"),
     (lambda: pn.arange(3).uniform_(), DTypeError, "random real numbers need a floating point dtype, not int64"),
-    (lambda: pn.normal_([1.0]), ArgumentError, "normal_: an array is written into, not a list"),
+    (lambda: pn.normal_([1.0]), ArgumentError, "normal_: takes an array to write to, not a list"),
     # gradients and Python's own functions
     (lambda: setattr(pn.array(1), "requires_grad", True), DTypeError, "only floating point"),
     (lambda: pn.grad(RAGGED.sum(), 3), ArgumentError, "not an int"),

@@ -68,9 +68,9 @@ ALWAYS: list[ErrorInput] = [
         (lambda q, k: (q, k, k, pn.zeros(1, 1, dtype=pn.int64)), DTypeError, "attn_mask is int64; it must be bool"),
         (lambda q, k: (q, k, k, 1.0), ArgumentError, "attn_mask must be an array, not 1.0"),
         (lambda q, k: (q, q, q, pn.zeros(1, 1), 0.0, True), ArgumentError, "is_causal=True is a mask, and attn_mask"),
-        (lambda q, k: (q.to(pn.int64), k, k), DTypeError, "needs a floating point array"))],
+        (lambda q, k: (q.to(pn.int64), k, k), DTypeError, "the array must be floating point"))],
     (lambda make: attend(make(QUERY, 2), k := make(batch([(3, 1, 3)] * 2), 2), k, enable_gqa=True), StructureError,
-     "2 heads of query do not divide into groups"),
+     "2 heads of query must be a multiple of the "),
     (lambda make: attend(x := make(ROWS), x, x, enable_gqa=True), StructureError, "needs a dimension of heads"),
     *[(lambda make, aux=aux, lse=lse: flex(q := make(QUERY, 2), q, q, return_aux=aux, return_lse=lse), ArgumentError,
        text) for aux, lse, text in (
@@ -107,7 +107,7 @@ FILLED: list[ErrorInput] = [
         (lambda q, k: (q, MATRICES[..., :2], MATRICES), ShapeError, "query and key have 3 and 2 elements"),
         (lambda q, k: (q, pn.zeros(2, 3, 3, 3), MATRICES), ShapeError, "sizes (2,) and (3,) before their matrices"),
         (lambda q, k: (q, pn.zeros(3, 2, 3, 3), MATRICES), ShapeError, "key has shape (3, 2, 3, 3), and there are 2"),
-        (lambda q, k: (q, k, k, pn.zeros(1, 4)), ShapeError, "has shape (1, 1, 4) where the scores have (2, 2, 3)"))],
+        (lambda q, k: (q, k, k, pn.zeros(1, 4)), ShapeError, "has shape (1, 1, 4) and the scores have (2, 2, 3)"))],
     (lambda make: flex(make(QUERY, 2), make(KEY, 2), make(QUERY, 2)), StructureError,
      "flex_attention: at component 0, key and value have 3 and 2 rows"),
 ]  # fmt: skip

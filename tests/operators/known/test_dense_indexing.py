@@ -33,7 +33,7 @@ ENTRIES: tuple[Any, ...] = (
     np.zeros((0, 2), int), np.int8(1), np.array([True, False]), np.array([True, False, True]),
     np.eye(3, 4) > 0, np.ones((3, 4), np.bool_),
 )  # fmt: skip
-REFUSED = "a mask in an index stands alone|stands apart from the lists"
+REFUSED = "a mask cannot be combined with other lists|a slice separates an integer"
 
 
 def of_dense(bare: Numbers, index: tuple[Any, ...]) -> Any:

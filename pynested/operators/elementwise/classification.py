@@ -1,0 +1,51 @@
+"""Tests of each element for NaN and infinity.
+
+Shapes and layouts are as `pynested.operators.elementwise` says. The result is bool and has no gradient.
+`pynested.autograd.rules.functions` computes the values.
+"""
+
+from __future__ import annotations
+
+from pynested.autograd.dispatch import operator
+from pynested.nested.operands import ArrayT
+
+from .operands import apply_function
+
+
+@operator
+def isnan(self: ArrayT) -> ArrayT:
+    """Return whether each element is NaN: ``(B, *, D) -> (B, *, D)``.
+
+    The result is bool. The infinities are not; bools and integers never are. Gradient: none. Clauses: ISNAN-1 to
+    ISNAN-3. After `torch.isnan`.
+
+    >>> pn.isnan(pn.nested_array([[1.0, np.inf], [np.nan]])).unbind()
+    (array([False, False]), array([ True]))
+    """
+    return apply_function("isnan", self)
+
+
+@operator
+def isinf(self: ArrayT) -> ArrayT:
+    """Return whether each element is inf or -inf: ``(B, *, D) -> (B, *, D)``.
+
+    The result is bool. NaN is not; bools and integers never are. Gradient: none. Clauses: ISINF-1 to ISINF-3. After
+    `torch.isinf`.
+
+    >>> pn.isinf(pn.nested_array([[1.0, np.inf], [np.nan]])).unbind()
+    (array([False,  True]), array([False]))
+    """
+    return apply_function("isinf", self)
+
+
+@operator
+def isfinite(self: ArrayT) -> ArrayT:
+    """Return whether each element is finite: ``(B, *, D) -> (B, *, D)``.
+
+    The result is bool. Infinities and NaN are not; bools and integers are. Gradient: none. Clauses: ISFINITE-1 to
+    ISFINITE-3. After `torch.isfinite`.
+
+    >>> pn.isfinite(pn.nested_array([[1.0, np.inf], [np.nan]])).unbind()
+    (array([ True, False]), array([False]))
+    """
+    return apply_function("isfinite", self)
