@@ -99,7 +99,7 @@ def nodes_before(ends: Iterable[Any], since: int = 0) -> set[Node]:
 
 
 def boundary(ends: Iterable[Any], since: int) -> list[Any]:
-    """The nodes that ``ends`` come from and that are leaves or nodes with a number below ``since``."""
+    """Return where ``ends`` come from: leaves, and the last nodes with a number below ``since``."""
     ends = list(ends)
     inside = nodes_before(ends, since)
     nodes = [*ends, *(source for node in sorted(inside, key=_number) for source in node.sources)]

@@ -115,7 +115,7 @@ class Node:
         return self.inputs, self.output
 
     def free(self) -> None:
-        """Drop the saved arrays; a node that saved none can be read again."""
+        """Drop the saved arrays. A node that saved no array can be visited again."""
         if self.output is not None:
             self.inputs, self.output = FREED, None
         elif self.inputs is not None:
@@ -126,7 +126,7 @@ class Node:
 
 
 class Leaf:
-    """The node of an array that no operation made: gradients end here. It refers to the array weakly.
+    """The end of the tape at an array that no operation made, where gradients end. It refers to the array weakly.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""A partition of rows into runs, and everything that follows from it alone."""
+"""A partition of rows into segments, and everything that follows from it alone."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Value = TypeVar("Value")
 
 
 class Segments:
-    """An immutable partition of ``rows`` rows into ``count`` runs, one after the other and without gaps.
+    """An immutable partition of ``rows`` rows into ``count`` segments, one after the other and without gaps.
 
-    Run ``i`` is the rows ``offsets[i]`` to ``offsets[i + 1]``. Whatever depends on the offsets alone is worked out when
-    it is first asked for and kept, so that all results of one structure share it.
+    Segment ``i`` is ``rows[offsets[i] : offsets[i + 1]]``. What follows from the offsets alone is computed at its first
+    use and cached. All results of one structure share it.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class Segments:
     ----------
     offsets : int64 array (B + 1,), read-only
     count : int
-        The number of runs, B.
+        The number of segments, B.
     rows : int
         The number of rows, N.
     """
@@ -38,47 +38,47 @@ class Segments:
         self.offsets = offsets
         self.count: int = offsets.size - 1
         self.rows: int = offsets.item(-1)
-        self._worked_out: dict[Hashable, Any] = {}
+        self._cache: dict[Hashable, Any] = {}
 
     @classmethod
     def from_lengths(cls, lengths: NDArray[np.integer[Any]]) -> Segments:
-        """Runs of the given lengths, which the caller has checked not to be negative."""
+        """Return segments of the given lengths. The caller has checked that none is negative."""
         offsets = np.zeros(lengths.size + 1, np.int64)
         np.add.accumulate(lengths, out=offsets[1:])
         return cls(offsets)
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
-        """The number of rows of each run: int64 (B,), read-only."""
+        """The number of rows of each segment: int64 (B,), read-only."""
         lengths = self.offsets[1:] - self.offsets[:-1]
         lengths.setflags(write=False)
         return lengths
 
     @cached_property
     def longest(self) -> int:
-        """The number of rows of the longest run, 0 where there is none."""
+        """The number of rows of the longest segment, 0 if there is none."""
         return int(self.lengths.max(initial=0))
 
     @cached_property
     def any_empty(self) -> bool:
-        """Whether some run has no rows."""
+        """Whether some segment has no rows."""
         return not self.lengths.all()
 
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
-        """(first row, row after the last) of each run, as Python integers."""
+        """(first row, row after the last) of each segment, as Python integers."""
         ends: list[int] = self.offsets.tolist()
         return list(pairwise(ends))
 
     @cached_property
-    def row_component(self) -> NDArray[np.int64]:
-        """The number of the run that each row belongs to: int64 (N,), read-only."""
-        component = np.repeat(np.arange(self.count, dtype=np.int64), self.lengths)
-        component.setflags(write=False)
-        return component
+    def segment_of_row(self) -> NDArray[np.int64]:
+        """The number of the segment that each row belongs to: int64 (N,), read-only."""
+        numbers = np.repeat(np.arange(self.count, dtype=np.int64), self.lengths)
+        numbers.setflags(write=False)
+        return numbers
 
     def repeated(self, copies: int, width: int) -> Segments:
-        """The same runs ``copies`` times one after the other, of rows that are cut into ``width`` rows each."""
+        """Return these segments ``copies`` times, one after the other, with ``width`` rows for each row."""
         if copies == width == 1:
             return self
 
@@ -86,25 +86,25 @@ class Segments:
             starts = np.arange(copies)[:, None] * self.rows + self.offsets[:-1]
             return Segments(np.append(starts, copies * self.rows) * width)
 
-        return self.remember(("repeated", copies, width), make)
+        return self.cached(("repeated", copies, width), make)
 
     def spans(self, rows: int) -> list[tuple[int, int, int, int]]:
-        """Consecutive whole runs of about ``rows`` rows together, so that a kernel can work on them in cache.
+        """Return spans of whole segments with about ``rows`` rows together, on which a kernel can work in cache.
 
-        Returns (first row, row after the last, first run, run after the last) of each span; a run longer than ``rows``
-        is a span of its own.
+        A span is (first row, row after the last, first segment, segment after the last). A segment with more than
+        ``rows`` rows is a span of its own.
         """
-        return self.remember(("spans", rows), lambda: self._cut(rows))
+        return self.cached(("spans", rows), lambda: self._cut(rows))
 
-    def remember(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """Return what ``make`` returned when it was first called for this key.
+    def cached(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """Return what ``make`` returned at its first call for this key.
 
-        For what a backend derives from the partition and nothing else: selectors, orders, copies on a device.
+        It is for what a backend derives from the offsets alone: selectors, orders, copies on a device.
         """
         try:
-            value: Value = self._worked_out[key]
+            value: Value = self._cache[key]
         except KeyError:
-            value = self._worked_out[key] = make()
+            value = self._cache[key] = make()
         return value
 
     def _cut(self, rows: int) -> list[tuple[int, int, int, int]]:

@@ -25,7 +25,7 @@ RULES: dict[str, Rule] = {}
 
 
 def bind(verb: Verb, device: str) -> Callable[..., Any]:
-    """What computes on ``device``: the backend's verb of that name, or a function of the backend and the arrays."""
+    """Return the function that computes ``verb`` on ``device``: a kernel, or ``verb`` itself with the backend bound."""
     if listening.count:
         return _of_backend(verb, ObservedBackend(get_backend(device)))
     return bind_cached(verb, device)
@@ -43,7 +43,7 @@ def _of_backend(verb: Verb, backend: Any) -> Callable[..., Any]:
 
 @operator
 def kernel(verb: str, *, device: str) -> Callable[[Function], Function]:
-    """Decorate a function that is to compute a verb on a device, in place of the one before.
+    """Register a function as the kernel for a verb on a device. It replaces the kernel that was there.
 
     The verbs, what they take and what they give are those of `pynested.backends.Backend`; so a verb also says for which
     layout: ``segment_softmax`` is asked where runs are segments of rows, ``softmax_last`` where they are rows.
@@ -72,7 +72,7 @@ def kernel(verb: str, *, device: str) -> Callable[[Function], Function]:
 
 
 def fused_on_device(fused: Verb, g: Array, *saved: Any) -> Any:
-    """What a fused vjp computes from a cotangent and saved values that lie on its device, as arrays."""
+    """Return what a kernel of gradients computes from a cotangent and saved values of its device, wrapped as arrays."""
     pulled = bind(fused, g.device)(*_unwrap((g, *saved)))
     return _wrap(pulled, g.device)
 
@@ -169,7 +169,7 @@ class Rule:
         return tuple(results)
 
     def record_node(self, result: Array, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Node:
-        """The node that made ``result``, or several of which it is the first."""
+        """Return a node for ``result``. Where a rule has several outputs, ``result`` is the first."""
         sources: list[Any] = []
         shapes: list[tuple[int, ...]] = []
         for array in arrays:
@@ -188,7 +188,7 @@ class Rule:
         return node
 
     def saved(self, arrays: tuple[Any, ...], sources: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The inputs that the derivative looks at, as a node may hold them, None for the others."""
+        """Return the inputs that the derivative reads, as a node may hold them, and None for the others."""
         saved = [
             None if not is_read else array.as_saved() if type(array) is Array else array
             for array, is_read in zip(arrays, self.inputs_read(sources), strict=True)
@@ -196,7 +196,7 @@ class Rule:
         return tuple(saved)
 
     def inputs_read(self, sources: tuple[Any, ...]) -> Sequence[bool]:
-        """For each input whether the derivative looks at it, if those with a source are differentiated."""
+        """Return for each input whether the derivatives for the inputs with a source read it."""
         return self.saved_inputs
 
     def reads_output(self, sources: tuple[Any, ...]) -> bool:
@@ -204,7 +204,7 @@ class Rule:
         return self.saves_output
 
     def apply_vjp(self, node: Node, cotangent: Any, pending: Pending, needed: set[Any] | None) -> None:
-        """Send what ``cotangent`` says of the output to the sources of ``node``."""
+        """Pull ``cotangent``, that of the output, back to the sources of ``node``."""
         inputs, output = self.saved_values(node)
         cotangents = self.cotangents(node, cotangent, inputs, output, needed)
         for i, source in enumerate(node.sources):

@@ -1,7 +1,7 @@
-"""Rules over segments: the runs of rows that components are.
+"""Rules over segments of rows.
 
-A fused vjp calls its kernel when nobody differentiates the pass itself, and its composite, in the same formula, when
-somebody does.
+A rule with a kernel for its gradient (``fused=``) uses it in passes that are not recorded. A recorded pass uses the
+formula in tracked operations, which can be differentiated again.
 """
 
 from __future__ import annotations
@@ -83,28 +83,28 @@ segment_min = _extremum("segment_min")
 
 
 def _neighbours(segments: Segments, step: int) -> tuple[Any, Any]:
-    """For each row the row ``step`` before it, itself where that is not of its run, and where this is so."""
+    """Return for each row the row ``step`` before it if that is in its segment, else itself; and whether it is."""
 
     def find() -> tuple[Any, Any]:
-        rows, component = np.arange(segments.rows), segments.row_component
+        rows, numbers = np.arange(segments.rows), segments.segment_of_row
         other = np.clip(rows - step, 0, segments.rows - 1)
-        inside = (other == rows - step) & (component[other] == component)
+        inside = (other == rows - step) & (numbers[other] == numbers)
         return np.where(inside, other, rows), inside
 
-    return segments.remember(("neighbours", step), find)
+    return segments.cached(("neighbours", step), find)
 
 
 def _shifted(x: Any, segments: Segments, step: int) -> Any:
-    """The row ``step`` before each row in its run, ones where there is none."""
+    """Return the row ``step`` before each row of a segment, and ones if there is none."""
     other, inside = (from_host(one, x.device) for one in _neighbours(segments, step))
     return where(take_rows(x, other), x.dtype.type(1), inside.reshape(-1, *[1] * (len(x.shape) - 1)))
 
 
 def products_of_others(x: Any, segments: Segments) -> Any:
-    """For each row the product of the other rows of its run.
+    """Return for each row the product of the other rows of its segment.
 
-    Of those before it and of those after it, twice as many with each step: nothing is divided, so that zeros are
-    numbers like others, and all of it is differentiable as often as one likes.
+    It is the product of the rows before it and of those after it; each step doubles how many. Nothing is divided, so
+    zeros need no care, and every order of derivative follows.
     """
     before, after = _shifted(x, segments, 1), _shifted(x, segments, -1)
     step = 1

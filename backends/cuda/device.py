@@ -119,5 +119,5 @@ class Device:
 
     def offsets(self, segments: Segments) -> Array:
         """The offsets of a partition, uploaded once."""
-        uploaded: Array = segments.remember((self.device, "offsets"), lambda: self.upload(segments.offsets))
+        uploaded: Array = segments.cached((self.device, "offsets"), lambda: self.upload(segments.offsets))
         return uploaded

@@ -166,7 +166,7 @@ def pieces_of(segments: Segments, rows: int) -> tuple[Segments, Segments]:
         cuts = np.repeat(segments.offsets[:-1], pieces) + number * rows
         return Segments(np.append(cuts, segments.rows)), Segments(starts)
 
-    return segments.remember(("pieces", rows), make)
+    return segments.cached(("pieces", rows), make)
 
 
 def reduce_into(device: Device, op: str, rows: Array, segments: Segments, out: Array) -> None:

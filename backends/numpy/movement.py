@@ -105,4 +105,4 @@ def _padded_places(segments: Segments, length: int) -> NDArray[np.int64]:
         shift = np.arange(segments.count, dtype=np.int64) * length - segments.offsets[:-1]
         return np.arange(segments.rows, dtype=np.int64) + np.repeat(shift, segments.lengths)
 
-    return segments.remember(("padded places", length), make)
+    return segments.cached(("padded places", length), make)

@@ -22,7 +22,7 @@ def segment_cumsum(x: NDArray[Any], segments: Segments, backwards: bool = False,
     dtype = x.dtype if x.dtype.kind == "f" else np.dtype(np.int64)
     sums = empty(rows.shape, computing_dtype(dtype))
     if backwards:
-        segments = segments.remember("backwards", lambda: Segments.from_lengths(segments.lengths[::-1]))
+        segments = segments.cached("backwards", lambda: Segments.from_lengths(segments.lengths[::-1]))
     np.copyto(sums, rows[::-1] if backwards else rows)
     _accumulate(sums, segments)
     return np.ascontiguousarray(sums[::-1] if backwards else sums, dtype).reshape(x.shape)

@@ -161,7 +161,7 @@ def with_runs(
             ufunc(block[rows], entries[place], out=out[rows], casting="unsafe")
         return
     spread_entries = scratch("spread", block.shape, entries.dtype)
-    component = segments.row_component[base : base + len(block)] - first
+    component = segments.segment_of_row[base : base + len(block)] - first
     np.take(entries, component, axis=0, out=spread_entries, mode="clip")  # checking the indices would take a copy
     ufunc(block, spread_entries, out=out, casting="unsafe")
 
@@ -204,7 +204,7 @@ def sum_runs(block: NDArray[Any], segments: Segments, first: int, last: int) -> 
             sum_rows(rows, sums[place])
         return sums
     if segments.lengths[first:last].max() > PIECE:
-        pieces, of_runs = segments.remember(("pieces", first, last), lambda: _cut_into_pieces(segments, first, last))
+        pieces, of_runs = segments.cached(("pieces", first, last), lambda: _cut_into_pieces(segments, first, last))
         sums = sum_runs(block, pieces, 0, pieces.count).astype(np.float64)
         return sum_runs(sums, of_runs, 0, runs).astype(block.dtype, copy=False)
     dtype = np.float64 if block.shape[1] == 1 else block.dtype  # of a single column, no slower and more accurate
@@ -234,7 +234,7 @@ def _selector(segments: Segments, first: int, last: int, dtype: np.dtype[Any]) -
         ones = np.ones(rows, dtype)
         return sparse.csr_array((ones, columns, ends.astype(columns.dtype)), shape=(last - first, rows))
 
-    return segments.remember(("selector", first, last, dtype), make)
+    return segments.cached(("selector", first, last, dtype), make)
 
 
 def best_of_runs(better: np.ufunc, block: NDArray[Any], segments: Segments, first: int, last: int) -> NDArray[Any]:

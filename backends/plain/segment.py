@@ -1,4 +1,4 @@
-"""Plain kernels of segments, one segment after the other."""
+"""Plain kernels of segments: loops over segments, and formulas on all rows."""
 
 # mypy: disable-error-code="no-any-return"
 
@@ -84,7 +84,7 @@ def segment_softmax(x: Array, segments: Segments, /) -> Array:
 
 @quiet
 def segment_softmax_backward(cotangent: Array, y: Array, segments: Segments, /) -> Array:
-    """(N, ...) -> (N, ...): ``y * (cotangent - sum of y * cotangent over the segment)`` for y = segment_softmax(x)."""
+    """(N, ...) -> (N, ...): ``y * g - y * (sum of y * g over the segment)``, with y the softmax, g the cotangent."""
     weighted = wide(cotangent) * wide(y)
     return (weighted - wide(y) * spread(segment_sum(weighted, segments), segments)).astype(y.dtype)
 

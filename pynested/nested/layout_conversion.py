@@ -187,7 +187,7 @@ def as_strided_parts(x: NestedArray) -> tuple[Array, Strided]:
 
     # Cached on the segments. Not with gaps: the packed copy has the same segments, but its components lie elsewhere.
     key = "as_strided_parts", axis, order, shape[:axis], shape[axis + 1 :]
-    strided_structure = structure.segments.remember(key, compute) if structure.is_packed else compute()
+    strided_structure = structure.segments.cached(key, compute) if structure.is_packed else compute()
     return movement_rules.reshape(ordered, (values.numel(),)), strided_structure
 
 

@@ -173,7 +173,7 @@ class Jagged(ImmutableStructure):
             sizes[:, axis] = self.component_lengths if self.count else -1
             return freeze(sizes)
 
-        return self.segments.remember(("extents", axis, shape[:axis], shape[axis + 1 :]), compute)
+        return self.segments.cached(("extents", axis, shape[:axis], shape[axis + 1 :]), compute)
 
     def matrices(self, shape: tuple[int, ...]) -> Matrices:
         """Return the matrices of all components in packed values of ``shape``.
@@ -188,7 +188,7 @@ class Jagged(ImmutableStructure):
                 return self.with_ragged_dim(1).matrices(shape[::-1]).turned
             return component_matrices(self.extents(shape)[: self.count])
 
-        return self.segments.remember(("matrices", axis, shape[:axis], shape[axis + 1 :]), compute)
+        return self.segments.cached(("matrices", axis, shape[:axis], shape[axis + 1 :]), compute)
 
     # ---- other axes around the same segments: the values are viewed in the same way ---------------------------------
 

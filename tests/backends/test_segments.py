@@ -24,7 +24,7 @@ def test_all_attributes_follow_from_the_lengths() -> None:
         assert segments.longest == max(lengths, default=0)
         assert segments.any_empty == (0 in lengths)
         assert segments.pairs == [(ends[i], ends[i + 1]) for i in range(len(lengths))]
-        assert segments.row_component.tolist() == [i for i, length in enumerate(lengths) for _ in range(length)]
+        assert segments.segment_of_row.tolist() == [i for i, length in enumerate(lengths) for _ in range(length)]
 
 
 @given(st.lists(st.integers(0, 9), max_size=12), st.integers(1, 12))
@@ -44,6 +44,6 @@ def test_offsets_are_kept_and_nothing_can_be_written() -> None:
     segments = Segments(offsets)
     assert segments.offsets is offsets
     assert repr(segments) == "Segments(count=3, rows=5)"
-    for array in (segments.offsets, segments.lengths, segments.row_component):
+    for array in (segments.offsets, segments.lengths, segments.segment_of_row):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
