@@ -6,11 +6,9 @@ if __name__ != "pynested.autograd":
         f"root is on sys.path. Import it as pynested.autograd."
     )
 
-from .api import backward, grad, hessian, hvp, jacobian, jvp, vjp
+from .arguments.containers import flatten, register_container
 from .array import Array
-from .check import gradcheck
 from .checkpoint import checkpoint
-from .containers import flatten, register_container
 from .counted import arange
 from .create import array, empty, full, ones, zeros
 from .default_device import get_default_device, set_default_device
@@ -18,9 +16,11 @@ from .default_dtype import get_default_dtype, set_default_dtype
 from .drawn import rand, randint, randn
 from .exchange import from_dlpack
 from .function import Function
+from .functional import backward, grad, hessian, hvp, jacobian, jvp, vjp
+from .gradcheck import gradcheck
 from .modes import anomaly, enable_grad, is_grad_enabled, no_grad
 from .random import manual_seed
-from .show import tape
+from .tape_text import tape
 
 __all__ = [
     "Array", "Function", "anomaly", "arange", "array", "backward", "checkpoint", "empty", "enable_grad", "flatten",

@@ -23,9 +23,9 @@ from pynested.backends.storage import Storage
 
 from .arguments.shapes import canonical_dim
 from .array_methods import ArrayMethods
+from .array_protocols import ArrayProtocols
 from .call_errors import check_flags, check_optional_flags
 from .dispatch import method
-from .protocols import ArrayProtocols
 from .tape import Hook, Hooks, Leaf, Node, state
 
 OPEN, UNRECORDED, READ_ONLY = 0, 1, 2  # writes: allowed; not while recording, to such a view; never

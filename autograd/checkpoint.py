@@ -8,16 +8,16 @@ from typing import Any
 from pynested.backends.errors import GradientError
 
 from . import random
+from .arguments.containers import flatten
 from .array import Array
-from .containers import flatten
 from .default_device import get_default_device, set_default_device
 from .default_dtype import get_default_dtype, set_default_dtype
 from .dispatch import operator
-from .graph import boundary, nodes_between, pull_back, push_forward
 from .modes import Mode
 from .pending import Pending
 from .rules.rule import Rule, attach_outputs
 from .tape import OFF, RECORDING, Node, next_number, source_of, state
+from .traversal import boundary, nodes_between, pull_back, push_forward
 
 
 @operator

@@ -13,14 +13,14 @@ from pynested.backends.dtypes import is_float, promoted
 from pynested.backends.errors import ArgumentError
 from pynested.backends.limits import MOST_ELEMENTS
 
-from .arguments.canonical import canonical_dtype
+from .arguments.operands import canonical_dtype
+from .arguments.scalars import Number, canonical_number, check_fits, checked_scalar, number_text, weak_dtype
 from .array import Array
 from .call_errors import check_flags
 from .create import array
 from .default_device import chosen_device
 from .default_dtype import dtype_of_python
 from .dispatch import operator
-from .numbers import Number, canonical_number, check_fits, checked_scalar, number_text, weak_dtype
 
 _FLOAT64, _INT64 = np.dtype(np.float64), np.dtype(np.int64)
 

@@ -19,14 +19,14 @@ from pynested.backends import allocate, get_backend, transfer
 from pynested.backends.dtypes import is_bfloat16
 from pynested.backends.errors import ArgumentError, DTypeError, PynestedError
 
-from .arguments.canonical import canonical_dtype, numpy_array
+from .arguments.operands import canonical_dtype, numpy_array
+from .arguments.scalars import canonical_number, check_fits, checked_scalar, dtype_of
 from .arguments.shapes import canonical_shape, check_possible_shape
 from .array import Array
 from .call_errors import check_flags
 from .default_device import chosen_device
 from .default_dtype import chosen_dtype, dtype_of_python
 from .dispatch import operator
-from .numbers import canonical_number, check_fits, checked_scalar, dtype_of
 from .rules.devices import converted
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pynested.backends import canonical_device, get_backend
 
-from .arguments.canonical import as_array
+from .arguments.operands import as_array
 from .array import Array
 from .dispatch import operator
 from .rules.devices import to_device

@@ -16,14 +16,14 @@ from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DTypeError
 
 from . import random
-from .arguments.canonical import canonical_dtype, numpy_array
+from .arguments.operands import canonical_dtype, numpy_array
+from .arguments.scalars import check_fits, number_text
 from .arguments.shapes import canonical_int
 from .array import Array
 from .call_errors import check_flags
 from .create import array, empty, finished, kind_of, sizes_of
 from .default_device import chosen_device
 from .dispatch import operator
-from .numbers import check_fits, number_text
 
 _INTEGER = np.dtype(np.int64)
 

@@ -12,7 +12,7 @@ from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, ExchangeError, PynestedError
 from pynested.backends.host import refuse_masked
 
-from .arguments.canonical import canonical_dtype
+from .arguments.operands import canonical_dtype
 from .array import Array
 from .call_errors import check_optional_flags
 from .create import array

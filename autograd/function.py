@@ -13,13 +13,13 @@ from pynested.backends.dtypes import is_float
 from pynested.backends.errors import DeviceError, GradientError, named_type, with_article
 from pynested.backends.host import from_host
 
-from .arguments.canonical import as_array
+from .arguments.containers import flatten, mapped, matched
+from .arguments.operands import as_array
 from .array import Array
-from .containers import flatten, mapped, matched
+from .backward import grad
 from .dispatch import operator
 from .hooks import read_only
 from .modes import Mode, no_grad
-from .passes import grad
 from .pending import Pending
 from .rules.rule import Rule, attach_output, attach_outputs
 from .tape import OFF, RECORDING, Node, source_of, state

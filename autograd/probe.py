@@ -13,11 +13,11 @@ from pynested.backends.dtypes import is_float
 from pynested.backends.errors import GradientError
 from pynested.backends.host import to_host
 
-from .api import jvp
+from .arguments.containers import Mask, flatten, shown_in
 from .array import Array, zeros_like
-from .containers import Mask, flatten, shown_in
+from .backward import grad
+from .functional import jvp
 from .modes import enable_grad, no_grad
-from .passes import grad
 
 Arrays = list[np.ndarray[Any, Any]]
 

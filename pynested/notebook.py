@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from pynested.autograd import Array
-from pynested.autograd.show import Tape
+from pynested.autograd.tape_text import Tape
 from pynested.nested.nested_array import NestedArray
 from pynested.operators.attention.block_mask import BlockMask
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from pynested import operators as ops
 from pynested.autograd import Array
-from pynested.autograd.rules.functions import FUNCTIONS
-from pynested.autograd.rules.pairs import PAIRS
+from pynested.autograd.rules.binary_functions import PAIRS
+from pynested.autograd.rules.unary_functions import FUNCTIONS
 from pynested.backends.errors import ArgumentError
 from pynested.construct import like
 from pynested.nested.nested_array import NestedArray

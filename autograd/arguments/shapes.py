@@ -14,7 +14,7 @@ from pynested.backends.errors import ArgumentError, DimensionError, IndexOutOfRa
 from pynested.backends.host import as_bare
 from pynested.backends.limits import MOST_DIMENSIONS, MOST_ELEMENTS
 
-from ..numbers import number_text
+from .scalars import number_text
 
 _SLICE_ENDS = frozenset((int, type(None)))
 _MOST_BITS = 128  # of an integer that is read in a message; no size and no place has more than half as many

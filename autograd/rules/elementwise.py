@@ -13,10 +13,10 @@ import numpy as np
 from pynested.backends.numpy.running import quiet
 
 from ..array import raw
-from .functions import RULES
 from .kinds import Linear
 from .kinds.elementwise import Elementwise, Vjp, per
 from .movement import summed_to
+from .unary_functions import RULES
 
 _WIDE = np.dtype(np.float64)
 _HALF_SQRT = 0.7071067811865476  # 1 / sqrt(2)

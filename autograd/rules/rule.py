@@ -13,9 +13,9 @@ from pynested.backends.dtypes import is_float
 from pynested.backends.errors import DeviceError, GradientError
 from pynested.backends.events import ObservedBackend, emit_around, listening
 
+from ..arguments.scalars import refused_operand
 from ..array import Array, raw
 from ..dispatch import operator
-from ..numbers import refused_operand
 from ..pending import Pending
 from ..tape import ANOMALY, Node, source_of, state
 

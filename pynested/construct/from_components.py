@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import as_array, canonical_dtype, numpy_array
+from pynested.autograd.arguments.operands import as_array, canonical_dtype, numpy_array
+from pynested.autograd.arguments.scalars import check_fits
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.create import array
 from pynested.autograd.default_device import as_device_array, chosen_device
 from pynested.autograd.default_dtype import dtype_of_python
 from pynested.autograd.dispatch import operator
-from pynested.autograd.numbers import check_fits
 from pynested.autograd.rules import movement as movement_rules
 from pynested.autograd.rules.devices import converted
 from pynested.autograd.rules.movement import to_dtype

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pynested.autograd.arguments.canonical import as_raw_bools
+from pynested.autograd.arguments.operands import as_raw_bools
 from pynested.autograd.arguments.shapes import broadcast_shape, canonical_dim
 from pynested.autograd.default_device import as_device_array
 from pynested.autograd.dispatch import operator

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array, create, drawn
-from pynested.autograd.arguments.canonical import as_array, canonical_dtype
+from pynested.autograd.arguments.operands import as_array, canonical_dtype
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.default_device import chosen_device
 from pynested.autograd.dispatch import operator

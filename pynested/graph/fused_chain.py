@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pynested.autograd import Array, api
-from pynested.autograd.arguments.canonical import canonical_dtype
+from pynested.autograd import Array, functional
+from pynested.autograd.arguments.operands import canonical_dtype
 from pynested.autograd.array import raw
 from pynested.autograd.pending import Pending
 from pynested.autograd.rules.rule import RULES, Rule, attach_outputs
@@ -218,7 +218,7 @@ class FusedRule(Rule):
         cotangents, sources = cotangent if node.parts else [cotangent], node.sources
         wanted = tuple([i for i, x in enumerate(sources) if x is not None and (needed is None or x in needed)])
         if pending.graph:  # operator by operator, so that the pass can be differentiated itself
-            _, vjp = api.vjp(self._of_some(node, wanted), *[node.static[1][i] for i in wanted])
+            _, vjp = functional.vjp(self._of_some(node, wanted), *[node.static[1][i] for i in wanted])
             gradients = vjp(tuple(cotangents))
             for i, gradient in zip(wanted, gradients if len(wanted) > 1 else (gradients,), strict=True):
                 pending.add(sources[i], gradient)
@@ -241,7 +241,7 @@ class FusedRule(Rule):
         if not moving:
             return None
         primals = tuple([node.static[1][i] for i in moving])
-        _, pushed = api.jvp(self._of_some(node, moving), primals, tuple([tangents[i] for i in moving]))
+        _, pushed = functional.jvp(self._of_some(node, moving), primals, tuple([tangents[i] for i in moving]))
         return pushed if node.parts else pushed[0]
 
     def _of_some(self, node: TapeNode, places: Sequence[int]) -> Callable[..., tuple[Any, ...]]:

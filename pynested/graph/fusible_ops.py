@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pynested.autograd.arguments.canonical import canonical_dtype
+from pynested.autograd.arguments.operands import canonical_dtype
 from pynested.autograd.rules import elementwise as rules
-from pynested.autograd.rules.functions import FUNCTIONS
-from pynested.autograd.rules.functions import RULES as UNARY_RULES
+from pynested.autograd.rules.binary_functions import PAIRS
+from pynested.autograd.rules.binary_functions import RULES as BINARY_RULES
 from pynested.autograd.rules.kinds.elementwise import Elementwise
-from pynested.autograd.rules.pairs import PAIRS
-from pynested.autograd.rules.pairs import RULES as BINARY_RULES
 from pynested.autograd.rules.rule import Verb
+from pynested.autograd.rules.unary_functions import FUNCTIONS
+from pynested.autograd.rules.unary_functions import RULES as UNARY_RULES
 from pynested.backends import get_backend
 from pynested.backends.dtypes import is_bfloat16, is_float, is_half
 from pynested.backends.errors import DTypeError

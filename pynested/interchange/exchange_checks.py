@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import DTYPES, own_class
+from pynested.autograd.arguments.operands import DTYPES, own_class
 from pynested.backends.errors import (
     ArgumentError,
     DTypeError,

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import own_class
+from pynested.autograd.arguments.operands import own_class
 from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ArgumentError, ExchangeError, named_type
 from pynested.backends.host import stored_once

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import as_array
+from pynested.autograd.arguments.operands import as_array
 from pynested.autograd.arguments.shapes import canonical_dim
 from pynested.autograd.rules import movement as movement_rules
 from pynested.autograd.rules.movement import to_dtype

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import as_array, as_operand, canonical_dtype
+from pynested.autograd.arguments.operands import as_array, as_operand, canonical_dtype
 from pynested.autograd.arguments.shapes import broadcast_shape
 from pynested.autograd.array import new_zeros
 from pynested.autograd.dispatch import operator

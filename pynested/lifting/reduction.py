@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import as_array
+from pynested.autograd.arguments.operands import as_array
 from pynested.autograd.arguments.shapes import canonical_dim, canonical_dims, check_possible_shape
 from pynested.autograd.rules import elementwise as elementwise_rules
 from pynested.autograd.rules import movement as movement_rules

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import as_array
+from pynested.autograd.arguments.operands import as_array
 from pynested.autograd.rules.rule import device_error as device_mismatch_error
 from pynested.backends.errors import ArgumentError
 

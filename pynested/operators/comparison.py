@@ -17,7 +17,7 @@ from typing import Any, overload
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import (
+from pynested.autograd.arguments.operands import (
     as_array,
     as_arrays_on_one_device,
     as_operand,
@@ -25,11 +25,11 @@ from pynested.autograd.arguments.canonical import (
     copy_if_recorded,
     device_of,
 )
+from pynested.autograd.arguments.scalars import canonical_real, checked_scalar, nearest_float, weak_dtype
 from pynested.autograd.arguments.shapes import broadcast_shape
 from pynested.autograd.array import raw
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.dispatch import operator
-from pynested.autograd.numbers import canonical_real, checked_scalar, nearest_float, weak_dtype
 from pynested.autograd.rules import elementwise as elementwise_rules
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import get_backend

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import as_array, canonical_dtype
+from pynested.autograd.arguments.operands import as_array, canonical_dtype
 from pynested.autograd.dispatch import operator
 from pynested.autograd.rules import movement as movement_rules
 from pynested.autograd.rules.devices import converted

@@ -7,7 +7,7 @@ from typing import Any, overload
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import as_arrays_on_one_device
+from pynested.autograd.arguments.operands import as_arrays_on_one_device
 from pynested.autograd.arguments.shapes import canonical_int
 from pynested.autograd.array import raw
 from pynested.autograd.dispatch import operator

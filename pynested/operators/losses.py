@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import as_arrays_on_one_device
+from pynested.autograd.arguments.operands import as_arrays_on_one_device
+from pynested.autograd.arguments.scalars import canonical_real, number_text
 from pynested.autograd.arguments.shapes import canonical_int
 from pynested.autograd.array import raw
 from pynested.autograd.dispatch import operator
-from pynested.autograd.numbers import canonical_real, number_text
 from pynested.autograd.rules import movement as movement_rules
 from pynested.autograd.rules import reduction as axis_rules
 from pynested.autograd.rules import rows as row_rules

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import as_arrays_on_one_device
+from pynested.autograd.arguments.operands import as_arrays_on_one_device
 from pynested.autograd.arguments.shapes import broadcast_shape, check_possible_shape
 from pynested.autograd.rules import elementwise as elementwise_rules
-from pynested.autograd.rules import linalg as matrix_rules
 from pynested.autograd.rules import movement as movement_rules
+from pynested.autograd.rules import products as matrix_rules
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import Matrices
 from pynested.backends.dtypes import computing_dtype, is_float, is_half, promoted

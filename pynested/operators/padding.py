@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import as_arrays_on_one_device
+from pynested.autograd.arguments.operands import as_arrays_on_one_device
+from pynested.autograd.arguments.scalars import checked_scalar
 from pynested.autograd.arguments.shapes import canonical_shape, check_possible_shape
 from pynested.autograd.dispatch import operator
-from pynested.autograd.numbers import checked_scalar
 from pynested.autograd.rules import elementwise as elementwise_rules
 from pynested.autograd.rules import movement as movement_rules
 from pynested.backends import get_backend, packed_strides, strided_index

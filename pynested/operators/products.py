@@ -8,7 +8,7 @@ from typing import Any, overload
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments import canonical
+from pynested.autograd.arguments import operands
 from pynested.autograd.dispatch import operator
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends.dtypes import promoted
@@ -110,7 +110,7 @@ def bmm(self: Operand, mat2: Operand) -> NestedArray | Array:
            [43]]), array([[6]]))
     """
     if type(self) is not NestedArray and type(mat2) is not NestedArray:
-        a, b = canonical.as_arrays_on_one_device("bmm", self, mat2)
+        a, b = operands.as_arrays_on_one_device("bmm", self, mat2)
         if a.ndim != 3 or b.ndim != 3 or a.shape[0] != b.shape[0]:
             raise ShapeError(
                 f"bmm: shapes {a.shape} and {b.shape} must have three dimensions each and the same batch size."
@@ -160,10 +160,10 @@ def linear(self: Operand, weight: Dense, bias: Dense | None = None) -> ArrayResu
            [143]]), array([[165]]))
     """
     if type(self) is not NestedArray:
-        x, w, b = canonical.as_arrays_on_one_device("linear", self, weight, bias, optional=1)
+        x, w, b = operands.as_arrays_on_one_device("linear", self, weight, bias, optional=1)
         check_linear(x.shape[-1] if x.ndim else None, w, b)
         return linear_dense(x, w, b)
-    _, w, b = canonical.as_arrays_on_one_device("linear", self.data, weight, bias, optional=1)
+    _, w, b = operands.as_arrays_on_one_device("linear", self.data, weight, bias, optional=1)
     if self.ndim < 2:
         raise StructureError("linear: the components have no dimensions; weight multiplies along the last dimension.")
     features = self.regular_size(self.ndim - 1)

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.autograd import Array, random
+from pynested.autograd.arguments.scalars import canonical_real, checked_scalar, number_text
 from pynested.autograd.dispatch import operator
-from pynested.autograd.numbers import canonical_real, checked_scalar, number_text
 from pynested.autograd.rules.devices import converted
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DTypeError, named_type

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pynested.autograd import Array
 from pynested.autograd.dispatch import method
-from pynested.autograd.show import Tape
+from pynested.autograd.tape_text import Tape
 from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, MissingDependency, named_type
 from pynested.nested.nested_array import NestedArray

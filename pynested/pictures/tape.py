@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pynested.autograd.show import HEAD, Tape
+from pynested.autograd.tape_text import HEAD, Tape
 
 from .elide import Gap, ends, more, with_gaps
 from .palette import line

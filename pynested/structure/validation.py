@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import numpy_array
+from pynested.autograd.arguments.operands import numpy_array
 from pynested.backends.errors import DTypeError, PynestedError, StructureError
 from pynested.backends.host import to_host
 from pynested.backends.limits import MOST_DIMENSIONS, MOST_ELEMENTS

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pynested.autograd.numbers import canonical_flag, canonical_real
+from pynested.autograd.arguments.scalars import canonical_flag, canonical_real
 from pynested.backends.errors import ArgumentError
 
 from .differences import Tolerance, difference

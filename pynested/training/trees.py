@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array, no_grad
-from pynested.autograd.containers import flatten
+from pynested.autograd.arguments.containers import flatten
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, StructureError, named_type
 from pynested.nested.nested_array import NestedArray

@@ -9,7 +9,7 @@ import pytest
 import pynested as pn
 from pynested.autograd import grad, tape
 from pynested.autograd.rules.rule import RULES
-from pynested.autograd.written import INDEXED, INSIDE, WRITTEN
+from pynested.autograd.tape_text import INDEXED, INSIDE, WRITTEN
 
 EXPECTED = """\
 #  call            output          rule

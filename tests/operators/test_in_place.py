@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.autograd.rules.pairs import PAIRS
+from pynested.autograd.rules.binary_functions import PAIRS
 from pynested.backends.errors import ArgumentError, DTypeError, GradientError, ShapeError, StructureError
 
 from ..nests import LAYOUTS, PLACEMENTS, Placed, assert_same, batch, nest, place, plain

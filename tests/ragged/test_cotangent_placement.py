@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.autograd.containers import flatten
+from pynested.autograd.arguments.containers import flatten
 from pynested.backends.errors import GradientError, StructureError
 
 from ..nests import LAYOUTS

@@ -197,10 +197,9 @@ def test_names_of_numpy_are_listed() -> None:
     assert not of_elements - known, f"no operator: {' '.join(sorted(of_elements - known))} in docs/names.md"
 
 
-def test_paths_in_contributing_exist() -> None:
-    paths = re.findall(
-        r"`((?:spec|backends|autograd|pynested|tests|benchmarks|\.ci|\.typing)/[\w./-]*)`", PAGES["CONTRIBUTING.md"]
-    )
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/reading.md"])
+def test_paths_of_code_exist(name: str) -> None:
+    paths = re.findall(r"`((?:spec|backends|autograd|pynested|tests|benchmarks|\.ci|\.typing)/[\w./-]*)`", PAGES[name])
     assert paths and [path for path in paths if not (ROOT / path).exists()] == []
 
 

@@ -71,8 +71,8 @@ def test_links_of_pages_lead_to_pages_of_the_site(source: Path) -> None:
     top = source / "readme" / "top.md"  # a part of the first page
     files = [path for path in source.rglob("*") if path.suffix in (".md", ".ipynb")]
     pairs = [(path, source if path == top else path.parent) for path in files]
-    dead = {path.name: [*links_to_no_file(path.read_text(encoding="utf-8"), folder)] for path, folder in pairs}
-    assert {name: links for name, links in dead.items() if links} == {}
+    dead = {path: [*links_to_no_file(path.read_text(encoding="utf-8"), folder)] for path, folder in pairs}
+    assert {path: links for path, links in dead.items() if links} == {}
     assert [*links_to_no_file("[24](../spec/chapters/24-parts.md) [24](specification/24-parts.md#X)", source)] == [
         "../spec/chapters/24-parts.md"
     ]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pynested.autograd import Array, random
-from pynested.autograd.numbers import canonical_real
+from pynested.autograd.arguments.scalars import canonical_real
 from pynested.autograd.rules import attention as of_heads
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends.dtypes import computing_dtype, is_float, promoted

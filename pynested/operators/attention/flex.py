@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Literal, overload
 
 from pynested.autograd import Array
+from pynested.autograd.arguments.scalars import canonical_flag, number_text
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.dispatch import operator
-from pynested.autograd.numbers import canonical_flag, number_text
 from pynested.autograd.rules import attention as of_heads
 from pynested.autograd.rules import movement as movement_rules
 from pynested.autograd.rules.movement import to_dtype

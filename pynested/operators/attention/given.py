@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import as_operand, device_of
-from pynested.autograd.numbers import canonical_number, number_text
+from pynested.autograd.arguments.operands import as_operand, device_of
+from pynested.autograd.arguments.scalars import canonical_number, number_text
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, StructureError
 from pynested.lifting.result_dtypes import check_float

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pynested.autograd.arguments.scalars import number_text
 from pynested.autograd.arguments.shapes import canonical_int
 from pynested.autograd.array import Array, raw
-from pynested.autograd.numbers import number_text
 from pynested.backends.errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError
 from pynested.backends.host import to_host
 from pynested.nested.nested_array import NestedArray

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pynested.autograd import Array, no_grad
+from pynested.autograd.arguments.scalars import number_text
 from pynested.autograd.array import raw
 from pynested.autograd.dispatch import operator
-from pynested.autograd.numbers import number_text
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, IndexOutOfRange, ShapeError, named_type
 from pynested.backends.host import from_host
 from pynested.structure import Ints

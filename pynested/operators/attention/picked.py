@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pynested.autograd import Array
+from pynested.autograd.arguments.scalars import number_text
 from pynested.autograd.arguments.shapes import canonical_int
 from pynested.autograd.array import raw
-from pynested.autograd.numbers import number_text
 from pynested.backends.errors import ArgumentError, IndexOutOfRange
 from pynested.backends.host import from_host, to_host
 from pynested.structure import Ints

@@ -7,11 +7,11 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import as_operand, device_of
+from pynested.autograd.arguments.operands import as_operand, device_of
+from pynested.autograd.arguments.scalars import number_text
 from pynested.autograd.arguments.shapes import canonical_int
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.dispatch import operator
-from pynested.autograd.numbers import number_text
 from pynested.backends.errors import ArgumentError
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dense, Operand, check_devices

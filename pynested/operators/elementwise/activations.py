@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, overload
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import as_array
+from pynested.autograd.arguments.operands import as_array
 from pynested.autograd.dispatch import operator
 from pynested.autograd.rules import elementwise as elementwise_rules
 from pynested.autograd.rules.movement import copy

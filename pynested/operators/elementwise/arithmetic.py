@@ -13,9 +13,9 @@ from typing import Any, overload
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import as_array, device_of
+from pynested.autograd.arguments.operands import as_array, device_of
+from pynested.autograd.arguments.scalars import canonical_number, checked_scalar, number_text, weak_dtype
 from pynested.autograd.dispatch import operator
-from pynested.autograd.numbers import canonical_number, checked_scalar, number_text, weak_dtype
 from pynested.autograd.rules import elementwise as elementwise_rules
 from pynested.autograd.rules.kinds import same_device
 from pynested.autograd.rules.movement import to_dtype

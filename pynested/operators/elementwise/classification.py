@@ -1,7 +1,7 @@
 """Tests of each element for NaN and infinity.
 
 Shapes and layouts are as `pynested.operators.elementwise` says. The result is bool and has no gradient.
-`pynested.autograd.rules.functions` computes the values.
+`pynested.autograd.rules.unary_functions` computes the values.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Exponentials, logarithms, powers and the error function of each element.
 
 NaN stays NaN. Shapes, dtypes and gradients are as `pynested.operators.elementwise` says.
-`pynested.autograd.rules.functions` computes values and derivatives.
+`pynested.autograd.rules.unary_functions` computes values and derivatives.
 """
 
 from __future__ import annotations

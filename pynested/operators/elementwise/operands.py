@@ -12,15 +12,15 @@ from itertools import count
 from typing import Any
 
 from pynested.autograd import Array, no_grad
-from pynested.autograd.arguments.canonical import as_array, as_operand, as_operand_pair
+from pynested.autograd.arguments.operands import as_array, as_operand, as_operand_pair
+from pynested.autograd.arguments.scalars import checked_scalar, refused_operand
 from pynested.autograd.arguments.shapes import broadcast_shape
 from pynested.autograd.array import raw
-from pynested.autograd.numbers import checked_scalar, refused_operand
-from pynested.autograd.rules.functions import FUNCTIONS
+from pynested.autograd.rules.binary_functions import PAIRS, RULES, Pair
+from pynested.autograd.rules.binary_kernels import met
 from pynested.autograd.rules.kinds import same_device
-from pynested.autograd.rules.pair_verbs import met
-from pynested.autograd.rules.pairs import PAIRS, RULES, Pair
 from pynested.autograd.rules.rule import bind
+from pynested.autograd.rules.unary_functions import FUNCTIONS
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DivisionByZero, DTypeError
 from pynested.lifting.mapping import map_components, map_elementwise
@@ -42,13 +42,13 @@ def apply_rule(name: str, rule: Callable[[Array], Array], self: ArrayT, refused:
 
 
 def apply_function(name: str, self: ArrayT) -> ArrayT:
-    """Apply the function of this name in `pynested.autograd.rules.functions` to each element."""
+    """Apply the function of this name in `pynested.autograd.rules.unary_functions` to each element."""
     function = FUNCTIONS[name]
     return apply_rule(name, function.computed, self, BOOLS if function.dtypes in ("wrap", "stay") else "")
 
 
 def apply_pair(name: str, self: Operand, other: Operand) -> ArrayResult:
-    """Apply the function of this name in `pynested.autograd.rules.pairs` to each pair of elements."""
+    """Apply the function of this name in `pynested.autograd.rules.binary_functions` to each pair of elements."""
     function = dense_pair_function(name)
     if type(self) is NestedArray or type(other) is NestedArray:
         try:

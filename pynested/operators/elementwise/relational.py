@@ -1,7 +1,7 @@
 """Comparisons of two operands, element by element. `pynested.operators.comparison` compares whole arrays.
 
 Broadcasting, dtypes, errors and gradients are as `pynested.operators.elementwise` says. Values and derivatives are
-computed by `pynested.autograd.rules.pairs`.
+computed by `pynested.autograd.rules.binary_functions`.
 """
 
 from __future__ import annotations

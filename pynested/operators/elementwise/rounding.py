@@ -1,7 +1,7 @@
 """Rounding of each element to an integer.
 
-Shapes, dtypes and gradients are as `pynested.operators.elementwise` says. `pynested.autograd.rules.functions` computes
-values and derivatives.
+Shapes, dtypes and gradients are as `pynested.operators.elementwise` says. Values and derivatives are computed by
+`pynested.autograd.rules.unary_functions`.
 """
 
 from __future__ import annotations

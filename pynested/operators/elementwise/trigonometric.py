@@ -1,7 +1,7 @@
 """Trigonometric and hyperbolic functions of each element, and their inverses.
 
 NaN stays NaN. Shapes, dtypes and gradients are as `pynested.operators.elementwise` says.
-`pynested.autograd.rules.functions` computes values and derivatives.
+`pynested.autograd.rules.unary_functions` computes values and derivatives.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import as_array
+from pynested.autograd.arguments.operands import as_array
 from pynested.autograd.dispatch import operator
 from pynested.autograd.rules import movement as movement_rules
 from pynested.backends import strided_index

@@ -14,12 +14,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import as_array, as_operand, numpy_array, own_class
+from pynested.autograd.arguments.operands import as_array, as_operand, numpy_array, own_class
+from pynested.autograd.arguments.scalars import check_fits, checked_scalar
 from pynested.autograd.arguments.shapes import broadcast_shape
 from pynested.autograd.array import READ_ONLY, UNRECORDED, raw
 from pynested.autograd.array_methods import ArrayMethods
 from pynested.autograd.dispatch import method
-from pynested.autograd.numbers import check_fits, checked_scalar
 from pynested.autograd.rules.kinds import same_device
 from pynested.autograd.tape import state
 from pynested.backends import get_backend

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import numpy_array
+from pynested.autograd.arguments.operands import numpy_array
 from pynested.autograd.arguments.shapes import canonical_slice, index_entry, several
 from pynested.autograd.rules.kinds import same_device
 from pynested.backends.errors import ArgumentError, IndexOutOfRange, ShapeError, StructureError

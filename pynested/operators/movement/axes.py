@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import as_array
+from pynested.autograd.arguments.operands import as_array
 from pynested.autograd.arguments.shapes import canonical_dim, canonical_dims, canonical_order, check_possible_ndim
 from pynested.autograd.dispatch import operator
 from pynested.autograd.rules import movement as movement_rules

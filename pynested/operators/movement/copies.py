@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pynested.autograd.arguments.canonical import as_array
+from pynested.autograd.arguments.operands import as_array
 from pynested.autograd.dispatch import operator
 from pynested.autograd.rules import movement as movement_rules
 from pynested.nested.layout_conversion import packed

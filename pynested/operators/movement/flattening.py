@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import as_array
+from pynested.autograd.arguments.operands import as_array
 from pynested.autograd.arguments.shapes import (
     canonical_dim,
     canonical_shape,

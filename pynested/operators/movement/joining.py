@@ -13,7 +13,7 @@ from typing import Any, overload
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import as_arrays_on_one_device
+from pynested.autograd.arguments.operands import as_arrays_on_one_device
 from pynested.autograd.arguments.shapes import canonical_dim, check_possible_ndim, check_possible_shape
 from pynested.autograd.dispatch import operator
 from pynested.autograd.rules import movement as movement_rules

@@ -14,7 +14,7 @@ from typing import Any, overload
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import as_array
+from pynested.autograd.arguments.operands import as_array
 from pynested.autograd.arguments.shapes import canonical_shape, resolved_shape, several
 from pynested.autograd.dispatch import operator
 from pynested.autograd.rules import movement as movement_rules

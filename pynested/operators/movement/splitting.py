@@ -9,7 +9,7 @@ from typing import Any, overload
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import as_array
+from pynested.autograd.arguments.operands import as_array
 from pynested.autograd.arguments.shapes import canonical_dim, canonical_index, canonical_int, canonical_ints, several
 from pynested.autograd.dispatch import operator
 from pynested.autograd.rules import movement as movement_rules

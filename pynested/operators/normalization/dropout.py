@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from pynested.autograd import Array, random
-from pynested.autograd.arguments.canonical import as_array
+from pynested.autograd.arguments.operands import as_array
+from pynested.autograd.arguments.scalars import canonical_real
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.dispatch import operator
-from pynested.autograd.numbers import canonical_real
 from pynested.autograd.rules import elementwise as elementwise_rules
 from pynested.autograd.rules import movement as movement_rules
 from pynested.backends.host import from_host

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import as_array, as_arrays_on_one_device
+from pynested.autograd.arguments.operands import as_array, as_arrays_on_one_device
+from pynested.autograd.arguments.scalars import canonical_real
 from pynested.autograd.arguments.shapes import canonical_shape, several
 from pynested.autograd.array import raw
 from pynested.autograd.dispatch import operator
-from pynested.autograd.numbers import canonical_real
 from pynested.autograd.rules import movement as movement_rules
 from pynested.autograd.rules import rows as row_rules
 from pynested.autograd.rules.movement import to_dtype

@@ -9,8 +9,8 @@ from __future__ import annotations
 from math import nan
 
 from pynested.autograd import Array
+from pynested.autograd.arguments.scalars import canonical_real
 from pynested.autograd.dispatch import operator
-from pynested.autograd.numbers import canonical_real
 from pynested.autograd.rules import elementwise as elementwise_rules
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import get_backend

@@ -12,8 +12,8 @@ from pynested.backends.errors import ArgumentError, DivisionByZero
 from pynested.backends.numpy.running import quiet
 from pynested.backends.registry import NUMPY_DEVICES
 
+from ..arguments.scalars import nearest_float, weak_dtype
 from ..array import Array, new_zeros, raw
-from ..numbers import nearest_float, weak_dtype
 from .elementwise import log, where
 from .kinds.elementwise import Vjp
 from .rule import RULES, Verb

@@ -13,9 +13,9 @@ from pynested.backends.limits import MOST_ELEMENTS
 from pynested.backends.registry import NUMPY_DEVICES
 
 from ..array import Array
-from ..numbers import canonical_number, checked_scalar, dtype_of
 from ..rules.kinds import same_device
 from ..tape import state
+from .scalars import canonical_number, checked_scalar, dtype_of
 from .shapes import check_possible_shape
 
 DTYPES = tuple(

@@ -17,14 +17,14 @@ from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DeviceError, GradientError, named_type
 from pynested.backends.host import from_host
 
+from .arguments.containers import flatten, matched
 from .array import Array, new_zeros, zeros_like
-from .containers import flatten, matched
+from .backward import backward, grad, ones_like
 from .dispatch import operator
-from .graph import boundary, push_forward
 from .modes import Mode
-from .passes import backward, grad, ones_like
 from .rules.movement import alias, copy, stacked
 from .tape import OFF, RECORDING, next_number, source_of, state
+from .traversal import boundary, push_forward
 
 __all__ = ["backward", "grad", "hessian", "hvp", "jacobian", "jvp", "vjp"]
 

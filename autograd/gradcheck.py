@@ -22,10 +22,10 @@ from pynested.backends import transfer
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import GradientError
 
-from .api import vjp
+from .arguments.containers import flatten
 from .array import Array
-from .containers import flatten
 from .dispatch import operator
+from .functional import vjp
 from .probe import Arrays, Probe
 
 EXACT = 1e-11  # of the scale: what is equal but for rounding

@@ -1,7 +1,7 @@
 """Anything that holds arrays, as a list of them and a way back.
 
 Arrays are themselves; tuples, lists and dicts are opened; other classes register functions with
-`register_container`. This is how the functions of `pynested.autograd.api` take nested arrays without knowing them.
+`register_container`. So the functions of `pynested.autograd.functional` take nested arrays without knowing them.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 
 from pynested.backends.errors import ArgumentError, named_type
 
-from .arguments.canonical import as_array
-from .array import Array
+from ..array import Array
+from .operands import as_array
 
 Rebuild = Callable[[Sequence[Any]], Any]
 Open = Callable[[Any], tuple[list[Array], Rebuild]]

@@ -12,10 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .elementwise import div, maximum, minimum, mul
-from .functions import RULES as FUNCTIONS
-from .kinds.elementwise import Elementwise, Partial, Vjp
-from .pair_verbs import (
+from .binary_kernels import (
     comparing,
     floor_divide,
     in_floats,
@@ -27,7 +24,10 @@ from .pair_verbs import (
     refuse_zeros,
     remainder,
 )
+from .elementwise import div, maximum, minimum, mul
+from .kinds.elementwise import Elementwise, Partial, Vjp
 from .rule import Verb
+from .unary_functions import RULES as FUNCTIONS
 
 __all__ = ["PAIRS", "RULES", "Pair"]
 

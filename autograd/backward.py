@@ -11,16 +11,16 @@ from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DeviceError, GradientError, named_type
 
+from .arguments.containers import flatten, matched
 from .array import Array
 from .call_errors import check_flags, check_optional_flags
-from .containers import flatten, matched
 from .dispatch import operator
-from .graph import nodes_between, pull_back
 from .hooks import hooked
 from .modes import Mode
 from .pending import Pending
 from .rules.movement import copy
 from .tape import OFF, RECORDING, source_of, state
+from .traversal import nodes_between, pull_back
 
 Seeds = list[tuple[Any, Array]]
 
