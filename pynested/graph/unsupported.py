@@ -6,6 +6,7 @@ import sys
 from enum import StrEnum
 from typing import Any
 
+from pynested.autograd.recorded_stack import frames_outside
 from pynested.backends.errors import TraceError
 
 from .nodes import Spot
@@ -49,7 +50,5 @@ def definition_of(function: Any) -> Spot:
 
 def current_spot() -> Spot:
     """Return the line of the user's code that is running."""
-    frame = sys._getframe(1)
-    while str(frame.f_globals.get("__name__", "")).partition(".")[0] in ("pynested", "numpy") and frame.f_back:
-        frame = frame.f_back
+    frame = next(frames_outside("pynested", "numpy"), sys._getframe())
     return Spot(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)

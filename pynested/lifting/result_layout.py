@@ -107,11 +107,11 @@ def _common_ragged_dim(operands: Iterable[tuple[Any, int | None]]) -> int | str 
     return ragged_dims.pop() if ragged_dims else "dense"
 
 
-def wrap_scores(flat: Array, extents: Ints, count: int, ragged: Any) -> NestedArray | Array:
-    """Return scores in the layout for ``ragged``, the result of `ragged_dim_of_scores`; ``flat`` has their elements."""
-    if ragged == "dense":
+def wrap_elements(flat: Array, extents: Ints, count: int, ragged_dim: int | str | None) -> NestedArray | Array:
+    """Return the array with the elements ``flat``: jagged along ``ragged_dim``, dense for "dense", strided for None."""
+    if isinstance(ragged_dim, str):
         return movement_rules.reshape(flat, (count, *np.maximum(extents[0], 0).tolist()))
-    return from_elements(flat, extents, count, ragged)
+    return from_elements(flat, extents, count, ragged_dim)
 
 
 def wrap_attention(flat: Array, extents: Ints, count: int, ragged: Any, query: Any) -> NestedArray | Array:
@@ -121,11 +121,9 @@ def wrap_attention(flat: Array, extents: Ints, count: int, ragged: Any, query: A
     the nested query, and is contiguous if the query is. Otherwise ``flat`` holds component after component.
     """
     sizes = tuple(np.maximum(extents[0], 0).tolist())
-    if ragged == "dense":
-        return movement_rules.reshape(flat, (count, *sizes))
     rows_axis = len(sizes) - 2
     if ragged != rows_axis + 1:
-        return from_elements(flat, extents, count, ragged)
+        return wrap_elements(flat, extents, count, ragged)
     structure: Jagged = query.structure.packed
     values = movement_rules.reshape(flat, (structure.rows, *sizes[:rows_axis], sizes[-1]))
     if not rows_axis:

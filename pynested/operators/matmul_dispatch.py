@@ -29,7 +29,8 @@ from pynested.backends.errors import ShapeError, StructureError
 from pynested.backends.limits import MOST_ELEMENTS
 from pynested.lifting.along_dim import map_last_dims
 from pynested.lifting.mapping import map_components
-from pynested.nested.layout_conversion import as_matrices, elements, from_elements
+from pynested.lifting.result_layout import wrap_elements
+from pynested.nested.layout_conversion import as_matrices, elements
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.shape_comparison import broadcast_extents, first_difference, mismatch_message, shape_text
 from pynested.operators.movement.axes import transpose
@@ -140,7 +141,7 @@ def _matmul_nested_batch(a: NestedArray, b: Array) -> NestedArray | Array:
     product = matrix_rules.matmul_components(values, b, left, _slices_as_matrices(b))
     rows = a.extents[:, :1]
     extents = np.concatenate([rows, np.full((len(rows), 1), b.shape[2])], axis=1)
-    return _from_packed(product, extents, len(a), _product_ragged_dim(a, b))
+    return wrap_elements(product, extents, len(a), _product_ragged_dim(a, b))
 
 
 def matmul_dense_nested(a: Array, b: NestedArray) -> NestedArray | Array:
@@ -158,7 +159,7 @@ def matmul_dense_nested(a: Array, b: NestedArray) -> NestedArray | Array:
         product = matrix_rules.matmul_components(a, values, _slices_as_matrices(a), right)
         cols = b.extents[:, 1:]
         extents = np.concatenate([np.full((len(cols), 1), a.shape[1]), cols], axis=1)
-        return _from_packed(product, extents, len(b), _product_ragged_dim(a, b))
+        return wrap_elements(product, extents, len(b), _product_ragged_dim(a, b))
     if a.ndim == b.ndim and a.shape[0] not in (1, len(b)):
         raise ShapeError(
             f"matmul: a dense operand of shape {a.shape} must have {len(b)} slices, one for each component, or one."
@@ -191,7 +192,7 @@ def matmul_nested_nested(a: NestedArray, b: NestedArray) -> NestedArray | Array:
     product = matrix_rules.matmul_components(left_values, right_values, left, right)
     extents = np.maximum(left_extents, right_extents) if rank > 2 else np.empty_like(left_extents)
     extents[:, -2], extents[:, -1] = left_extents[:, -2], right_extents[:, -1]
-    return _from_packed(product, freeze(extents), count, _product_ragged_dim(a, b))
+    return wrap_elements(product, freeze(extents), count, _product_ragged_dim(a, b))
 
 
 # ---- one product for each component ---------------------------------------------------------------------------------
@@ -206,7 +207,7 @@ def _matmul_each(a: Any, b: Any) -> NestedArray | Array:
     else:
         values = [x.data if isinstance(x, NestedArray) else x for x in (a, b)]
         flat = movement_rules.concatenate([movement_rules.reshape(x, (x.numel(),))[:0] for x in values], 0)
-    return _from_packed(flat, extents, len(nested), _product_ragged_dim(a, b))
+    return wrap_elements(flat, extents, len(nested), _product_ragged_dim(a, b))
 
 
 def _product_extents(a: Any, b: Any) -> Ints:
@@ -300,10 +301,3 @@ def _product_ragged_dim(a: Any, b: Any) -> Any:
     if len(ragged_dims) == 2:
         return None
     return ragged_dims.pop() if ragged_dims else "dense"
-
-
-def _from_packed(flat: Array, extents: Ints, count: int, ragged_dim: Any) -> NestedArray | Array:
-    """Return products, whose elements are ``flat``, in the layout that `_product_ragged_dim` chose."""
-    if ragged_dim == "dense":
-        return movement_rules.reshape(flat, (count, *np.maximum(extents[0], 0).tolist()))
-    return from_elements(flat, extents, count, ragged_dim)

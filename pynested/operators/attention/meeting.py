@@ -24,7 +24,7 @@ from pynested.lifting.result_layout import (
     ragged_dim_of_attention,
     ragged_dim_of_scores,
     wrap_attention,
-    wrap_scores,
+    wrap_elements,
 )
 from pynested.nested.nested_array import NestedArray
 from pynested.structure import Ints
@@ -55,7 +55,7 @@ class Met(NamedTuple):
         """What there is one of for each score, around its values."""
         if self.shape is not None:
             return movement_rules.reshape(flat, (*self.shape[:-1], int(self.scores[0, -1])))
-        return wrap_scores(flat, self.scores, self.components, self.ragged_scores)
+        return wrap_elements(flat, self.scores, self.components, self.ragged_scores)
 
     def of_width(self, width: int) -> Met:
         """The same with so many elements in a row of the result."""
