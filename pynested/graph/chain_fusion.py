@@ -69,7 +69,7 @@ def _fused(nodes: list[Node], recording: Recording) -> list[Node]:
         return list(nodes)
     chain = FusedChain(tuple(nodes), inputs, outputs, recording.facts)
     results = outputs[0] if len(outputs) == 1 else tuple(outputs)
-    return [Node(chain.name, CHAIN, chain, tuple(inputs), {}, results, None, False, nodes[-1].spot)]
+    return [Node(chain.name, CHAIN, chain, tuple(inputs), {}, results, None, False, nodes[-1].line)]
 
 
 def is_fusible(node: Node, recording: Recording) -> bool:

@@ -110,7 +110,7 @@ class CompiledFunction:
         late = _late_check(program)
         if late is not None:
             reason = (
-                f"at {late.spot} the function acts on what {late.name} returns, after it has written or drawn random "
+                f"at {late.line} the function acts on what {late.name} returns, after it has written or drawn random "
                 "numbers, so that no other graph could begin anew"
             )
             if self.fullgraph:

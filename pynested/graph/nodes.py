@@ -23,20 +23,20 @@ _FIXED = frozenset({"shape", "grad", "jvp", "hvp"})  # the form of the results f
 _NOTE = "In the function that was recorded,"
 
 
-class Spot(NamedTuple):
+class CodeLine(NamedTuple):
     """A line of the user's code."""
 
     file: str
-    line: int
+    number: int
     function: str
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}, in {self.function}"
+        return f"{self.file}:{self.number}, in {self.function}"
 
     @property
-    def code(self) -> str:
+    def text(self) -> str:
         """The text of the line, on a line of its own; empty if the file cannot be read."""
-        text = linecache.getline(self.file, self.line).strip()
+        text = linecache.getline(self.file, self.number).strip()
         return f"\n    {text}" if text else ""
 
 
@@ -46,7 +46,7 @@ class Node:
 
     Arguments and results are trees; constants among the results are the same in each replay. ``mode`` is the gradient
     mode if the function itself set one, as by ``with pn.no_grad()``. A call has an ``effect`` if it writes, draws
-    random numbers, or runs a function of the user. ``spot`` is the line of the user's code.
+    random numbers, or runs a function of the user. ``line`` is the line of the user's code.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Node:
     results: Any
     mode: int | None
     effect: bool
-    spot: Spot
+    line: CodeLine
 
     @property
     def reads(self) -> list[Value]:
@@ -157,14 +157,14 @@ class Replay:
                 if not _store(node.results, result, things) and node.is_checked:
                     raise TraceMismatch(
                         f"graph: {node.name} returns {result!r} here, and returned {node.results!r} when the function "
-                        f"was recorded, which may do something else now, at {node.spot}. Trace it again with such "
+                        f"was recorded, which may do something else now, at {node.line}. Trace it again with such "
                         "arguments, or compile it."
                     )
                 for number in last_uses:
                     things.pop(number, None)
         except Exception as error:
             if not any(note.startswith(_NOTE) for note in getattr(error, "__notes__", ())):
-                error.add_note(f"{_NOTE} at {node.spot}:{node.spot.code}")
+                error.add_note(f"{_NOTE} at {node.line}:{node.line.text}")
             raise
         return substitute(self.outputs, things)
 

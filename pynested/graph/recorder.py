@@ -20,7 +20,7 @@ from pynested.structure.ragged_size import RaggedSize
 from .inputs import CONTAINERS, NUMBERS, Value, children, find_sources, map_leaves, substitute
 from .nodes import FUNCTION, NUMBER, SETTING, Node, Recording, fact_of
 from .traced_values import stand_in
-from .unsupported import FUNCTIONS, Remedy, current_spot, definition_of, unsupported
+from .unsupported import FUNCTIONS, Remedy, current_line, definition_of, unsupported
 
 _MODES = frozenset({"no_grad", "enable_grad", "anomaly"})  # each node has its mode
 _SIZES = frozenset({"shape", "size", "numel", "stride", "regular", "regular_size", "component_shape"})
@@ -111,12 +111,12 @@ class Recorder:
         runs_code = _has_callbacks((real_args, real_kwargs))
         if runs_code:
             self.used.update(self.source_by_id)  # a callback may use all that the function reaches
-        self.is_computing, spot, random_state = True, current_spot(), random.get_state()
+        self.is_computing, line, random_state = True, current_line(), random.get_state()
         try:
             with unwatched():
                 result = (compute or function)(*real_args, **real_kwargs)
         except Exception:
-            self.caught = unsupported(f"an error of {name}, which the function catches,", Remedy.CAUGHT, spot)
+            self.caught = unsupported(f"an error of {name}, which the function catches,", Remedy.CAUGHT, line)
             raise
         finally:
             self.is_computing = False
@@ -127,7 +127,7 @@ class Recorder:
             shown = substitute(results, self.stand_ins)
         effect = target is not None or name == "backward" or runs_code or random_state != random.get_state()
         mode = state.mode if state.mode != self.mode else None
-        self.recording.nodes.append(Node(name, kind, function, node_args, node_kwargs, results, mode, effect, spot))
+        self.recording.nodes.append(Node(name, kind, function, node_args, node_kwargs, results, mode, effect, line))
         return shown
 
     def arithmetic(self, function: Callable[..., Any], operands: tuple[Any, ...], is_checked: bool) -> Any:
@@ -138,8 +138,8 @@ class Recorder:
         trees = map_leaves(operands, partial(self._operand, function.__name__))
         result = function(*substitute(trees, self.things))
         results = result if is_checked else self._new_value(result)
-        spot = current_spot()
-        self.recording.nodes.append(Node(function.__name__, NUMBER, function, trees, {}, results, None, False, spot))
+        line = current_line()
+        self.recording.nodes.append(Node(function.__name__, NUMBER, function, trees, {}, results, None, False, line))
         return substitute(results, self.stand_ins)
 
     def real(self, traced: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from pynested.autograd.recorded_stack import frames_outside
 from pynested.backends.errors import TraceError
 
-from .nodes import Spot
+from .nodes import CodeLine
 
 
 class Remedy(StrEnum):
@@ -36,19 +36,19 @@ FUNCTIONS = {
 }  # fmt: skip
 
 
-def unsupported(what: str, remedy: Remedy, where: Spot | None = None) -> TraceError:
+def unsupported(what: str, remedy: Remedy, where: CodeLine | None = None) -> TraceError:
     """Return the error for ``what``, at the line of the user's code that is running, or at ``where``."""
-    where = where or current_spot()
-    return TraceError(f"trace: {what} cannot be recorded, at {where}.{where.code}\n{remedy}.")
+    where = where or current_line()
+    return TraceError(f"trace: {what} cannot be recorded, at {where}.{where.text}\n{remedy}.")
 
 
-def definition_of(function: Any) -> Spot:
+def definition_of(function: Any) -> CodeLine:
     """Return the line where a function is defined."""
     code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
-    return current_spot() if code is None else Spot(code.co_filename, code.co_firstlineno, code.co_name)
+    return current_line() if code is None else CodeLine(code.co_filename, code.co_firstlineno, code.co_name)
 
 
-def current_spot() -> Spot:
+def current_line() -> CodeLine:
     """Return the line of the user's code that is running."""
     frame = next(frames_outside("pynested", "numpy"), sys._getframe())
-    return Spot(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+    return CodeLine(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
