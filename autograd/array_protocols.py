@@ -1,4 +1,4 @@
-"""What Python, NumPy and others ask of an array: numbers, lists, lengths, printing, pickling, shared memory."""
+"""Protocols of Python and NumPy for arrays: numbers, lists, lengths, printing, pickling, shared memory."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def refuse_numpy_ma(self: Any) -> NoReturn:
-    """What the attribute ``_data`` gives: `numpy.ma` reads it of both operands of ``masked + x`` and its kind.
+    """Raise an error when `numpy.ma` reads the attribute ``_data`` of the operands of ``masked + x``.
 
-    It asks nothing else of our classes, and would take a buffer of that name for the values.
+    It reads nothing else of our classes, and would take a buffer of that name for the values.
     """
     raise ArgumentError(
         "numpy.ma: masked arrays do not meet arrays of pynested, as elements of theirs have no value. Give them one, "

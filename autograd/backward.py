@@ -1,4 +1,4 @@
-"""Passes up the tape: `backward`, which accumulates into leaves, and `grad`, which returns what it found."""
+"""Backward passes: `backward` accumulates gradients into leaves, `grad` returns them."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def backward(
 def run(
     seeds: Seeds, graph: bool, keep: bool, wanted: set[Any] | None = None, needed: set[Any] | None = None
 ) -> Pending:
-    """One pass up the tape, recorded only if ``graph``; nothing in it warns."""
+    """Run one backward pass, without warnings; it is recorded only if ``graph``."""
     with Mode((state.mode or RECORDING) if graph else OFF), np.errstate(all="ignore"):
         return pull_back(seeds, create_graph=graph, retain_graph=keep, wanted=wanted, needed=needed)
 

@@ -104,7 +104,7 @@ def operator(function: Function) -> Function:
     def call(*args: Any, **kwargs: Any) -> Any:
         if _thread.active:
             return Call(call, body, args, kwargs).run()
-        try:
+        try:  # as in `body`, which would be one more call for every operator
             return function(*args, **kwargs)
         except Exception as error:
             raise_better_error(error, function, args, kwargs)

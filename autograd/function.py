@@ -104,7 +104,7 @@ class Function:
 
 
 class _Call(Rule):
-    """One application of a `Function`: the rule of its own node."""
+    """The rule for one application of a `Function`."""
 
     def __init__(self, function: type[Function], context: Context, arguments: tuple[Any, ...], outputs: Any) -> None:
         self.name = function.__name__

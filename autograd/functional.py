@@ -30,7 +30,7 @@ __all__ = ["backward", "grad", "hessian", "hvp", "jacobian", "jvp", "vjp"]
 
 
 class _Recording:
-    """One call of a function on fresh views of its arguments."""
+    """A call of a function on fresh views of its arguments."""
 
     def __init__(self, function: Callable[..., Any], primals: tuple[Any, ...]) -> None:
         self.recording = state.mode != OFF
@@ -45,7 +45,7 @@ class _Recording:
         self.results, self.rebuild_outputs = flatten(self.outputs)
 
     def reaches_outside(self) -> bool:
-        """Whether an output depends on something outside the call that wants a gradient, and is recorded at all."""
+        """Return whether an output is recorded and depends on an array outside the call that wants a gradient."""
         own = {source_of(view) for view in self.wrt if view.node is None}
         outside = boundary([source_of(result) for result in self.results], self.start)
         return self.recording and any(node not in own for node in outside)

@@ -135,7 +135,7 @@ def _check_differences(probe: Probe, names: list[str], values: Arrays, w: Arrays
 
 
 def _directions(steps: np.ndarray[Any, Any]) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
-    """What is varied: each element by its step, unless that is 0, or all of them at once with random signs."""
+    """Yield the directions of finite differences: each element by its step, or all at once with random signs."""
     if steps.size > FEW:
         generator = np.random.default_rng(steps.size)
         for number in range(8):

@@ -30,7 +30,7 @@ FREED: Any = ("freed",)
 
 
 class State(threading.local):
-    """What the current thread records: nothing, nodes, or nodes with the place in the program that recorded them."""
+    """The mode of the current thread: record nothing, nodes, or nodes with the place in the program."""
 
     mode = RECORDING
 

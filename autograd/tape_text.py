@@ -21,7 +21,7 @@ _RUNS = "runs"  # the dimension of a rule of segments: which one of the nested a
 
 
 def _nothing(*_: Any) -> Sequence[str]:
-    """What there is to say of arguments that are no array, where a reader does not miss them."""
+    """Return no text for arguments beside the arrays, as a reader does not miss them."""
     return []
 
 
@@ -79,7 +79,7 @@ def call_text(node: Node, names: Sequence[str | None]) -> str:
 
 
 def has_other_name(node: Node) -> bool:
-    """Whether the rule has another name than the function."""
+    """Return whether the rule has another name than the public function."""
     rule = _rule(node)
     return rule in INDEXED or WRITTEN.get(rule, (rule, None))[0] != rule
 
@@ -117,7 +117,7 @@ HEAD = ("#", "call", "output", "rule")
 
 @dataclass(frozen=True)
 class Record:
-    """One row of a tape: a leaf or a node, as a call of the rows it came from (None for a constant).
+    """A row of a tape: a leaf, or a node as a call of the rows that it came from (None for a constant).
 
     ``rule`` is what was recorded, where that is not the function that is called.
     """
@@ -130,12 +130,12 @@ class Record:
 
     @property
     def is_leaf(self) -> bool:
-        """Whether nothing made it."""
+        """Whether the row is a leaf."""
         return self.call == "leaf"
 
 
 class Tape:
-    """What was recorded for some results, first to last: ``print`` it, or let `pictures` draw it."""
+    """The recorded operations behind some results, first to last. Print it, or let `pictures` draw it."""
 
     def __init__(self, records: list[Record]) -> None:
         self.records = records
@@ -159,7 +159,7 @@ class Tape:
 
 @operator
 def tape(outputs: Any, **names: Any) -> Tape:
-    """What was recorded for ``outputs``; ``names`` are arrays, or containers of them, that are to be called so.
+    """Return the operations that were recorded for ``outputs``; ``names`` are names for arrays or containers of them.
 
     Examples
     --------
@@ -203,7 +203,7 @@ def _called(names: dict[str, Any]) -> dict[Any, str]:
 
 
 def _in_call(name: str) -> str:
-    """What a row is called in a call: a number would be taken for one."""
+    """Return the name of a row in a call: ``#1`` for row 1, as 1 would be read as a number."""
     return f"#{name}" if name.isdigit() else name
 
 

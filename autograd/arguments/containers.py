@@ -1,4 +1,4 @@
-"""Anything that holds arrays, as a list of them and a way back.
+"""Containers of arrays, opened into a list of arrays and rebuilt from one.
 
 Arrays are themselves; tuples, lists and dicts are opened; other classes register functions with
 `register_container`. So the functions of `pynested.autograd.functional` take nested arrays without knowing them.
@@ -25,7 +25,7 @@ DEEPEST = 100  # containers in one another
 
 
 class Kind(NamedTuple):
-    """How objects of one class are opened; see `register_container`."""
+    """The functions that open objects of one class; see `register_container`."""
 
     opened: Open
     cotangent: Match | None
@@ -92,7 +92,7 @@ def _flatten_sequence(values: tuple[Any, ...] | list[Any], depth: int) -> tuple[
 
 
 def shown_in(value: Any) -> list[Mask]:
-    """For each array in ``value`` which of its elements belong to it; None stands for all."""
+    """Return for each array in ``value`` a mask of the elements that belong to it; None stands for all."""
     kind = _registered.get(type(value))
     if kind is not None and kind.shown is not None:
         return kind.shown(value)
@@ -115,7 +115,7 @@ def mapped(function: Callable[[Any], Any], value: Any, depth: int = 0) -> Any:
 
 
 def _deeper(depth: int) -> int:
-    """One more than ``depth``, as long as that is a depth that somebody can have meant."""
+    """Return ``depth + 1``; raise ArgumentError beyond `DEEPEST`, as for a container that holds itself."""
     if depth >= DEEPEST:
         raise ArgumentError(
             f"containers: tuples, lists and dicts lie in one another more than {DEEPEST} deep, or one of them holds "

@@ -61,7 +61,7 @@ def own_class(name: str, value: np.ndarray[Any, Any], device: str = "cpu") -> np
 
 
 def numpy_array(name: str, value: Any) -> np.ndarray[Any, Any]:
-    """Anything that NumPy makes an array of, a list say, as one of its own arrays; the dtype may be none of ours.
+    """Return an array of NumPy for anything that NumPy accepts, such as a list. Its dtype may be none of ours.
 
     What NumPy would drop, or round, on the way is refused: masks, and integers beyond int64.
     """
@@ -133,7 +133,7 @@ def as_operand_pair(name: str, a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def device_of(*values: Any) -> str:
-    """Where the first Array among ``values`` lies; without one, the CPU."""
+    """Return the device of the first Array among ``values``, or the CPU if there is none."""
     for value in values:
         if type(value) is Array:
             return value.storage.device

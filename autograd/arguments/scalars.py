@@ -99,7 +99,7 @@ def dtype_of(number: Number) -> np.dtype[Any]:
 
 
 def weak_dtype(number: Number, dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """What a Python number and an array of ``dtype`` promote to: ``dtype``, unless the number is of a higher kind."""
+    """Return the promoted dtype of a Python number and ``dtype``: ``dtype``, unless the number is of a higher kind."""
     if type(number) is float and not is_float(dtype):
         return np.dtype(np.float64)
     return np.dtype(np.int64) if type(number) is int and dtype.kind == "b" else dtype

@@ -1,4 +1,4 @@
-"""How functions of two elements are computed, their derivatives, and what is refused of integers."""
+"""Kernels of functions of two elements, their derivatives, and the integers that they refuse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every rule has: a value, a node on the tape, and two directions."""
+"""The base class of rules: it computes, records a node on the tape, and applies the derivatives in both directions."""
 
 from __future__ import annotations
 
@@ -257,7 +257,7 @@ class Rule:
 
 
 class Part(Rule):
-    """One of several outputs of a node: passes its cotangent to its place, and takes its tangent from there."""
+    """The rule for one of several outputs of a node: its cotangent goes to its place, its tangent comes from there."""
 
     def __init__(self) -> None:
         self.name = "part"

@@ -95,7 +95,7 @@ def _neighbours(segments: Segments, step: int) -> tuple[Any, Any]:
 
 
 def _shifted(x: Any, segments: Segments, step: int) -> Any:
-    """Return the row ``step`` before each row of a segment, and ones if there is none."""
+    """Return for each row the row ``step`` before it in its segment, or ones if there is none."""
     other, inside = (from_host(one, x.device) for one in _neighbours(segments, step))
     return where(take_rows(x, other), x.dtype.type(1), inside.reshape(-1, *[1] * (len(x.shape) - 1)))
 
@@ -127,7 +127,7 @@ segment_prod = Custom(
 
 
 def _softmax_derivative(t: Any, y: Any, segments: Segments) -> Any:
-    """For y the softmax, y (t - sum of y t): the Jacobian is symmetric, so this is the jvp as well as the vjp."""
+    """Return ``y * (t - sum(y * t))``, y the softmax. The Jacobian is symmetric: this is the jvp as well as the vjp."""
     return y * (t - spread(segment_sum(y * t, segments), segments)) if 0 not in y.shape else y * t
 
 

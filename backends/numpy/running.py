@@ -93,7 +93,7 @@ def run(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]], nbytes: int)
 
 @cache
 def _pool(process: int) -> ThreadPoolExecutor:
-    """Return the threads of a process; a forked one has none of those of its parent."""
+    """Return the threads of a process. A forked process cannot use the threads of its parent."""
     return ThreadPoolExecutor(THREADS, "pynested")
 
 

@@ -73,7 +73,7 @@ def _fused(nodes: list[Node], recording: Recording) -> list[Node]:
 
 
 def is_fusible(node: Node, recording: Recording) -> bool:
-    """Whether a chain can compute a call: arrays of one device and numbers go in, and floats or bools come out."""
+    """Return whether a chain can compute a call: from arrays of one device and numbers to floats or bools."""
     if node.kind not in (FUNCTION, METHOD) or node.mode is not None or node.effect or type(node.results) is not Value:
         return False
     made = recording.facts[node.results.number]
@@ -92,7 +92,7 @@ def is_fusible(node: Node, recording: Recording) -> bool:
 
 
 def _is_representable(number: Any, facts: list[Fact]) -> bool:
-    """Whether arrays of these dtypes can represent a number; a ufunc cannot compare them with other numbers."""
+    """Return whether arrays of these dtypes can represent a number; a ufunc cannot compare them with other numbers."""
     if type(number) is not int:
         return isinstance(number, float)
     return 0 <= number < 128 or (abs(number) <= 2**53 and all(fact.dtype in FLOATS for fact in facts))

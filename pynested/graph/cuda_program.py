@@ -169,7 +169,7 @@ def functor_of(function: Any) -> str:
 
 
 def has_custom_kernels(device: str) -> bool:
-    """Whether `pynested.kernel` has replaced a function that a generated kernel would compute itself."""
+    """Return whether `pynested.kernel` has replaced a function that a generated kernel would compute itself."""
     return any(_camel(kernel) in _functors() for kernel in registered_kernels(device))
 
 

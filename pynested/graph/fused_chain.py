@@ -36,7 +36,7 @@ Saved = tuple[list[int], tuple[LazyArray, ...]]  # inputs that the backward prog
 
 
 class BroadcastPlan(NamedTuple):
-    """How the operands of one call meet: the shape of the results, their structure, and the operands of that shape."""
+    """The broadcasting of one call: the shape of the results, their structure, and the operands of that shape."""
 
     shape: tuple[int, ...]
     structure: Any
@@ -115,7 +115,10 @@ class FusedChain:
         return BroadcastPlan(shape, structure, full) if self._has_full_steps(full) else None
 
     def _has_full_steps(self, full: frozenset[int]) -> bool:
-        """Whether all steps have full size. A smaller one sums its gradient before it rounds, which no block can do."""
+        """Return whether all steps have full size.
+
+        A smaller step sums its gradient before it rounds, which no block can do.
+        """
         if full not in self._full_steps:
             found = {self.inputs[i] for i in full}
             for step in self.steps:
@@ -136,7 +139,7 @@ def _one_or_all(results: Sequence[Any]) -> Any:
 
 
 class BackwardRequest(NamedTuple):
-    """What one backward pass through a chain has and wants, as positions among the outputs and the inputs."""
+    """The cotangents and the gradients of one backward pass, as positions among outputs and inputs."""
 
     arrived: tuple[int, ...]  # outputs that have a cotangent
     wanted: tuple[int, ...]  # inputs that want a gradient
@@ -144,7 +147,7 @@ class BackwardRequest(NamedTuple):
 
 
 class FusedRule(Rule):
-    """The rule of the one node that a chain writes on the tape."""
+    """The rule of the one node that a chain records."""
 
     def __init__(self, chain: FusedChain) -> None:  # without Rule.__init__, which would enter it among the primitives
         self.name, self.chain = chain.name, chain
@@ -203,7 +206,7 @@ class FusedRule(Rule):
         return [(i, cotangents[x]) for x, i in number_of.items() if x in cotangents] + parts
 
     def record(self, results: Any, operands: Any, plan: BroadcastPlan, saved: Saved, kept: list[Array]) -> None:
-        """Write the node that made ``results``."""
+        """Record the node that made ``results``."""
         sources = tuple([source_of(x) for x in operands])
         operands = [x.as_saved() for x in operands]
         node = TapeNode(self, sources, (plan, operands, saved[1]), results[0].shape, results[0].dtype)

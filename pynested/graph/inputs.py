@@ -1,4 +1,4 @@
-"""What a graph is made for: trees of arguments, their signatures, and what a function takes from variables.
+"""The inputs of a graph: trees of arguments, their signatures, and variables that the function reads.
 
 A tree is a `Value`, a container of trees (tuple, list, dict, slice), or a constant. Arguments and results of calls are
 trees; a `Value` stands for each thing that differs from replay to replay.

@@ -79,7 +79,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What holds for a value in every replay.
+    """The facts about a value that hold in every replay.
 
     ``kind`` is ``nested``, ``dense`` or ``other``; ``tracked`` says whether gradients flow through the array. ``shape``
     and ``text``, which has dtype and layout as well, are those of the recording.

@@ -1,4 +1,4 @@
-"""What happens between a call and its result: `timeline`, `dispatch_table` and `memory`.
+"""Views of what runs between a call and its result: `timeline`, `dispatch_table` and `memory`.
 
 Reading order: `pynested.backends.events`, the source of events; `event_recorder`, which makes plain data of them, with
 names from `object_names`; `event_text` and `timeline_picture`, which show events; `timeline`; `function_location` and

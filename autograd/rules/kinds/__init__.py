@@ -140,13 +140,13 @@ class Custom(Rule):
         self.select_static = select_static
 
     def cotangents(self, node: Node, cotangent: Any, inputs: Any, output: Any, needed: set[Any] | None) -> Any:
-        """What ``vjp`` says, or ``fused``."""
+        """Return the cotangents from ``fused`` if it is given and the pass is not recorded, else from ``vjp``."""
         if self.fused is not None and not state.mode:
             return fused_on_device(self.fused, cotangent, output, inputs, *node.static)
         return self.vjp(cotangent, output, inputs, *node.static)
 
     def apply_jvp(self, node: Node, tangents: list[Any]) -> Any:
-        """What ``jvp`` says."""
+        """Return the tangent of the output from ``jvp``."""
         if all(tangent is None for tangent in tangents):
             return None
         inputs, output = node.saved()

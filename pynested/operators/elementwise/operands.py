@@ -1,7 +1,7 @@
 """Application of functions of one element, or of two elements, to dense and nested operands.
 
-The formulas are in `pynested.autograd.rules`: `functions` for one element, `pairs` for two. The functions here convert
-the operands, refuse dtypes, and name the component in error messages.
+The formulas are in `pynested.autograd.rules`: `unary_functions` for one element, `binary_functions` for two. The
+functions here convert the operands, refuse dtypes, and name the component in error messages.
 """
 
 from __future__ import annotations
