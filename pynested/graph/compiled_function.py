@@ -1,4 +1,4 @@
-"""`compile`: a function as a whole, faster. A graph is made for each signature, and never for other lengths."""
+"""`compile`: a faster form of a whole function. Each signature has a graph, which serves arrays of all lengths."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from .nodes import Node, Recording, TraceMismatch
 from .recorder import is_recording, record
 from .traced_function import call_in_words, changed_source, replay_of
 
-_MISMATCH = object()  # returned if no graph holds the calls that the function would make
-_MANY = 8  # graphs of a signature that are kept, and graphs after which a warning says that calls differ
+_MISMATCH = object()  # returned if no graph contains the calls that the function would make
+_MAX_GRAPHS = 8  # kept for a signature; a warning appears once a function has more in all
 
 
 @dataclass
 class Specialization:
     """One graph of a compiled function: ``program`` is the recording with fused chains.
 
-    ``reason`` says what was new about the call that it was made for; ``calls`` counts uses.
+    ``reason`` says what was new about the call for which it was recorded. ``calls`` counts its uses.
     """
 
     reason: str
@@ -49,7 +49,8 @@ class Specialization:
 class CompiledFunction:
     """A function that `pynested.compile` made; call it as the function.
 
-    A signature has several graphs if the function acts on sizes; or none, and the reason why the function is called.
+    A signature has several graphs if the function branches on sizes. It has none if a graph is impossible: then the
+    function itself is called.
     """
 
     def __init__(self, function: Callable[..., Any], fullgraph: bool = False) -> None:
@@ -78,7 +79,7 @@ class CompiledFunction:
         return self if owner is None else MethodType(self, owner)
 
     def _replayed(self, key: Any, arrays: list[Any], args: Any, kwargs: Any) -> Any:
-        """Return the result of a graph that makes the calls of the function, or of the function itself."""
+        """Return the result of a fitting graph. If the graph raises an error, the function itself is called."""
         for graph in self._graphs.get(key, ()):
             if changed_source(graph.program) is not None:
                 continue
@@ -95,31 +96,31 @@ class CompiledFunction:
         else:
             if key not in self._uncompiled:
                 return _MISMATCH
-        return self.function(*args, **kwargs)  # outside of the handler: its error is the only one that people read
+        return self.function(*args, **kwargs)  # outside of the handler, so that users read one error
 
     def _recorded(self, key: Any, args: Any, kwargs: Any) -> Any:
-        """Run the function as it is recorded, and keep its graph in the place of those with other arrays."""
+        """Record a run of the function. Its graph replaces graphs that were recorded with other arrays in variables."""
         reason = call_in_words(args, kwargs) + ", gradients off" * (not state.mode)
         kept = []
         for graph in self._graphs.get(key, ()):
             changed = [source for source in graph.program.constants if not source.is_current()]
-            reason = f"another {changed[0].text}" if changed else "other sizes, on which the function acts"
-            kept += [graph] * all(isinstance(source.thing, NUMBERS) for source in changed)  # numbers may come back
+            reason = f"another {changed[0].text}" if changed else "other sizes, on which the function branches"
+            kept += [graph] * all(isinstance(source.content, NUMBERS) for source in changed)  # numbers may come back
         recording, result = record(self.function, args, kwargs)
         program = fuse_chains(recording)
         late = _late_check(program)
         if late is not None:
             reason = (
-                f"at {late.line} the function acts on what {late.name} returns, after it has written or drawn random "
-                "numbers, so that no other graph could begin anew"
+                f"at {late.line} the function branches on the result of {late.name}, after it has written or drawn "
+                "random numbers, which a replay could not undo"
             )
             if self.fullgraph:
-                raise TraceError(f"compile: no graph holds the function: {reason}. Leave fullgraph out.")
+                raise TraceError(f"compile: the function has no graph: {reason}. Leave fullgraph out.")
             self._uncompiled[key] = reason
             return result
-        self._graphs[key] = [*kept, Specialization(reason, program, replay_of(program))][-_MANY:]
+        self._graphs[key] = [*kept, Specialization(reason, program, replay_of(program))][-_MAX_GRAPHS:]
         self._recordings += 1
-        if self._recordings == _MANY + 1:
+        if self._recordings == _MAX_GRAPHS + 1:
             name, advice = getattr(self, "__name__", "the function"), "Give numbers as arrays, or look at explain()"
             warnings.warn(f"compile: {self._recordings} graphs were made of {name}. {advice}.", stacklevel=3)
         return result
@@ -156,29 +157,29 @@ class CompiledFunction:
 
 @operator
 def compile(function: Callable[..., Any], *, fullgraph: bool = False) -> CompiledFunction:
-    """Make ``function`` faster as a whole: it returns the same, bit for bit, with the same gradients and errors.
+    """Make ``function`` faster as a whole. Results, gradients and errors stay the same, bit for bit.
 
     Parameters
     ----------
     function : callable
-        Takes and returns arrays, also in tuples, lists and dicts. Objects that are called as functions are such, too.
+        Takes and returns arrays, also in tuples, lists and dicts. It can be an object with ``__call__``.
     fullgraph : bool
         True raises TraceError if the function itself would be called instead of a graph, as PyTorch does.
 
     Returns
     -------
     CompiledFunction
-        A graph is recorded at the first call of each signature: layouts, dtypes, ranks, devices, who requires grad, and
-        the values of all other arguments. Lengths and sizes are no part of it. Another number or another array in a
-        variable of the function, or in an attribute, makes a new graph. What a graph cannot hold raises TraceError, as
-        in `pynested.trace`.
+        A graph is recorded at the first call of each signature: layouts, dtypes, ranks, devices, ``requires_grad``, and
+        the values of all arguments that are no arrays. Lengths and sizes are not part of it. Another number or another
+        array in a variable of the function, or in an attribute, makes a new graph. Operations that a graph cannot
+        contain raise TraceError, as in `pynested.trace`.
 
     Notes
     -----
     Chains of elementwise operators become one pass over the values and one node of the tape: on the CPU block by block,
     on a device as one kernel, whose exp, sin and so on are the compiler's. The node saves the inputs of the chain: a
-    write into one of them between forward and backward pass is refused. What else the function does, as printing,
-    happens only when a graph is recorded.
+    write into one of them between forward and backward pass is refused. Other effects of the function, such as
+    printing, happen only while a graph is recorded.
 
     Clauses: COMPILE-1 to COMPILE-5.
 

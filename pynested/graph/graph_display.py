@@ -1,7 +1,7 @@
 """A graph as text that reads like the function, and as a picture.
 
-In the picture each call is a line, and each value an arrow to the lines that read it. The colour of an arrow, and of
-the bar before a line, is that of the ragged structure: equal lengths, equal colours. Dense values are grey.
+In the picture each call is a line, and each value is an arrow to the lines that read it. The colour of an arrow, and
+of the bar before a line, shows the ragged structure: equal lengths have equal colours. Dense values are grey.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SIGNS = {
     "floordiv": "//", "remainder": "%", "mod": "%", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
     "eq": "==", "ne": "!=", "lt": "<", "gt": ">", "le": "<=", "ge": ">=",
 }  # fmt: skip
-_SHORT = 8  # elements of a constant array that are shown
+_MAX_SHOWN = 8  # elements of a constant array
 _STEP, _FONT, _LANE, _GREY = 30.0, 13.0, 11.0, "currentColor"  # of the picture
 
 Names = dict[Value, str]  # the name of each value
@@ -86,7 +86,7 @@ def _statement(node: Node, names: Names, recording: Recording) -> str:
 
 
 def _call_expression(node: Node, names: Names) -> str:
-    """Return a call as people write it."""
+    """Return a call as Python code."""
     args = [_expression(arg, names) for arg in node.args]
     if node.name in ("getitem", "__setitem__"):
         index = node.args[1]
@@ -117,7 +117,7 @@ def _expression(tree: Any, names: Names) -> str:
         inner = ", ".join(_expression(item, names) for item in tree)
         return f"[{inner}]" if isinstance(tree, list) else f"({inner}{',' * (len(tree) == 1)})"
     if isinstance(tree, np.ndarray):
-        return repr(tree.tolist()) if tree.size <= _SHORT else f"<{tree.dtype} array of shape {tree.shape}>"
+        return repr(tree.tolist()) if tree.size <= _MAX_SHOWN else f"<{tree.dtype} array of shape {tree.shape}>"
     if callable(tree):
         return str(getattr(tree, "__name__", type(tree).__name__))
     return str(tree) if isinstance(tree, np.dtype | Layout) else "..." if tree is ... else repr(tree)
@@ -146,7 +146,7 @@ def picture_of(function: Callable[..., Any], recording: Recording) -> Picture:
 
 
 def _draw_line(sheet: Sheet, left: float, y: float, text: str, colour: str) -> None:
-    """Draw a call, as much of it as there is room for, and its result."""
+    """Draw a call and its result. A long call is shortened."""
     sheet.rect(left, y - 12, 5, 18, colour, round=2)
     call, sign, result = text.partition("  # ")
     longest = max(24, int((PAGE - left - 14) / text_width("m", _FONT)) - len(sign + result))

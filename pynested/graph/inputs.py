@@ -1,7 +1,7 @@
 """The inputs of a graph: trees of arguments, their signatures, and variables that the function reads.
 
 A tree is a `Value`, a container of trees (tuple, list, dict, slice), or a constant. Arguments and results of calls are
-trees; a `Value` stands for each thing that differs from replay to replay.
+trees; a `Value` stands for each object that differs from replay to replay.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from pynested.structure.layout import Layout
 CONTAINERS = (tuple, list, dict, slice)
 NUMBERS = (int, float, complex, str, bytes, type(None), np.dtype, np.generic, Layout)
 _DATA = (*NUMBERS, ArrayMethods, np.ndarray, np.random.Generator)
-_MOST = 2_000  # sources that are looked at
+_MAX_SOURCES = 2_000
 
 
 # ---- trees ------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Value:
-    """The number of a thing that each replay computes."""
+    """The number of an object that each replay computes or receives."""
 
     number: int
 
@@ -69,20 +69,20 @@ def values_in(tree: Any) -> Iterator[Value]:
             yield from values_in(item)
 
 
-def substitute(tree: Any, things: Mapping[int, Any]) -> Any:
-    """Return ``tree`` with the things in the place of their values."""
+def substitute(tree: Any, objects: Mapping[int, Any]) -> Any:
+    """Return ``tree`` with the object of its number in the place of each value."""
     if type(tree) is Value:
-        return things[tree.number]
+        return objects[tree.number]
     if isinstance(tree, CONTAINERS):
-        return rebuild(tree, [substitute(item, things) for item in children(tree)])
+        return rebuild(tree, [substitute(item, objects) for item in children(tree)])
     return tree
 
 
 # ---- signatures -------------------------------------------------------------------------------------------------
 def signature_of(tree: Any, arrays: list[Any]) -> Any:
-    """Return everything about arguments that decides which calls a function makes, but no sizes.
+    """Return a hashable key of all facts about arguments that select a graph: dtypes, ranks, constants, but no sizes.
 
-    The arrays and the generators of random numbers are added to ``arrays``.
+    Append the arrays and the random generators among the arguments to ``arrays``.
     """
     kind = type(tree)
     if kind is NestedArray:
@@ -103,78 +103,79 @@ def signature_of(tree: Any, arrays: list[Any]) -> Any:
     return constant_key(tree)
 
 
-def constant_key(thing: Any) -> Any:
-    """Return a hashable key of a constant. 1, 1.0 and True have three keys, and so have 0.0 and -0.0."""
-    if isinstance(thing, float):
-        return type(thing), thing.hex()
-    if isinstance(thing, np.ndarray):
-        return np.ndarray, thing.dtype, thing.shape, thing.tobytes()
+def constant_key(constant: Any) -> Any:
+    """Return a hashable key of a constant. 1, 1.0 and True have different keys; so do 0.0 and -0.0."""
+    if isinstance(constant, float):
+        return type(constant), constant.hex()
+    if isinstance(constant, np.ndarray):
+        return np.ndarray, constant.dtype, constant.shape, constant.tobytes()
     try:
-        hash(thing)
-    except TypeError:  # it may change without notice, so only its identity counts
-        return _Identity(thing)
-    return type(thing), thing
+        hash(constant)
+    except TypeError:  # a mutable object: its contents may change without notice, so its identity is the key
+        return _Identity(constant)
+    return type(constant), constant
 
 
 @dataclass(frozen=True, eq=False)
 class _Identity:
-    """A key that is equal for one object only, and keeps it alive."""
+    """A key that equals the key of the same object only. It keeps the object alive."""
 
-    thing: Any
+    referent: Any
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Identity) and self.thing is other.thing
+        return isinstance(other, _Identity) and self.referent is other.referent
 
     def __hash__(self) -> int:
-        return id(self.thing)
+        return id(self.referent)
 
 
 # ---- sources ----------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A variable, an item or an attribute: ``read(holder, key)`` was ``thing``; ``text`` is how the user writes it.
+    """A variable, an item or an attribute that the function reads, by ``read(holder, key)``.
 
-    A graph holds as long as the arrays there are the same objects, and the numbers, texts and flags are equal.
+    ``content`` is what it held when the function was recorded; ``text`` is how the user writes it. A graph is valid as
+    long as arrays are the same objects, and numbers, texts and flags are equal.
     """
 
     text: str
     holder: Any
     key: Any
     read: Callable[[Any, Any], Any]
-    thing: Any
+    content: Any
 
     def is_current(self) -> bool:
-        """Return whether the same thing is there now: the same object, or an equal number."""
+        """Return whether the source holds the same object as in the recording, or an equal number."""
         try:
-            thing = self.read(self.holder, self.key)
+            content = self.read(self.holder, self.key)
         except (LookupError, AttributeError, ValueError):
             return False
-        if thing is self.thing:
+        if content is self.content:
             return True
-        return isinstance(thing, NUMBERS) and bool(constant_key(thing) == constant_key(self.thing))
+        return isinstance(content, NUMBERS) and bool(constant_key(content) == constant_key(self.content))
 
 
 def find_sources(function: Any, arguments: Any) -> list[Source]:
-    """Return the sources of all that ``function`` reaches itself, or by attributes of objects among ``arguments``.
+    """Return the sources that ``function`` reaches itself, or by attributes of objects among ``arguments``.
 
-    Variables of the functions that it calls are not looked at, and of large containers 2,000 things at most.
+    Variables of the functions that it calls are not searched. The search ends after 2,000 sources.
     """
-    objects: list[Any] = []
-    map_leaves(arguments, objects.append)
-    waiting = [*_roots(function), *[source for thing in objects for source in _contents(thing, "self")]]
+    leaves: list[Any] = []
+    map_leaves(arguments, leaves.append)
+    waiting = [*_roots(function), *[source for leaf in leaves for source in _contents(leaf, "self")]]
     sources: list[Source] = []
     seen: set[int] = set()
-    while waiting and len(sources) < _MOST:
+    while waiting and len(sources) < _MAX_SOURCES:
         source = waiting.pop(0)
         sources.append(source)
-        if id(source.thing) not in seen:
-            seen.add(id(source.thing))
-            waiting += _contents(source.thing, source.text)
+        if id(source.content) not in seen:
+            seen.add(id(source.content))
+            waiting += _contents(source.content, source.text)
     return sources
 
 
 def _roots(function: Any) -> Iterator[Source]:
-    """Yield the variables of a function, or the attributes of an object that is called as one."""
+    """Yield the variables of a function, or the attributes of an object that is called like a function."""
     if isinstance(function, FunctionType):
         yield from _variables(function)
     else:
@@ -182,24 +183,24 @@ def _roots(function: Any) -> Iterator[Source]:
         call: Any = type(function).__call__
         if isinstance(call, FunctionType):  # not of C
             yield from _variables(call)
-    for inner in ("__func__", "func", "__wrapped__"):  # of methods, of partial functions, and of decorated ones
+    for inner in ("__func__", "func", "__wrapped__"):  # of methods, of partial functions, of decorated functions
         if hasattr(function, inner):
             yield from _roots(getattr(function, inner))
 
 
 def _variables(function: FunctionType) -> Iterator[Source]:
-    """Yield closure, globals and defaults of a function; of modules of the user what the function names there."""
+    """Yield the closure, globals and defaults of a function, and the members that it names of the user's modules."""
     if _is_ours(function):
         return
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        yield from _found(name, cell, "cell_contents", getattr)
+        yield from _source(name, cell, "cell_contents", getattr)
     names = _names(function.__code__)
     for name in names:
-        yield from _found(name, function.__globals__, name, operator.getitem)
+        yield from _source(name, function.__globals__, name, operator.getitem)
         module = function.__globals__.get(name)
         if isinstance(module, ModuleType) and not _is_ours(module):
             for inner in filter(vars(module).__contains__, names):
-                yield from _found(f"{name}.{inner}", module, inner, getattr)
+                yield from _source(f"{name}.{inner}", module, inner, getattr)
     yield from _contents([function.__defaults__, function.__kwdefaults__], "default")
 
 
@@ -209,27 +210,41 @@ def _names(code: CodeType) -> list[str]:
     return list(dict.fromkeys([*code.co_names, *inner]))
 
 
-def _contents(thing: Any, text: str) -> Iterator[Source]:
-    """Yield the items of a container, or the attributes of an object of the user."""
-    if isinstance(thing, tuple | list | dict):
-        keys = [key for key in thing if isinstance(key, str | int)] if isinstance(thing, dict) else range(len(thing))
-        for key in keys:
-            yield from _found(f"{text}[{key!r}]", thing, key, operator.getitem)
-    elif not isinstance(thing, (*_DATA, FunctionType, ModuleType, type)) and not _is_ours(type(thing)):
-        members = [member for kind in type(thing).__mro__ for member in list(vars(kind).items())]
-        shared = (MemberDescriptorType, *_DATA, tuple, list, dict)  # slots, and what a class holds for all its objects
+def _contents(holder: Any, text: str) -> Iterator[Source]:
+    """Yield the items of a container, or the attributes of an object of a user's class."""
+    if isinstance(holder, dict):
+        for key in [key for key in holder if isinstance(key, str | int)]:
+            yield from _source(f"{text}[{key!r}]", holder, key, operator.getitem)
+    elif isinstance(holder, tuple | list):
+        for i in range(len(holder)):
+            yield from _source(f"{text}[{i}]", holder, i, operator.getitem)
+    elif not isinstance(holder, (*_DATA, FunctionType, ModuleType, type)) and not _is_ours(type(holder)):
+        members = [member for cls in type(holder).__mro__ for member in list(vars(cls).items())]
+        shared = (
+            MemberDescriptorType,
+            *_DATA,
+            tuple,
+            list,
+            dict,
+        )  # slots, and values that all objects of a class share
         inherited = [name for name, member in members if isinstance(member, shared) and not name.startswith("__")]
-        for name in dict.fromkeys([*getattr(thing, "__dict__", {}), *inherited]):
-            yield from _found(f"{text}.{name}", thing, name, getattr)
+        for name in dict.fromkeys([*getattr(holder, "__dict__", {}), *inherited]):
+            yield from _source(f"{text}.{name}", holder, name, getattr)
 
 
-def _found(text: str, holder: Any, key: Any, read: Any) -> Iterator[Source]:
+def _source(text: str, holder: Any, key: Any, read: Any) -> Iterator[Source]:
     try:
         yield Source(text, holder, key, read, read(holder, key))
-    except (LookupError, AttributeError, ValueError):  # a builtin, or a variable or a slot without a value
+    except (
+        LookupError,
+        AttributeError,
+        ValueError,
+    ):  # a builtin function's name, or a variable or slot that has no value
         return
 
 
-def _is_ours(thing: Any) -> bool:
-    module = thing.__name__ if isinstance(thing, ModuleType) else str(getattr(thing, "__module__", ""))
+def _is_ours(definition: Any) -> bool:
+    """Return whether a module, class or function belongs to pynested or NumPy."""
+    is_module = isinstance(definition, ModuleType)
+    module = definition.__name__ if is_module else str(getattr(definition, "__module__", ""))
     return module.partition(".")[0] in ("pynested", "numpy")

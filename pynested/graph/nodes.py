@@ -16,10 +16,10 @@ from pynested.structure.ragged_size import RaggedSize
 
 from .inputs import CONTAINERS, Source, Value, children, constant_key, substitute, values_in
 
-# Kinds of nodes: public functions, also called as methods or by Python's operators; other methods; attributes that are
-# read and set; arithmetic with sizes; fused chains.
+# Kinds of nodes: a public function (also called as a method or by one of Python's operators), another method, an
+# attribute that is read, an attribute that is set, arithmetic with sizes, a fused chain.
 FUNCTION, METHOD, ATTRIBUTE, SETTING, NUMBER, CHAIN = "function", "method", "attribute", "setting", "number", "chain"
-_FIXED = frozenset({"shape", "grad", "jvp", "hvp"})  # the form of the results follows from the signature
+_FIXED = frozenset({"shape", "grad", "jvp", "hvp"})  # the signature determines the containers of the results
 _NOTE = "In the function that was recorded,"
 
 
@@ -44,9 +44,9 @@ class CodeLine(NamedTuple):
 class Node:
     """One call, by the name of the function: ``exp`` for ``pn.exp(x)`` and for ``x.exp()``.
 
-    Arguments and results are trees; constants among the results are the same in each replay. ``mode`` is the gradient
-    mode if the function itself set one, as by ``with pn.no_grad()``. A call has an ``effect`` if it writes, draws
-    random numbers, or runs a function of the user. ``line`` is the line of the user's code.
+    Arguments and results are trees. Constants among the results are the same in each replay. ``mode`` is the gradient
+    mode if the function itself set one, for example by ``with pn.no_grad()``. A call has an ``effect`` if it writes,
+    draws random numbers, or runs a function of the user. ``line`` is the line of the user's code that made the call.
     """
 
     name: str
@@ -81,8 +81,8 @@ class Node:
 class Fact:
     """The facts about a value that hold in every replay.
 
-    ``kind`` is ``nested``, ``dense`` or ``other``; ``tracked`` says whether gradients flow through the array. ``shape``
-    and ``text``, which has dtype and layout as well, are those of the recording.
+    ``kind`` is ``nested``, ``dense`` or ``other``. ``tracked`` is True if gradients flow through the array. ``shape``
+    describes the array of the recording; ``text`` adds its dtype and layout.
     """
 
     kind: str
@@ -95,10 +95,11 @@ class Fact:
 
 @dataclass
 class Recording:
-    """A function as it was recorded once.
+    """One run of a function, as the calls that it made.
 
-    ``captured`` are the sources of the arrays and generators from variables and attributes that calls use, and
-    ``constants`` all that must be the same there in a replay. ``facts`` are those of each value, by its number.
+    ``captured`` maps the value of each array or generator that a call took from a variable or an attribute to its
+    source. ``constants`` are the sources whose contents must be the same in a replay. ``facts`` holds the facts about
+    each value, by its number.
     """
 
     inputs: Any
@@ -109,24 +110,24 @@ class Recording:
     facts: dict[int, Fact] = field(default_factory=dict)
 
 
-def fact_of(thing: Any, names: dict[RaggedSize, str]) -> Fact:
-    """Return the fact about a value that is ``thing`` now."""
-    text = in_words(thing, names)
-    if not isinstance(thing, Array | NestedArray):
+def fact_of(real: Any, names: dict[RaggedSize, str]) -> Fact:
+    """Return the fact about a value that is the array or number ``real`` in this run."""
+    text = in_words(real, names)
+    if not isinstance(real, Array | NestedArray):
         return Fact("other", text)
-    kind, shape = "nested" if thing.is_nested else "dense", _shape_in_words(thing.shape, names)
-    return Fact(kind, text, shape, str(thing.dtype), thing.device, thing.requires_grad)
+    kind, shape = "nested" if real.is_nested else "dense", _shape_in_words(real.shape, names)
+    return Fact(kind, text, shape, str(real.dtype), real.device, real.requires_grad)
 
 
-def in_words(thing: Any, names: dict[RaggedSize, str]) -> str:
+def in_words(argument: Any, names: dict[RaggedSize, str]) -> str:
     """Return shape, dtype and layout as text. ``names`` maps sizes to ``j1``, ``j2``: equal lengths have one name."""
-    if isinstance(thing, CONTAINERS):
-        return f"{type(thing).__name__} of ({', '.join(in_words(item, names) for item in children(thing))})"
-    if not isinstance(thing, Array | NestedArray):
-        return repr(thing) if isinstance(thing, int | float | str | None) else type(thing).__name__
-    layout = f" {str(thing.layout).rpartition('.')[2]}" if isinstance(thing, NestedArray) else ""
-    marks = f" on {thing.device}" * (thing.device != "cpu") + ", requires grad" * thing.requires_grad
-    return f"{_shape_in_words(thing.shape, names)} {thing.dtype}{layout}{marks}"
+    if isinstance(argument, CONTAINERS):
+        return f"{type(argument).__name__} of ({', '.join(in_words(item, names) for item in children(argument))})"
+    if not isinstance(argument, Array | NestedArray):
+        return repr(argument) if isinstance(argument, int | float | str | None) else type(argument).__name__
+    layout = f" {str(argument.layout).rpartition('.')[2]}" if isinstance(argument, NestedArray) else ""
+    marks = f" on {argument.device}" * (argument.device != "cpu") + ", requires grad" * argument.requires_grad
+    return f"{_shape_in_words(argument.shape, names)} {argument.dtype}{layout}{marks}"
 
 
 def _shape_in_words(shape: Any, names: dict[RaggedSize, str]) -> str:
@@ -135,11 +136,11 @@ def _shape_in_words(shape: Any, names: dict[RaggedSize, str]) -> str:
 
 
 class TraceMismatch(TraceError):
-    """A replay meets something else than the function met when it was recorded."""
+    """The error of a replay that computes another constant, or reads another variable, than the recording did."""
 
 
 class Replay:
-    """The function of the things of ``inputs`` that calls ``nodes`` in order, and returns those of ``outputs``."""
+    """A function of the objects for ``inputs``: it calls ``nodes`` in order and returns the objects for ``outputs``."""
 
     def __init__(self, inputs: Sequence[Value], nodes: Sequence[Node], outputs: Any) -> None:
         self.inputs = [value.number for value in inputs]
@@ -147,37 +148,40 @@ class Replay:
         self.steps = list(zip(nodes, _last_uses(nodes, outputs), strict=True))
 
     def __call__(self, *arguments: Any) -> Any:
-        """Compute the outputs. A thing is forgotten after the call that reads it last."""
-        things = dict(zip(self.inputs, arguments, strict=True))
+        """Compute the outputs. Each object is released after the call that reads it last."""
+        objects = dict(zip(self.inputs, arguments, strict=True))
         try:
             for node, last_uses in self.steps:
-                args, kwargs = [substitute(arg, things) for arg in node.args], substitute(node.kwargs, things)
+                args, kwargs = [substitute(arg, objects) for arg in node.args], substitute(node.kwargs, objects)
                 with nullcontext() if node.mode is None else Mode(node.mode):
                     result = node.function(*args, **kwargs)
-                if not _store(node.results, result, things) and node.is_checked:
+                if not _store(node.results, result, objects) and node.is_checked:
                     raise TraceMismatch(
                         f"graph: {node.name} returns {result!r} here, and returned {node.results!r} when the function "
-                        f"was recorded, which may do something else now, at {node.line}. Trace it again with such "
-                        "arguments, or compile it."
+                        f"was recorded, so the function may act differently now, at {node.line}. Trace it "
+                        "again with such arguments, or compile it."
                     )
                 for number in last_uses:
-                    things.pop(number, None)
+                    objects.pop(number, None)
         except Exception as error:
             if not any(note.startswith(_NOTE) for note in getattr(error, "__notes__", ())):
                 error.add_note(f"{_NOTE} at {node.line}:{node.line.text}")
             raise
-        return substitute(self.outputs, things)
+        return substitute(self.outputs, objects)
 
 
-def _store(tree: Any, result: Any, things: dict[int, Any]) -> bool:
-    """Store what stands in ``result`` for the values of ``tree``; return whether the rest is the same."""
+def _store(tree: Any, result: Any, objects: dict[int, Any]) -> bool:
+    """Store the parts of ``result`` for which ``tree`` has values.
+
+    Return whether all other parts equal those of ``tree``.
+    """
     if type(tree) is Value:
-        things[tree.number] = result
+        objects[tree.number] = result
         return True
     if isinstance(tree, CONTAINERS):
         if type(result) is not type(tree) or len(children(tree)) != len(children(result)):
             return False
-        stored = [_store(item, part, things) for item, part in zip(children(tree), children(result), strict=True)]
+        stored = [_store(item, part, objects) for item, part in zip(children(tree), children(result), strict=True)]
         return all(stored)
     return bool(constant_key(tree) == constant_key(result))
 

@@ -1,4 +1,4 @@
-"""The recorder: runs a function once on traced arrays, computes each call on the real ones, and keeps it as a node."""
+"""The recorder: runs a function once on traced arrays, computes each call on real arrays, and stores it as a node."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .unsupported import FUNCTIONS, Remedy, current_line, definition_of, unsuppo
 
 _MODES = frozenset({"no_grad", "enable_grad", "anomaly"})  # each node has its mode
 _SIZES = frozenset({"shape", "size", "numel", "stride", "regular", "regular_size", "component_shape"})
-_MARKS = frozenset({"requires_grad_", "retain_grad", "register_hook", "accumulate", "setattr"})  # change no values
+_FLAGS = frozenset({"requires_grad_", "retain_grad", "register_hook", "accumulate", "setattr"})  # write no elements
 _CONSTANTS = (*NUMBERS, type, type(...))
 _ARRAYS = (Array, NestedArray)
 _CAPTURED = (*_ARRAYS, np.random.Generator)
@@ -47,22 +47,23 @@ def record(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[
 class Recorder:
     """One run of ``function``.
 
-    ``things`` and ``stand_ins`` are, by the number of a value, the real array or number and what the function sees of
-    it; ``values`` has the values by the ids of the stand-ins. ``outside`` are the arrays that the function did not
-    make, by id. ``used`` are the ids of what calls have taken from variables.
+    ``reals`` and ``stand_ins`` hold, by the number of a value, the real array or number and the stand-in that the
+    function sees; ``values`` holds the values by the ids of the stand-ins. ``outside`` are the arrays that the function
+    did not make, by id. ``used`` are the ids of the contents of variables that calls have used.
     """
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         self.function, self.mode = function, state.mode
-        self.things: dict[int, Any] = {}
+        self.reals: dict[int, Any] = {}
         self.stand_ins: dict[int, Any] = {}
         self.values: dict[int, Value] = {}
         self.is_computing = False
         self.caught: TraceError | None = None  # raised if the function catches the error of a call
         self.sources = find_sources(function, (args, dict(kwargs)))
-        self.source_by_id = {id(source.thing): source for source in self.sources}
+        self.source_by_id = {id(source.content): source for source in self.sources}
         self.used: set[int] = set()
-        self.outside = {id(source.thing): source.thing for source in self.sources if isinstance(source.thing, _ARRAYS)}
+        contents = [source.content for source in self.sources]
+        self.outside = {id(content): content for content in contents if isinstance(content, _ARRAYS)}
         self.recording = Recording(map_leaves((args, dict(kwargs)), self._argument))
 
     def run(self) -> tuple[Recording, Any]:
@@ -80,11 +81,11 @@ class Recorder:
         recording.outputs = map_leaves(outputs, self._output)
         if versions != list(map(_version, self.outside.values())):
             raise unsupported("a write into an array from outside", Remedy.WRITE, definition_of(self.function))
-        unused = {id(x) for source in self.sources if isinstance(x := source.thing, _CAPTURED)} - self.used
-        recording.constants = [source for source in self.sources if id(source.thing) not in unused]
+        unused = {id(x) for source in self.sources if isinstance(x := source.content, _CAPTURED)} - self.used
+        recording.constants = [source for source in self.sources if id(source.content) not in unused]
         names: dict[RaggedSize, str] = {}
-        recording.facts = {number: fact_of(thing, names) for number, thing in self.things.items()}
-        return recording, substitute(recording.outputs, self.things)
+        recording.facts = {number: fact_of(real, names) for number, real in self.reals.items()}
+        return recording, substitute(recording.outputs, self.reals)
 
     # ---- calls --------------------------------------------------------------------------------------------------
 
@@ -104,13 +105,13 @@ class Recorder:
     def call(self, kind: str, name: str, function: Any, args: Any, kwargs: Any = None, compute: Any = None) -> Any:
         """Record a call and compute it on the real arrays; return stand-ins of its results."""
         node_args, node_kwargs = map_leaves((tuple(args), dict(kwargs or {})), partial(self._operand, name))
-        real_args, real_kwargs = substitute((node_args, node_kwargs), self.things)
+        real_args, real_kwargs = substitute((node_args, node_kwargs), self.reals)
         writes = kind == SETTING or name in ("__setitem__", "accumulate") or (name[-1] == "_" and name[-2:] != "__")
         target = real_kwargs.get("out", real_args[0] if writes else None)
         self._refuse_outside_write(name, target)
         runs_code = _has_callbacks((real_args, real_kwargs))
         if runs_code:
-            self.used.update(self.source_by_id)  # a callback may use all that the function reaches
+            self.used.update(self.source_by_id)  # a callback may use everything that the function reaches
         self.is_computing, line, random_state = True, current_line(), random.get_state()
         try:
             with unwatched():
@@ -131,12 +132,12 @@ class Recorder:
         return shown
 
     def arithmetic(self, function: Callable[..., Any], operands: tuple[Any, ...], is_checked: bool) -> Any:
-        """Record arithmetic with sizes. The result is a size, or a constant that is checked in each replay."""
+        """Record arithmetic with sizes. The result is a size, or a constant that each replay checks."""
         if not all(isinstance(operand, int | float | RaggedSize) for operand in operands):
             return NotImplemented
         self._refuse_hidden("a size")
         trees = map_leaves(operands, partial(self._operand, function.__name__))
-        result = function(*substitute(trees, self.things))
+        result = function(*substitute(trees, self.reals))
         results = result if is_checked else self._new_value(result)
         line = current_line()
         self.recording.nodes.append(Node(function.__name__, NUMBER, function, trees, {}, results, None, False, line))
@@ -145,29 +146,29 @@ class Recorder:
     def real(self, traced: Any) -> Any:
         """Return the array that a traced one stands for."""
         self._refuse_hidden("an array")
-        return self.things[self.values[id(traced)].number]
+        return self.reals[self.values[id(traced)].number]
 
     def _refuse_hidden(self, what: str) -> None:
-        """Refuse what a callback or an object has brought into a call, or out of the run."""
+        """Refuse a traced array or size that a callback or an object uses inside of a call, or after the run."""
         if self.is_computing or not is_recording():
             raise unsupported(f"{what} of the recording that a callback or an object holds", Remedy.OBJECT)
 
     def _refuse_outside_write(self, name: str, target: Any) -> None:
-        """Refuse to change an array from outside before it happens."""
+        """Refuse a call that would write into an array from outside, before the call runs."""
         if name == "backward" and any(array.requires_grad for array in self.outside.values()):
             raise unsupported("x.backward()", Remedy.GRADIENTS)
         storages = [_storage(array) for array in self.outside.values()]
-        is_view = name not in _MARKS and isinstance(target, _ARRAYS) and _storage(target) in storages
+        is_view = name not in _FLAGS and isinstance(target, _ARRAYS) and _storage(target) in storages
         if is_view or (target is not None and id(target) in self.outside):
             raise unsupported(f"a write into an array from outside of the function, by {name},", Remedy.WRITE)
 
     # ---- trees --------------------------------------------------------------------------------------------------
 
-    def _new_value(self, thing: Any, shown: Any = None) -> Value:
-        """Return a new value for ``thing``, which the function sees as ``shown``."""
-        shown = stand_in(thing, self) if shown is None else shown
-        value = self.values[id(shown)] = Value(len(self.things))
-        self.things[value.number], self.stand_ins[value.number] = thing, shown
+    def _new_value(self, real: Any, shown: Any = None) -> Value:
+        """Return a new value for ``real``, which the function sees as ``shown``."""
+        shown = stand_in(real, self) if shown is None else shown
+        value = self.values[id(shown)] = Value(len(self.reals))
+        self.reals[value.number], self.stand_ins[value.number] = real, shown
         return value
 
     def _argument(self, leaf: Any) -> Any:
@@ -199,7 +200,7 @@ class Recorder:
         return leaf if isinstance(leaf, _CONSTANTS) and not is_size else self._new_value(leaf)
 
     def _output(self, leaf: Any) -> Any:
-        """Return the tree of a result of the function. An object might hold arrays of this run."""
+        """Return the tree of a result of the function. Other objects are refused: they might hold traced arrays."""
         tree = self._operand("return", leaf)
         if tree is not leaf or isinstance(leaf, _CONSTANTS) or id(leaf) in self.source_by_id:
             return tree
@@ -211,13 +212,13 @@ def _storage(array: Any) -> Any:
 
 
 def _version(array: Any) -> tuple[Any, ...]:
-    """Return what differs after a write into an array or its gradient, or after another mark of it."""
+    """Return a key that changes with each write into an array or its gradient, and with its ``requires_grad``."""
     gradient = array.grad
     return _storage(array).version, array.requires_grad, None if gradient is None else _storage(gradient).version
 
 
 def _has_callbacks(tree: Any) -> bool:
-    """Return whether a function of the user is among the arguments, which may do anything, or a generator."""
+    """Return whether a function of the user, or a random generator, is among the arguments."""
     if isinstance(tree, CONTAINERS):
         return any(map(_has_callbacks, children(tree)))
     return isinstance(tree, np.random.Generator) or (callable(tree) and not isinstance(tree, type | Layout))

@@ -21,7 +21,7 @@ class Graph:
     """A function of arrays as a list of calls. Make one with `pynested.trace`; call it as the function.
 
     ``nodes`` are the calls, in order. ``inputs`` and ``outputs`` are the arguments and the results, with a value for
-    each array, and ``captured`` tells from which variables and attributes the other arrays are.
+    each array. ``captured`` maps the values of other arrays to the variables and attributes that hold them.
     """
 
     def __init__(self, function: Callable[..., Any], recording: Recording, args: Any, kwargs: Any) -> None:
@@ -45,8 +45,8 @@ class Graph:
         changed = changed_source(self.recording)
         if changed is not None:
             raise TraceMismatch(
-                f"graph: {changed.text} was another when the function was traced. What a function takes from variables "
-                "and attributes is constant in a graph. Trace the function again, or make it an argument."
+                f"graph: {changed.text} has changed since the function was traced. Variables and attributes are "
+                "constants of a graph. Trace the function again, or make it an argument."
             )
         return self._replay(*arrays)
 
@@ -85,9 +85,9 @@ def trace(function: Callable[..., Any], *examples: Any, **named: Any) -> Graph:
     Raises
     ------
     TraceError
-        If the function does what a graph cannot hold, at the line where it does so: a branch on data, a number or a
-        NumPy array taken out of an array, a write into an array from outside, a callback that uses arrays of the
-        function. Also by the graph, for arguments with which the function might do something else.
+        If the function does what a graph cannot contain: a branch on data, a number or a NumPy array taken out of an
+        array, a write into an array from outside, a callback that uses arrays of the function. The error names the
+        line. A graph raises it for arguments with which the function might make other calls.
 
     Examples
     --------
@@ -108,14 +108,14 @@ def trace(function: Callable[..., Any], *examples: Any, **named: Any) -> Graph:
 
 
 def replay_of(recording: Recording) -> Callable[..., Any]:
-    """Return the function of the arrays among the arguments that replays a recording."""
+    """Return a function that replays a recording; its arguments are the arrays among the arguments of a call."""
     replay = Replay([*values_in(recording.inputs), *recording.captured], recording.nodes, recording.outputs)
-    captured = [source.thing for source in recording.captured.values()]
+    captured = [source.content for source in recording.captured.values()]
     return lambda *arrays: replay(*arrays, *captured)
 
 
 def changed_source(recording: Recording) -> Source | None:
-    """Return the first variable or attribute that holds something else than in the recording."""
+    """Return the first variable or attribute that holds another object or number than in the recording."""
     return next((source for source in recording.constants if not source.is_current()), None)
 
 
@@ -127,6 +127,6 @@ def call_in_words(args: Any, kwargs: Any) -> str:
 
 
 def _untracked_signature(args: Any, kwargs: Any) -> Any:
-    """Return the signature of arguments; a graph is the same with and without gradients."""
+    """Return the signature of arguments without ``requires_grad``: a graph serves both cases."""
     tree = map_leaves((args, kwargs), lambda leaf: leaf.detach() if isinstance(leaf, ArrayMethods) else leaf)
     return signature_of(tree, [])

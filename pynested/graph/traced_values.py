@@ -1,9 +1,9 @@
 """The stand-ins that a function runs on while it is recorded: traced arrays and traced sizes.
 
-A traced array has no values. The recorder sees the calls of public functions, and the class itself tells it of
-everything else, as ``x.shape``, ``x.values()`` or ``x[0] = 1``. What is computed with a traced size is recorded too. If
-Python must know the number itself, as in ``if n > 3`` or ``range(n)``, the graph holds for arrays that give the same
-answer.
+A traced array has no elements. The recorder watches the calls of public functions; the class passes everything else to
+the recorder, for example ``x.shape``, ``x.values()`` and ``x[0] = 1``. Arithmetic with a traced size is recorded too.
+If Python needs the number itself, as in ``if n > 3`` or ``range(n)``, the graph is valid for arrays that give the same
+number or the same answer.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .unsupported import FUNCTIONS, Remedy, unsupported
 if TYPE_CHECKING:
     from .recorder import Recorder
 
-_FACTS = frozenset({"dtype", "ndim", "device", "is_nested", "layout", "dim"})  # they follow from the signature
+_FACTS = frozenset({"dtype", "ndim", "device", "is_nested", "layout", "dim"})  # the signature determines them
 
 
 def _refused(what: str, remedy: Remedy) -> Any:
@@ -39,14 +39,14 @@ def _refused(what: str, remedy: Remedy) -> Any:
 
 
 class Traced:
-    """The part of both classes of traced arrays. Python's operators call public functions, as those of all arrays."""
+    """The common base of traced arrays. Python's operators call public functions, as they do for all arrays."""
 
     __slots__ = ()
 
     def __getattribute__(self, name: str) -> Any:
-        """Record that an attribute is read, or return a method that is recorded when it is called.
+        """Record the reading of an attribute, or return a method that is recorded when it is called.
 
-        Attributes that follow from the signature are constants.
+        Attributes that the signature determines are constants.
         """
         if name == "_ops" or (name.startswith("__") and name != "__cuda_array_interface__"):
             return object.__getattribute__(self, name)
@@ -100,22 +100,22 @@ class TracedNestedArray(Traced, NestedArray):
 _REAL_TYPES = {TracedArray: Array, TracedNestedArray: NestedArray}
 
 
-def stand_in(thing: Any, recorder: Recorder) -> Any:
-    """Return what a function sees in the place of an array, a size, or another result of a call."""
-    if isinstance(thing, Array | NestedArray):
-        kind: Any = TracedArray if isinstance(thing, Array) else TracedNestedArray
+def stand_in(real: Any, recorder: Recorder) -> Any:
+    """Return the stand-in of an array, a size, or another result of a call."""
+    if isinstance(real, Array | NestedArray):
+        kind: Any = TracedArray if isinstance(real, Array) else TracedNestedArray
         traced = kind.__new__(kind)
         object.__setattr__(traced, "_recorder", recorder)
         return traced
-    if isinstance(thing, RaggedSize):
-        return TracedRaggedSize(thing, recorder)
-    if isinstance(thing, np.random.Generator):
-        return thing
-    return TracedSize(thing, recorder) if isinstance(thing, int | float) else Opaque()
+    if isinstance(real, RaggedSize):
+        return TracedRaggedSize(real, recorder)
+    if isinstance(real, np.random.Generator):
+        return real
+    return TracedSize(real, recorder) if isinstance(real, int | float) else Opaque()
 
 
 class TracedSize:
-    """A number that was read off an array, or computed from such numbers."""
+    """A number that is a size of an array, or was computed from sizes."""
 
     __slots__ = ("_recorder", "number")
 
@@ -128,10 +128,10 @@ class TracedSize:
         return type(self.number)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return np.asarray(self._known(), dtype)
+        return np.asarray(self._number_for_python(), dtype)
 
-    def _known(self) -> Any:
-        """Return the number, because Python must know it: replays that have another one are refused."""
+    def _number_for_python(self) -> Any:
+        """Return the number for Python. Replays with another number are refused."""
         return self._recorder.arithmetic(operator.pos, (self,), is_checked=True)
 
     def _record(self, function: Callable[..., Any], *operands: Any) -> Any:
@@ -164,18 +164,18 @@ class TracedSize:
     def __gt__(self, other: Any) -> Any: return self._compare(operator.gt, other)
     def __ge__(self, other: Any) -> Any: return self._compare(operator.ge, other)
     def __bool__(self) -> bool: return self._compare(operator.ne, 0)  # type: ignore[no-any-return]
-    def __hash__(self) -> int: return hash(self._known())
-    def __index__(self) -> int: return operator.index(self._known())
-    def __int__(self) -> int: return int(self._known())
-    def __float__(self) -> float: return float(self._known())
-    def __repr__(self) -> str: return repr(self._known())
-    def __format__(self, spec: str) -> str: return format(self._known(), spec)
-    def __round__(self, digits: int | None = None) -> Any: return round(self._known(), digits)
+    def __hash__(self) -> int: return hash(self._number_for_python())
+    def __index__(self) -> int: return operator.index(self._number_for_python())
+    def __int__(self) -> int: return int(self._number_for_python())
+    def __float__(self) -> float: return float(self._number_for_python())
+    def __repr__(self) -> str: return repr(self._number_for_python())
+    def __format__(self, spec: str) -> str: return format(self._number_for_python(), spec)
+    def __round__(self, digits: int | None = None) -> Any: return round(self._number_for_python(), digits)
     # fmt: on
 
 
 class TracedRaggedSize(RaggedSize):
-    """The sizes along a ragged dimension. A graph holds for arrays whose sizes compare as those of the recording."""
+    """The sizes along a ragged dimension. A graph is valid if sizes that were equal are equal in the replay too."""
 
     __slots__ = ("_recorder", "size")
     __hash__ = RaggedSize.__hash__
@@ -194,9 +194,9 @@ class TracedRaggedSize(RaggedSize):
 
 
 class Opaque:
-    """Stands for another result, as a block mask, which can be passed on."""
+    """The stand-in of another result, for example a block mask. The function can pass it on only."""
 
     def __getattribute__(self, name: str) -> Any:
         if name == "__class__":  # read by `isinstance`
             return Opaque
-        raise unsupported(f"the attribute {name} of what a call returned", Remedy.INSIDE)
+        raise unsupported(f"the attribute {name} of a result that is no array", Remedy.INSIDE)

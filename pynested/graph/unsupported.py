@@ -1,4 +1,4 @@
-"""Errors for what a graph cannot hold, each with the line of the user's code and what to do instead."""
+"""Errors for operations that a graph cannot contain. Each names the line of the user's code and a remedy."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from .nodes import CodeLine
 
 
 class Remedy(StrEnum):
-    """The second part of an error: why a graph cannot hold something, and what to do instead."""
+    """The second part of an error: why a graph cannot contain the operation, and what to do instead."""
 
-    DATA = "It holds for the numbers of this array alone. Use pn.where, pn.clamp or pn.masked_fill, or do it outside"
+    DATA = "It depends on the elements of this array. Use pn.where, pn.clamp or pn.masked_fill, or do it outside"
     LIBRARY = "Only calls of pynested are recorded. Lengths are arrays, x.offsets(), or sizes, x.shape and x.size(dim)"
     COPY = "Copies, pickles and texts of arrays are made outside of the function. Use x.clone() in it"
-    INSIDE = "What an array is made of is not recorded. Give it to pynested's functions as it is"
+    INSIDE = "Parts of an array or an object are not recorded. Pass it to pynested's functions as it is"
     OBJECT = "Callbacks and objects must hold no arrays or sizes of the function. Compute without them, or outside"
     SOURCE = (
         "No recorded call made it, and no argument and no variable that the function names itself holds it. Give it as "
         "an argument, or make it by pynested's functions: pn.array, or pn.detach(w), not w.detach(), of a variable w"
     )
     WRITE = "Only arrays that the function makes can be written to. Return the result, and write it outside"
-    GRADIENTS = "Its result is no array, or is written into arrays from outside. Return pn.grad(loss, arrays)"
-    CAUGHT = "Other arrays may go another way. Test before the call, by shapes or dtypes, or do it outside"
-    OUTSIDE = "It looks at one run, or changes what other code sees. Do it outside of the function"
+    GRADIENTS = "It writes gradients into arrays from outside, or returns a function. Return pn.grad(loss, arrays)"
+    CAUGHT = "Other arrays may raise no error. Test shapes or dtypes before the call, or do it outside"
+    OUTSIDE = "It depends on one run, or changes a setting. Call it outside of the function"
 
 
 FUNCTIONS = {

@@ -20,7 +20,7 @@ from .functions import FUNCTIONS, UNTRACKED
 
 @pytest.mark.shows("COMPILE-1", "COMPILE-2", "COMPILE-3")
 @pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
-def test_it_gives_what_the_function_gives_and_no_structure_asks_for_another_graph(function: Callable[..., Any]) -> None:
+def test_results_are_those_of_the_function_and_one_graph_serves_all_structures(function: Callable[..., Any]) -> None:
     compiled = pn.compile(function)
     for x in (jagged(2, 3, 1), jagged(4, 1, 2), jagged(1, 7, 3), jagged(5, 1, 0), jagged(4, 1, 2)):
         assert_same(compiled(x), function(x))
@@ -57,7 +57,7 @@ def test_a_branch_on_a_size_has_a_graph_for_each_answer() -> None:
         x = jagged(*lengths)
         assert_same(compiled(x), function(x))
     assert [graph.calls for graph in compiled.graphs] == [2, 2]
-    assert "other sizes, on which the function acts" in compiled.explain()
+    assert "other sizes, on which the function branches" in compiled.explain()
 
 
 def test_an_error_is_that_of_the_function_which_may_handle_it() -> None:
@@ -137,7 +137,7 @@ def test_fullgraph_refuses_where_the_function_itself_would_be_called() -> None:
         pn.manual_seed(4)
         assert_same(found, drawn_then_counted(x))
     assert compiled.graphs == [] and "test_compiling.py" in compiled.explain()
-    with pytest.raises(TraceError, match="compile: no graph holds the function: .* Leave fullgraph out"):
+    with pytest.raises(TraceError, match="compile: the function has no graph: .* Leave fullgraph out"):
         pn.compile(drawn_then_counted, fullgraph=True)(x)
     with pytest.raises(ArgumentError, match="'fullgraph' must be True or False, not 'yes'"):
         pn.compile(drawn_then_counted, fullgraph="yes")  # type: ignore[arg-type]
