@@ -16,7 +16,7 @@ from .timeline import timeline
 
 
 def kernel_location(kernel: str, device: str) -> FunctionLocation:
-    """Return the place of the function that computes ``kernel`` on ``device``, be the device present or not."""
+    """Return the place of the function that computes ``kernel`` on ``device``, whether or not the device is present."""
     if device not in ("cuda", "emulated"):
         return function_location(getattr(get_backend(device), kernel))
     function = registered_kernels(device).get(kernel) or getattr(KernelBackend, kernel, None)
