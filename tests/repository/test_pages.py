@@ -36,6 +36,7 @@ INDENTED = re.compile(r"(?:\A|\n)\n((?:(?: {4}.*)\n(?:\n(?= {4}))?)+)")
 PYTHON = re.compile(r"^\s*(import \w|from \w+.* import |def \w|@\w|>>> |assert |with \w|\w+ = pn\.)", re.MULTILINE)
 OPTIONAL = {"torch", "pyarrow", "awkward", "tensorflow", "jax", "pandas", "cupy", "dask"}
 INSTALL = "python3 -m venv --without-pip .venv && python3 -m pip --python .venv install -e '.[test]'"
+QUOTING = ("CONTRIBUTING.md", "docs/howto/add-operator.md")  # pages that quote code as text
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="the emulation needs g++")
 
 
@@ -126,7 +127,7 @@ def other_blocks(name: str) -> list[str]:
     return [*others, *INDENTED.findall(FENCED.sub("", PAGES[name]))]
 
 
-@pytest.mark.parametrize("name", sorted({*PAGES} - {"CONTRIBUTING.md"}))  # it quotes Python as text
+@pytest.mark.parametrize("name", sorted({*PAGES} - {*QUOTING}))
 def test_python_is_fenced_as_python(name: str) -> None:
     assert [block for block in other_blocks(name) if PYTHON.search(block)] == []
 
@@ -197,17 +198,18 @@ def test_names_of_numpy_are_listed() -> None:
     assert not of_elements - known, f"no operator: {' '.join(sorted(of_elements - known))} in docs/names.md"
 
 
-@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/reading.md"])
+@pytest.mark.parametrize("name", [*QUOTING, "docs/howto/kernels.md", "docs/reading.md"])
 def test_paths_of_code_exist(name: str) -> None:
     paths = re.findall(r"`((?:spec|backends|autograd|pynested|tests|benchmarks|\.ci|\.typing)/[\w./-]*)`", PAGES[name])
     assert paths and [path for path in paths if not (ROOT / path).exists()] == []
 
 
-def test_quotations_of_code_are_current() -> None:
-    """Every line of a block in CONTRIBUTING.md occurs in the code; ``...`` stands for omitted text."""
-    files = [file for folder in ("autograd", "pynested", "spec") for file in (ROOT / folder).rglob("*.*")]
-    texts = [file.read_text(encoding="utf-8") for file in files if file.suffix in (".py", ".toml")]
+@pytest.mark.parametrize("name", QUOTING)
+def test_quotations_of_code_are_current(name: str) -> None:
+    """Every line of a block in the page occurs in the code; ``...`` stands for omitted text."""
+    files = [file for folder in ("autograd", "backends", "pynested", "spec") for file in (ROOT / folder).rglob("*.*")]
+    texts = [file.read_text(encoding="utf-8") for file in files if file.suffix in (".py", ".cuh", ".toml")]
     code = " ".join(" ".join(text.split()) for text in texts)
-    blocks = code_of("CONTRIBUTING.md", "text", "toml")
+    blocks = code_of(name, "text", "toml")
     quoted = [" ".join(part.split()).rstrip('",)') for block in blocks for part in re.split(r"\n|\.\.\.", block)]
     assert quoted and [part for part in quoted if part not in code] == []
