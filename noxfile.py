@@ -1,0 +1,251 @@
+"""Checks of pynested as sessions of nox: `nox -l` lists them, `nox -s NAME` runs one, `bash .ci/run` runs them all.
+
+Install nox with the development tools, `pip install -e '.[dev]'`, and start it from that environment: most sessions run
+in it. The others have an environment of their own below `.nox/`; `nox -R` uses one again as it is.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+import nox
+
+ROOT = Path(__file__).parent
+BIN = Path(sys.prefix) / "bin"
+ENVIRONMENTS = ROOT / ".nox"
+RUN = ENVIRONMENTS / "torch.jsonl"  # of PyTorch against the specification
+NOTEBOOKS = ENVIRONMENTS / "executed"
+NVIDIA_COMPILER = (
+    "cupy-cuda13x>=14", "nvidia-cuda-nvrtc==13.*", "nvidia-cuda-runtime==13.*", "nvidia-cuda-cccl==13.*",
+)  # fmt: skip
+OLDEST_NUMPY = "numpy<2.1; python_version < '3.13'"
+BY_HAND = ("--exclude", "*/axes*")  # cases without the drawn ones, which add no other order of threads
+SCHEDULES = {
+    "random": ("--schedule", "random", "--match", "*/axes*"),  # the other cases run in this order with a sanitizer
+    "eager": ("--schedule", "eager", *BY_HAND),
+    "forward": ("--schedule", "forward", "--quick", *BY_HAND),
+    "reverse": ("--schedule", "reverse", "--quick", *BY_HAND),
+    "address": ("--schedule", "random", "--sanitize", "address", *BY_HAND),
+    # ThreadSanitizer is slow: only with gaps, where the kernels that gather and scatter run too.
+    "thread": (
+        *("--schedule", "random", "--sanitize", "thread", "--workers", "2"),
+        *("--layout", "jagged", "--quick", "--placement", "holes-nan"),
+    ),
+}
+
+nox.options.sessions = ["quick", "lint", "types"]
+here = nox.session(venv_backend="none")  # in the environment that nox was started from
+
+
+def python(session: nox.Session, *arguments: str | Path) -> None:
+    """Run Python of the environment that nox was started from."""
+    session.run(sys.executable, *map(str, arguments))
+
+
+def pytest(session: nox.Session, *arguments: str | Path) -> None:
+    """Run pytest in the environment that nox was started from, on all cores."""
+    session.run(str(BIN / "pytest"), "-n", "auto", *map(str, arguments))
+
+
+def python_of(session: nox.Session, environment: str) -> str:
+    """Return Python of the environment of another session."""
+    file = ENVIRONMENTS / environment / "bin" / "python"
+    if not file.exists():
+        session.error(f"first: nox --install-only -s {environment}")
+    return str(file)
+
+
+# ---- tests
+
+
+@here
+def quick(session: nox.Session) -> None:
+    """Tests but the files that take a second or more: one to three minutes."""
+    pytest(session, "-m", "quick", *session.posargs)
+
+
+@here
+def tests(session: nox.Session) -> None:
+    """Tests, and examples of docstrings and pages: two minutes. `nox -s tests -- -k softmax` chooses."""
+    pytest(session, *session.posargs)
+
+
+@here
+def slow(session: nox.Session) -> None:
+    """Tests of the kit and the specification that take seconds each: two to four minutes."""
+    pytest(session, "-m", "slow and not sanitizer", *session.posargs)
+
+
+@here
+def exhaustive(session: nox.Session) -> None:
+    """More of what a shorter test does: ten minutes. The plain kernels in all cases are left to pytest itself."""
+    left_out = ("tests/backends/test_kernels.py", "tests/conformance/test_plain.py")
+    ignored = [word for file in left_out for word in ("--ignore", file)]
+    pytest(session, "-m", "exhaustive and not slow", *ignored, *session.posargs)
+
+
+@here
+def fuzz(session: nox.Session) -> None:
+    """Random calls of pynested, judged by the specification; `nox -s fuzz -- --seed 7 --calls 100000`."""
+    python(session, "-m", "tests.fuzz", *(session.posargs or ("--seed", "1", "--calls", "6000")))
+
+
+# ---- style and types
+
+
+@here
+def lint(session: nox.Session) -> None:
+    """Rules and format of ruff."""
+    session.run(str(BIN / "ruff"), "check", ".")
+    session.run(str(BIN / "ruff"), "format", "--check", ".")
+
+
+@here
+def types(session: nox.Session) -> None:
+    """Types of the project by mypy; types of the installed package by mypy and pyright, without our settings."""
+    session.run(str(BIN / "mypy"))
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "typed.py"
+        file.write_text((ROOT / "tests" / "typed.py").read_text(encoding="utf-8"), encoding="utf-8")
+        with session.chdir(folder):
+            session.run(str(BIN / "mypy"), "--strict", file.name)
+            level = ("--level", "error", "--pythonpath", sys.executable)
+            session.run(str(BIN / "basedpyright"), *level, file.name)
+
+
+# ---- specification and conformance
+
+
+@here
+def vectors(session: nox.Session) -> None:
+    """Vectors are what the generator writes, and keep to their JSON Schema."""
+    python(session, "-m", "pynested.spec.generator", "--check")
+    python(session, "-m", "tests.spec.test_vector_schema")
+
+
+@here
+def spec(session: nox.Session) -> None:
+    """Every clause has a case, every case a clause, and the chapters are what the tables say."""
+    python(session, "-m", "pynested.spec.check")
+    python(session, "-m", "pynested.spec.render", "--check")
+
+
+@here
+def conform(session: nox.Session) -> None:
+    """Plain kernels and compiled functions against the specification; `nox -s conform -- --op log1p` chooses."""
+    compiled = ("--compiled", "--device", "emulated", "--quick", "--class", "gradient")
+    for options in [session.posargs] if session.posargs else [
+        ("--device", "plain", "--quick"), ("--compiled", "--quick"), compiled,
+    ]:  # fmt: skip
+        session.run(str(BIN / "pynested"), "conform", *options)
+
+
+@here
+@nox.parametrize("schedule", list(SCHEDULES), ids=list(SCHEDULES))
+def emulated(session: nox.Session, schedule: str) -> None:
+    """CUDA kernels on the CPU against the specification, in another order of threads or with a sanitizer."""
+    session.run(str(BIN / "pynested"), "conform", "--device", "emulated", *SCHEDULES[schedule], *session.posargs)
+
+
+@here
+def sanitizer(session: nox.Session) -> None:
+    """Planted faults of kernels, and kernels that no operator needs, under the sanitizers."""
+    pytest(session, "-m", "sanitizer", *(session.posargs or ("tests/backends/cuda", "tests/conformance")))
+
+
+# ---- other environments
+
+
+@nox.session
+def wheel(session: nox.Session) -> None:
+    """Build the sdist and from it the wheel, install it with the oldest NumPy, and run `conform` in another folder."""
+    with tempfile.TemporaryDirectory() as folder:
+        session.run(sys.executable, "-m", "build", "--outdir", folder, ".", external=True)
+        session.install(*map(str, Path(folder).glob("*.whl")), OLDEST_NUMPY)
+        with session.chdir(folder):
+            session.run("pynested", "conform", "--quick")
+
+
+@nox.session
+def nvrtc(session: nox.Session) -> None:
+    """Compile every kernel for every architecture by NVIDIA's compiler, and compare the stand-in for CuPy with CuPy."""
+    session.install(*NVIDIA_COMPILER, "-e", ".[test]")
+    session.run("python", "-c", "import cupy")  # so that no test is skipped
+    session.run("pytest", "-n", "auto", "tests/backends/cuda/test_cupy.py", "-k", "cupys or cupy_compiles")
+    session.run("pytest", "-n", "auto", "tests/backends/cuda/test_nvrtc.py", "tests/graph/test_kernels.py")
+
+
+@nox.session
+def torch(session: nox.Session) -> None:
+    """Tests beside PyTorch: operators, interchange, training, the kit, pictures as PNG."""
+    session.install("torch==2.13.0", "-e", ".[test,notebooks]")
+    session.run("python", "-c", "import torch, cairosvg, nbclient")  # so that no test is skipped
+    session.run("pytest", "-n", "auto", "tests/against_torch", "tests/interchange", "tests/training")
+    kit = [f"tests/conformance/test_{name}.py" for name in ("targets", "snippets", "pasted", "operands")]
+    pages = [f"tests/repository/test_pages.py::test_{name}" for name in ("examples", "console_examples")]
+    session.run("pytest", "-n", "auto", "--dist", "worksteal", *kit, *pages)
+    session.run("pytest", "tests/pictures/test_pictures.py", "tests/conformance/test_progress.py")
+
+
+@here
+def notebooks(session: nox.Session) -> None:
+    """Execute every notebook, in the environment of `torch`."""
+    session.run(python_of(session, "torch"), "-m", "notebooks.run", "--keep", str(NOTEBOOKS), *session.posargs)
+
+
+@here
+def differences(session: nox.Session) -> None:
+    """PyTorch differs from the specification, in the environment of `torch`; its report by the wheel in `wheel`."""
+    arguments = ("conform", "--target", "torch", "--quick", "--json", str(RUN))
+    session.run(python_of(session, "torch"), "-m", "pynested", *arguments, success_codes=[1])
+    with tempfile.TemporaryDirectory() as folder, session.chdir(folder):
+        session.run(python_of(session, "wheel"), "-m", "pynested", "site", "torch", str(RUN))
+
+
+@nox.session
+def interchange(session: nox.Session) -> None:
+    """Arrays exchanged with every library, and the examples of pages that need one."""
+    session.install("-e", ".[test,interchange]")
+    session.run("pytest", "tests/interchange", "tests/repository/test_pages.py")
+
+
+@here
+def peers(session: nox.Session) -> None:
+    """Tests of the kit beside awkward and TensorFlow, in the environment of `interchange`."""
+    files = [f"tests/conformance/test_{name}.py" for name in ("peers", "operands")]
+    session.run(python_of(session, "interchange"), "-m", "pytest", *files)
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """The site, without a warning and without a dead link; with the results of `differences` and `notebooks`."""
+    session.install("-e", ".[site]")
+    results = ("--run", RUN) if RUN.exists() else ()
+    executed = ("--notebooks", NOTEBOOKS) if NOTEBOOKS.exists() else ()
+    session.run("python", "-m", "docs.site", "_site", *map(str, (*results, *executed)))
+
+
+# ---- one operator
+
+
+@here
+def operator(session: nox.Session) -> None:
+    """After adding an operator: write its vectors and its chapter, and run the checks that name it."""
+    if len(session.posargs) != 1:
+        session.error("the name of one operator: nox -s operator -- log1p")
+    (name,) = session.posargs
+    python(session, "-m", "pynested.spec.generator", name)
+    python(session, "-m", "pynested.spec.render")
+    base = Path(sys.base_prefix) / "bin" / "python3"  # the environment itself may have no pip
+    install = ("install", "--quiet", "--no-deps", "-e", ".")  # links to the new vectors
+    session.run(str(base), "-m", "pip", "--python", sys.prefix, *install)
+    python(session, "-m", "pynested.spec.check")
+    session.run(str(BIN / "pynested"), "conform", "--op", name)
+    session.run(str(BIN / "pynested"), "conform", "--op", name, "--device", "emulated")
+    python(session, "-m", "tests.spec.test_bounds_fuzz", "--op", name, "--calls", "5000")
+    pytest(session, "-k", f"{name} or names_of_numpy")
+    devices = ("tests/backends/cuda/test_device_law.py", "tests/graph/test_kernels.py")
+    session.run(str(BIN / "pytest"), *devices, "-k", name)
+    lint(session)

@@ -1,0 +1,32 @@
+"""The sessions of nox: `.ci/run` calls all checks among them, and the pages name no other."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+SESSION = re.compile(r"^@(?:here|nox\.session)\n(?:@.*\n)*def (\w+)\(session\b", re.MULTILINE)
+SCHEDULES = re.compile(r'^    "(\w+)": \(', re.MULTILINE)
+NOT_IN_CI = {"quick", "tests", "operator"}  # a part of the README's test command, the command, and a tool
+
+
+@pytest.fixture(scope="module")
+def sessions(root: Path) -> set[str]:
+    return set(SESSION.findall((root / "noxfile.py").read_text(encoding="utf-8")))
+
+
+def test_ci_runs_every_check(sessions: set[str], root: Path) -> None:
+    text = (root / ".ci" / "run").read_text(encoding="utf-8")
+    lines = re.findall(r"^(?:sessions|beside) (.*)$", text, re.MULTILINE)
+    called = {name.strip('"') for line in lines for name in line.split()}
+    schedules = {f"emulated({name})" for name in SCHEDULES.findall((root / "noxfile.py").read_text(encoding="utf-8"))}
+    assert len(schedules) == 6
+    assert called == sessions - NOT_IN_CI - {"emulated"} | schedules
+
+
+def test_pages_name_sessions(sessions: set[str], root: Path) -> None:
+    pages = [*root.glob("*.md"), *(root / "docs").rglob("*.md"), root / "noxfile.py"]
+    named = {name for page in pages for name in re.findall(r"nox -s (\w+)", page.read_text(encoding="utf-8"))}
+    assert "operator" in named and named - {"NAME"} <= sessions
