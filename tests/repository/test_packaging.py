@@ -14,6 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import pynested as pn
+
 MAPPED = ("autograd", "backends", "spec")
 
 
@@ -110,4 +112,5 @@ def test_checkout_on_the_path_is_importable_from_elsewhere(folder: str, root: Pa
 
 def test_the_version_is_a_literal_that_setup_can_read(setup: ConfigParser, root: Path) -> None:
     assert setup["metadata"]["version"] == "attr: pynested._version.__version__"
-    assert '__version__ = "' in (root / "pynested" / "_version.py").read_text(encoding="utf-8")
+    assert f'__version__ = "{pn.__version__}"' in (root / "pynested" / "_version.py").read_text(encoding="utf-8")
+    assert f"\nversion: {pn.__version__}\n" in (root / "CITATION.cff").read_text(encoding="utf-8")
