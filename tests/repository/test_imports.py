@@ -6,7 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
-from graphlib import CycleError, TopologicalSorter
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,17 +36,20 @@ ABSOLUTE = {FACADE, "pynested.__main__"}  # the two that Python itself may start
 ANNOTATED = "pynested.autograd.array_methods."  # its annotations name classes of higher floors, for type checkers only
 TOP = 4
 MAPPED = ("autograd", "backends", "spec")
-OPTIONAL = {"awkward", "cupy", "dask", "distributed", "jax", "matplotlib", "tensorflow", "torch"}
-NOW, LATER, NEVER = "at import", "at a call", "for type checkers"
 
 
 class Import(NamedTuple):
-    """A module that a file imports, and when."""
+    """A module that a file imports.
+
+    Attributes
+    ----------
+    is_for_types : whether only type checkers run the import
+    """
 
     module: str
     target: str
     is_relative: bool
-    when: str
+    is_for_types: bool
     place: str
 
 
@@ -63,34 +66,30 @@ def folder(module: str) -> str:
     return parts[1] if len(parts) > 1 and parts[1] in MAPPED else "pynested"
 
 
-def statements(node: ast.AST, when: str = NOW) -> Iterator[tuple[ast.Import | ast.ImportFrom, str]]:
-    """Yield the import statements in a node, and when they run."""
-    when = LATER if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) else when
-    for name, value in ast.iter_fields(node):
-        for child in value if isinstance(value, list) else [value]:
-            now = NEVER if is_for_type_checkers(node, name) else when
-            if isinstance(child, ast.Import | ast.ImportFrom):
-                yield child, now
-            elif isinstance(child, ast.AST):
-                yield from statements(child, now)
-
-
-def is_for_type_checkers(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.If) and name == "body" and ast.unparse(node.test) == "TYPE_CHECKING"
-
-
 def imports(module: str, file: Path, known: dict[str, Path]) -> Iterator[Import]:
+    """Yield the imports of a file, those in functions among them."""
     package = module.split(".") if file.name == "__init__.py" else module.split(".")[:-1]
-    for node, when in statements(ast.parse(file.read_text(encoding="utf-8"))):
-        place = f"{file}:{node.lineno}"
+    nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+    for_types = {
+        node
+        for block in nodes
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+        for statement in block.body
+        for node in ast.walk(statement)
+    }
+    for node in nodes:
         if isinstance(node, ast.Import):
-            yield from (Import(module, name.name, False, when, place) for name in node.names)
+            targets = [name.name for name in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            base = ".".join([*above, *filter(None, [node.module])])
+            full = [f"{base}.{name.name}" for name in node.names]
+            targets = [name if name in known else base for name in full]
+        else:
             continue
-        above = package[: len(package) - node.level + 1] if node.level else []
-        base = ".".join([*above, *filter(None, [node.module])])
-        for name in node.names:
-            full = f"{base}.{name.name}"
-            yield Import(module, full if full in known else base, bool(node.level), when, place)
+        is_relative = isinstance(node, ast.ImportFrom) and node.level > 0
+        for target in targets:
+            yield Import(module, target, is_relative, node in for_types, f"{file}:{node.lineno}")
 
 
 @pytest.fixture(scope="module")
@@ -111,26 +110,21 @@ def assert_none(wrong: list[Import]) -> None:
 
 def is_upward(found: Import) -> bool:
     """Return whether an import goes up a floor, or into another folder of the same floor."""
-    own, other = floor(found.module), floor(found.target)
-    return other > own or (other == own and folder(found.target) != folder(found.module))
+    source, target = floor(found.module), floor(found.target)
+    return target > source or (target == source and folder(found.target) != folder(found.module))
 
 
 def test_imports_go_down_or_sideways(ours: list[Import]) -> None:
-    wrong = [found for found in ours if is_upward(found)]
-    assert_none([one for one in wrong if not (one.when == NEVER and one.module.startswith(ANNOTATED))])
-
-
-def check_cycles(found: list[Import], known: dict[str, Path]) -> None:
-    """Raise a `CycleError` if modules import each other, inside functions too, but for type checkers."""
-    edges: dict[str, set[str]] = {module: set() for module in known}
-    for one in found:
-        if one.target in known and one.target != one.module and one.when != NEVER:
-            edges[one.module].add(one.target)
-    TopologicalSorter(edges).prepare()
+    upward = [found for found in ours if is_upward(found)]
+    assert_none([found for found in upward if not (found.is_for_types and found.module.startswith(ANNOTATED))])
 
 
 def test_imports_form_no_cycle(ours: list[Import], modules: dict[str, Path]) -> None:
-    check_cycles(ours, modules)
+    edges: dict[str, set[str]] = {module: set() for module in modules}
+    for found in ours:
+        if found.target in modules and found.target != found.module and not found.is_for_types:
+            edges[found.module].add(found.target)
+    TopologicalSorter(edges).prepare()
 
 
 def test_imports_are_relative_to_a_sibling_and_absolute_across_folders(
@@ -159,11 +153,6 @@ def test_the_specification_needs_numpy_and_the_standard_library_only(every: list
     assert_none([found for found in every if folder(found.module) == "spec" and is_wrong(found)])
 
 
-def test_optional_packages_are_imported_only_in_functions_that_use_them(every: list[Import]) -> None:
-    early = [found for found in every if found.when != LATER and found.target.split(".")[0] in OPTIONAL]
-    assert_none([found for found in early if not found.is_relative and ".adapters." not in found.module])
-
-
 @pytest.mark.parametrize(
     ("names", "use"),
     [
@@ -176,28 +165,8 @@ def test_large_modules_are_imported_at_their_first_use(names: set[str], use: str
         import math
         import sys
         import pynested as pn
-        early = [name for name in sys.modules if any(f"{{name}}.".startswith(f"{{one}}.") for one in {names})]
+        early = [name for name in sys.modules if any(f"{{name}}.".startswith(f"{{large}}.") for large in {names})]
         assert not early, early
         {use}
     """
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_wrong_imports_are_found(tmp_path: Path) -> None:
-    one, other = tmp_path / "one.py", tmp_path / "other.py"
-    known = {"pynested.backends.one": one, "pynested.autograd.other": other}
-    one.write_text("def f():\n    from pynested.autograd import other\n", encoding="utf-8")
-    (upward,) = imports("pynested.backends.one", one, known)
-    assert is_upward(upward) and (upward.target, upward.when) == ("pynested.autograd.other", LATER)
-    for text in (
-        "from pynested.backends import one\n",
-        "if TYPE_CHECKING:\n    from pynested.backends import one\nelse:\n    one = None\n",
-    ):
-        other.write_text(text, encoding="utf-8")
-        (back,) = imports("pynested.autograd.other", other, known)
-        assert not is_upward(back)
-        if back.when == NOW:
-            with pytest.raises(CycleError):
-                check_cycles([upward, back], known)
-        else:
-            check_cycles([upward, back], known)
