@@ -11,17 +11,12 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.autograd import Array, backward, grad, no_grad
-from pynested.backends.errors import ArgumentError, GradientError
+from pynested.autograd import Array, backward, grad
+from pynested.backends.errors import GradientError
 
 
 def leaf(*values: float) -> Array:
     return pn.array(np.array(values, float), requires_grad=True)
-
-
-@no_grad()
-def computed_without_recording() -> Array:
-    return leaf(1, 2).sum()
 
 
 # ---- cotangents ---------------------------------------------------------------------------------------------------
@@ -37,10 +32,9 @@ COTANGENTS: dict[str, tuple[Callable[[Array], None], list[float]]] = {
 }
 
 
-@pytest.mark.parametrize("name", COTANGENTS)
-def test_cotangents_of_every_kind(name: str) -> None:
+@pytest.mark.parametrize(("run", "expected"), COTANGENTS.values(), ids=COTANGENTS)
+def test_cotangents_of_every_kind(run: Callable[[Array], None], expected: list[float]) -> None:
     x = leaf(1, 2)
-    run, expected = COTANGENTS[name]
     run(x)
     assert x.grad.tolist() == expected
 
@@ -52,9 +46,7 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "another shape": (
         lambda: (X * 2).backward(pn.array([1.0])), GradientError, r"shape \(1,\) was given for an output of shape \(2"),
     "integers": (lambda: (X * 2).backward(pn.array([1, 2])), GradientError, "must be floating point, not int64"),
-    "another container": (lambda: backward([X.sum(), X.sum()], [None]), ArgumentError, "does not have the form"),
     "a constant": (lambda: pn.array(1.0).backward(), GradientError, "no output requires grad"),
-    "made inside no_grad": (lambda: computed_without_recording().backward(), GradientError, "no output requires grad"),
     "an unused input": (lambda: grad(X.sum(), [X, UNUSED]), GradientError, "input 1 was not used"),
     "an input that is a constant": (lambda: grad(X.sum(), pn.array(1.0)), GradientError, "input 0 does not require"),
     "a gradient of another shape": (lambda: setattr(X, "grad", pn.array([1.0])), GradientError, "does not fit"),
@@ -63,9 +55,8 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ERRORS)
-def test_errors(name: str) -> None:
-    call, kind, text = ERRORS[name]
+@pytest.mark.parametrize(("call", "kind", "text"), ERRORS.values(), ids=ERRORS)
+def test_errors(call: Callable[[], Any], kind: type[Exception], text: str) -> None:
     with pytest.raises(kind, match=text):
         call()
     assert X.grad is None
@@ -96,7 +87,7 @@ def test_gradients_never_share_memory(create_graph: bool) -> None:
     z = (x + y).reshape(2)
     z.retain_grad()
     hooked: list[Array] = []
-    x.register_hook(lambda g: hooked.append(g))
+    x.register_hook(hooked.append)
     z.backward(cotangent, create_graph=create_graph)
     inputs = leaf(1, 2), leaf(3, 4)  # without hooks
     results = grad(inputs[0] + inputs[1], inputs, cotangent, create_graph=create_graph)
@@ -106,15 +97,14 @@ def test_gradients_never_share_memory(create_graph: bool) -> None:
     assert not any(np.shares_memory(array.data, other.data) for array, other in pairs)
 
 
-def test_a_gradient_is_contiguous_memory_of_its_own() -> None:
+def test_gradients_of_views_are_contiguous_and_apart() -> None:
     x, factors = pn.array(np.ones((2, 3)), requires_grad=True), pn.array(np.arange(6.0).reshape(3, 2))
     (x.T * factors).sum().backward()
     assert x.grad.is_contiguous() and x.grad.tolist() == [[0, 2, 4], [1, 3, 5]]
     transposed, cotangent = x.T, pn.array(np.ones((2, 3)))
-    of_view, of_leaf = grad(transposed.T, [transposed, x], cotangent)
-    assert of_view.is_contiguous() and of_view.tolist() == [[1, 1]] * 3
-    arrays = (of_view.data, of_leaf.data, cotangent.data, x.data)
-    assert not any(np.shares_memory(a, b) for a in arrays for b in arrays if a is not b)
+    arrays = [*grad(transposed.T, [transposed, x], cotangent), cotangent, x]
+    assert arrays[0].is_contiguous() and arrays[0].tolist() == [[1, 1]] * 3
+    assert not any(np.shares_memory(array.data, other.data) for array, other in itertools.combinations(arrays, 2))
 
 
 def test_a_broadcast_gradient_is_copied_before_it_is_written() -> None:
@@ -157,21 +147,16 @@ def test_recorded_gradients_accumulate() -> None:
     assert grad(x.grad.sum(), x).tolist() == [14]
 
 
-def test_grad_of_intermediate_results() -> None:
-    x, unused = leaf(1, 2), leaf(3)
+def test_grad_reads_the_nodes_between_outputs_and_inputs() -> None:
+    x, other = leaf(1, 2), leaf(3, 4)
     y = x * 3
     by_y, by_x = grad((y * y).sum(), [y, x])
     assert (by_y.tolist(), by_x.tolist()) == ([6, 12], [18, 36])
     assert grad(y, y, pn.array([1.0, 2.0])).tolist() == [1, 2]
-    assert grad(x.sum(), {"a": x, "b": unused}, allow_unused=True)["b"] is None
+    assert grad(x.sum(), {"a": x, "b": other}, allow_unused=True)["b"] is None
     assert x.grad is None
-
-
-def test_only_nodes_between_output_and_input_are_read() -> None:
-    """Another branch, whose saved values are freed, is not needed."""
-    x, y = leaf(1, 2), leaf(3, 4)
-    branch = (y * y).sum()
-    branch.backward()
+    branch = (other * other).sum()
+    branch.backward()  # frees saved values of a branch that the gradient of x does not need
     assert grad((x * x).sum() + branch, x).tolist() == [2, 4]
 
 
@@ -183,10 +168,9 @@ CONSTANTS: dict[str, tuple[Any, Callable[[Any, Array], Any], list[list[float]]]]
 }
 
 
-@pytest.mark.parametrize("name", CONSTANTS)
-def test_arguments_that_are_not_differentiated_can_be_overwritten(name: str) -> None:
-    """The node has a copy of them."""
-    values, function, expected = CONSTANTS[name]
+@pytest.mark.parametrize(("values", "function", "expected"), CONSTANTS.values(), ids=CONSTANTS)
+def test_arguments_that_are_not_differentiated_can_be_overwritten(values: Any, function: Any, expected: Any) -> None:
+    """The node has a copy of each."""
     x, constant = pn.array(np.ones((2, 2)), requires_grad=True), pn.array(values)
     y = function(constant, x).sum()
     constant.zero_()
@@ -201,17 +185,14 @@ def test_the_vjp_of_large_arrays_is_computed_in_blocks(dtype: Any) -> None:
     generator = np.random.default_rng(0)
     a, b, g = (generator.uniform(0.5, 2, 300_001).astype(dtype) for _ in range(3))
     x, y, cotangent = pn.array(a, requires_grad=True), pn.array(b, requires_grad=True), pn.array(g)
-    cases = (
-        (x / y, (g / b, -g * a / b**2)),
-        (pn.tanh(x) + y.exp(), (g * (1 - np.tanh(a) ** 2), g * np.exp(b))),
-    )
-    for output, expected in cases:
-        for slope, right in zip(grad(output, (x, y), cotangent), expected, strict=True):
-            np.testing.assert_allclose(slope.numpy(), right, rtol=5e-6 if dtype == pn.float32 else 1e-14)
+    by_x, by_y = grad(pn.tanh(x) / y, (x, y), cotangent)
+    rtol = 5e-6 if dtype == pn.float32 else 1e-14
+    np.testing.assert_allclose(by_x.numpy(), g * (1 - np.tanh(a) ** 2) / b, rtol=rtol)
+    np.testing.assert_allclose(by_y.numpy(), -g * np.tanh(a) / b**2, rtol=rtol)
 
 
 def test_large_cotangents_are_added_as_small_ones_are() -> None:
-    """The sum over several uses is computed on all threads; no addend is changed, and nobody is warned."""
+    """All threads compute the sum over several uses; no addend changes, and nothing warns."""
     x = pn.array(np.ones((3000, 100)), requires_grad=True)
     infinite, three = pn.array(np.full((3000, 100), np.inf)), pn.array(np.full((3000, 100), 3.0))
     gradient = grad(x * three + x * 4 + x * three, x, pn.ones_like(x.detach()))

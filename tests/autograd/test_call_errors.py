@@ -1,4 +1,4 @@
-"""A call that does not fit a signature says what is wrong, which arguments it has, and what is accepted."""
+"""Errors of calls that do not fit a signature: the wrong argument, all arguments, and the signature."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pynested.backends.errors import ArgumentError
 from ..support.methods import PUBLIC
 
 X = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged)
-OPERATORS = {name: one for name, one in spec.load_table().items() if one.signature}
+OPERATORS = {name: operator for name, operator in spec.load_table().items() if operator.signature}
 KINDS = inspect.Parameter
 
 
@@ -30,57 +30,71 @@ def refusal(call: Callable[[], Any], *kinds: type[Exception]) -> str:
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-def test_a_call_of_an_operator_that_does_not_fit_is_told_with_the_signature_of_the_table(name: str) -> None:
+def test_a_wrong_call_of_an_operator_is_answered_with_the_signature_of_the_table(name: str) -> None:
     function, operator = PUBLIC[name], OPERATORS[name]
-    parameters = list(operator.call.parameters.values())
-    places = [one for one in parameters if one.kind is KINDS.POSITIONAL_OR_KEYWORD]
-    first = parameters[0].name
-    wrong = {
+    kinds = {name: parameter.kind for name, parameter in operator.call.parameters.items()}
+    positional = [X] * list(kinds.values()).count(KINDS.POSITIONAL_OR_KEYWORD)
+    first = next(iter(kinds))
+    wrong: dict[str, Callable[[], Any]] = {
         f"{first!r} is missing": lambda: function(),
-        "no argument 'nonsense'": lambda: function(*[X] * len(places), nonsense=7),
+        "no argument 'nonsense'": lambda: function(*positional, nonsense=7),
+        "nonsense=7": lambda: function(*positional, nonsense=7),
+        f"{first!r} is given twice": lambda: function(X, **{first: X}),
     }
-    if all(one.kind is not KINDS.VAR_POSITIONAL for one in parameters):
-        own_places = inspect.signature(function).parameters.values()
-        taken = sum(one.kind is KINDS.POSITIONAL_OR_KEYWORD for one in own_places)
-        wrong[f"{taken + 2} positional arguments, but at most {taken} are accepted"] = lambda: function(
-            *[X] * (taken + 2)
-        )
-    for says, call in wrong.items():
-        text = refusal(call)
-        assert text.startswith(f"{name}: ") and says in text and operator.signature in text, text
-    assert "nonsense=7" in refusal(wrong["no argument 'nonsense'"])
-    assert f"{first!r} is given twice" in refusal(lambda: function(X, **{first: X}))
+    if KINDS.VAR_POSITIONAL not in kinds.values():
+        parameters = inspect.signature(function).parameters.values()
+        taken = sum(parameter.kind is KINDS.POSITIONAL_OR_KEYWORD for parameter in parameters)
+        text = f"{taken + 2} positional arguments, but at most {taken} are accepted"
+        wrong[text] = lambda: function(*[X] * (taken + 2))
+    for text, call in wrong.items():
+        message = refusal(call)
+        assert message.startswith(f"{name}: ") and text in message and operator.signature in message, message
 
 
-def test_every_public_function_refuses_by_itself() -> None:
+def test_every_public_function_refuses_an_unknown_argument() -> None:
     for name, function in PUBLIC.items():
-        if not any(one.kind is KINDS.VAR_KEYWORD for one in inspect.signature(function).parameters.values()):
+        parameters = inspect.signature(function).parameters.values()
+        if KINDS.VAR_KEYWORD not in [parameter.kind for parameter in parameters]:
             text = refusal(lambda function=function: function(nonsense=7))  # type: ignore[misc]
             assert text.startswith(f"{name}: ") and "nonsense" in text and f"{name}(" in text
 
 
+# ---- flags ----------------------------------------------------------------------------------------------------------
+
 FLAGS = {
-    (name, one.name): one
+    (name, parameter.name): parameter
     for name, function in PUBLIC.items()
-    for one in inspect.signature(function).parameters.values()
-    if "bool" in str(one.annotation) or isinstance(one.default, bool)
+    for parameter in inspect.signature(function).parameters.values()
+    if "bool" in str(parameter.annotation) or isinstance(parameter.default, bool)
 }
 NO_FLAGS = ["no", "", 1, 0, 0.0, [], [True], (), X, np.array(True), np.int8(1), type]
 
 
 @pytest.mark.parametrize("name, flag", FLAGS)
-def test_a_flag_is_true_or_false_and_nothing_that_counts_as_it(name: str, flag: str) -> None:
-    parameter = FLAGS[name, flag]
+def test_a_flag_is_true_or_false(name: str, flag: str) -> None:
     parameters = inspect.signature(PUBLIC[name]).parameters.values()
     needed = [one for one in parameters if one.default is KINDS.empty and one.kind is not KINDS.VAR_POSITIONAL]
-    positional = [X for one in needed if one.kind is KINDS.POSITIONAL_ONLY]
-    given = {one.name: X for one in needed[len(positional) :]}
-    for wrong in [*NO_FLAGS, *([] if parameter.default is None else [None])]:
-        text = refusal(lambda wrong=wrong: PUBLIC[name](*positional, **given, **{flag: wrong}))  # type: ignore[misc]
+    positional = [X for parameter in needed if parameter.kind is KINDS.POSITIONAL_ONLY]
+    keywords = {parameter.name: X for parameter in needed[len(positional) :]}
+    for wrong in [*NO_FLAGS, *([] if FLAGS[name, flag].default is None else [None])]:
+        text = refusal(lambda wrong=wrong: PUBLIC[name](*positional, **keywords, **{flag: wrong}))  # type: ignore[misc]
         assert text.startswith(f"{name}: {flag!r} must be True or False, not "), text
 
 
-def test_flags_are_those_of_numpy_too() -> None:
+def test_flags_of_methods_and_attributes_are_true_or_false() -> None:
+    for x in (pn.ones(2), X.clone()):
+        for method, flag in (("requires_grad_", "requires_grad"), ("backward", "create_graph"),
+                             ("backward", "retain_graph")):  # fmt: skip
+            text = refusal(lambda x=x, method=method, flag=flag: getattr(x, method)(**{flag: "no"}))  # type: ignore[misc]
+            assert text.startswith(f"{method}: {flag!r} must be True or False, not 'no'")
+        with pytest.raises(ArgumentError, match="'requires_grad' must be True or False, not 'no'"):
+            x.requires_grad = "no"
+        assert not x.requires_grad
+        x.requires_grad = True
+        assert x.requires_grad is True
+
+
+def test_bools_of_numpy_are_flags_too() -> None:
     for yes, no in ((True, False), (np.True_, np.False_)):
         assert X.sum(1, keepdim=yes).tolist() == [[3.0], [3.0]] and X.sum(1, keepdims=no).tolist() == [3.0, 3.0]
         assert pn.nested_array([[1.0]], requires_grad=yes, pin_memory=no).requires_grad is True
@@ -88,31 +102,9 @@ def test_flags_are_those_of_numpy_too() -> None:
         assert pn.grad(x.sum(), [x, pn.ones(1, requires_grad=yes)], create_graph=no, allow_unused=yes)[1] is None
 
 
-METHODS_WITH_FLAGS = [
-    (pn.NestedArray.requires_grad_, "requires_grad"),
-    (pn.Array.requires_grad_, "requires_grad"),
-    (pn.NestedArray.backward, "create_graph"),
-    (pn.Array.backward, "retain_graph"),
-]
+# ---- texts ----------------------------------------------------------------------------------------------------------
 
-
-@pytest.mark.parametrize("method, flag", METHODS_WITH_FLAGS, ids=lambda one: getattr(one, "__qualname__", one))
-def test_flags_of_methods_are_looked_at(method: Callable[..., Any], flag: str) -> None:
-    x = X.detach() if "Nested" in method.__qualname__ else pn.ones(2)
-    text = refusal(lambda: method(x, **{flag: "no"}))
-    assert text.startswith(f"{method.__name__}: {flag!r} must be True or False, not 'no'")
-    assert not x.requires_grad
-
-
-@pytest.mark.parametrize("x", [pn.ones(2), X.clone()], ids=["dense", "nested"])
-def test_an_attribute_that_is_a_flag_is_looked_at(x: Any) -> None:
-    with pytest.raises(ArgumentError, match="'requires_grad' must be True or False, not 'no'"):
-        x.requires_grad = "no"
-    x.requires_grad = True
-    assert x.requires_grad is True
-
-
-SAID: dict[str, tuple[Callable[..., Any], str]] = {
+TEXTS: dict[str, tuple[Callable[[], Any], str]] = {
     "part of a name": (lambda: pn.sum(X, dimension=1), "'dim' was probably meant"),
     "misspelt": (lambda: pn.add(X, X, alhpa=2), "'alpha' was probably meant"),
     "another library's name": (lambda: pn.relu(input=X), "'self' was probably meant"),
@@ -120,23 +112,20 @@ SAID: dict[str, tuple[Callable[..., Any], str]] = {
     "a method": (lambda: X.softmax(dims=1), "'dim' was probably meant"),
     "a method of one class": (lambda: X.to_padded_array(), "'padding' is missing"),
     "a method in place": (lambda: X.add_(), "add_: 'other' is missing"),
-    "what is behind a decorator": (lambda: pn.nested_array([[1.0]], layot=pn.jagged), "'layout' was probably meant"),
-    "no operator": (lambda: pn.jvp(1), "'primals' is missing, and 'tangents' is missing"),
-    "what came": (lambda: pn.softmax(X, 1, 2, "three"), "(2, *) and dtype float64, 1, 2, 'three'"),
-    "what may have a name": (lambda: pn.softmax(X, 1, pn.float32), "(by name: dtype, axis)"),
-    "what is imported later": (lambda: pn.dispatch_table(), "'operator' is missing"),
+    "a function with a decorator": (lambda: pn.nested_array([[1.0]], layot=pn.jagged), "'layout' was probably meant"),
+    "a transform": (lambda: pn.jvp(1), "'primals' is missing, and 'tangents' is missing"),
+    "the arguments": (lambda: pn.softmax(X, 1, 2, "three"), "(2, *) and dtype float64, 1, 2, 'three'"),
+    "arguments by name": (lambda: pn.softmax(X, 1, pn.float32), "(by name: dtype, axis)"),
+    "a function that is imported later": (lambda: pn.dispatch_table(), "'operator' is missing"),
     "one of two names": (lambda: pn.softmax(X), "softmax: the dimension is missing. Give 'dim', or 'axis'"),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("call, says", SAID.values(), ids=SAID)
-@pytest.mark.parametrize("is_watched", [False, True])
-def test_what_is_wrong_is_said_watched_or_not(call: Callable[[], Any], says: str, is_watched: bool) -> None:
-    if is_watched:
-        with watching(lambda one: one.run()):
-            assert says in refusal(call)
-        return
-    assert says in refusal(call)
+@pytest.mark.parametrize(("call", "text"), TEXTS.values(), ids=TEXTS)
+def test_messages_are_the_same_with_a_watcher_and_without(call: Callable[[], Any], text: str) -> None:
+    assert text in refusal(call)
+    with watching(lambda watched: watched.run()):
+        assert text in refusal(call)
 
 
 def test_a_decorated_function_looks_as_it_is_written() -> None:
@@ -147,7 +136,7 @@ def test_a_decorated_function_looks_as_it_is_written() -> None:
     assert list(inspect.signature(pn.softmax).parameters) == ["self", "dim", "dtype", "axis"]
 
 
-def test_what_fails_inside_is_raised_as_it_is() -> None:
+def test_an_error_inside_a_function_is_raised_unchanged() -> None:
     with pytest.raises(pn.errors.DimensionError) as caught:
         pn.softmax(X, 5)
     assert "softmax" in [frame.name for frame in traceback.extract_tb(caught.tb)]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.util import find_spec
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,78 +16,68 @@ import pynested as pn
 from pynested.backends.errors import DeviceError, DTypeError
 
 VALUES = np.array([[1.0, 2.0], [3.0, 4.0]])
-Make = Callable[..., Any]
-
-# Functions that make floats without being told a dtype.
-FLOATS: dict[str, Make] = {
-    "array of a list": lambda **options: pn.array([[0.5, 1], [True, 2.0]], **options),
-    "array of a number": lambda **options: pn.array(0.5, **options),
-    "array of nothing": lambda **options: pn.array([], **options),
-    "empty": lambda **options: pn.empty(2, **options),
-    "zeros": lambda **options: pn.zeros(2, **options),
-    "ones": lambda **options: pn.ones(2, **options),
-    "full": lambda **options: pn.full((2,), 0.5, **options),
-    "arange": lambda **options: pn.arange(0, 1, 0.5, **options),
-    "rand": lambda **options: pn.rand(2, **options),
-    "randn": lambda **options: pn.randn(2, **options),
-    "nested_array of lists": lambda **options: pn.nested_array([[0.5], [1, 2.0]], **options),
-    "nested_array of nothing": lambda **options: pn.nested_array([], **options),
-    "as_nested_array of lists": lambda **options: pn.as_nested_array([[0.5], [1.0, 2.0]], layout=pn.jagged, **options),
-    "as_nested_array of nothing": lambda **options: pn.as_nested_array([], **options),
-}
-FACTORIES: dict[str, Make] = {
-    **FLOATS,
-    "array of an ndarray": lambda **options: pn.array(VALUES, **options),
-    "array of another dtype": lambda **options: pn.array(VALUES, dtype=pn.float32, **options),
-    "array that shares": lambda **options: pn.array(VALUES, copy=False, **options),
-    "randint": lambda **options: pn.randint(5, size=(2,), **options),
-    "nested_array of ndarrays": lambda **options: pn.nested_array(list(VALUES), **options),
-    "nested_array of a batch": lambda **options: pn.nested_array(VALUES, **options),
-    "as_nested_array of a batch": lambda **options: pn.as_nested_array(VALUES, layout=pn.jagged, **options),
-}
-WITHOUT_DEVICE: dict[str, Make] = {
-    "nested_array_from_jagged": lambda: pn.nested_array_from_jagged(VALUES, [0, 2]),
-    "nested_array_from_strided": lambda: pn.nested_array_from_strided(VALUES[0], [[1], [1]]),
-    "narrow": lambda: pn.narrow(VALUES, 1, 0, [1, 2], layout=pn.jagged),
-    "offsets": lambda: pn.narrow(VALUES, 1, 0, [1, 2], layout=pn.jagged).offsets(),
-    "lengths": lambda: pn.narrow(VALUES, 1, 0, [1, 2], layout=pn.jagged).lengths(),
-    "zeros_like": lambda: pn.zeros_like(VALUES),
-    "rand_like": lambda: pn.rand_like(VALUES),
-}
 X = pn.array(VALUES)
 NESTED = pn.nested_array([X, X])
-ON_THE_CPU: dict[str, Make] = {
-    "array": lambda: pn.array(X),
-    "another dtype": lambda: pn.array(X, dtype=pn.float32),
-    "nested_array": lambda: pn.nested_array(X),
-    "nested_array beside lists": lambda: pn.nested_array([[[5.0]], X]),
-    "as_nested_array": lambda: pn.as_nested_array(X),
-    "as_nested_array beside lists": lambda: pn.as_nested_array([X, [[5.0]]]),
-    "as_nested_array of nested": lambda: pn.as_nested_array(NESTED),
-    "zeros_like": lambda: pn.zeros_like(X),
-    "ones_like": lambda: pn.ones_like(NESTED),
-    "randn_like": lambda: pn.randn_like(X),
-    "nested_array_from_jagged": lambda: pn.nested_array_from_jagged(X, [0, 2]),
-    "from_dlpack": lambda: pn.from_dlpack(VALUES),
-}
+Make = Callable[..., Any]
+
+# Functions that make floats if no dtype is an argument; these and the other factories have a parameter `device`.
+FLOATS: list[Make] = [
+    partial(pn.array, [[0.5, 1], [True, 2.0]]), partial(pn.array, 0.5), partial(pn.array, []), partial(pn.empty, 2),
+    partial(pn.zeros, 2), partial(pn.ones, 2), partial(pn.full, (2,), 0.5), partial(pn.arange, 0, 1, 0.5),
+    partial(pn.rand, 2), partial(pn.randn, 2), partial(pn.nested_array, []), partial(pn.as_nested_array, []),
+    partial(pn.nested_array, [[0.5], [1, 2.0]]), partial(pn.as_nested_array, [[0.5], [1.0, 2.0]], layout=pn.jagged),
+]  # fmt: skip
+FACTORIES: list[Make] = [
+    *FLOATS, partial(pn.array, VALUES), partial(pn.array, VALUES, copy=False), partial(pn.randint, 5, size=(2,)),
+    partial(pn.nested_array, list(VALUES)), partial(pn.nested_array, VALUES),
+    partial(pn.as_nested_array, VALUES, layout=pn.jagged),
+]  # fmt: skip
+WITHOUT_DEVICE: list[Make] = [
+    lambda: pn.nested_array_from_jagged(VALUES, [0, 2]),
+    lambda: pn.nested_array_from_strided(VALUES[0], [[1], [1]]),
+    lambda: pn.narrow(VALUES, 1, 0, [1, 2], layout=pn.jagged),
+    lambda: pn.narrow(VALUES, 1, 0, [1, 2], layout=pn.jagged).offsets(),
+    lambda: pn.narrow(VALUES, 1, 0, [1, 2], layout=pn.jagged).lengths(),
+    lambda: pn.zeros_like(VALUES),
+    lambda: pn.rand_like(VALUES),
+]
+# Functions whose result lies on the device of their argument.
+LIKE: list[Make] = [
+    pn.empty_like, pn.zeros_like, pn.ones_like, lambda x: pn.full_like(x, 7), pn.rand_like, pn.randn_like,
+    lambda x: pn.randint_like(x, 5),
+]  # fmt: skip
+OF_DENSE: list[Make] = [
+    *LIKE, pn.array, lambda x: pn.array(x, dtype=pn.float32), pn.nested_array, pn.as_nested_array,
+    lambda x: pn.nested_array([[[5.0]], x]), lambda x: pn.as_nested_array([x, [[5.0]]]),
+    lambda x: pn.as_nested_array(pn.nested_array(x)), lambda x: pn.nested_array_from_jagged(x, [0, 2]),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [*FACTORIES, *WITHOUT_DEVICE])
-def test_new_arrays_lie_on_the_default_device(name: str) -> None:
-    make = (FACTORIES | WITHOUT_DEVICE)[name]
+@pytest.mark.parametrize("make", FACTORIES + WITHOUT_DEVICE, ids=count())
+def test_new_arrays_lie_on_the_default_device(make: Make) -> None:
     assert make().device == pn.get_default_device() == "cpu"
-    with pn.set_default_device("plain"):
-        assert make().device == "plain"
-        if name in FACTORIES:
-            assert make(device="cpu").device == "cpu"
-            with pytest.raises(DeviceError, match="'nowhere'"):
-                make(device="nowhere")
+    with pn.set_default_device("plain:0"):
+        assert make().device == pn.get_default_device() == "plain"
+        if make in FACTORIES:
+            assert make(device="cpu:0").device == "cpu"
+            for device, text in (
+                ("nowhere", "'nowhere'"),
+                ("cuda:1", "device 'cuda:1': only number 0 .* 'cuda' or 'cuda:0'.*CUDA_VISIBLE"),
+            ):
+                with pytest.raises(DeviceError, match=text):
+                    make(device=device)
 
 
-@pytest.mark.parametrize("make", ON_THE_CPU.values(), ids=ON_THE_CPU)
-def test_arrays_of_arrays_lie_on_their_device(make: Make) -> None:
-    with pn.set_default_device("plain"):
-        assert make().device == "cpu"
+@pytest.mark.shows("LIKE-9")
+@pytest.mark.parametrize(("device", "default"), [("cpu", "plain"), ("plain", "cpu")])
+def test_arrays_of_arrays_lie_on_their_device(device: str, default: str) -> None:
+    x = pn.array(VALUES, device=device)
+    with pn.set_default_device(default):
+        assert [function(x).device for function in OF_DENSE] == [device] * len(OF_DENSE)
+        for layout in (pn.jagged, pn.strided):
+            nested = pn.as_nested_array(x, layout=layout)
+            assert [function(nested).device for function in LIKE] == [device] * len(LIKE)
+        assert pn.from_dlpack(VALUES).device == "cpu"
 
 
 def test_arrays_on_two_devices_are_not_joined() -> None:
@@ -107,20 +99,12 @@ def test_a_missing_device_is_refused_at_once() -> None:
         with pytest.raises(DeviceError) as caught:
             pn.set_default_device(device)  # type: ignore[arg-type]
         assert "\n" not in str(caught.value)
-    assert pn.get_default_device() == "cpu"
+    with pytest.raises(DeviceError, match="device 'cuda:1': only number 0"):
+        X.to(device="cuda:1")
+    assert pn.get_default_device() == "cpu" == X.to(device="cpu:0").device
 
 
-@pytest.mark.parametrize("make", FACTORIES.values(), ids=FACTORIES)
-def test_number_0_of_a_device_is_the_device(make: Make) -> None:
-    assert make(device="plain:0").device == "plain" and make().to(device="cpu:0").device == "cpu"
-    with pn.set_default_device("plain:0"):
-        assert pn.get_default_device() == "plain"
-    for function in (make, X.to):
-        with pytest.raises(DeviceError, match="device 'cuda:1': only number 0 .* 'cuda' or 'cuda:0'.*CUDA_VISIBLE"):
-            function(device="cuda:1")
-
-
-@pytest.mark.parametrize("make", FLOATS.values(), ids=FLOATS)
+@pytest.mark.parametrize("make", FLOATS, ids=count())
 def test_new_floats_have_the_default_dtype(make: Make) -> None:
     for dtype in (pn.float16, pn.float32):
         assert make().dtype == pn.float64
@@ -129,25 +113,18 @@ def test_new_floats_have_the_default_dtype(make: Make) -> None:
     assert make().dtype == pn.float64
 
 
-OTHER_DTYPES: dict[str, tuple[Make, str]] = {
-    "integers": (lambda: pn.array([1, 2]), "int64"),
-    "bools": (lambda: pn.array([True]), "bool"),
-    "full of an integer": (lambda: pn.full((2,), 7), "int64"),
-    "arange of integers": (lambda: pn.arange(3), "int64"),
-    "an ndarray": (lambda: pn.array(np.ones(2)), "float64"),
-    "NumPy's scalar": (lambda: pn.full((2,), np.float64(0.5)), "float64"),
-    "a list with NumPy's scalar": (lambda: pn.array([np.float64(0.5), 1.0]), "float64"),
-    "nested_array of ndarrays": (lambda: pn.nested_array([np.ones(2), np.ones(1)]), "float64"),
-    "like another": (lambda: pn.zeros_like(X), "float64"),
-    "an operator of integers": (lambda: pn.array([1]).sin(), "float64"),
-    "an operator of a number": (lambda: pn.array([1]) * 0.5, "float64"),
-}
+OTHER_DTYPES: list[tuple[Make, str]] = [
+    (lambda: pn.array([1, 2]), "int64"), (lambda: pn.array([True]), "bool"), (lambda: pn.full((2,), 7), "int64"),
+    (lambda: pn.arange(3), "int64"), (lambda: pn.array(np.ones(2)), "float64"),
+    (lambda: pn.full((2,), np.float64(0.5)), "float64"), (lambda: pn.array([np.float64(0.5), 1.0]), "float64"),
+    (lambda: pn.nested_array([np.ones(2), np.ones(1)]), "float64"), (lambda: pn.zeros_like(X), "float64"),
+    (lambda: pn.array([1]).sin(), "float64"), (lambda: pn.array([1]) * 0.5, "float64"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("make", "dtype"), OTHER_DTYPES.values(), ids=OTHER_DTYPES)
-def test_values_with_a_dtype_keep_it(make: Make, dtype: str) -> None:
+def test_values_with_a_dtype_keep_it() -> None:
     with pn.set_default_dtype(pn.float32):
-        assert make().dtype == dtype
+        assert [make().dtype for make, _ in OTHER_DTYPES] == [np.dtype(dtype) for _, dtype in OTHER_DTYPES]
 
 
 def test_random_floats_are_drawn_in_float64_and_rounded() -> None:
