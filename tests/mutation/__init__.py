@@ -3,7 +3,6 @@
     python -m tests.mutation small
     python -m tests.mutation pynested --only "a dense row is that of the neighbour"
     python -m tests.mutation --minutes 60
-    python -m tests.mutation --replaced tests/operators --minutes 60
 
 The faults are the rows of the tables beside this file; `plant.py` says how a row names what it changes. A row also
 names its suite: ``op`` operators, or chapters of programs, for `pynested conform`; ``test`` a test; ``check`` a check
@@ -14,8 +13,7 @@ to find them: a fault that survives says which case is missing, and is never cha
 ``equivalent`` says why a fault cannot be seen from outside.
 
 Without a table the command is the gate of the test suite: every fault of our own code, and single-token changes drawn
-from a random seed (`token_changes.py`), run the test suite until the first failure. ``--replaced`` names modules or
-folders that are going to be deleted: they run only if everything else passes. A fault that only they notice says what a
-table of the other tests is missing. `kills.csv` holds one row for each fault; a run appends to it and leaves out the
-faults that it already holds. Leave the working tree as it is while the gate runs.
+from a random seed (`token_changes.py`), run the test suite until the first failure. `kills.csv` holds one row for each
+fault; a run appends to it and leaves out the faults that it already holds. To see what tests that you delete had
+noticed, run the gate with another file, ``--kills``, and compare.
 """

@@ -6,7 +6,6 @@ import argparse
 import csv
 import random
 import sys
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Lock
@@ -25,9 +24,8 @@ def main() -> None:
     parser.add_argument("--only", default="", metavar="NAME", help="the faults whose name holds this")
     parser.add_argument("--minutes", type=float, default=60, help="start no fault after this time (default: 60)")
     parser.add_argument("--seed", type=int, default=1, help="the random seed of the single-token changes (default: 1)")
-    parser.add_argument("--count", type=int, default=100, help="how many single-token changes (default: 100)")
-    parser.add_argument("--replaced", nargs="*", default=[], metavar="PATH", help="test modules that run last")
-    parser.add_argument("--workers", type=int, default=2, help="how many faults at a time (default: 2)")
+    parser.add_argument("--count", type=int, default=100, help="number of single-token changes (default: 100)")
+    parser.add_argument("--workers", type=int, default=2, help="number of faults at a time (default: 2)")
     parser.add_argument("--kills", type=Path, default=KILLS, help="the file to append to (default: %(default)s)")
     options = parser.parse_args()
     if options.table is not None:
@@ -49,44 +47,38 @@ def run_table(table: str, only: str, workers: int) -> None:
 
     with ThreadPoolExecutor(workers) as pool:
         verdicts = dict(zip(rows, pool.map(judge, rows), strict=True))
-    killed = sum(verdict == KILLED for verdict in verdicts.values())
-    print(f"\n{table}: {killed} of {len(rows)} faults killed, {100 * killed / len(rows):.0f} %")
-    for name, verdict in verdicts.items():
-        if verdict != KILLED:
-            print(f"  {verdict}: {name}")
+    others = [f"  {verdict}: {name}" for name, verdict in verdicts.items() if verdict != KILLED]
+    killed = len(rows) - len(others)
+    print(f"\n{table}: {killed} of {len(rows)} faults killed, {100 * killed / len(rows):.0f} %", *others, sep="\n")
 
 
 def run_gate(options: argparse.Namespace) -> None:
     """Append to `kills.csv` the test module that notices each fault which is not in it."""
     kills = read_kills(options.kills)
-    drawn = [*random_faults(options.seed, options.count), *planted_faults()]
-    random.Random(options.seed).shuffle(drawn)
-    chosen = [fault for fault in drawn if options.only in fault.name and fault.name not in kills]
     end = perf_counter() + 60 * options.minutes
-    lock, running = Lock(), 0
 
     def judge(fault: Fault) -> None:
-        nonlocal running
         if perf_counter() > end:
             return
         start = perf_counter()
+        noticed_by = first_failure(fault)
         with lock:
-            running += 1
-        processes = max(1, options.workers + 1 - running)  # those that no other fault needs
-        noticed_by = first_failure(fault, options.replaced, kills, processes)
-        with lock:
-            running -= 1
             kills[fault.name] = noticed_by
             append_kill(options.kills, fault.name, noticed_by, perf_counter() - start)
         print(f"{noticed_by:<50}{fault.name}", flush=True)
 
+    lock = Lock()
     if NO_FAULT.name not in kills:
         judge(NO_FAULT)
     if kills.get(NO_FAULT.name) != SURVIVED:
         sys.exit(f"without a fault the suite must pass; see {kills.get(NO_FAULT.name)}, and remove the row of no fault")
+    drawn = [*random_faults(options.seed, options.count), *planted_faults()]
+    random.Random(options.seed).shuffle(drawn)
     with ThreadPoolExecutor(options.workers) as pool:
-        list(pool.map(judge, chosen))
-    summarise({name: module for name, module in kills.items() if name != NO_FAULT.name}, options.replaced)
+        list(pool.map(judge, [fault for fault in drawn if options.only in fault.name and fault.name not in kills]))
+    del kills[NO_FAULT.name]
+    survivors = [fault for fault, noticed_by in kills.items() if noticed_by == SURVIVED]
+    print(f"\n{len(kills) - len(survivors)} of {len(kills)} faults are noticed; survivors:", *survivors, sep="\n  ")
 
 
 def read_kills(file: Path) -> dict[str, str]:
@@ -105,18 +97,6 @@ def append_kill(file: Path, fault: str, noticed_by: str, seconds: float) -> None
         if is_new:
             writer.writerow(COLUMNS)
         writer.writerow((fault, noticed_by, round(seconds)))
-
-
-def summarise(kills: dict[str, str], replaced: list[str]) -> None:
-    """Print how many faults are noticed, the survivors, and the faults that only replaced modules notice."""
-    survivors = [fault for fault, module in kills.items() if module == SURVIVED]
-    only_replaced = [fault for fault, module in kills.items() if any(module.startswith(path) for path in replaced)]
-    print(f"\n{len(kills) - len(survivors)} of {len(kills)} faults are noticed")
-    for module, count in Counter(kills.values()).most_common(10):
-        print(f"{count:>6}  {module}")
-    for title, names in (("survivors", survivors), ("noticed by replaced modules alone", only_replaced)):
-        if names:
-            print(f"{title}, {len(names)}:", *names, sep="\n  ")
 
 
 if __name__ == "__main__":

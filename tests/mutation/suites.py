@@ -22,9 +22,9 @@ from tests.mutation.plant import ROOT, Row, environment, load
 
 TABLES = ("operators", "pynested", "programs", "gradients", "graph", "cuda", "small", "torch")
 KILLED, SURVIVED, BROKEN = "killed", "survived", "broken"
-SECONDS = 600  # for one run; a fault can make a loop endless
+SECONDS = 1200  # for one run; a fault can make a loop endless
 ADAPTERS = {
-    "small": [sys.executable, str(ROOT / "tests/conformance/small")],
+    "small": [sys.executable, "tests/conformance/small"],
     "torch": [sys.executable, "-W", "ignore", "-m", "pynested.conformance.adapters.torch_adapter"],
 }
 
@@ -54,15 +54,20 @@ def _verdict(done: subprocess.CompletedProcess[str], says: str) -> tuple[str, st
 
 
 def run_python(row: Row | None, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Run Python in the repository, with a fault or without one; past the time it counts as killed by a signal."""
+    """Run Python in a copy of the repository, with a fault or without."""
     with environment(row) as variables:
-        command = [sys.executable, *arguments]
-        try:
-            return subprocess.run(
-                command, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=SECONDS, check=False
-            )
-        except subprocess.TimeoutExpired:
-            return subprocess.CompletedProcess(command, -9, "", f"no end after {SECONDS} s")
+        return run_in(variables, arguments)
+
+
+def run_in(variables: dict[str, str], arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Run Python in the copy of an `environment`; past the time it counts as killed by a signal."""
+    try:
+        return subprocess.run(
+            [sys.executable, *arguments], cwd=variables["PYTHONPATH"], env=variables, capture_output=True, text=True,
+            timeout=SECONDS, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(arguments, -9, "", f"no end after {SECONDS} s")
 
 
 def conform(
