@@ -20,9 +20,9 @@ def as_text(x: NestedArray) -> str:
     edge, count = int(options["edgeitems"]), len(x)
     is_long = x.numel() > options["threshold"]
     is_elided = is_long and count > 2 * edge
-    printed_numbers = [*range(edge), *range(count - edge, count)] if is_elided else list(range(count))
-    threshold = options["threshold"] // max(len(printed_numbers), 1) if is_long else None
-    texts = [_component_text(x, i, threshold) for i in printed_numbers]
+    printed_indices = [*range(edge), *range(count - edge, count)] if is_elided else list(range(count))
+    threshold = options["threshold"] // max(len(printed_indices), 1) if is_long else None
+    texts = [_component_text(x, i, threshold) for i in printed_indices]
     if is_elided:
         texts.insert(edge, f"...  # {count - 2 * edge} more components")
     lines = [INDENT + line for text in texts for line in _lines_with_comma(text)]

@@ -26,7 +26,7 @@ def flatten_nested(x: NestedArray) -> tuple[list[Array], Rebuild]:
 
 
 def cotangent_values(name: str, x: NestedArray, cotangent: Any) -> list[Array]:
-    """Return a nested cotangent of ``x`` as a cotangent of its values: zero in gaps, sums if components overlap."""
+    """Return a nested cotangent of ``x`` as a cotangent of its values: 0 in gaps, a sum where components overlap."""
     return [as_gradient(name, cotangent, x)]
 
 

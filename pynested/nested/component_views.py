@@ -19,14 +19,14 @@ from .nested_array import NestedArray, wrap_unchecked
 
 
 def with_structure(x: NestedArray, structure: Structure, view: Callable[..., Array], *args: Any) -> NestedArray:
-    """Return ``x`` with a new structure. A strided buffer stays; jagged values become ``view(values, *args)``."""
+    """Return a view of ``x`` with a new structure: of a strided buffer itself, or of jagged ``view(values, *args)``."""
     return wrap_unchecked(
         movement_rules.alias(x.data) if isinstance(structure, Strided) else view(x.data, *args), structure
     )
 
 
 def apply_view(x: NestedArray, view: StructureView) -> NestedArray:
-    """Return ``x`` indexed as its structure was: a view, or a copy if ``view.entries`` is an index array."""
+    """Return the array for an indexed structure of ``x``: a view, or a copy if ``view.entries`` is an index array."""
     structure, axis, entries = view
     if isinstance(entries, np.ndarray):
         return wrap_unchecked(take_along(x.data, axis, entries), structure)
@@ -40,9 +40,9 @@ def select_components(x: NestedArray, index: slice) -> NestedArray:
     return apply_view(x, x.structure.select_components(index))
 
 
-def slice_dim(x: NestedArray, dim: int, part: slice) -> NestedArray:
-    """Return the entries ``part`` of each component along ``dim``, counted from the front; it is not the batch."""
-    return x if part == FULL_SLICE else apply_view(x, x.structure.slice_axis(dim - 1, part))
+def slice_dim(x: NestedArray, dim: int, entries: slice) -> NestedArray:
+    """Return the slice ``entries`` of each component along ``dim``, which is 1 or more."""
+    return x if entries == FULL_SLICE else apply_view(x, x.structure.slice_axis(dim - 1, entries))
 
 
 def expand_axes(x: NestedArray, sizes: Mapping[int, int]) -> NestedArray:

@@ -1,6 +1,6 @@
 """Conversion of nested arrays between layouts and placements: packed, contiguous, strided, jagged, dense.
 
-Every function is differentiable. Values are *packed* if they belong to components only, each element to exactly one. A
+Every function is differentiable. Values are *packed* if each of their elements belongs to exactly one component. A
 dimension is *regular* if all components have the same size along it, else *irregular*. The *extents* are the table of
 all component sizes (see `pynested/structure/extents.py`).
 """
@@ -65,7 +65,7 @@ def repacked(x: NestedArray) -> NestedArray:
 
 
 def contiguous(x: NestedArray) -> NestedArray:
-    """Return ``x`` packed and in C order: ``x`` itself, a view without the values around the components, or a copy."""
+    """Return ``x`` packed and in C order: ``x`` itself, a view of the part with components, or a copy."""
     structure = x.structure
     if x.is_contiguous():
         if structure.packed is structure:
@@ -81,7 +81,7 @@ def contiguous(x: NestedArray) -> NestedArray:
 def drop_gaps(x: NestedArray) -> NestedArray:
     """Return ``x`` itself if its components are packed in their order, else a row-major copy without gaps.
 
-    A dimension of stride 0 repeats elements. The copy stores them once, and has stride 0 there, too.
+    A dimension of stride 0 repeats elements. The copy stores the repeated elements once, with stride 0, too.
     """
     if isinstance(x.structure, Jagged):
         return x if x.structure.is_packed else _drop_jagged_gaps(x.data, x.structure)
@@ -180,22 +180,19 @@ def as_strided_parts(x: NestedArray) -> tuple[Array, Strided]:
 
     def compute() -> Strided:
         sizes = np.array([ordered.shape], np.int64)
-        # Computed from the shape, as the strides of an ndarray can be anything along sizes of 0 and 1.
+        # Computed from the shape, as NumPy gives any strides to dimensions of size 0 and 1.
         strides = packed_strides(sizes)[0, list(inverse_permutation(order))]
         steps = np.broadcast_to(strides, (structure.count, values.ndim))
         return Strided.from_valid(x.extents, steps, structure.offsets[:-1] * strides[axis], values.numel())
 
-    # Cached on the segments. Not with gaps: the packed copy has the same segments, but its components lie elsewhere.
+    # The result is cached on the segments. With gaps it is not, as the packed copy has the same segments.
     key = "as_strided_parts", axis, order, shape[:axis], shape[axis + 1 :]
     strided_structure = structure.segments.cached(key, compute) if structure.is_packed else compute()
     return movement_rules.reshape(ordered, (values.numel(),)), strided_structure
 
 
 def to_jagged(x: NestedArray, ragged_dim: int | None = None) -> NestedArray:
-    """Return ``x`` in the jagged layout.
-
-    ``ragged_dim`` is the irregular dimension; if all are regular, it can be any, and is 1 by default.
-    """
+    """Return ``x`` in the jagged layout, by default along its irregular dimension, or 1 if all are regular."""
     if isinstance(x.structure, Jagged):
         return x
     dim = irregular_dim(x.regular) if ragged_dim is None else ragged_dim
@@ -214,7 +211,7 @@ def to_layout(x: NestedArray, layout: Layout) -> NestedArray:
 
 
 def irregular_dim(regular: Sequence[int | None]) -> int:
-    """Return the irregular dimension, whose entry in ``regular`` is None; 1 if there is none. Raise for several."""
+    """Return the irregular dimension, whose entry in ``regular`` is None; 1 if all are regular. Raise for several."""
     if not regular:
         raise StructureError(
             "jagged: components without dimensions cannot have a ragged dimension. Use layout=pn.strided."
@@ -229,7 +226,7 @@ def irregular_dim(regular: Sequence[int | None]) -> int:
 
 
 def as_jagged_view(x: NestedArray) -> NestedArray | None:
-    """Return a strided array as a jagged view; None unless it is contiguous and regular behind dimension 1."""
+    """Return a strided array as a jagged view; None unless it is contiguous, and regular except in dimension 1."""
     if isinstance(x.structure, Jagged) or x.structure.jagged_view is None:
         return None
     jagged_structure, row_shape = x.structure.jagged_view
@@ -238,7 +235,7 @@ def as_jagged_view(x: NestedArray) -> NestedArray | None:
 
 
 def rows_to_strided(values: Array, structure: Strided) -> NestedArray:
-    """Return a result for the rows of `as_jagged_view` in the strided layout: values (N, ...), N rows of any shape."""
+    """Return values (N, ...), computed from the N rows of `as_jagged_view`, as a strided array."""
     flat = movement_rules.reshape(values, (values.numel(),))
     if structure.jagged_view is not None and structure.jagged_view[1] == values.shape[1:]:
         return NestedArray(flat, structure.packed)
@@ -271,7 +268,7 @@ def place_like(name: str, x: NestedArray, like: NestedArray) -> Array:
 
 
 def as_gradient(name: str, value: Any, like: NestedArray) -> Array:
-    """Return a gradient of ``like`` as values in its placement; raise unless the gradient is nested and fits."""
+    """Return a gradient of ``like`` as values in the placement of ``like``; raise unless it is nested and fits."""
     if not isinstance(value, NestedArray):
         raise GradientError(f"{name}: the gradient of a nested array must be nested, not {type(value).__name__}.")
     return place_like(name, value, like)

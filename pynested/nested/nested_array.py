@@ -90,7 +90,7 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
 
     @property
     def is_nested(self) -> bool:
-        """True, as for no `Array`."""
+        """Whether the array is nested: True here, False for an `Array`."""
         return True
 
     @property
@@ -130,11 +130,11 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
         """Return the shape of component ``i``."""
         if isinstance(self.structure, Strided):
             return tuple(self.structure.sizes[i].tolist())
-        at = self.structure.ragged_dim - 1
-        return (*self.data.shape[:at], int(self.structure.component_lengths[i]), *self.data.shape[at + 1 :])
+        axis, shape = self.structure.ragged_dim - 1, self.data.shape
+        return (*shape[:axis], int(self.structure.component_lengths[i]), *shape[axis + 1 :])
 
     def lengths_along(self, dim: int) -> Ints:
-        """Return the size of each component along ``dim``, which is canonical and not the batch: int64 (B,)."""
+        """Return the size of each component along the canonical dimension ``dim``, 1 or more: int64 (B,)."""
         if isinstance(self.structure, Strided):
             return readonly_copy(self.structure.sizes[:, dim - 1])
         if dim == self.structure.ragged_dim:
@@ -142,9 +142,10 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
         return np.full(self.structure.count, self.data.shape[dim - 1], np.int64)
 
     def regular_size(self, dim: int) -> int | None:
-        """Return the size of all components along ``dim``, which is canonical; None if the dimension is irregular.
+        """Return the size of all components along the canonical dimension ``dim``; None if it is irregular.
 
-        The ragged dimension of a jagged array is irregular even if all lengths are equal; so is one of unknown size.
+        The ragged dimension of a jagged array is irregular, even if all lengths are equal. A dimension of unknown size
+        is irregular, too.
         """
         return self.regular[dim - 1] if dim else self.structure.count
 
@@ -161,32 +162,32 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
         """Return the shape, or the size along ``dim``. A strided array raises for an irregular dimension."""
         if dim is None:
             return self.shape
-        at = canonical_dim("size", dim, self.ndim)
-        size = self.regular_size(at)
+        dim = canonical_dim("size", dim, self.ndim)
+        size = self.regular_size(dim)
         if size is not None:
             return size
         if isinstance(self.structure, Jagged):
-            return RaggedSize(self.lengths_along(at))
-        raise StructureError(f"Given dimension {at} is irregular and does not have a size.")
+            return RaggedSize(self.lengths_along(dim))
+        raise StructureError(f"Given dimension {dim} is irregular and does not have a size.")
 
     def stride(self, dim: int | None = None) -> Any:
-        """Return the strides of the values, or of each component of a strided array, int64 (B, d), in elements.
+        """Return strides in elements: of the values of a jagged array; of each component of a strided one, (B, d).
 
-        With ``dim``, return the strides along it. Components have no common stride along dimension 0, the batch. There
-        a jagged array raises StructureError, and a strided array returns the offsets of its components.
+        With ``dim``, return only the strides along ``dim``. For dimension 0, the batch, a strided array returns the
+        offsets of its components, and a jagged array raises StructureError.
         """
         if isinstance(self.structure, Strided):
             if dim is None:
                 return readonly_copy(self.structure.strides)
-            at = canonical_dim("stride", dim, self.ndim)
-            return readonly_copy(self.structure.strides[:, at - 1] if at else self.structure.offsets)
+            dim = canonical_dim("stride", dim, self.ndim)
+            return readonly_copy(self.structure.strides[:, dim - 1] if dim else self.structure.offsets)
         strides = self.data.stride()
         if dim is None:
             return strides
-        at = canonical_dim("stride", dim, self.ndim)
-        if not at:
+        dim = canonical_dim("stride", dim, self.ndim)
+        if not dim:
             raise StructureError("stride: the batch dimension of a jagged array has no stride; see offsets().")
-        return strides[at - 1]
+        return strides[dim - 1]
 
     def numel(self) -> int:
         """Return the number of elements of all components together."""
@@ -198,7 +199,7 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
     def is_contiguous(self) -> bool:
         """Return whether the components are in C order and follow each other without gaps between them.
 
-        PARTS-16: if the ragged dimension is not dimension 1, the values of all components together must be in C order.
+        The values of a jagged array must be in C order as one array, as clause PARTS-16 says.
         """
         structure = self._structure
         if isinstance(structure, Strided) or structure.span is None:
@@ -207,7 +208,7 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
         return bool(rows.flags.c_contiguous)
 
     def values(self) -> Array:
-        """Return a view of `data`: (N,) in the strided layout; (N, ...) with N rows in the jagged layout."""
+        """Return a view of `data`: (N,) in the strided layout, (N, ...) in the jagged layout, with N rows."""
         return alias(self.data)
 
     def offsets(self) -> Array:
@@ -343,8 +344,8 @@ def wrap_unchecked(data: Array, structure: Structure) -> NestedArray:
 
 
 def wrap_values(values: Array, structure: Structure) -> NestedArray:
-    """Return a nested array of values that need not be contiguous, such as a gradient; strided values may be copied."""
+    """Return a nested array of values, such as a gradient; strided values that are not contiguous are copied."""
     if isinstance(structure, Strided) and not values.is_contiguous():
-        guard, values = values.guard, values.contiguous()  # the guard says whether the values can be written to
+        guard, values = values.guard, values.contiguous()  # the guard limits writes to the values
         values.guard = guard
     return NestedArray(values, structure)

@@ -48,7 +48,7 @@ def first_nested(name: str, operands: Sequence[Any]) -> NestedArray:
 
 
 def on_one_device(name: str, a: Any, b: Any) -> tuple[Any, Any]:
-    """Return two operands, nested or dense, as arrays on the same device; a number goes to the device of the array."""
+    """Return two operands as arrays on the same device; a number is moved to the device of the other operand."""
     if type(a) is not NestedArray and type(a) is not Array:
         a = as_array(name, a, b.device)
     if type(b) is not NestedArray and type(b) is not Array:

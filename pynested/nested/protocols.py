@@ -27,7 +27,7 @@ def as_ndarray(x: NestedArray, dtype: Any, copy: bool | None) -> np.ndarray[Any,
 
 
 def pickle_parts(x: NestedArray) -> Any:
-    """Return a function, and the arguments with which it makes the array again, without gaps in its buffer."""
+    """Return a function and its arguments, from which pickle makes the array again, without gaps in the buffer."""
     detached = x.detach()
     without_gaps = drop_gaps(detached)
     if without_gaps is detached:
@@ -46,7 +46,7 @@ def deep_copy(x: NestedArray, memo: dict[int, Any]) -> NestedArray:
 
 
 def _unpickle(nested_class: Any, data: Array, structure: Any) -> NestedArray:
-    """Return a contiguous nested array of pickled parts, which can have dimensions of stride 0."""
+    """Return a contiguous nested array of pickled parts, whose strides can be 0."""
     nested = contiguous(nested_class(data.detach(), structure))
     nested.data.requires_grad = data.requires_grad
     return nested

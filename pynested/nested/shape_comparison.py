@@ -21,7 +21,7 @@ from .nested_array import NestedArray
 
 
 def first_difference(a: Ints, b: Ints) -> tuple[int, int] | None:
-    """Return the component and the axis at which two tables of extents first differ, None if they are equal."""
+    """Return the component and the axis at which two tables of extents first differ; None if they are equal."""
     is_different = a != b
     if not np.count_nonzero(is_different):
         return None
@@ -58,15 +58,15 @@ def check_same_shape(name: str, a: NestedArray, b: NestedArray) -> None:
 
 
 def broadcastable_dims(a: NestedArray, b: NestedArray) -> NDArray[np.bool_]:
-    """Return for each axis whether it can broadcast: whether it is regular and has size 1 in ``a`` or in ``b``."""
+    """Return for each axis whether it can broadcast, because it is regular and has size 1 in ``a`` or in ``b``."""
     return np.array([1 in sizes for sizes in zip(a.regular, b.regular, strict=True)], np.bool_)
 
 
 def broadcast_extents(operands: Sequence[tuple[Ints, NDArray[np.bool_]]]) -> tuple[Ints, bool]:
     """Return the extents to which operands broadcast, and whether they broadcast at all.
 
-    Each operand is given by its extents and a mask of the axes that can broadcast, which have size 1. Along all other
-    axes, the sizes of the operands must be equal.
+    An operand is a pair: its extents, and a mask of the axes that can broadcast, which have size 1. Along every other
+    axis, the sizes of the operands must be equal.
     """
     all_extents = [np.where(broadcasts, -1, extents) for extents, broadcasts in operands]
     result = np.stack(np.broadcast_arrays(*all_extents)).max(axis=0)
@@ -84,7 +84,7 @@ def shape_text(shape: Iterable[int]) -> str:
 
 
 def mismatch_message(name: str, a: NestedArray, b: NestedArray, broadcast: bool = False) -> str:
-    """Return the error message for two different shapes; ``broadcast`` skips axes that can broadcast."""
+    """Return the error message for two different shapes. If ``broadcast``, axes that can broadcast are not compared."""
     if a.ndim != b.ndim:
         return f"{name}: the operands have {a.ndim} and {b.ndim} dimensions; the numbers must be equal."
     if len(a) != len(b):
@@ -104,7 +104,7 @@ def mismatch_message(name: str, a: NestedArray, b: NestedArray, broadcast: bool 
 
 
 def other_dims_hint(ndim: int) -> str:
-    """Return the advice of an error message: the dimensions that a call can name instead of the batch."""
+    """Return the end of an error message: the dimensions that are allowed instead of the batch."""
     if ndim < 2:
         return "The components have no dimensions."
     return "The only other dimension is 1." if ndim == 2 else f"Name a dimension from 1 to {ndim - 1}."

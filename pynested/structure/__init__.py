@@ -1,8 +1,8 @@
 """Structures: the placement of each component of a nested array in its values, as integers on the host.
 
 A structure is immutable and valid. Integers from a caller are copied, validated and made read-only, so that no kernel
-can read outside the values. The result of an operator shares the structure of its operand if possible, with all
-properties that are cached on it. A structure that is computed from a valid structure is not validated again.
+can read outside the values. If possible, the result of an operator has the same structure object as its operand, and
+so the same cached properties. A structure that is computed from a valid structure is not validated again.
 
 Words of this package:
 
@@ -10,7 +10,7 @@ Words of this package:
 - A dimension is *regular* if all components have the same size along it, else *irregular*.
 - The *ragged dimension* is the dimension along which the components of the jagged layout follow each other.
 - The *extents* are the sizes of all components as one table (see `extents`).
-- Values are *packed* if they belong to components only, each element to exactly one.
+- Values are *packed* if each of their elements belongs to exactly one component.
 - A *canonical* dimension or index is counted from the front, 0 or more.
 """
 

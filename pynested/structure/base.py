@@ -47,8 +47,8 @@ class ImmutableStructure:
 class StructureView(NamedTuple):
     """Result of indexing a structure: the new structure, and the ``entries`` to take along ``axis`` of the values.
 
-    If ``entries`` is a slice, the new values are a view. If it is an integer, they are a view without the axis. If it
-    is an index array, they are a copy.
+    The new values are a view if ``entries`` is a slice, a view without the axis if ``entries`` is an integer, and a
+    copy if ``entries`` is an index array.
     """
 
     structure: Structure
@@ -57,9 +57,9 @@ class StructureView(NamedTuple):
 
 
 def slice_bounds(part: slice, sizes: Ints) -> tuple[Ints, Ints, int]:
-    """Return what a slice selects in each of ``sizes``: the first index, the number of entries, and the step of all.
+    """Return the first index and the number of entries that a slice selects for each size, and its step.
 
-    A size of -1 is unknown; the number of its entries is -1, too.
+    A size of -1 is unknown; its number of entries is -1, too.
     """
     step = part.indices(0)[2]
     bounds_by_size = {-1: (0, -1)}
@@ -68,7 +68,7 @@ def slice_bounds(part: slice, sizes: Ints) -> tuple[Ints, Ints, int]:
             start, stop, _ = part.indices(size)
             bounds_by_size[size] = (start, len(range(start, stop, step)))
     bounds = np.array([bounds_by_size[size] for size in sizes.tolist()], np.int64).reshape(len(sizes), 2)
-    # A step beyond the longest size selects one entry. So does a step of the longest size, which cannot overflow.
+    # Every step that is at least the longest size selects one entry. Larger steps are replaced, as they could overflow.
     longest = max(*bounds_by_size, 1)
     step = min(max(step, -longest), longest)
     return np.where(bounds[:, 1] > 0, bounds[:, 0], 0), bounds[:, 1], step

@@ -1,8 +1,9 @@
-"""Extents, which are int64 tables of shape (components, axes) with the sizes of components; and read-only arrays.
+"""Extents, the tables of component sizes; and read-only arrays of integers.
 
-An axis is a dimension of components: axis 0 is dimension 1 of the nested array. The extents of an empty batch keep one
-row: the sizes that a component would have, with -1 for an unknown size. Tables of strides have one row for each
-component and one column for each axis, too.
+*Extents* are an int64 table with one row for each component and one column for each axis. An axis is a dimension of the
+components: axis 0 is dimension 1 of the nested array. The extents of an empty batch have one row: the sizes that a
+component would have, with -1 for an unknown size. A table of strides has the same columns, and no row for an empty
+batch.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def freeze(numbers: Ints) -> Ints:
 
 def readonly_copy(numbers: Ints) -> Ints:
     """Return a read-only copy for users."""
-    # The user can make the copy writeable again. It is a view, so `as_frozen` copies it if it is used in a structure.
+    # The user can make the copy writeable again. Therefore it is a view, which `as_frozen` copies for a new structure.
     copy = np.array(numbers, order="C")[...]
     copy.setflags(write=False)
     return copy
@@ -60,7 +61,7 @@ def extents_of_regular_sizes(regular: Sequence[int | None]) -> Ints:
 
 
 def component_numels(extents: Ints) -> Ints:
-    """Return the number of elements of each component, or -1 if it is unknown."""
+    """Return the number of elements of each component; -1 for an unknown number."""
     return np.where((extents < 0).any(axis=1) & (extents != 0).all(axis=1), -1, abs(extents).prod(axis=1))
 
 

@@ -50,23 +50,23 @@ class Jagged(ImmutableStructure):
     is_packed: bool
 
     def __init__(self, offsets: Any, lengths: Any = None, ragged_dim: int = 1, *, name: str = "Jagged") -> None:
-        starts = as_integers(name, "offsets", offsets, 1)
-        sizes = None if lengths is None else as_integers(name, "lengths", lengths, 1)
-        check_offsets(name, starts, sizes)
+        offsets = as_integers(name, "offsets", offsets, 1)
+        lengths = None if lengths is None else as_integers(name, "lengths", lengths, 1)
+        check_offsets(name, offsets, lengths)
         dim = canonical_int(name, "ragged_dim", ragged_dim)
         if dim < 1:
             raise DimensionError(f"{name}: ragged_dim counts the batch as dimension 0, so it is at least 1, not {dim}.")
         self.__dict__.update(
-            offsets=starts, lengths=sizes, ragged_dim=dim, count=starts.size - 1, is_packed=sizes is None
+            offsets=offsets, lengths=lengths, ragged_dim=dim, count=offsets.size - 1, is_packed=lengths is None
         )
 
     @classmethod
     def from_valid(cls, offsets: Ints, lengths: Ints | None = None, ragged_dim: int = 1) -> Jagged:
         """Return the structure of offsets, and lengths, that are known to be valid."""
-        structure, starts = cls.__new__(cls), as_frozen(offsets)
-        sizes = None if lengths is None else as_frozen(lengths)
+        structure, offsets = cls.__new__(cls), as_frozen(offsets)
+        lengths = None if lengths is None else as_frozen(lengths)
         structure.__dict__.update(
-            offsets=starts, lengths=sizes, ragged_dim=ragged_dim, count=starts.size - 1, is_packed=lengths is None
+            offsets=offsets, lengths=lengths, ragged_dim=ragged_dim, count=offsets.size - 1, is_packed=lengths is None
         )
         return structure
 
@@ -98,7 +98,7 @@ class Jagged(ImmutableStructure):
 
     @cached_property
     def span(self) -> slice | None:
-        """The rows of all components, if these lie in order and without gaps between them; None otherwise."""
+        """The rows from the first to the last component; None unless components are in order and without inner gaps."""
         shifts = (self.offsets[:-1] - self.segments.offsets[:-1])[self.component_lengths > 0]
         if (shifts != shifts[:1]).any():
             return None
@@ -190,7 +190,7 @@ class Jagged(ImmutableStructure):
 
         return self.segments.cached(("matrices", axis, shape[:axis], shape[axis + 1 :]), compute)
 
-    # ---- other axes around the same segments: the values are viewed in the same way ---------------------------------
+    # ---- the same segments with other axes --------------------------------------------------------------------------
 
     def with_ragged_dim(self, ragged_dim: int) -> Jagged:
         """Return the same segments along another dimension."""
@@ -204,7 +204,7 @@ class Jagged(ImmutableStructure):
         return structure
 
     def with_axes(self, order: Sequence[int]) -> Jagged:
-        """Return the structure with the axes of every component in this order, without the regular axes not named."""
+        """Return the structure with the axes of every component in ``order``, which can leave out regular axes."""
         return self.with_ragged_dim(order.index(self.ragged_dim - 1) + 1)
 
     def with_new_axis(self, axis: int) -> Jagged:
@@ -216,12 +216,12 @@ class Jagged(ImmutableStructure):
         return self.with_ragged_dim(self.ragged_dim + (len(sizes) - 1) * (axis < self.ragged_dim - 1))
 
     def flattened(self, first: int, last: int, width: int) -> Jagged | None:
-        """Return the structure with the axes from ``first`` to ``last`` merged, None if the result needs a copy.
+        """Return the structure with the axes from ``first`` to ``last`` merged; None if the result needs a copy.
 
-        If the ragged axis is ``first``, ``width`` is the number of elements of one row along the other merged axes.
+        If ``first`` is the ragged axis, ``width`` is the product of the sizes of the other merged axes.
         """
         axis = self.ragged_dim - 1
-        if first < axis <= last:  # a merged component would not be one segment of the values
+        if first < axis <= last:  # merged, a component is not one segment of the values
             return None
         if axis != first:
             return self.with_ragged_dim(self.ragged_dim - (last - first) * (first < axis))
@@ -245,14 +245,11 @@ class Jagged(ImmutableStructure):
         """Return the entry at ``index`` along a regular ``axis`` of each component, without the axis."""
         return StructureView(self.with_ragged_dim(self.ragged_dim - (axis < self.ragged_dim - 1)), axis, index)
 
-    def slice_axis(self, axis: int, part: slice) -> StructureView:
-        """Return the entries ``part`` along ``axis`` of each component.
-
-        The result needs a copy if the step along the ragged axis is not 1.
-        """
+    def slice_axis(self, axis: int, entries: slice) -> StructureView:
+        """Return the slice ``entries`` of each component along ``axis``; a step along the ragged axis needs a copy."""
         if axis != self.ragged_dim - 1:
-            return StructureView(self, axis, part)
-        starts, lengths, step = slice_bounds(part, self.component_lengths)
+            return StructureView(self, axis, entries)
+        starts, lengths, step = slice_bounds(entries, self.component_lengths)
         starts += self.offsets[:-1]
         if step == 1:
             return StructureView(self._with_rows(starts, lengths))
@@ -260,7 +257,7 @@ class Jagged(ImmutableStructure):
         return StructureView(Jagged.from_lengths(lengths, self.ragged_dim), axis, rows)
 
     def _with_rows(self, starts: Ints, lengths: Ints) -> Jagged:
-        """Return the structure of components in the same values, from their first rows and their lengths."""
+        """Return a structure for the same values, whose components have these first rows and lengths."""
         end = int((starts + lengths).max(initial=0))
         structure = Jagged.from_valid(freeze(np.append(starts, end)), lengths, self.ragged_dim)
         structure.__dict__["rows"] = end
@@ -269,13 +266,13 @@ class Jagged(ImmutableStructure):
     # ---- comparison -------------------------------------------------------------------------------------------------
 
     @cached_property
-    def _compared(self) -> tuple[bytes, bytes | None]:
+    def _comparison_key(self) -> tuple[bytes, bytes | None]:
         """Offsets and lengths as bytes, which compare faster than arrays."""
         return self.offsets.tobytes(), None if self.lengths is None else self.lengths.tobytes()
 
     def same_lengths(self, other: Jagged) -> bool:
         """Return whether the components have equal lengths."""
-        if self is other or self._compared == other._compared:
+        if self is other or self._comparison_key == other._comparison_key:
             return True
         return not (self.is_packed and other.is_packed) and same_integers(
             self.component_lengths, other.component_lengths
@@ -285,4 +282,8 @@ class Jagged(ImmutableStructure):
         """Return whether the components of both structures lie at the same rows, along the same dimension."""
         if self is other:
             return True
-        return type(other) is Jagged and self.ragged_dim == other.ragged_dim and self._compared == other._compared
+        return (
+            type(other) is Jagged
+            and self.ragged_dim == other.ragged_dim
+            and self._comparison_key == other._comparison_key
+        )

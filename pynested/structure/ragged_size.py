@@ -18,7 +18,7 @@ _lock = RLock()
 
 
 class RaggedSize:
-    """Sizes of all components along one irregular dimension; two ragged sizes are equal if their lengths are.
+    """Sizes of all components along one irregular dimension. Two ragged sizes are equal if their lengths are equal.
 
     Attributes
     ----------

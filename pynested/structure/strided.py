@@ -30,8 +30,8 @@ from .jagged import Jagged
 from .layout import Layout, strided
 from .validation import as_integers, check_extents, check_size_limits, empty_batch_extents, validate_placement
 
-# Cached properties that a view with other sizes and strides shares, as its elements lie at the same positions.
-_SHARED_BY_VIEWS = ("numels", "is_packed", "has_overlap", "_is_disjoint")
+# Cached properties that stay valid for a view in a new shape, as its elements lie at the same positions.
+_SHARED_BY_VIEWS = ("numels", "is_packed", "has_overlap")
 
 
 class Strided(ImmutableStructure):
@@ -46,8 +46,8 @@ class Strided(ImmutableStructure):
     buffer_size : int
         The number of elements of the buffer.
     extents : int64 (max(B, 1), d)
-        The sizes, one row for each component. An empty batch keeps one row, so that checks of shapes need no special
-        case: the sizes that a component would have, with -1 for an unknown size.
+        The sizes, with one row for an empty batch: the sizes that a component would have, -1 for an unknown size. So
+        checks of shapes need no special case.
     count : int
         The number of components, B.
     """
@@ -72,35 +72,35 @@ class Strided(ImmutableStructure):
     ) -> None:
         """Validate all arguments.
 
-        If ``strides`` is None, components are row-major. If ``offsets`` is None, they follow each other from 0. An
-        empty batch can have ``regular`` sizes: the size of each dimension, or None if it is unknown.
+        If ``strides`` is None, components are row-major. If ``offsets`` is None, components follow each other from 0.
+        ``regular`` has the sizes of an empty batch: the size of each dimension, or None if it is unknown.
         """
-        shapes, size = as_integers(name, "sizes", sizes, 2), canonical_int(name, "buffer_size", buffer_size)
-        extents = shapes if len(shapes) else empty_batch_extents(name, shapes.shape[1], regular)
-        check_extents(name, extents, len(shapes))
-        steps = freeze(packed_strides(shapes)) if strides is None else as_integers(name, "strides", strides, 2)
-        starts = freeze(packed_offsets(shapes)) if offsets is None else as_integers(name, "offsets", offsets, 1)
-        if steps.shape != shapes.shape or starts.shape != shapes.shape[:1]:
+        sizes, buffer_size = as_integers(name, "sizes", sizes, 2), canonical_int(name, "buffer_size", buffer_size)
+        extents = sizes if len(sizes) else empty_batch_extents(name, sizes.shape[1], regular)
+        check_extents(name, extents, len(sizes))
+        strides = freeze(packed_strides(sizes)) if strides is None else as_integers(name, "strides", strides, 2)
+        offsets = freeze(packed_offsets(sizes)) if offsets is None else as_integers(name, "offsets", offsets, 1)
+        if strides.shape != sizes.shape or offsets.shape != sizes.shape[:1]:
             raise StructureError(
-                f"{name}: sizes {shapes.shape}, strides {steps.shape} and offsets {starts.shape} must be (B, d), "
+                f"{name}: sizes {sizes.shape}, strides {strides.shape} and offsets {offsets.shape} must be (B, d), "
                 "(B, d) and (B,)."
             )
-        steps, starts = validate_placement(name, shapes, steps, starts, size)
+        strides, offsets = validate_placement(name, sizes, strides, offsets, buffer_size)
         self.__dict__.update(
-            extents=extents, sizes=shapes, strides=steps, offsets=starts, buffer_size=size, count=len(shapes)
+            extents=extents, sizes=sizes, strides=strides, offsets=offsets, buffer_size=buffer_size, count=len(sizes)
         )
 
     @classmethod
     def from_valid(cls, extents: Ints, strides: Ints, offsets: Ints, buffer_size: int) -> Strided:
         """Return the structure of integers that are known to be valid, with one offset for each component."""
-        structure, shapes, starts = cls.__new__(cls), as_frozen(extents), as_frozen(offsets)
+        structure, extents, offsets = cls.__new__(cls), as_frozen(extents), as_frozen(offsets)
         structure.__dict__.update(
-            extents=shapes,
-            sizes=shapes if starts.size else shapes[:0],
+            extents=extents,
+            sizes=extents if offsets.size else extents[:0],
             strides=as_frozen(strides),
-            offsets=starts,
+            offsets=offsets,
             buffer_size=buffer_size,
-            count=starts.size,
+            count=offsets.size,
         )
         return structure
 
@@ -114,10 +114,10 @@ class Strided(ImmutableStructure):
         numels = np.multiply.reduce(sizes, axis=1, dtype=np.int64)
         if np.count_nonzero(numels) < max(count, 1) or sizes.shape[1] >= MOST_DIMENSIONS:
             check_size_limits("nested array", extents)  # if no component is empty, the size of the buffer is the limit
-        structure, shapes = cls.__new__(cls), as_frozen(extents)
+        structure, extents = cls.__new__(cls), as_frozen(extents)
         structure.__dict__.update(
-            extents=shapes,
-            sizes=shapes if count else shapes[:0],
+            extents=extents,
+            sizes=extents if count else extents[:0],
             numels=freeze(numels),
             buffer_size=int(np.add.reduce(numels)),
             count=count,
@@ -131,12 +131,12 @@ class Strided(ImmutableStructure):
 
     @cached_property
     def strides(self) -> Ints:
-        """The strides of `from_extents`; other constructors set the attribute."""
+        """The row-major strides of a structure from `from_extents`; other constructors set the attribute."""
         return freeze(packed_strides(self.sizes))
 
     @cached_property
     def offsets(self) -> Ints:
-        """The offsets of `from_extents`; other constructors set the attribute."""
+        """The packed offsets of a structure from `from_extents`; other constructors set the attribute."""
         offsets = np.zeros(self.count, np.int64)
         np.add.accumulate(self.numels[:-1], out=offsets[1:])
         return freeze(offsets)
@@ -155,7 +155,7 @@ class Strided(ImmutableStructure):
 
     @cached_property
     def matrices(self) -> Matrices:
-        """The matrices of all components in packed values: the last two axes, of two or more."""
+        """The matrices of all components in packed values: their last two axes."""
         return component_matrices(self.sizes)
 
     # ---- values -----------------------------------------------------------------------------------------------------
@@ -191,11 +191,14 @@ class Strided(ImmutableStructure):
     @cached_property
     def is_packed(self) -> bool:
         """Whether the components cover the buffer exactly once, in any order and with any strides."""
-        return int(self.numels.sum()) == self.buffer_size and self._is_disjoint
+        return int(self.numels.sum()) == self.buffer_size and not self.has_overlap
 
     @cached_property
     def span(self) -> slice | None:
-        """The part of the buffer that row-major components fill in order and without gaps between them, else None."""
+        """The part of the buffer from the first to the last component.
+
+        None unless the components are row-major, in order, and without gaps between them.
+        """
         numels = self.numels
         starts = (self.offsets - numels.cumsum() + numels)[numels > 0]
         if (starts != starts[:1]).any() or not self._is_row_major():
@@ -206,8 +209,8 @@ class Strided(ImmutableStructure):
     def _is_row_major(self, axes: slice = slice(None), step: int | Ints = 1) -> bool:
         """Return whether the elements along ``axes`` of each component lie in C order, ``step`` apart."""
         sizes = self.sizes[:, axes]
-        in_steps = (self.strides[:, axes] == packed_strides(sizes) * step) | (sizes == 1)
-        return bool((np.logical_and.reduce(in_steps, axis=1) | (self.numels == 0)).all())
+        is_in_order = (self.strides[:, axes] == packed_strides(sizes) * step) | (sizes == 1)
+        return bool((np.logical_and.reduce(is_in_order, axis=1) | (self.numels == 0)).all())
 
     @cached_property
     def has_adjacent_rows(self) -> bool:
@@ -217,22 +220,16 @@ class Strided(ImmutableStructure):
     @cached_property
     def has_overlap(self) -> bool:
         """Whether two elements share memory."""
-        return not self._is_disjoint
-
-    @cached_property
-    def _is_disjoint(self) -> bool:
         if int(self.numels.sum()) > self.buffer_size:
-            return False
+            return True
         nonempty = self.numels > 0
-        if np.count_nonzero(nonempty) == self.count:
-            return are_disjoint(self.sizes, self.strides, self.offsets)
-        return are_disjoint(self.sizes[nonempty], self.strides[nonempty], self.offsets[nonempty])
+        return not are_disjoint(self.sizes[nonempty], self.strides[nonempty], self.offsets[nonempty])
 
     @cached_property
     def jagged_view(self) -> tuple[Jagged, tuple[int, ...]] | None:
         """A jagged structure of the same memory, and the shape of its rows.
 
-        None unless the components are contiguous and regular in all dimensions behind the first.
+        None unless the components are contiguous, and regular in every dimension except dimension 1.
         """
         if not self.is_contiguous or not self.count or not self.sizes.shape[1]:
             return None
@@ -240,7 +237,7 @@ class Strided(ImmutableStructure):
         row_shape = tuple(size for size in inner_sizes if size is not None)
         return None if len(row_shape) < len(inner_sizes) else (Jagged.from_lengths(self.sizes[:, 0]), row_shape)
 
-    # ---- the same elements in a new shape: the buffer stays ---------------------------------------------------------
+    # ---- the same elements in a new shape ---------------------------------------------------------------------------
 
     def _with_shape(self, extents: Ints, strides: Ints) -> Strided:
         """Return a structure of the same elements, with the cached properties in `_SHARED_BY_VIEWS`."""
@@ -251,7 +248,7 @@ class Strided(ImmutableStructure):
         return structure
 
     def with_axes(self, order: Sequence[int]) -> Strided:
-        """Return the structure with the axes of every component in this order, without the axes of size 1 not named."""
+        """Return the structure with the axes of every component in ``order``, which can leave out axes of size 1."""
         axes = np.array(order, np.intp)
         return self._with_shape(freeze(self.extents.take(axes, 1)), freeze(self.strides.take(axes, 1)))
 
@@ -264,14 +261,14 @@ class Strided(ImmutableStructure):
 
     def unflattened(self, axis: int, sizes: Sequence[int]) -> Strided:
         """Return the structure with an axis split into several axes, row-major, of ``sizes``."""
-        parts = np.array([sizes], np.int64).reshape(1, len(sizes))
-        extents = replace_columns(self.extents, axis, axis + 1, parts)
+        new_sizes = np.array([sizes], np.int64).reshape(1, len(sizes))
+        extents = replace_columns(self.extents, axis, axis + 1, new_sizes)
         check_size_limits("unflatten", extents)
-        steps = self.strides[:, axis : axis + 1] * packed_strides(parts)
+        steps = self.strides[:, axis : axis + 1] * packed_strides(new_sizes)
         return self._with_shape(extents, replace_columns(self.strides, axis, axis + 1, steps))
 
     def flattened(self, first: int, last: int) -> Strided | None:
-        """Return the structure with the axes from ``first`` to ``last`` merged, None if the result needs a copy."""
+        """Return the structure with the axes from ``first`` to ``last`` merged; None if the result needs a copy."""
         step = self.strides[:, last : last + 1]
         if not self._is_row_major(slice(first, last + 1), step):
             return None
@@ -280,7 +277,7 @@ class Strided(ImmutableStructure):
         )
 
     def reshaped(self, extents: Ints) -> Strided | None:
-        """Return the structure with new component sizes of equal products, None unless all components are row-major."""
+        """Return the structure with new sizes of equal products; None unless all components are row-major."""
         if not self._is_row_major():
             return None
         return self._with_shape(extents, freeze(packed_strides(extents[: self.count])))
@@ -294,16 +291,16 @@ class Strided(ImmutableStructure):
         return StructureView(Strided.from_valid(extents, self.strides[index], offsets, self.buffer_size))
 
     def select_index(self, axis: int, index: int) -> StructureView:
-        """Return the entry at ``index`` along ``axis`` of each component, without the axis; every component has it."""
+        """Return the entry at ``index`` along ``axis`` of each component, without the axis. Every entry must exist."""
         other_axes = [k for k in range(self.extents.shape[1]) if k != axis]
-        at = self.sizes[:, axis] + index if index < 0 else index
-        offsets = self.offsets + at * self.strides[:, axis]
+        positive_index = self.sizes[:, axis] + index if index < 0 else index
+        offsets = self.offsets + positive_index * self.strides[:, axis]
         return StructureView(self._with_placement(self.extents[:, other_axes], self.strides[:, other_axes], offsets))
 
-    def slice_axis(self, axis: int, part: slice) -> StructureView:
-        """Return the entries ``part`` along ``axis`` of each component. A negative step needs a copy."""
+    def slice_axis(self, axis: int, entries: slice) -> StructureView:
+        """Return the slice ``entries`` of each component along ``axis``. A negative step needs a copy."""
         extents, strides = self.extents.copy(), self.strides.copy()
-        starts, extents[:, axis], step = slice_bounds(part, extents[:, axis])
+        starts, extents[:, axis], step = slice_bounds(entries, extents[:, axis])
         offsets = self.offsets + starts[: self.count] * strides[:, axis]
         strides[:, axis] *= step
         if step < 0:
@@ -312,7 +309,7 @@ class Strided(ImmutableStructure):
         return StructureView(self._with_placement(extents, strides, offsets))
 
     def _with_placement(self, extents: Ints, strides: Ints, offsets: Ints) -> Strided:
-        """Return new components in the same buffer. The offset of an empty component, which could lie outside, is 0."""
+        """Return new components in the same buffer. The offset of an empty component becomes 0."""
         nonempty = (extents[: self.count] > 0).all(axis=1)
         return Strided.from_valid(extents, strides, np.where(nonempty, offsets, 0), self.buffer_size)
 

@@ -19,42 +19,46 @@ from pynested.backends.limits import MOST_DIMENSIONS, MOST_ELEMENTS
 
 from .extents import Ints, as_frozen, freeze
 
-# If a sum is below this limit in float64, then it fits into int64 in spite of rounding, and int64 arithmetic is exact.
+# A sum that is below this limit in float64 also fits into int64, in spite of rounding.
 _COUNTABLE = 2.0**62
 _MAX_INT64 = np.iinfo(np.int64).max
 _EMPTY_LIST_DTYPE = np.dtype(np.float64)  # the dtype of np.array([])
 
 
-def as_host_array(name: str, what: str, value: Any) -> Any:
-    """Return ``value`` as a NumPy array; raise for lists of different lengths, and for integers beyond int64."""
+def as_host_array(name: str, argument: str, value: Any) -> Any:
+    """Return the value of an argument as a NumPy array; raise for integers beyond int64 and for ragged lists."""
     try:
         return to_host(value.data) if type(value) is Array else numpy_array(name, value)
     except PynestedError:
         raise
     except OverflowError:
-        raise StructureError(f"{name}: {what} holds an integer that is beyond int64.") from None
+        raise StructureError(f"{name}: {argument} holds an integer that is beyond int64.") from None
     except ValueError:
-        raise StructureError(f"{name}: {what} must be an array of integers. Its entries differ in length.") from None
+        raise StructureError(
+            f"{name}: {argument} must be an array of integers. Its entries differ in length."
+        ) from None
 
 
-def as_integers(name: str, what: str, value: Any, ndim: int) -> Ints:
-    """Return ``value`` as a read-only int64 array of ``ndim`` dimensions; raise for anything but integers."""
-    array = as_host_array(name, what, value)
+def as_integers(name: str, argument: str, value: Any, ndim: int) -> Ints:
+    """Return an argument as a read-only int64 array; raise unless it holds integers in ``ndim`` dimensions."""
+    array = as_host_array(name, argument, value)
     if array.dtype.kind not in "iu" and (array.size or array.dtype != _EMPTY_LIST_DTYPE):
-        raise DTypeError(f"{name}: {what} must be integers, not {array.dtype}.")
+        raise DTypeError(f"{name}: {argument} must be integers, not {array.dtype}.")
     if array.ndim != ndim:
-        raise StructureError(f"{name}: {what} must have {ndim} dimension{'s' if ndim > 1 else ''}, not {array.ndim}.")
+        raise StructureError(
+            f"{name}: {argument} must have {ndim} dimension{'s' if ndim > 1 else ''}, not {array.ndim}."
+        )
     if array.dtype == np.uint64 and array.size and int(array.max()) > _MAX_INT64:
-        raise StructureError(f"{name}: {what} holds {array.max()}, which is beyond int64.")
+        raise StructureError(f"{name}: {argument} holds {array.max()}, which is beyond int64.")
     # The caller can make a read-only array writeable again. A view of it is always copied by `as_frozen`.
     return as_frozen(array.astype(np.int64, copy=False)[...])
 
 
-def empty_batch_extents(name: str, dims: int, regular: Sequence[int | None] | None) -> Ints:
+def empty_batch_extents(name: str, num_axes: int, regular: Sequence[int | None] | None) -> Ints:
     """Return the extents of a batch without components, which has these regular sizes; None is an unknown size."""
-    sizes = [None] * dims if regular is None else list(regular)
-    if len(sizes) != dims:
-        raise StructureError(f"{name}: {len(sizes)} regular sizes are given for components of {dims} dimensions.")
+    sizes = [None] * num_axes if regular is None else list(regular)
+    if len(sizes) != num_axes:
+        raise StructureError(f"{name}: {len(sizes)} regular sizes are given for components of {num_axes} dimensions.")
     return as_integers(name, "regular sizes", [[-1 if size is None else size for size in sizes]], 2)
 
 
@@ -111,9 +115,9 @@ def check_extents(name: str, extents: Ints, count: int) -> None:
 
 
 def check_size_limits(name: str, extents: Ints) -> None:
-    """Check that the components have no more dimensions and elements than an array can have, each and all together.
+    """Check that an array can have as many dimensions and elements as each component, and as all components together.
 
-    The buffer sets no limit, as strides can be 0. Sizes of 0 count as 1, as in the shapes of NumPy's arrays.
+    The size of the buffer sets no such limit, as strides can be 0. A size of 0 counts as 1, as in NumPy.
     """
     if extents.shape[1] >= MOST_DIMENSIONS:
         raise StructureError(
@@ -158,15 +162,15 @@ def _clamp(numbers: Ints, size: int) -> Ints:
 def _check_bounds(name: str, sizes: Ints, strides: Ints, offsets: Ints, size: int, nonempty: NDArray[np.bool_]) -> None:
     """Check the first and the last element of each component that has elements."""
     last_index = sizes - 1
-    # float64 does not overflow, so it shows whether the int64 arithmetic below did.
-    reach = np.add.reduce(last_index * strides.astype(np.float64), axis=1) + offsets
+    # The int64 arithmetic can overflow. The same index in float64 cannot, and shows whether the int64 index is valid.
+    rounded_last = np.add.reduce(last_index * strides.astype(np.float64), axis=1) + offsets
     last = offsets + np.add.reduce(last_index * strides, axis=1)
     below = np.logical_or.reduce(strides < 0, axis=1) | (offsets < 0)
-    wrong = nonempty & (below | (reach >= _COUNTABLE) | (last >= size))
+    wrong = nonempty & (below | (rounded_last >= _COUNTABLE) | (last >= size))
     if np.count_nonzero(wrong):
         i = int(wrong.argmax())
         raise StructureError(
             f"{name}: component {i} of sizes {sizes[i].tolist()}, strides {strides[i].tolist()} and offset "
-            f"{offsets[i]} leaves the buffer of {size} elements: its last element would be at {reach[i]:.0f}. Strides "
-            "and offsets must be 0 or more."
+            f"{offsets[i]} leaves the buffer of {size} elements: its last element would be at {rounded_last[i]:.0f}. "
+            "Strides and offsets must be 0 or more."
         )
