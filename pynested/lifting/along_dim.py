@@ -1,7 +1,7 @@
-"""Operators that keep the shape and work along one dimension (`along_dim`), or on the last ones (`map_last_dims`).
+"""Lifting of operators along one dimension, which keep the shape (`along_dim`), or on the last ones (`map_last_dims`).
 
-A *segment* is the elements of one component along one dimension. Components of nested arrays that lie one after another
-in their values are segments of *rows*, which are the slices of the values along the first axis.
+A *segment* is the elements of one component along one dimension. A *row* is a slice of the values along the first axis.
+If components lie one after another in the values, each component is a segment of rows.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ def along_dim(
     on_segments, on_axis : callable
         The operator on each segment of rows, and along an axis of values.
     dtype_rule : callable
-        The choice of the dtype in which the operator computes, and of the dtype of the result.
+        A `DTypeRule`, which chooses the dtype of the computation and the dtype of the result.
     dtype : optional
-        The argument of the user, for ``dtype_rule``.
+        The dtype that the user requested, an argument of ``dtype_rule``.
     """
     result: Any
     if type(self) is not NestedArray:
@@ -80,7 +80,7 @@ def along_dim(
 
 
 def _along_dim(name: str, x: NestedArray, dim: int, on_segments: OnSegments, on_axis: OnAxis) -> NestedArray:
-    """Apply the operator to rows with segments if ``dim`` is ragged, else along an axis of the values."""
+    """Apply the operator to segments of rows if ``dim`` is ragged, else along an axis of the values."""
     axis = canonical_dim(name, dim, x.ndim) - 1
     if axis < 0:
         raise DimensionError(
@@ -109,12 +109,12 @@ def _along_dim(name: str, x: NestedArray, dim: int, on_segments: OnSegments, on_
 
 
 def _along_buffer(x: NestedArray, structure: Strided, axis: int, on_segments: OnSegments) -> NestedArray:
-    """Apply the operator to a copy of the buffer with ``axis`` as the last axis, so that its slices are segments."""
+    """Copy the elements with ``axis`` as the last axis, so that they form segments, and apply the operator to those."""
     order = [k for k in range(x.ndim - 1) if k != axis] + [axis]
     lengths = structure.sizes[:, axis]
     outer_sizes = structure.sizes[:, order[:-1]]
-    num_segments = np.where(lengths > 0, outer_sizes.prod(axis=1, dtype=np.int64), 0)  # of each component
-    flat = on_segments(gather_elements(x, order), Segments.from_lengths(np.repeat(lengths, num_segments)))
+    segments_per_component = np.where(lengths > 0, outer_sizes.prod(axis=1, dtype=np.int64), 0)
+    flat = on_segments(gather_elements(x, order), Segments.from_lengths(np.repeat(lengths, segments_per_component)))
     axis_last = Strided.from_extents(structure.extents[:, order], structure.count)
     return contiguous(wrap_unchecked(flat, axis_last.with_axes(inverse_permutation(order))))
 

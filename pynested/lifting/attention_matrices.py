@@ -1,8 +1,8 @@
 """Operands of attention as strided matrices, one for each head of each component, in flat buffers.
 
-An operand keeps its memory if its matrices can be described by offsets and strides; otherwise it is copied. The last
-two axes of a component are the rows and columns of its matrices. The axes before them, the *leading* axes, broadcast
-and are merged to one axis of heads. Every error names the component.
+An operand keeps its memory if offsets and strides can describe its matrices; otherwise it is copied. The last two axes
+of a component are the rows and columns of its matrices. The axes before the last two are the *leading* axes. Leading
+axes broadcast, and are merged to one axis of heads. Every error names the component.
 
 The *extents* of an operand are the table of its component sizes (see `pynested/structure/extents.py`). An axis is
 *regular* if all components have the same size along it.
@@ -22,6 +22,8 @@ from pynested.nested.layout_conversion import as_strided_parts, contiguous, pack
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.shape_comparison import broadcast_extents, first_difference, shape_text
 from pynested.structure import Ints, Strided
+
+from .broadcasting import slices_as_components
 
 
 class AttentionOperand(NamedTuple):
@@ -64,9 +66,9 @@ def as_attention_operand(
 ) -> AttentionOperand:
     """Return an argument as an operand of ``count`` components with ``dims`` axes.
 
-    A dense argument with a batch dimension has a slice for each component. With fewer dimensions, it is the same for
-    all components. If ``separate``, the components of the result do not overlap, and the elements of each row are
-    adjacent.
+    A dense argument with a batch dimension has a slice for each component. A dense argument of fewer dimensions is the
+    same for all components. If ``separate``, the components of the result do not overlap, and the elements of each row
+    are adjacent.
     """
     if isinstance(x, NestedArray):
         x = packed(x) if separate else x
@@ -76,17 +78,10 @@ def as_attention_operand(
         return AttentionOperand(op, name, flat, structure, np.array([size == 1 for size in x.regular], np.bool_), True)
     slices = x.shape[0] if x.ndim > dims else 1
     sizes = x.shape[x.ndim > dims :]
+    batch = movement_rules.reshape(x, (slices, *[1] * (dims - len(sizes)), *sizes))
     if separate and slices != count:
-        x, slices = movement_rules.broadcast_to(x, (count, *sizes)), count
-    dense = x.contiguous()
-    steps = np.array([*dense.stride()], np.int64)
-    extents = np.tile(np.array(sizes, np.int64), (max(count, 1), 1))
-    strides = np.tile(steps[len(steps) - len(sizes) :], (count, 1))
-    offsets = np.arange(count) * (steps[0] if slices > 1 else 0)
-    flat = movement_rules.reshape(dense, (dense.numel(),))
-    structure = Strided.from_valid(extents, strides, offsets, flat.numel())
-    for _ in range(dims - len(sizes)):
-        structure = structure.with_new_axis(0)
+        batch = movement_rules.broadcast_to(batch, (count, *batch.shape[1:]))
+    flat, structure = slices_as_components(batch, count)
     return AttentionOperand(op, name, flat, structure, structure.extents[0] == 1, False)
 
 
@@ -100,15 +95,15 @@ def operand_error(text: str, *operands: AttentionOperand, at: int | None = None)
     return error_class(f"{operands[0].op}: {where}{text}")
 
 
-def check_equal_sizes(what: str, a: AttentionOperand, b: AttentionOperand, axis: int) -> None:
-    """Raise unless two operands have equal sizes along ``axis`` in each component."""
+def check_equal_sizes(unit: str, a: AttentionOperand, b: AttentionOperand, axis: int) -> None:
+    """Raise unless two operands have equal sizes along ``axis`` in each component; ``unit`` says what is counted."""
     if a.structure is b.structure:
         return
     difference = first_difference(a.extents[:, [axis]], b.extents[:, [axis]])
     if difference:
         i = difference[0]
         raise operand_error(
-            f"{a.name} and {b.name} have {a.extents[i, axis]} and {b.extents[i, axis]} {what}; the numbers must be "
+            f"{a.name} and {b.name} have {a.extents[i, axis]} and {b.extents[i, axis]} {unit}; the numbers must be "
             "equal.",
             a, b, at=i,
         )  # fmt: skip
@@ -118,10 +113,10 @@ def check_equal_sizes(what: str, a: AttentionOperand, b: AttentionOperand, axis:
 
 
 def leading_extents(operands: list[AttentionOperand], grouped: bool) -> tuple[Ints, Ints]:
-    """Return the leading extents of the result, and the number of query heads for each key head in each component.
+    """Return the leading extents of the result, and for each component the number of query heads for each key head.
 
-    If ``grouped``, the last leading axis is the axis of heads. Then each head of key and value serves a group of query
-    heads.
+    If ``grouped``, the last leading axis is the axis of heads, and a group of query heads shares one head of keys and
+    values.
     """
     query, key, value = operands
     group_sizes = np.ones(len(query.extents), np.int64)

@@ -7,11 +7,11 @@ the length of every component. Nested operands must have equal shapes, up to reg
 There are three strategies, which `pynested/lifting/mapping.py` tries in this order. ``template`` is the first nested
 operand:
 
-- `jagged_operands`, if the first nested operand is jagged, returns arrays that broadcast against its packed values. It
-  returns None if any other nested operand is irregular along a different dimension.
-- `row_operands`, if the first nested operand is strided, returns arrays that broadcast against its rows, the slices of
-  components along dimension 1. It returns None if an operand does not consist of such rows in the same placement.
-- `strided_operands` gathers every operand into a flat buffer. It never returns None.
+- `jagged_operands` is for a jagged ``template``. It returns arrays that broadcast against the packed values of
+  ``template``, or None if a nested operand is irregular along a different dimension.
+- `row_operands` is for a strided ``template``. It returns arrays that broadcast against the rows of ``template``, the
+  slices of components along dimension 1. It returns None if an operand does not have such rows in the same placement.
+- `strided_operands` gathers every operand into a flat buffer, and never returns None.
 
 All three raise an error if the operands do not broadcast.
 """
@@ -19,9 +19,8 @@ All three raise an error if the operands do not broadcast.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +41,7 @@ from pynested.nested.layout_conversion import (
     to_jagged,
     to_strided,
 )
-from pynested.nested.nested_array import NestedArray
+from pynested.nested.nested_array import NestedArray, wrap_unchecked
 from pynested.nested.shape_comparison import (
     broadcast_extents,
     broadcastable_dims,
@@ -94,12 +93,25 @@ def dense_mismatch_message(
 
 
 def broadcasts_behind_ragged(shape: tuple[int, ...], values: tuple[int, ...], structure: Jagged | Strided) -> bool:
-    """Return whether a dense operand broadcasts against packed values, as it lies behind the ragged dimension."""
+    """Return whether a dense operand of ``shape`` broadcasts against the dimensions behind the ragged dimension."""
     if not shape:
         return True
     if isinstance(structure, Strided) or len(shape) > len(values) - structure.ragged_dim:
         return False
     return all(size in (1, full_size) for size, full_size in zip(reversed(shape), reversed(values), strict=False))
+
+
+def slices_as_components(x: Array, count: int) -> tuple[Array, Strided]:
+    """Return the flat values of a dense array, and the structure of ``count`` components in them.
+
+    The components are the slices of ``x`` along dimension 0, or ``count`` times its only slice.
+    """
+    dense = x.contiguous()
+    steps = np.array(dense.stride(), np.int64)
+    extents = np.tile(np.array(dense.shape[1:], np.int64), (max(count, 1), 1))
+    strides = np.tile(steps[1:], (count, 1))
+    offsets = np.arange(count) * (steps[0] if dense.shape[0] != 1 else 0)
+    return movement_rules.reshape(dense, (dense.numel(),)), Strided.from_valid(extents, strides, offsets, dense.numel())
 
 
 def dense_rows(name: str, x: Array, nested: NestedArray, structure: Jagged) -> Array:
@@ -185,7 +197,7 @@ def _check_joint_broadcast(name: str, aligned: list[Any], operands: Sequence[Any
     try:
         broadcast_shape(name, *[x.shape for x in aligned if type(x) is Array])
     except ShapeError:
-        check_pairs(name, operands)  # raises the better message, which names the component
+        check_pairs(name, operands)  # raises an error that names the component
         raise
     return aligned
 
@@ -193,42 +205,33 @@ def _check_joint_broadcast(name: str, aligned: list[Any], operands: Sequence[Any
 # ---- in flat buffers ------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class _StridedOperand:
-    """Operand in a flat buffer: sizes, strides and offset of each component, and whether each axis can broadcast."""
+class _StridedOperand(NamedTuple):
+    """Operand in a flat buffer: the structure of its components, and whether each axis can broadcast."""
 
     flat: Array
-    extents: Ints
-    strides: Ints
-    offsets: Ints
+    structure: Strided
     broadcasts: NDArray[np.bool_]
 
 
 def strided_operands(name: str, template: NestedArray, operands: Sequence[Any]) -> tuple[list[Any], Ints]:
-    """Return the operands, broadcast and gathered into packed flat buffers, and the component sizes they then have."""
+    """Return the operands as flat buffers, broadcast and packed, and the extents to which they broadcast."""
     if all(_has_equal_sizes(template, x) for x in operands):
         flats = [gather_elements(to_strided(x)) if isinstance(x, NestedArray) else x for x in operands]
         return flats, template.extents
-    is_array = [isinstance(x, NestedArray) or (type(x) is Array and x.ndim > 0) for x in operands]
-    placements = [
-        _as_strided_operand(name, template, x) if array else None for x, array in zip(operands, is_array, strict=True)
-    ]
-    extents, is_valid = broadcast_extents([(x.extents, x.broadcasts) for x in placements if x is not None])
+    strided = [_as_strided_operand(name, template, x) for x in operands]
+    placed = [x for x in strided if isinstance(x, _StridedOperand)]
+    extents, is_valid = broadcast_extents([(x.structure.extents, x.broadcasts) for x in placed])
     if not is_valid:
         check_pairs(name, operands)
     check_size_limits(name, extents)
-    flats = []
-    for x, placement in zip(operands, placements, strict=True):
-        if placement is None:
-            flats.append(x)
-            continue
-        strides = np.where(placement.broadcasts & (extents != 1).any(axis=0), 0, placement.strides)
-        target = Strided.from_valid(extents, strides, placement.offsets, placement.flat.numel())
-        if target.is_contiguous:
-            flats.append(placement.flat)
-        else:
-            flats.append(movement_rules.gather(placement.flat, target.sizes, strides, placement.offsets))
-    return flats, extents
+    return [_broadcast_elements(x, extents) if isinstance(x, _StridedOperand) else x for x in strided], extents
+
+
+def _broadcast_elements(x: _StridedOperand, extents: Ints) -> Array:
+    """Return the elements of an operand that broadcasts to ``extents``, as a packed flat buffer."""
+    strides = np.where(x.broadcasts & (extents != 1).any(axis=0), 0, x.structure.strides)
+    target = Strided.from_valid(extents, strides, x.structure.offsets, x.flat.numel())
+    return gather_elements(wrap_unchecked(x.flat, target))
 
 
 def _has_equal_sizes(template: NestedArray, x: Any) -> bool:
@@ -238,21 +241,17 @@ def _has_equal_sizes(template: NestedArray, x: Any) -> bool:
     return type(x) is not Array or not x.ndim
 
 
-def _as_strided_operand(name: str, template: NestedArray, x: Any) -> _StridedOperand:
+def _as_strided_operand(name: str, template: NestedArray, x: Any) -> Any:
+    """Return an array as a `_StridedOperand`; an operand without dimensions stays as it is."""
     if isinstance(x, NestedArray):
         if x.ndim != template.ndim or len(x) != len(template):
             raise StructureError(mismatch_message(name, template, x))
-        buffer, structure = as_strided_parts(x)
-        broadcasts = np.array([size == 1 for size in x.regular], np.bool_)
-        return _StridedOperand(buffer, structure.extents, structure.strides, structure.offsets, broadcasts)
+        return _StridedOperand(*as_strided_parts(x), np.array([size == 1 for size in x.regular], np.bool_))
+    if type(x) is not Array or not x.ndim:
+        return x
     shape = aligned_shape(name, x, template)
-    dense = movement_rules.reshape(x, shape).contiguous()
-    steps, count = np.array(dense.stride(), np.int64), len(template)
-    offsets = np.arange(count) * (steps[0] if shape[0] != 1 else 0)
-    extents = np.broadcast_to(np.array(shape[1:], np.int64), (max(count, 1), template.ndim - 1))
-    strides = np.broadcast_to(steps[1:], (count, template.ndim - 1))
-    flat = movement_rules.reshape(dense, (dense.numel(),))
-    return _StridedOperand(flat, extents, strides, offsets, np.array(shape[1:]) == 1)
+    flat, structure = slices_as_components(movement_rules.reshape(x, shape), len(template))
+    return _StridedOperand(flat, structure, np.array(shape[1:]) == 1)
 
 
 def check_pairs(name: str, operands: Sequence[Any]) -> None:

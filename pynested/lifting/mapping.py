@@ -2,8 +2,8 @@
 
 `map_elementwise` aligns the operands, so that one call of the function on whole buffers computes all components.
 `elementwise` does the same for a function of the user, and checks its result. `map_components` calls the function for
-each component and nests the results. It works for every function and every layout. An operator that is computed in a
-faster way has the same result. ``template`` is the first nested operand, which decides the layout of the result.
+each component and nests the results. It works for every function and every layout, and defines the results of all
+faster implementations. ``template`` is the first nested operand, which decides the layout of the result.
 
 A dimension is *regular* if all components have the same size along it, else *irregular*.
 """
@@ -70,11 +70,11 @@ def map_elementwise(name: str, function: Callable[..., Array], *operands: Operan
     check_devices(name, arrays)
     if isinstance(structure, Jagged):
         aligned = jagged_operands(name, template, structure, arrays)
-        if aligned is not None:  # None: a nested operand is irregular along a different dimension
+        if aligned is not None:  # None if a nested operand is irregular along a different dimension
             return NestedArray(function(*aligned), structure.packed)
     else:
         rows = row_operands(name, template, structure, arrays)
-        if rows is not None:  # None: the operands do not consist of equal rows
+        if rows is not None:  # None if the operands do not have equal rows
             return rows_to_strided(function(*rows), structure)
     flats, extents = strided_operands(name, template, arrays)
     result = NestedArray(function(*flats), Strided.from_extents(extents, len(template)))
@@ -106,9 +106,9 @@ def elementwise(name: str, function: Callable[..., Array], *operands: Operand) -
 
     Notes
     -----
-    The result has the layout of the first nested operand and the dtype that ``function`` returns. Gaps do not reach
-    the result, and empty components stay empty. Gradients are those of ``function``, if it consists of differentiable
-    operators.
+    The result has the layout of the first nested operand and the dtype that ``function`` returns. Gaps have no effect
+    on the result, and empty components stay empty. Gradients flow through ``function`` if its operators are
+    differentiable.
 
     Clauses: EXTEND-5, EXTEND-7 to EXTEND-9, BROADCASTING-1 to BROADCASTING-10.
 
@@ -179,9 +179,9 @@ def map_components(
 
     Notes
     -----
-    If the results have no dimensions, they are stacked to a dense ``(B,)``. Dtypes are promoted. For an empty batch
-    ``function`` is called once, with arrays of size 0 along irregular dimensions, to find shape and dtype. Then a
-    dimension of size 0 in its result counts as irregular. Gradients flow.
+    If the results have no dimensions, they are stacked to a dense ``(B,)``. Dtypes are promoted. Gradients flow. For an
+    empty batch, one call of ``function`` finds the shape and the dtype of the result. Its arguments have size 0 along
+    irregular dimensions, and a dimension of size 0 in its result counts as irregular.
 
     Clauses: VALUES-1, EXTEND-1 to EXTEND-7.
 

@@ -1,8 +1,8 @@
 """Reductions over any dimensions of a nested or dense array, in any layout.
 
-`reduce_dims` reduces axes of a dense array, or segments of rows, that stand for the dimensions. It calls the formula
-of the operator with an `AxisReducer` or a `SegmentReducer`. A *slice* is the elements from which one element of the
-result is computed. The public functions are in `pynested.operators.reduction`.
+`reduce_dims` translates dimensions into axes of a dense array, or into segments of rows. Then it calls the formula of
+the operator with an `AxisReducer` or a `SegmentReducer`. A *slice* is the elements from which one element of the result
+is computed. The public functions are in `pynested.operators.reduction`.
 """
 
 from __future__ import annotations
@@ -73,11 +73,11 @@ def reduce_dims(
     empty : float or None
         The result of the formula for a slice without elements. None raises EmptyReductionError instead.
     quantity : str
-        The name of the result in that error, such as ``maximum``.
+        The name of the result in EmptyReductionError, such as ``maximum``.
     dtype_rule : callable
-        The choice of the dtype in which the formula computes, and of the dtype of the result.
+        A `DTypeRule`, which chooses the dtype of the computation and the dtype of the result.
     dtype : optional
-        The argument of the user, for ``dtype_rule``.
+        The dtype that the user requested, an argument of ``dtype_rule``.
     returns_index : bool
         Whether the formula returns indices. If so, ``dims`` must be one dimension.
     """
@@ -122,7 +122,7 @@ class _Reduction:
         if is_empty and self.empty is None:
             self._refuse_empty_axis(x.shape, axes)
         result = self.formula(AxisReducer(axes), x)
-        if is_empty and self._is_steep_if_empty(result):
+        if is_empty and self._has_infinite_default(result):
             return _stop_gradient(result, np.zeros(result.shape, np.bool_))
         return result
 
@@ -134,7 +134,7 @@ class _Reduction:
                 f"{describe_segment(i)} is empty along dim", "Leave it out, or join an element to it first."
             )
         result = self.formula(SegmentReducer(segments), rows)
-        if segments.any_empty and self._is_steep_if_empty(result):
+        if segments.any_empty and self._has_infinite_default(result):
             return _stop_gradient(result, (segments.lengths > 0).reshape(-1, *[1] * (result.ndim - 1)))
         return result
 
@@ -153,8 +153,8 @@ class _Reduction:
                 "Leave it out of dim, or join an element to it first.",
             )
 
-    def _is_steep_if_empty(self, result: Array) -> bool:
-        """Return whether empty slices give entries that are NaN or infinite, through which gradients must not flow."""
+    def _has_infinite_default(self, result: Array) -> bool:
+        """Return whether empty slices give NaN or an infinity, through which gradients must not flow."""
         return self.empty is not None and not isfinite(self.empty) and result.requires_grad
 
 
@@ -189,7 +189,7 @@ def _reduce_nested(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...],
     rows = as_jagged_view(x)
     if len(dims) == x.ndim:
         result = _reduce_all(reduction, x)
-    elif x.structure.ragged_dim in dims:  # with the batch, all values along some of their axes
+    elif x.structure.ragged_dim in dims:  # dims include the batch, so whole axes of the values are reduced
         result = reduction.reduce_axes(x.data, tuple(dim - 1 for dim in dims if dim))
     elif dims[0] == 0 and (rows is None or dims[1:2] != (1,)):
         result = _reduce_batch(reduction, x, dims)
@@ -233,20 +233,19 @@ def _reduce_jagged(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...],
 def _reduce_ragged(reduction: _Reduction, x: NestedArray, structure: Jagged, axes: tuple[int, ...]) -> Array:
     """Reduce the ragged dimension and ``axes`` in one step, as two steps would split the gradient of ties wrongly.
 
-    Other axes that lie before the last reduced axis are moved to the front, and those behind it stay there. Values that
-    are already in this order are not copied.
+    The kept axes before the last reduced axis are moved to the front, and the kept axes behind it stay behind it.
     """
     ragged, shape = structure.ragged_dim - 1, x.data.shape
     if ragged == 0 and not axes:  # the general case would not change rows and segments
         return reduction.reduce_segments(x.data, structure.segments, lambda i: _describe_component(x, i))
     last = max(ragged, *axes, 0)
-    other_axes = [axis for axis in range(len(shape)) if axis != ragged and axis not in axes]
-    before, after = [axis for axis in other_axes if axis < last], [axis for axis in other_axes if axis > last]
-    copies, width = (prod(shape[axis] for axis in group) for group in (before, axes))
+    kept_axes = [axis for axis in range(len(shape)) if axis != ragged and axis not in axes]
+    before, after = [axis for axis in kept_axes if axis < last], [axis for axis in kept_axes if axis > last]
+    num_blocks, width = (prod(shape[axis] for axis in group) for group in (before, axes))
     order = (*before, ragged, *axes, *after)
     ordered = x.data if order == tuple(range(len(shape))) else movement_rules.transpose(x.data, order)
-    rows = movement_rules.reshape(ordered, (copies * shape[ragged] * width, *[shape[axis] for axis in after]))
-    segments = structure.segments.repeated(copies, width)
+    rows = movement_rules.reshape(ordered, (num_blocks * shape[ragged] * width, *[shape[axis] for axis in after]))
+    segments = structure.segments.repeated(num_blocks, width)
     result = reduction.reduce_segments(rows, segments, lambda i: _describe_component(x, i % len(x)))
     if not before:
         return result
@@ -257,7 +256,7 @@ def _reduce_ragged(reduction: _Reduction, x: NestedArray, structure: Jagged, axe
 def _in_strided_layout(result: ArrayResult, x: NestedArray) -> ArrayResult:
     """Convert the result of `_reduce_jagged` for the rows of a strided array to the strided layout.
 
-    A result (B,), in which the components have no dimensions left, stays dense.
+    A result of shape (B,) stays dense, as its components have no dimensions.
     """
     if isinstance(result, NestedArray):
         return rows_to_strided(result.data, x.structure)  # type: ignore[arg-type]
@@ -272,13 +271,13 @@ def _describe_component(x: NestedArray, i: int) -> str:
 
 
 def _reduce_strided(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...], keepdim: bool) -> ArrayResult:
-    """Reduce segments of a flat buffer whose elements are ordered with the reduced dimensions last."""
+    """Move the reduced dimensions to the end, and reduce the segments that they form in a flat buffer."""
     sizes = x.component_sizes()
     inner = [dim - 1 for dim in dims]
     outer = [axis for axis in range(x.ndim - 1) if axis not in inner]
-    num_segments = sizes[:, outer].prod(axis=1, dtype=np.int64)  # of each component
-    lengths = np.repeat(sizes[:, inner].prod(axis=1, dtype=np.int64), num_segments)
-    ends = np.cumsum(num_segments)
+    segments_per_component = sizes[:, outer].prod(axis=1, dtype=np.int64)
+    lengths = np.repeat(sizes[:, inner].prod(axis=1, dtype=np.int64), segments_per_component)
+    ends = np.cumsum(segments_per_component)
 
     def describe_segment(i: int) -> str:
         return _describe_component(x, int(np.searchsorted(ends, i, "right")))
@@ -306,9 +305,9 @@ def _dense_positions(sizes: Ints, outer: list[int], shape: tuple[int, ...]) -> I
 
 
 def _reduce_batch(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...]) -> Array:
-    """Reduce dimension 0 and maybe others: at each position of the other axes, the elements of all components there.
+    """Reduce the batch and maybe other dimensions: the elements of all components at each position of the kept axes.
 
-    Components are aligned at the left. A component that has no element at a position takes no part there.
+    Components are aligned at the left. A component without elements at a position does not count for the position.
     """
     sizes = x.component_sizes()
     outer = [axis for axis in range(x.ndim - 1) if axis + 1 not in dims]
@@ -322,7 +321,7 @@ def _reduce_batch(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...]) 
 
     rows, segments = movement_rules.take_rows(gather_elements(to_strided(x)), order), Segments.from_lengths(counts)
     result = reduction.reduce_segments(rows, segments, describe_segment)
-    if reduction.returns_index:  # the index among present elements becomes the number of a component
+    if reduction.returns_index:  # replace the index among the elements of a position by the number of a component
         numbers = from_host(np.repeat(np.arange(len(x)), sizes.prod(axis=1, dtype=np.int64))[order], x.device)
         result = Array(numbers[from_host(segments.offsets[:-1], x.device) + result.data], x.device)
     return movement_rules.reshape(result, shape)

@@ -1,17 +1,17 @@
-"""Layouts of results: the choice of layout and ragged dimension, and the values of a result wrapped in that layout.
+"""Layouts of results: the choice of the layout and the ragged dimension, and values wrapped in the chosen layout.
 
 Elementwise results have the layout of the first nested operand, ``template``. Results of mapped components are jagged
-if they have one irregular dimension at most. The results of attention and its scores are jagged if all ragged operands
-have the same ragged dimension.
+if they have one irregular dimension at most. Matrix products, attention and its scores are jagged if their operands
+bring one ragged dimension into the result.
 
 The dimensions of an operand of attention are (batch, heads..., rows, features), with any number of dimensions of heads.
-The rows of the query are the rows of the scores and of the result; the rows of key and value are the columns of the
-scores. Attention sums over them.
+The rows of the query are the rows of the scores and of the result. The rows of key and value are the columns of the
+scores, over which attention sums.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from pynested.structure.layout import Layout, jagged, strided
 def like_first_operand(result: NestedArray, operands: Sequence[Any]) -> NestedArray:
     """Return a strided result in the layout of the first nested operand.
 
-    It stays strided if jagged operands have different ragged dimensions, or if a second dimension is irregular.
+    The result stays strided if jagged operands have different ragged dimensions, or if two dimensions are irregular.
     """
     structures = [x.structure for x in operands if isinstance(x, NestedArray)]
     ragged_dims = {structure.ragged_dim for structure in structures if isinstance(structure, Jagged)}
@@ -45,7 +45,7 @@ def like_first_operand(result: NestedArray, operands: Sequence[Any]) -> NestedAr
 
 
 def nest_results(results: Sequence[Array], template: NestedArray, layout: Layout) -> NestedArray | Array:
-    """Nest the results for the components of ``template``, in ``layout`` if it is possible, else strided.
+    """Nest the results for the components of ``template``: in ``layout`` if possible, else in the strided layout.
 
     Results without dimensions are stacked to a dense array.
     """
@@ -60,8 +60,8 @@ def nest_results(results: Sequence[Array], template: NestedArray, layout: Layout
 def ragged_dim_of_results(regular: Sequence[int | None], template: NestedArray) -> int | None:
     """Return the ragged dimension for results of these regular sizes, or None if several dimensions are irregular.
 
-    A size of None is an irregular dimension. If there is none, use the ragged dimension of ``template``, or the last
-    dimension of results that have fewer dimensions.
+    A size of None is an irregular dimension. If all dimensions are regular, return the ragged dimension of
+    ``template``, or the last dimension of results that have fewer dimensions.
     """
     irregular = [dim for dim, size in enumerate(regular, 1) if size is None]
     if len(irregular) > 1:
@@ -69,42 +69,43 @@ def ragged_dim_of_results(regular: Sequence[int | None], template: NestedArray) 
     return irregular[0] if irregular else min(template.structure.ragged_dim or 1, len(regular))
 
 
-# ---- attention ------------------------------------------------------------------------------------------------------
+# ---- products and attention -----------------------------------------------------------------------------------------
+
+
+def common_ragged_dim(ragged_dims: Iterable[int | None]) -> int | str | None:
+    """Return the ragged dimension of a result, from the dimensions that nested operands make ragged in the result.
+
+    Without such a dimension the result is "dense". It is strided, which None says, if the dimensions differ, or if one
+    of them is None, because an operand is strided.
+    """
+    distinct_dims = set(ragged_dims)
+    if not distinct_dims:
+        return "dense"
+    return distinct_dims.pop() if len(distinct_dims) == 1 else None
 
 
 def ragged_dim_of_attention(arrays: list[Any]) -> int | str | None:
-    """Return the ragged dimension of the result of attention, from query, key and value.
-
-    "dense" means that the result is dense, None that it is strided.
-    """
-    return _common_ragged_dim(zip(arrays, (-2, None, None), strict=True))
+    """Return the ragged dimension of the result of attention as `common_ragged_dim` does, from query, key and value."""
+    return common_ragged_dim(_ragged_dims(zip(arrays, (-2, None, None), strict=True)))
 
 
 def ragged_dim_of_scores(arrays: list[Any]) -> int | str | None:
-    """Return the ragged dimension of the scores, "dense" or None, from query and key."""
-    return _common_ragged_dim(zip(arrays[:2], (-2, -1), strict=True))
+    """Return the ragged dimension of the scores as `common_ragged_dim` does, from query and key."""
+    return common_ragged_dim(_ragged_dims(zip(arrays[:2], (-2, -1), strict=True)))
 
 
-def _common_ragged_dim(operands: Iterable[tuple[Any, int | None]]) -> int | str | None:
-    """Return the ragged dimension of a result, from each operand and the dimension of the result that its rows become.
+def _ragged_dims(operands: Iterable[tuple[Any, int | None]]) -> Iterator[int | None]:
+    """Yield the dimension that each nested operand makes ragged; None for a strided operand.
 
-    A ``rows_dim`` of None means that the rows are summed away. A result without a ragged dimension is "dense". A result
-    with several ragged dimensions is strided, which None says.
+    Every operand comes with the dimension of the result that its rows become, or None if rows are summed over.
     """
-    ragged_dims = set()
     for x, rows_dim in operands:
         if type(x) is not NestedArray:
             continue
-        ragged = x.structure.ragged_dim
-        if ragged is None:
-            return None
-        if ragged != x.ndim - 2:
-            ragged_dims.add(ragged)
+        if x.structure.ragged_dim != x.ndim - 2:
+            yield x.structure.ragged_dim
         elif rows_dim is not None:
-            ragged_dims.add(x.ndim + rows_dim)
-    if len(ragged_dims) > 1:
-        return None
-    return ragged_dims.pop() if ragged_dims else "dense"
+            yield x.ndim + rows_dim
 
 
 def wrap_elements(flat: Array, extents: Ints, count: int, ragged_dim: int | str | None) -> NestedArray | Array:
@@ -114,16 +115,16 @@ def wrap_elements(flat: Array, extents: Ints, count: int, ragged_dim: int | str 
     return from_elements(flat, extents, count, ragged_dim)
 
 
-def wrap_attention(flat: Array, extents: Ints, count: int, ragged: Any, query: Any) -> NestedArray | Array:
-    """Return the result of attention in the layout for ``ragged``, the result of `ragged_dim_of_attention`.
+def wrap_attention(flat: Array, extents: Ints, count: int, ragged_dim: Any, query: Any) -> NestedArray | Array:
+    """Return the result of attention in the layout for ``ragged_dim``, which `ragged_dim_of_attention` returned.
 
     If the rows are ragged, ``flat`` holds row after row, with all heads of a row. Then the result has the structure of
     the nested query, and is contiguous if the query is. Otherwise ``flat`` holds component after component.
     """
     sizes = tuple(np.maximum(extents[0], 0).tolist())
     rows_axis = len(sizes) - 2
-    if ragged != rows_axis + 1:
-        return wrap_elements(flat, extents, count, ragged)
+    if ragged_dim != rows_axis + 1:
+        return wrap_elements(flat, extents, count, ragged_dim)
     structure: Jagged = query.structure.packed
     values = movement_rules.reshape(flat, (structure.rows, *sizes[:rows_axis], sizes[-1]))
     if not rows_axis:

@@ -29,7 +29,7 @@ from pynested.backends.errors import ShapeError, StructureError
 from pynested.backends.limits import MOST_ELEMENTS
 from pynested.lifting.along_dim import map_last_dims
 from pynested.lifting.mapping import map_components
-from pynested.lifting.result_layout import wrap_elements
+from pynested.lifting.result_layout import common_ragged_dim, wrap_elements
 from pynested.nested.layout_conversion import as_matrices, elements
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.shape_comparison import broadcast_extents, first_difference, mismatch_message, shape_text
@@ -277,27 +277,21 @@ def _component_error(a: Any, b: Any, i: int, text: str) -> StructureError | Shap
 
 
 def _product_ragged_dim(a: Any, b: Any) -> Any:
-    """Return the ragged dimension of a jagged product, "dense" if it has none, None if the product is strided.
-
-    A ragged dimension that is summed over is not in the product. Two different ragged dimensions make it strided.
+    """Return the ragged dimension of a product as `common_ragged_dim` does. A summed dimension is not in the product.
 
     For example, ``(B, *, D) @ (D, E)`` is ``(B, *, E)``: dimension 2 of the left operand is summed over, and its ragged
     dimension 1 is dimension 1 of the product. ``(D,) @ (B, D, *)`` is ``(B, *)``: the ragged dimension is 2 in the
     right operand, and 1 in the product, which has no dimension of rows.
     """
-    a_ndim, b_ndim = a.ndim, b.ndim
-    product_ndim = max(a_ndim if type(a) is NestedArray else 0, b_ndim if type(b) is NestedArray else 0)
-    ragged_dims = set()
-    for operand, ndim, summed_dim in ((a, a_ndim, a_ndim - 1), (b, b_ndim, b_ndim - 2)):
-        if type(operand) is not NestedArray:
-            continue
-        ragged_dim = operand.structure.ragged_dim
+    operands = [(x, summed_dim) for x, summed_dim in ((a, a.ndim - 1), (b, b.ndim - 2)) if type(x) is NestedArray]
+    product_ndim = max([x.ndim for x, _ in operands])
+    ragged_dims: list[int | None] = []
+    for x, summed_dim in operands:
+        ragged_dim = x.structure.ragged_dim
         if ragged_dim is None:
-            return None
-        if ragged_dim != summed_dim:
-            has_no_rows = a_ndim == 1 and ragged_dim > summed_dim
+            ragged_dims.append(None)
+        elif ragged_dim != summed_dim:
+            has_no_rows = a.ndim == 1 and ragged_dim > summed_dim
             # The dimensions of operands are aligned at the right with those of the product.
-            ragged_dims.add(ragged_dim + product_ndim - ndim - has_no_rows)
-    if len(ragged_dims) == 2:
-        return None
-    return ragged_dims.pop() if ragged_dims else "dense"
+            ragged_dims.append(ragged_dim + product_ndim - x.ndim - has_no_rows)
+    return common_ragged_dim(ragged_dims)
