@@ -54,7 +54,7 @@ from pynested.backends import errors  # noqa: E402
 
 from . import allocators, training  # noqa: E402
 from . import method_functions as _method_functions  # noqa: E402
-from . import notebook as _notebook  # noqa: E402, F401  what notebooks show of arrays
+from . import notebook as _notebook  # noqa: E402, F401  adds the HTML of arrays for notebooks
 from . import operators as _operators  # noqa: E402
 from ._version import __version__  # noqa: E402
 from .construct.like import empty_like, full_like, ones_like, rand_like, randint_like, randn_like, zeros_like  # noqa: E402
@@ -80,8 +80,8 @@ from .interchange import (  # noqa: E402
 )
 from .lifting.mapping import elementwise, map_components  # noqa: E402
 from .name_hints import add_hints as _add_hints  # noqa: E402
-from .name_hints import missing_name_error as _no_function  # noqa: E402
-from .nested import autograd_container as _opening  # noqa: E402, F401  nested arrays make themselves known to autograd
+from .name_hints import missing_name_error as _missing_name_error  # noqa: E402
+from .nested import autograd_container as _autograd_container  # noqa: E402, F401  registers NestedArray with autograd
 from .nested.nested_array import NestedArray  # noqa: E402
 from .operators import *  # noqa: E402
 from .operators.random_fills import normal_, uniform_  # noqa: E402
@@ -91,7 +91,7 @@ bool = _np.dtype(_np.bool_)
 int8, int16, int32, int64 = _np.dtype(_np.int8), _np.dtype(_np.int16), _np.dtype(_np.int32), _np.dtype(_np.int64)
 uint8 = _np.dtype(_np.uint8)
 float16, float32, float64 = _np.dtype(_np.float16), _np.dtype(_np.float32), _np.dtype(_np.float64)
-# PyTorch's other names; not in __all__, so that a star import leaves Python's float and int alone.
+# PyTorch's other names. They are not in __all__, so that a star import does not replace Python's float and int.
 half, float, double, int, long = float16, float32, float64, int32, int64
 
 __all__ = [
@@ -106,7 +106,7 @@ __all__ = [
     "to_pandas", "to_tensorflow", "to_torch", "trace", "training", "uint8", "uniform_", "vjp", "zeros", "zeros_like",
 ]  # fmt: skip
 __all__ += _operators.__all__
-_MODULES = {  # imported when one of these names is first asked for
+_MODULES = {  # the module of each name that is imported at its first use
     "compile": "graph.compiled_function", "dispatch_table": "profiling", "memory": "profiling",
     "pictures": "pictures", "timeline": "profiling", "trace": "graph.traced_function",
 }  # fmt: skip
@@ -119,10 +119,10 @@ else:
 
     def __getattr__(name: str) -> _Any:
         if name not in _MODULES:
-            raise _no_function(__name__, name)
+            raise _missing_name_error(__name__, name)
         module = _import_module(f".{_MODULES[name]}", __name__)
-        globals()[name] = found = module if name == _MODULES[name] else getattr(module, name)
-        return found
+        globals()[name] = value = module if name == _MODULES[name] else getattr(module, name)
+        return value
 
     def __dir__() -> list[str]:
         return __all__

@@ -1,7 +1,8 @@
-"""Make a bare checkout importable: its folders beside ``pynested/`` are sub-packages of pynested.
+"""Imports from a checkout that is not installed: the folders beside ``pynested/`` are sub-packages of pynested.
 
-An installed copy has them inside and never comes here. In a checkout Python finds ``pynested/`` through ``sys.path``,
-but ``autograd/``, ``backends/`` and ``spec/`` lie next to it; this finder knows exactly these three names.
+In a checkout, Python finds ``pynested/`` through ``sys.path``. The folders ``autograd/``, ``backends/`` and ``spec/``
+lie beside it, where Python does not search for sub-packages; the finder of this module returns them. In an installed
+copy the three folders are inside ``pynested/``, and the finder is not added.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ _FOLDERS = {f"pynested.{name}": _HERE.parent / name for name in ("autograd", "ba
 
 
 class CheckoutFinder:
-    """A meta-path finder for the three mapped folders; last on the path, so an installed package wins."""
+    """A finder of ``sys.meta_path`` for the three folders. It is the last finder, so an installed package wins."""
 
     @staticmethod
     def find_spec(
         fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return where ``fullname`` lies if it is one of the three folders."""
+        """Return the module specification of ``fullname`` if it is one of the three folders, else None."""
         folder = _FOLDERS.get(fullname)
         if folder is None:
             return None
@@ -32,8 +33,9 @@ class CheckoutFinder:
 
 
 def install() -> None:
-    """Add the finder when this is a checkout: setup.cfg and the folders lie beside ``pynested/``."""
-    inside = (_HERE / "autograd").exists()
-    checkout = (_HERE.parent / "setup.cfg").exists() and all((f / "__init__.py").exists() for f in _FOLDERS.values())
-    if checkout and not inside and CheckoutFinder not in sys.meta_path:
+    """Add the finder if this is a checkout: setup.cfg and the three folders lie beside ``pynested/``."""
+    is_installed = (_HERE / "autograd").exists()
+    has_folders = all((folder / "__init__.py").exists() for folder in _FOLDERS.values())
+    is_checkout = (_HERE.parent / "setup.cfg").exists() and has_folders and not is_installed
+    if is_checkout and CheckoutFinder not in sys.meta_path:
         sys.meta_path.append(CheckoutFinder)

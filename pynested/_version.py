@@ -1,3 +1,3 @@
-"""The version, read by setup.cfg without importing anything."""
+"""The version of pynested, which setup.cfg reads without an import."""
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""Where memory comes from, device by device: ``pn.allocators``.
+"""The allocators of memory, one for each device: ``pn.allocators``.
 
 >>> import pynested as pn
 >>> with pn.allocators.filled(0):

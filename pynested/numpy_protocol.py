@@ -1,14 +1,14 @@
-"""NumPy's functions and ufuncs, called with arrays of pynested: the operators of pynested that compute them.
+"""Operators of pynested that compute NumPy's functions and ufuncs of dense and nested arrays.
 
-A function of NumPy without such an operator raises ArgumentError for nested arrays, as NumPy would convert them to one
-dense array if all lengths are equal, and fail otherwise. For dense arrays NumPy computes it. The same holds for a call
-with parameters that only NumPy's function has.
+If a function of NumPy has no such operator, NumPy computes it for dense arrays. For nested arrays it raises
+ArgumentError, as NumPy would convert a nested array to one dense array, and only if all lengths are equal. The same
+holds for a call with a parameter that only NumPy's function has.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,62 +22,10 @@ from pynested.construct import like
 from pynested.nested.nested_array import NestedArray
 
 
-def _round(a: Any) -> Any:
-    return ops.round(a)
-
-
 def _clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
     if (a_min is not None and min is not None) or (a_max is not None and max is not None):
         raise ArgumentError("numpy.clip: a bound is given twice; a_min and min are the same, and so are a_max and max.")
     return ops.clamp(a, a_min if min is None else min, a_max if max is None else max)
-
-
-def _concatenate(arrays: Sequence[Any], /, axis: int = 0) -> Any:
-    return ops.cat(arrays, axis)
-
-
-def _stack(arrays: Sequence[Any], axis: int = 0) -> Any:
-    return ops.stack(arrays, axis)
-
-
-def _where(condition: Any, x: Any, y: Any, /) -> Any:
-    return ops.where(condition, x, y)
-
-
-def _allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
-    return ops.allclose(a, b, rtol, atol, equal_nan)
-
-
-def _array_equal(a1: Any, a2: Any) -> bool:
-    return ops.equal(a1, a2)
-
-
-def _copy(a: Any) -> Any:
-    return ops.clone(a)
-
-
-def _shape(a: Any) -> Any:
-    return a.shape
-
-
-def _ndim(a: Any) -> int:
-    return int(a.ndim)
-
-
-def _size(a: Any, axis: int | None = None) -> Any:
-    return a.numel() if axis is None else a.size(axis)
-
-
-def _zeros_like(a: Any, dtype: Any = None) -> Any:
-    return like.zeros_like(a, dtype=dtype)
-
-
-def _ones_like(a: Any, dtype: Any = None) -> Any:
-    return like.ones_like(a, dtype=dtype)
-
-
-def _full_like(a: Any, fill_value: Any, dtype: Any = None) -> Any:
-    return like.full_like(a, fill_value, dtype=dtype)
 
 
 def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -92,22 +40,40 @@ def _reduction_with_ddof(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda a, axis=None, *, ddof=0, keepdims=False: function(a, axis, keepdims, correction=ddof)
 
 
-def _cumsum(a: Any, axis: Any, dtype: Any = None) -> Any:
-    return ops.cumsum(a, axis, dtype=dtype)
-
-
+# The parameters of an entry are those of NumPy's function, by position or name, that pynested supports.
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {
-    np.sum: _reduction_with_dtype(ops.sum), np.nansum: _reduction_with_dtype(ops.nansum),
-    np.mean: _reduction_with_dtype(ops.mean), np.nanmean: _reduction_with_dtype(ops.nanmean),
-    np.prod: _reduction_with_dtype(ops.prod), np.var: _reduction_with_ddof(ops.var),
-    np.std: _reduction_with_ddof(ops.std), np.max: _reduction(ops.amax), np.amax: _reduction(ops.amax),
-    np.min: _reduction(ops.amin), np.amin: _reduction(ops.amin), np.any: _reduction(ops.any),
-    np.all: _reduction(ops.all), np.argmax: _reduction(ops.argmax), np.argmin: _reduction(ops.argmin),
-    np.cumsum: _cumsum, np.round: _round, np.around: _round, np.clip: _clip, np.concatenate: _concatenate,
-    np.stack: _stack, np.where: _where, np.array_equal: _array_equal, np.allclose: _allclose, np.copy: _copy,
-    np.shape: _shape, np.ndim: _ndim, np.size: _size, np.zeros_like: _zeros_like, np.ones_like: _ones_like,
-    np.full_like: _full_like,
-}  # fmt: skip
+    np.sum: _reduction_with_dtype(ops.sum),
+    np.nansum: _reduction_with_dtype(ops.nansum),
+    np.mean: _reduction_with_dtype(ops.mean),
+    np.nanmean: _reduction_with_dtype(ops.nanmean),
+    np.prod: _reduction_with_dtype(ops.prod),
+    np.var: _reduction_with_ddof(ops.var),
+    np.std: _reduction_with_ddof(ops.std),
+    np.max: _reduction(ops.amax),
+    np.amax: _reduction(ops.amax),
+    np.min: _reduction(ops.amin),
+    np.amin: _reduction(ops.amin),
+    np.any: _reduction(ops.any),
+    np.all: _reduction(ops.all),
+    np.argmax: _reduction(ops.argmax),
+    np.argmin: _reduction(ops.argmin),
+    np.cumsum: lambda a, axis, dtype=None: ops.cumsum(a, axis, dtype=dtype),
+    np.round: lambda a: ops.round(a),
+    np.around: lambda a: ops.round(a),
+    np.clip: _clip,
+    np.concatenate: lambda arrays, /, axis=0: ops.cat(arrays, axis),
+    np.stack: lambda arrays, axis=0: ops.stack(arrays, axis),
+    np.where: lambda condition, x, y, /: ops.where(condition, x, y),
+    np.array_equal: lambda a1, a2: ops.equal(a1, a2),
+    np.allclose: lambda a, b, rtol=1e-5, atol=1e-8, equal_nan=False: ops.allclose(a, b, rtol, atol, equal_nan),
+    np.copy: lambda a: ops.clone(a),
+    np.shape: lambda a: a.shape,
+    np.ndim: lambda a: a.ndim,
+    np.size: lambda a, axis=None: a.numel() if axis is None else a.size(axis),
+    np.zeros_like: lambda a, dtype=None: like.zeros_like(a, dtype=dtype),
+    np.ones_like: lambda a, dtype=None: like.ones_like(a, dtype=dtype),
+    np.full_like: lambda a, fill_value, dtype=None: like.full_like(a, fill_value, dtype=dtype),
+}
 _REPLACEMENTS = {
     np.dot: "pn.matmul(a, b)", np.vstack: "pn.cat([a, b], 0)", np.hstack: "pn.cat([a, b], 1)",
     np.expand_dims: "pn.unsqueeze(x, dim)", np.reshape: "pn.reshape(x, shape)",
@@ -120,7 +86,7 @@ _DENSE_TYPES = {Array, np.ndarray}
 
 
 def call_function(function: Any, types: Any, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Compute NumPy's ``function`` of arguments of ``types``, at least one of which is an array of pynested."""
+    """Compute NumPy's ``function`` of the inputs, whose arrays have ``types``; at least one is ours."""
     if NestedArray not in types and not {*types} <= _DENSE_TYPES:
         return NotImplemented  # the other class computes the function
     misfit = _misfit(function, inputs, options)
@@ -132,7 +98,7 @@ def call_function(function: Any, types: Any, inputs: tuple[Any, ...], options: d
 
 
 def _misfit(function: Any, inputs: tuple[Any, ...], options: dict[str, Any]) -> str:
-    """Return why pynested does not compute this call, "" if it does."""
+    """Return the reason why pynested does not compute this call; "" if it does."""
     signature = _SIGNATURES.get(function)
     if signature is None:
         replacement = _REPLACEMENTS.get(
@@ -160,7 +126,7 @@ _CALL_ON_NESTED = "pn.map_components(lambda component: pn.array(np.{}(component.
 
 
 def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Compute a ufunc of NumPy of arguments, at least one of which is an array of pynested."""
+    """Compute a ufunc of NumPy; at least one of the inputs is an array of pynested."""
     name = UFUNC_NAMES.get(ufunc)
     if name is None or method != "__call__" or options:
         raise _unsupported_ufunc_error(ufunc, method, options, any(type(x) is NestedArray for x in inputs))

@@ -1,9 +1,9 @@
 """Nested arrays as views of existing buffers.
 
-Offsets, lengths, sizes and strides are copied, validated once, and made read-only. Every component must lie inside
-its buffer, so that no kernel can read outside of it. The values share the memory of the buffer: a write into one
-changes the other. A NumPy buffer is shared if the device of `set_default_device` is the CPU; otherwise it is copied to
-that device.
+Offsets, lengths, sizes and strides are copied, validated once, and made read-only. Every component must lie inside the
+buffer, so that no kernel can read outside the buffer. The values share the memory of the buffer, so a write into either
+changes both. A NumPy buffer is shared if the device of `set_default_device` is the CPU; otherwise it is copied to that
+device.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def nested_array_from_jagged(
     """View ``values`` as jagged, split along its dimension ``jagged_dim - 1``: ``(N, D) -> (B, *, D)``.
 
     The result shares the memory of ``values``. A write through NumPy is not detected, even if a gradient needs the old
-    values. Equal neighbouring offsets make an empty component; the offsets [0] make a batch of no components. Gradient:
+    values. Two equal offsets in a row make an empty component; the offsets [0] make a batch of no components. Gradient:
     an element of ``values`` gets the sum of its cotangents over all components that contain it, +0 in a gap. Clauses:
     NESTED_ARRAY_FROM_JAGGED-1 to NESTED_ARRAY_FROM_JAGGED-13. After `torch.nested.nested_tensor_from_jagged`.
 
@@ -55,8 +55,8 @@ def nested_array_from_jagged(
     ------
     StructureError
         Without lengths, for offsets that do not begin at 0, decrease, or do not end at the size of ``values``. With
-        lengths, for a component outside of ``values``. If offsets and lengths are both missing, have more than one
-        dimension, or differ in their number of components. For bounds that do not hold, and for values that have the
+        lengths, for a component outside ``values``. If offsets and lengths are both missing, have more than one
+        dimension, or differ in their number of components. For lengths outside the bounds, and for values that have the
         largest possible number of dimensions already.
     DimensionError
         For a ``jagged_dim`` below 1 or above the number of dimensions of ``values``.

@@ -1,12 +1,12 @@
 """Nested arrays from a list of components, or from the slices of a dense array.
 
 `nested_array` copies the components into one buffer and records no history. `as_nested_array` keeps the history. Both
-check the list first. Every component becomes a raw array, which is an ndarray of NumPy or CuPy. All components must
-have equal rank and fit the same dtype.
+functions check the list first, and convert every component to a raw array, an ndarray of NumPy or CuPy. All components
+must have equal rank and fit the same dtype.
 
-Dtypes are those of pynested (clause DTYPES-1 of the specification). An unknown device raises DeviceError. A dimension
-is *irregular* if components differ in size along it. The jagged layout allows one irregular dimension, the strided
-layout any number.
+Clause DTYPES-1 of the specification lists the dtypes of pynested. An unknown device raises DeviceError. A dimension is
+*irregular* if components differ in size along it. The jagged layout allows one irregular dimension, the strided layout
+any number of them.
 """
 
 from __future__ import annotations
@@ -48,21 +48,21 @@ def nested_array(
 ) -> NestedArray:
     """Copy arrays into a new nested array without history: ``(*, D), ... -> (B, *, D)``.
 
-    All components have equal rank. A dense array stands for its slices along dimension 0. NumPy converts numbers and
-    lists of numbers. Arrays of size 0 are components like every other. An empty list makes a strided float64 batch of
-    no components. Gradient: accumulates in ``grad`` of the result; nothing flows to the arrays. Clauses: NESTED_ARRAY-1
-    to NESTED_ARRAY-13. After `torch.nested.nested_tensor`.
+    All components have equal rank. The components of a dense array are its slices along dimension 0. NumPy converts
+    numbers and lists of numbers. An array of size 0 becomes an empty component. An empty list makes a strided float64
+    batch of no components. Gradient: accumulates in ``grad`` of the result; no gradient flows to the arrays. Clauses:
+    NESTED_ARRAY-1 to NESTED_ARRAY-13. After `torch.nested.nested_tensor`.
 
     Parameters
     ----------
     dtype : dtype, optional
-        The dtype of the result. By default that of the first array, into which all others must fit without loss. A
-        floating dtype rounds the numbers; every other change of a value is an error, as for `array`.
+        The dtype of the result; by default the dtype of the first array, which must represent all others without loss.
+        A floating dtype rounds the numbers; every other change of a value is an error, as for `array`.
     layout : Layout, optional
         `strided`, the default, or `jagged`. The ragged dimension of a jagged result is the irregular dimension, or 1 if
         all sizes are equal.
     device : str, optional
-        The device of the result. By default that of the first `Array`, without one that of `set_default_device`.
+        The device of the result; by default that of the first `Array`, or of `set_default_device` if there is no Array.
     requires_grad : bool
         Whether to record operations on the result, which is a leaf.
     pin_memory : bool
@@ -76,8 +76,8 @@ def nested_array(
     LayoutError
         For more than one irregular dimension in the jagged layout.
     DTypeError
-        For an array that the dtype of the first array cannot represent without possible loss (float64 after int64), and
-        for floats in an integer ``dtype``.
+        For an array whose dtype the first array's dtype cannot represent without loss, such as float64 after int64. For
+        floats in an integer ``dtype``.
     OverflowError
         For an integer that ``dtype`` cannot represent.
     ArgumentError
@@ -120,9 +120,9 @@ def nested_array(
 
 
 def _on_one_device(arrays: list[Any], device: str) -> tuple[list[Any], str]:
-    """Return the arrays on the same device, and its name: the CPU if all lie there, else ``device``.
+    """Return the arrays on the same device, and its name: the CPU if all arrays lie on the CPU, else ``device``.
 
-    Arrays on the CPU are packed there first, so that a single transfer moves the buffer.
+    Arrays on the CPU stay on the CPU, so that they are packed first, and one transfer moves the buffer.
     """
     device_type = get_backend(device).xp.ndarray
     types = set(map(type, arrays))
@@ -170,8 +170,8 @@ def as_nested_array(
 ) -> NestedArray:
     """Make a nested array of arrays and keep their history: ``(*, D), ... -> (B, *, D)``.
 
-    Components, edges and dtypes are those of `nested_array`. The slices of a dense array are views if its memory allows
-    it. A nested array is converted. Gradient: each array of the list, or the dense array, gets the cotangent of its
+    Components and dtypes are those of `nested_array`. The components of a contiguous dense array are views of it. A
+    nested array is converted. Gradient: each array of the list, or the dense array, gets the cotangent of its
     components. Clauses: AS_NESTED_ARRAY-1 to AS_NESTED_ARRAY-6. After `torch.nested.as_nested_tensor`.
 
     Parameters
@@ -179,17 +179,17 @@ def as_nested_array(
     dtype : dtype, optional
         The dtype of the result, by default as for `nested_array`.
     device : str, optional
-        The device of the result, to which the arrays are moved. By default that of the arrays; if all are lists or
-        NumPy arrays, that of `set_default_device`.
+        The device to which the arrays are moved; by default their own device. If all are lists or NumPy arrays, the
+        default is the device of `set_default_device`.
     layout : Layout, optional
-        By default that of a nested argument, else `strided`.
+        The layout of the result; by default that of a nested argument, else `strided`.
 
     Raises
     ------
     LayoutError
         For more than one irregular dimension in the jagged layout.
     StructureError
-        For a dense array of fewer than two dimensions, and where `nested_array` raises it.
+        For a dense array of fewer than two dimensions, and for the same arguments as in `nested_array`.
     DeviceError
         For arrays on different devices if ``device`` is not given.
 
@@ -239,10 +239,7 @@ def _with_dtype(x: Array, dtype: Any) -> Array:
 
 def _from_dense_batch(x: Array, dtype: Any, layout: Layout) -> NestedArray:
     """Return the slices of a dense array along dimension 0 as components: a view if ``x`` is contiguous."""
-    if x.ndim < 2:
-        raise StructureError(
-            f"as_nested_array: a dense array needs 2 dimensions or more to be a batch; this array has {x.ndim}."
-        )
+    _check_is_batch("as_nested_array", x)
     x = x if dtype is None else _with_dtype(x, dtype)
     count, *shape = x.shape
     extents = np.tile(np.array(shape, np.int64), (max(count, 1), 1))
@@ -261,18 +258,22 @@ def _list_entries(name: str, components: Any, device: str | None) -> list[Any]:
         raise ArgumentError(f"{name}: the input is nested already; use pn.as_nested_array, .to(layout=…) or .clone().")
     if isinstance(components, Array | np.ndarray):
         values = as_array(name, components, chosen_device(device, (components,)))
-        if values.ndim < 2:
-            raise StructureError(
-                f"{name}: a dense array needs 2 dimensions or more to be a batch; this array has {values.ndim}."
-            )
+        _check_is_batch(name, values)
         return list(values.data)
     if isinstance(components, str | bytes | dict) or not hasattr(components, "__iter__"):
         raise ArgumentError(f"{name}: takes a list of arrays, not {type(components).__name__}.")
     return list(components)
 
 
+def _check_is_batch(name: str, x: Array) -> None:
+    if x.ndim < 2:
+        raise StructureError(
+            f"{name}: a dense array needs 2 dimensions or more to be a batch; this array has {x.ndim}."
+        )
+
+
 def _raw_arrays(name: str, entries: list[Any], dtype: Any, device: str) -> list[Any]:
-    """Return the entries as raw arrays, each on the device where it lies."""
+    """Return the entries as raw arrays. An Array stays on its device; all others are on the CPU."""
     if set(map(type, entries)) == {np.ndarray}:
         return entries
     arrays = [x.data if type(x) is Array else _entry_to_numpy(name, i, x) for i, x in enumerate(entries)]
@@ -280,7 +281,7 @@ def _raw_arrays(name: str, entries: list[Any], dtype: Any, device: str) -> list[
 
 
 def _with_typed_empty_lists(arrays: list[Any], entries: list[Any], dtype: Any, device: str) -> list[Any]:
-    """Convert arrays of empty lists, which NumPy makes float64, to ``dtype`` or the dtype of the first other array."""
+    """Convert the arrays of empty lists, which are float64, to ``dtype`` or the dtype of the first other array."""
     is_empty = [type(entry) in (list, tuple) and not x.size for entry, x in zip(entries, arrays, strict=True)]
     if True not in is_empty or (dtype is None and all(is_empty)):
         return arrays

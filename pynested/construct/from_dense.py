@@ -35,17 +35,17 @@ def narrow(
     """View ``length`` elements from ``start`` on along ``dim`` of each slice: ``(B, L, D) -> (B, *, D)``.
 
     The elements outside the ranges are gaps. Length 0 makes an empty component, also at the end of the dimension. A
-    nested array keeps its layout; a regular dimension stays regular, and an irregular dimension irregular. Gradient:
+    nested array keeps its layout, and its irregular dimensions stay irregular. Gradient:
     the cotangent for the elements inside the ranges, +0 for all others. Clauses: NARROW-1 to NARROW-4, NARROW-6 to
     NARROW-12. After `torch.nested.narrow`.
 
     Parameters
     ----------
     dim : int
-        Any dimension of a nested array; 0 selects components. Of a dense array dimension 1 for a jagged result, any for
-        a strided result.
+        The dimension of the ranges. For a nested array it can be any dimension; 0 selects components. For a dense array
+        it must be 1 if the result is jagged.
     start, length : int or int array (B,)
-        One for all slices, or one for each slice of a dense array. ``length`` is required.
+        One number for all slices, or one number for each slice of a dense array. ``length`` is required.
     layout : Layout
         The layout of the result if ``array`` is dense.
 
@@ -83,16 +83,18 @@ def narrow(
             "dimension."
         )
     count = len(x)
-    given_starts, given_lengths = _range_bounds("start", start, count), _range_bounds("length", length, count)
-    starts, lengths = _checked_ranges(given_starts, given_lengths, count, x.shape[dim])
+    start_bounds, length_bounds = _range_bounds("start", start, count), _range_bounds("length", length, count)
+    starts, lengths = _checked_ranges(start_bounds, length_bounds, count, x.shape[dim])
     x = x.contiguous()
     if layout is jagged:
         rows = movement_rules.reshape(x, (count * x.shape[1], *x.shape[2:]))
         offsets = np.append(starts + np.arange(count) * x.shape[1], rows.shape[0])
         return NestedArray(rows, Jagged.from_valid(offsets, lengths))
     extents = np.tile(np.array(x.shape[1:], np.int64), (max(count, 1), 1))
-    extents[:, dim - 1] = given_lengths if given_lengths.size else -1
-    x_strides = packed_strides(np.array([x.shape], np.int64))[0]  # NumPy's can be negative if a size is 1
+    extents[:, dim - 1] = length_bounds if length_bounds.size else -1
+    x_strides = packed_strides(np.array([x.shape], np.int64))[
+        0
+    ]  # not NumPy's strides, which can be negative if a size is 1
     strides = np.tile(x_strides[1:], (count, 1))
     offsets = np.arange(count) * x_strides[0] + starts * strides[:, dim - 1]
     offsets = np.where((extents[:count] > 0).all(axis=1), offsets, 0)
@@ -114,18 +116,15 @@ def _narrow_nested(x: NestedArray, dim: int, start: Any, length: Any) -> NestedA
     return slice_dim(x, dim, entries)
 
 
-def _range_bounds(what: str, value: Any, count: int | None) -> Ints:
-    """Return the starts or the lengths of ranges as int64 () or (``count``,).
-
-    If ``count`` is None, ``value`` must be an integer.
-    """
+def _range_bounds(argument: str, value: Any, count: int | None) -> Ints:
+    """Return the argument ``start`` or ``length`` as int64 () or (``count``,); if ``count`` is None, as int64 ()."""
     expected = "an integer" if count is None else f"an integer, or one for each of the {count} entries"
     if value is None:
-        raise ArgumentError(f"narrow: {what} is missing. Give {expected}.")
-    host_value = as_host_array("narrow", what, value)
-    bounds = as_integers("narrow", what, host_value, host_value.ndim)
+        raise ArgumentError(f"narrow: {argument} is missing. Give {expected}.")
+    host_value = as_host_array("narrow", argument, value)
+    bounds = as_integers("narrow", argument, host_value, host_value.ndim)
     if bounds.shape and bounds.shape != (count,):
-        raise StructureError(f"narrow: {what} has shape {bounds.shape}. Give {expected}.")
+        raise StructureError(f"narrow: {argument} has shape {bounds.shape}. Give {expected}.")
     return bounds
 
 

@@ -1,18 +1,20 @@
 """New arrays with the shape of an existing array, nested or dense: constants and random numbers.
 
-A result has the shape and the device of ``x``, and its layout and dtype if ``layout`` and ``dtype`` are not given. It
-is packed: gaps are not copied, empty components are. A NumPy array has no device, so its result lies on the device of
-`set_default_device`. ``requires_grad`` makes the result a leaf whose operations are recorded; no gradient flows to
-``x``. ``generator``, the source of random numbers, is by default that of `manual_seed`.
+A result has the shape and the device of ``x``. It also has the layout and the dtype of ``x``, unless ``layout`` and
+``dtype`` say otherwise. The result is packed: it has no gaps, but all empty components. A NumPy array has no device, so
+the result for it lies on the device of `set_default_device`. ``requires_grad`` makes the result a leaf whose operations
+are recorded; no gradient flows to ``x``. ``generator`` is the source of random numbers, by default that of
+`manual_seed`.
 
-A layout for a dense array raises StructureError. An unsupported dtype raises DTypeError, and so does a dtype that is
-not floating in `rand_like` and `randn_like`. After `torch.zeros_like` and its siblings. Clauses: LIKE-1 to LIKE-10; for
-random numbers RANDOM-1 to RANDOM-10.
+A layout for a dense array raises StructureError. An unsupported dtype raises DTypeError; in `rand_like` and
+`randn_like`, so does a dtype that is not floating. After `torch.zeros_like` and its siblings. Clauses: LIKE-1 to
+LIKE-10; for random numbers RANDOM-1 to RANDOM-10.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,7 +31,7 @@ from pynested.nested.operands import ArrayT, DType
 from pynested.structure import Strided
 from pynested.structure.layout import Layout, canonical_layout
 
-MakeValues = Callable[[tuple[int, ...], np.dtype[Any], str], Array]  # takes a shape, a dtype and a device
+MakeValues = Callable[..., Array]  # takes a shape, and the keywords dtype and device
 
 
 def _like(
@@ -42,11 +44,11 @@ def _like(
     if isinstance(template, NestedArray):
         if layout is not None:
             template = to_layout(template.detach(), canonical_layout(name, layout))
-        values = make(_packed_shape(template), dtype, template.device)
+        values = make(_packed_shape(template), dtype=dtype, device=template.device)
         return NestedArray(values, template.structure.packed).requires_grad_(requires_grad)
     if layout is not None:
         raise StructureError(f"{name}: a dense array has no nested layout; nest it: pn.as_nested_array(x, layout=…).")
-    return make(template.shape, dtype, chosen_device(None, (x,))).requires_grad_(requires_grad)
+    return make(template.shape, dtype=dtype, device=chosen_device(None, (x,))).requires_grad_(requires_grad)
 
 
 def _packed_shape(x: NestedArray) -> tuple[int, ...]:
@@ -69,7 +71,7 @@ def empty_like(
     >>> pn.empty_like(pn.nested_array([[1, 2], [3]], layout=pn.jagged)).shape
     (2, j1)
     """
-    return _like("empty_like", x, dtype, requires_grad, lambda s, k, d: create.empty(s, dtype=k, device=d), layout)
+    return _like("empty_like", x, dtype, requires_grad, create.empty, layout)
 
 
 @operator
@@ -83,7 +85,7 @@ def zeros_like(
     >>> pn.zeros_like(pn.nested_array([[1, 2], [3]])).unbind()
     (array([0, 0]), array([0]))
     """
-    return _like("zeros_like", x, dtype, requires_grad, lambda s, k, d: create.zeros(s, dtype=k, device=d), layout)
+    return _like("zeros_like", x, dtype, requires_grad, create.zeros, layout)
 
 
 @operator
@@ -97,7 +99,7 @@ def ones_like(
     >>> pn.ones_like(pn.nested_array([[1, 2], [3]]), dtype=pn.float32).unbind()
     (array([1., 1.], dtype=float32), array([1.], dtype=float32))
     """
-    return _like("ones_like", x, dtype, requires_grad, lambda s, k, d: create.ones(s, dtype=k, device=d), layout)
+    return _like("ones_like", x, dtype, requires_grad, create.ones, layout)
 
 
 @operator
@@ -112,9 +114,11 @@ def full_like(
     >>> pn.full_like(pn.nested_array([[1, 2], [3]]), 7).unbind()
     (array([7, 7]), array([7]))
     """
-    return _like(
-        "full_like", x, dtype, requires_grad, lambda s, k, d: create.filled("full_like", s, fill_value, k, d), layout
-    )
+
+    def make(shape: tuple[int, ...], dtype: np.dtype[Any], device: str) -> Array:
+        return create.filled("full_like", shape, fill_value, dtype, device)
+
+    return _like("full_like", x, dtype, requires_grad, make, layout)
 
 
 @operator
@@ -129,7 +133,7 @@ def rand_like(
     >>> drawn.shape, bool((drawn.values() < 1).numpy().all())
     ((2, j1), True)
     """
-    return _like("rand_like", x, dtype, requires_grad, lambda s, k, d: drawn.uniform("rand_like", s, k, d, generator))
+    return _like("rand_like", x, dtype, requires_grad, partial(drawn.uniform, "rand_like", generator=generator))
 
 
 @operator
@@ -145,7 +149,7 @@ def randn_like(
     >>> pn.equal(*again)
     True
     """
-    return _like("randn_like", x, dtype, requires_grad, lambda s, k, d: drawn.normal("randn_like", s, k, d, generator))
+    return _like("randn_like", x, dtype, requires_grad, partial(drawn.normal, "randn_like", generator=generator))
 
 
 @operator
@@ -155,12 +159,12 @@ def randint_like(
 ) -> ArrayT:  # fmt: skip
     """Return an array like ``x`` of random integers from ``low`` to ``high - 1``: ``(B, *, D) -> (B, *, D)``.
 
-    Without ``high``, they are from 0 to ``low - 1``. They have the dtype of ``x``, even if it is floating. Clauses:
-    LIKE-1, LIKE-2, LIKE-5, RANDOM-3, RANDOM-5 to RANDOM-7, RANDOM-9, RANDOM-10.
+    Without ``high``, the integers are from 0 to ``low - 1``. The result has the dtype of ``x``, even if it is floating.
+    Clauses: LIKE-1, LIKE-2, LIKE-5, RANDOM-3, RANDOM-5 to RANDOM-7, RANDOM-9, RANDOM-10.
 
     >>> pn.randint_like(pn.nested_array([[1.0, 2.0], [3.0]]), 5, 6).unbind()
     (array([5., 5.]), array([5.]))
     """
     return _like(
-        "randint_like", x, dtype, False, lambda s, k, d: drawn.integers("randint_like", low, high, s, k, d, generator)
+        "randint_like", x, dtype, False, partial(drawn.integers, "randint_like", low, high, generator=generator)
     )

@@ -1,9 +1,9 @@
 """Exchange of nested arrays with other libraries, in shared memory if possible, and with files.
 
-There are two functions for each library, `from_torch` and `to_torch` for example. A library is imported at the first
-call of its function; MissingDependency if it is not installed. `exchange_checks` has the rules of all exchanges,
-`list_arrays` the lists within lists that Arrow, awkward and TensorFlow have in common. Then there is one short module
-for each library, and `save_load` for files.
+There are two functions for each library, for example `from_torch` and `to_torch`. A library is imported at the first
+call of its function, which raises MissingDependency if the library is not installed. `exchange_checks` has the rules of
+all exchanges. `list_arrays` has the lists within lists that Arrow, awkward and TensorFlow share. Each library has a
+short module, and files have `save_load`.
 
 Rules of all functions:
 
@@ -11,11 +11,12 @@ Rules of all functions:
   with the reason. ``copy=True`` always copies. A write into shared memory is seen on both sides. Memory that the other
   library does not allow to write to is read-only here.
 - Offsets, lengths, sizes and strides are always copied: no other library can change the structure of an array.
-- Gradients are not exchanged. GradientError for an array that requires grad; ``detach()`` it first.
-- No information is lost silently. ExchangeError for a missing value and for a string. DTypeError for a dtype that
-  pynested, or the other library, does not have. StructureError for a component that is not a rectangle. The messages
-  name the position. The one exception: a component of size 0 along one dimension holds no lists, so its size along
-  the next dimension is not kept if that dimension is irregular. ``(0, 5)`` comes back as ``(0, 0)``.
+- Gradients are not exchanged. An array that requires grad raises GradientError; ``detach()`` it first.
+- No information is lost silently. A missing value and a string raise ExchangeError. A dtype that pynested or the other
+  library does not have raises DTypeError. A component that is not a rectangle raises StructureError. The messages name
+  the position.
+- There is one exception: a component of size 0 holds no inner lists, so its size along a following irregular dimension
+  is lost. A component of shape ``(0, 5)`` returns as ``(0, 0)``.
 """
 
 from __future__ import annotations

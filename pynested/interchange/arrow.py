@@ -22,8 +22,8 @@ def from_arrow(array: Any, *, copy: bool | None = None) -> NestedArray | Array:
 
     Lists, large lists and list views of numbers are accepted, and any object with ``__arrow_c_array__``. Lists of a
     fixed size, and tensors of a fixed shape, become regular dimensions. Lists within lists become a strided array if
-    every component is a rectangle. Several chunks are copied, and so are bools, whose bits Arrow packs. ExchangeError
-    for a type other than numbers, and for a null, with its position.
+    every component is a rectangle. Several chunks are copied. Bools are copied, too, as Arrow packs their bits.
+    ExchangeError for values that are not numbers, and for a null, with its position.
 
     >>> import pyarrow  # doctest: +SKIP
     >>> pn.from_arrow(pyarrow.array([[1.0, 2.0], [3.0]])).offsets()  # doctest: +SKIP

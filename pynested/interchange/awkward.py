@@ -92,7 +92,7 @@ def to_awkward(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     """Convert to an awkward array, in shared memory: jagged ``(B, *, D)`` becomes ``B * var * D * float``.
 
     An array that is not jagged along dimension 1 becomes lists within lists up to its last irregular dimension. A dense
-    array becomes a regular one. Elements of a component that do not lie one after another are copied.
+    array becomes a regular array of awkward. Components that are not contiguous are copied.
 
     >>> x = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
     >>> pn.to_awkward(x)  # doctest: +SKIP

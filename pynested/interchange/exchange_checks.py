@@ -1,8 +1,8 @@
 """Rules of every exchange: memory and dtypes that each library accepts, and the checks of copies, gradients and dtypes.
 
-A library can need another alignment, other strides, writable memory or another byte order. Then the values are copied;
-``copy=False`` raises an error instead. A dtype that the receiver does not have, or would narrow, is refused whatever
-``copy`` is. An array that shares memory keeps the owner of the memory alive, in both directions.
+A library can need a different alignment, different strides, writable memory or a different byte order. Then the values
+are copied; ``copy=False`` raises an error instead. A dtype that the receiver does not have, or would narrow, always
+raises an error. An array that shares memory keeps the owner of the memory alive, in both directions.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ JAX_WIDE = Receiver("to_jax", alignment=64, strides="C order", accepts_read_only
 JAX = replace(
     JAX_WIDE,
     dtypes=ALL_DTYPES - {"int64", "float64"},
-    remedy="JAX would narrow {dtype}. Let it have 64 bits, jax.config.update('jax_enable_x64', True), or narrow the "
+    remedy="JAX would narrow {dtype}. Enable 64 bits, jax.config.update('jax_enable_x64', True), or narrow the "
     "array yourself: x.to(pn.{narrower}).",
 )
 CSR = Receiver(

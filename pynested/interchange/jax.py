@@ -52,12 +52,12 @@ def to_jax(x: NestedArray, *, copy: bool | None = None) -> JaxParts:
     """Return the values, offsets and lengths of a jagged array as JAX arrays: ``(B, *, D) -> (N, D), (B + 1,), (B,)``.
 
     The ragged dimension must be 1. Values keep their dtype. Offsets and lengths have JAX's default integer dtype:
-    int32, or int64 with ``jax_enable_x64``. ``lengths`` is None without gaps; then they are ``jnp.diff(offsets)``, the
+    int32, or int64 with ``jax_enable_x64``. Without gaps ``lengths`` is None, and ``jnp.diff(offsets)`` are the
     ``group_sizes`` of `jax.lax.ragged_dot`.
 
-    JAX shares memory that is aligned to 64 bytes, in C order and writable. Do not write to shared memory: JAX assumes
-    that it does not change. DTypeError for int64 and float64, and offsets beyond int32, unless ``jax_enable_x64`` is
-    set: JAX would narrow them. LayoutError for the strided layout, and for any other ragged dimension.
+    JAX shares memory that is aligned to 64 bytes, in C order and writable. Do not write to shared memory, as JAX
+    assumes that it does not change. Unless ``jax_enable_x64`` is set, JAX would narrow int64, float64 and offsets
+    beyond int32, so they raise DTypeError. LayoutError for the strided layout, and for any other ragged dimension.
 
     >>> x = pn.nested_array([[1, 2], [3]], layout=pn.jagged, dtype=pn.int32)
     >>> pn.to_jax(x).offsets  # doctest: +SKIP
@@ -75,7 +75,7 @@ def to_jax(x: NestedArray, *, copy: bool | None = None) -> JaxParts:
     if not is_x64_enabled and structure.offsets.max() > np.iinfo(np.int32).max:
         raise DTypeError(
             f"to_jax: offset {structure.offsets.max()} is beyond int32, the integers of JAX without "
-            "jax_enable_x64. Let it have 64 bits: jax.config.update('jax_enable_x64', True)."
+            "jax_enable_x64. Enable 64 bits: jax.config.update('jax_enable_x64', True)."
         )
     values = values_for_export(JAX_WIDE if is_x64_enabled else JAX, x.data, copy)
     lengths = None if structure.lengths is None else jnp.array(structure.lengths)

@@ -22,9 +22,9 @@ from .exchange_checks import NUMPY, check_may_copy, refuse_tracked, values_for_e
 def from_numpy(array: NDArray[Any], *, layout: Layout | None = None, copy: bool | None = None) -> NestedArray | Array:
     """Convert a NumPy array: a dense array shares its memory, an object array becomes ``(B, *, D)``.
 
-    A dense array holds numbers; those in foreign byte order are copied. The entries of a one-dimensional object array
-    are the components, arrays or lists of numbers, which are copied into one buffer. `pynested.nested_array` converts a
-    list of arrays.
+    A dense array holds numbers, and is copied if its byte order is not native. The entries of a one-dimensional object
+    array are the components: arrays or lists of numbers, which are copied into one buffer. `pynested.nested_array`
+    converts a list of arrays.
 
     Parameters
     ----------

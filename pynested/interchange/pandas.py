@@ -20,8 +20,8 @@ from .numpy import from_numpy
 def from_pandas(series: Any, *, copy: bool | None = None) -> NestedArray | Array:
     """Convert a column of lists to ``(B, *)``. The index is not kept.
 
-    A column with an Arrow list type shares its memory. A column of objects is copied; its objects are lists or arrays
-    that differ along one dimension. ExchangeError for a missing entry, and for any other dtype.
+    A column with an Arrow list type shares its memory. A column of objects, which are lists or arrays that differ along
+    one dimension, is copied. ExchangeError for a missing entry, and for a column of any other dtype.
 
     >>> import pandas  # doctest: +SKIP
     >>> pn.from_pandas(pandas.Series([[1, 2], [3]])).offsets()  # doctest: +SKIP

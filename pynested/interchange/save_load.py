@@ -1,7 +1,7 @@
 """Storage of arrays in files: ``.npz`` of NumPy, ``.arrow`` of pyarrow.
 
-Every array is stored as its parts: values and, if it is nested, the arrays of its structure. The entry ``pynested`` is
-JSON that describes all arrays of the file.
+The parts of an array are stored: its values and, if it is nested, the arrays of its structure. The entry ``pynested``
+is JSON that describes all arrays of the file.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .exchange_checks import import_optional, refuse_tracked, values_on_host
 Value = Array | NestedArray
 Parts = dict[str, NDArray[Any]]
 VERSION = 1
-_HEADER = "pynested"  # the entry that describes the others
+_HEADER = "pynested"  # the entry that describes all other entries
 _SINGLE = ""  # the name of an array that was saved without a name
 
 

@@ -49,7 +49,7 @@ def from_tensorflow(tensor: Any, *, copy: bool | None = None) -> NestedArray | A
 def _memory_of(tensor: Any) -> Any:
     """Return the memory of an eager tensor as a NumPy array. ``tensor.numpy()`` would copy it."""
     if tensor.dtype == "string":
-        raise ExchangeError("from_tensorflow: strings are no numbers.")
+        raise ExchangeError("from_tensorflow: strings are not numbers.")
     check_known_dtype("from_tensorflow", tensor.dtype.name)
     values = np.asarray(memoryview(tensor))
     values.flags.writeable = False
@@ -60,8 +60,8 @@ def _memory_of(tensor: Any) -> Any:
 def to_tensorflow(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     """Convert to a ragged tensor in shared memory, one ragged level for each dimension up to the last irregular one.
 
-    An array with gaps is packed first. A dense array becomes a tensor. A copy is needed for gaps, for components whose
-    elements do not lie one after another, for read-only memory, and for memory that is not aligned to 64 bytes.
+    A dense array becomes a tensor. Values with gaps, components that are not contiguous, read-only memory, and memory
+    that is not aligned to 64 bytes are copied.
 
     >>> pn.to_tensorflow(pn.nested_array([[1, 2], [3]], layout=pn.jagged))  # doctest: +SKIP
     <tf.RaggedTensor [[1, 2], [3]]>

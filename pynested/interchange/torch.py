@@ -22,7 +22,7 @@ from .exchange_checks import TORCH, check_known_dtype, import_optional, refuse_t
 def from_torch(tensor: Any, *, copy: bool | None = None) -> NestedArray | Array:
     """Convert a tensor, or a nested tensor of either layout, in shared memory; gaps are kept.
 
-    DTypeError for a dtype that pynested does not have, as bfloat16 on the CPU.
+    DTypeError for a dtype that pynested does not have, such as bfloat16 on the CPU.
 
     >>> import torch  # doctest: +SKIP
     >>> pn.from_torch(torch.ones(2))  # doctest: +SKIP
@@ -43,13 +43,13 @@ def from_torch(tensor: Any, *, copy: bool | None = None) -> NestedArray | Array:
         return from_dlpack(tensor, copy=copy)
     values = from_dlpack(tensor.values(), copy=copy)
     if tensor.layout == torch.jagged:
-        lengths = None if tensor.lengths() is None else _ints(tensor.lengths())
-        return nested_array_from_jagged(values, _ints(tensor.offsets()), lengths, jagged_dim=tensor._ragged_idx)
+        lengths = None if tensor.lengths() is None else _as_int64(tensor.lengths())
+        return nested_array_from_jagged(values, _as_int64(tensor.offsets()), lengths, jagged_dim=tensor._ragged_idx)
     sizes, strides = tensor._nested_tensor_size(), tensor._nested_tensor_strides()
-    return nested_array_from_strided(values, *map(_ints, (sizes, strides, tensor._nested_tensor_storage_offsets())))
+    return nested_array_from_strided(values, *map(_as_int64, (sizes, strides, tensor._nested_tensor_storage_offsets())))
 
 
-def _ints(tensor: Any) -> Any:
+def _as_int64(tensor: Any) -> Any:
     return tensor.cpu().numpy().astype(np.int64)
 
 
