@@ -29,7 +29,7 @@ GROUPS = {
     "gradients": ("Gradients", "Reverse and forward mode, of any order, and what is around them."),
     "services": ("Looking inside", "The timeline of a call, functions as graphs, and the rest."),
     "interchange": ("Other libraries, and files", "Arrays of other libraries in the same memory, and on disk."),
-    "training": ("Training", "Steps, schedules, clipping and batches, as pure functions."),
+    "training": ("Training", "Steps, clipping and batches, as pure functions."),
 }
 
 

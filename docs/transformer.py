@@ -105,7 +105,9 @@ def train(p: Parameters, lines: list[str], characters: str, steps: int, size: in
 
 
 def show(step: int, steps: int, current: float) -> None:
-    """A bar of what is done, on one line of a terminal."""
+    """Draw a bar of what is done, on one line, if this is a terminal."""
+    if not sys.stderr.isatty():
+        return
     done = 40 * step // steps
     print(
         f"\r[{'#' * done}{'.' * (40 - done)}] {step}/{steps}  loss {current:.3f}", end="", file=sys.stderr, flush=True

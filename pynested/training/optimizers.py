@@ -1,0 +1,246 @@
+"""Steps of optimisers, and the clipping of gradients."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pynested import operators as ops
+from pynested.autograd import Array, no_grad
+from pynested.autograd.arguments.containers import flatten
+from pynested.autograd.call_errors import check_flags
+from pynested.autograd.dispatch import method
+from pynested.backends.errors import ArgumentError, named_type
+from pynested.backends.host import to_host
+
+from .parameter_trees import matching_leaves, tree_leaves
+
+
+class SGDState(NamedTuple):
+    """State of `sgd`: a velocity for each parameter."""
+
+    velocities: list[Array]
+
+
+class AdamState(NamedTuple):
+    """State of `adam`: the number of steps, and running averages of each gradient and of its square."""
+
+    steps: int
+    means: list[Array]
+    squares: list[Array]
+
+
+@method
+def sgd(
+    parameters: Any,
+    gradients: Any,
+    state: SGDState | None = None,
+    *,
+    learning_rate: float,
+    momentum: float = 0.0,
+    nesterov: bool = False,
+    weight_decay: float = 0.0,
+) -> tuple[Any, SGDState]:
+    """Return new parameters and the new state: ``p - learning_rate * v``, where ``v = momentum * v + g``.
+
+    After `torch.optim.SGD`.
+
+    Parameters
+    ----------
+    parameters, gradients : trees of arrays
+        Of the same shapes, as `pynested.grad` gives them.
+    state : SGDState, optional
+        The state that the step before returned; None for the first one.
+    learning_rate, momentum : float
+        The size of the step, and the part of the last velocity that stays, from 0 to 1.
+    nesterov : bool
+        Look ahead along the velocity: ``g + momentum * v`` takes the place of ``v``.
+    weight_decay : float
+        This part of each parameter is added to its gradient.
+
+    Raises
+    ------
+    ArgumentError
+        For numbers that make no sense, trees of another form, and the state of another step or of other parameters.
+    ShapeError, StructureError
+        For a gradient of another shape; a nested one must lie in memory as its parameter does.
+    DTypeError
+        For a parameter that is not of floats.
+
+    Examples
+    --------
+    >>> w = pn.array([1.0, 2.0], requires_grad=True)
+    >>> slope = pn.grad((w * w).sum(), w)
+    >>> w, state = pn.training.sgd(w, slope, learning_rate=0.25)
+    >>> w
+    array([0.5, 1. ], requires_grad=True)
+    """
+    check_flags("sgd", nesterov=nesterov)
+    _check_numbers("sgd", learning_rate=learning_rate, momentum=momentum, weight_decay=weight_decay)
+    if nesterov and not momentum:
+        raise ArgumentError("sgd: nesterov looks ahead along the velocity, so momentum must be above 0.")
+    arrays, slopes, rebuild = matching_leaves("sgd", parameters, gradients)
+    _check_state("sgd", state, SGDState, arrays)
+    velocities: list[Array] = []
+
+    def step(i: int, p: Array, g: Array) -> Array:
+        g = g + p * weight_decay if weight_decay else g
+        velocities.append(g if state is None else state.velocities[i] * momentum + g)
+        return p - (g + velocities[i] * momentum if nesterov else velocities[i]) * learning_rate
+
+    return rebuild(_new_leaves(arrays, slopes, step)), SGDState(velocities)
+
+
+@method
+def adam(
+    parameters: Any,
+    gradients: Any,
+    state: AdamState | None = None,
+    *,
+    learning_rate: float = 1e-3,
+    betas: tuple[float, float] = (0.9, 0.999),
+    eps: float = 1e-8,
+    weight_decay: float = 0.0,
+) -> tuple[Any, AdamState]:
+    """Make one step along the mean gradient, divided by its size: ``p - learning_rate * m / (sqrt(v) + eps)``.
+
+    ``m`` and ``v`` are running averages of the gradient and of its square, of which the parts ``betas``, from 0 to
+    below 1, stay; they are corrected for their beginning at 0. The other parameters, results and errors are those of
+    `sgd`. After `torch.optim.Adam`, and Kingma and Ba, "Adam: a method for stochastic optimization", 2015.
+
+    Examples
+    --------
+    >>> w = {"scale": pn.array([1.0, 2.0], requires_grad=True)}
+    >>> w, state = pn.training.adam(w, {"scale": pn.array([3.0, -4.0])}, learning_rate=0.5)
+    >>> w["scale"], state.steps
+    (array([0.5, 2.5], requires_grad=True), 1)
+    """
+    return _adam("adam", parameters, gradients, state, learning_rate, betas, eps, weight_decay)
+
+
+@method
+def adamw(
+    parameters: Any,
+    gradients: Any,
+    state: AdamState | None = None,
+    *,
+    learning_rate: float = 1e-3,
+    betas: tuple[float, float] = (0.9, 0.999),
+    eps: float = 1e-8,
+    weight_decay: float = 1e-2,
+) -> tuple[Any, AdamState]:
+    """Make a step of `adam`, after each parameter has lost the part ``learning_rate * weight_decay`` of itself.
+
+    After `torch.optim.AdamW`, and Loshchilov and Hutter, "Decoupled weight decay regularization", 2019.
+
+    Examples
+    --------
+    >>> w, state = pn.training.adamw(pn.array([1.0]), pn.array([0.0]), learning_rate=0.5, weight_decay=0.5)
+    >>> w
+    array([0.75])
+    """
+    return _adam("adamw", parameters, gradients, state, learning_rate, betas, eps, weight_decay)
+
+
+def _adam(
+    name: str,
+    parameters: Any,
+    gradients: Any,
+    state: AdamState | None,
+    learning_rate: float,
+    betas: tuple[float, float],
+    eps: float,
+    weight_decay: float,
+) -> tuple[Any, AdamState]:
+    _check_numbers(name, learning_rate=learning_rate, eps=eps, weight_decay=weight_decay)
+    is_pair = isinstance(betas, list | tuple) and len(betas) == 2 and all(isinstance(beta, Real) for beta in betas)
+    if not is_pair or not all(0 <= beta < 1 for beta in betas):
+        raise ArgumentError(f"{name}: betas are two numbers from 0 to below 1, not {betas!r}.")
+    arrays, slopes, rebuild = matching_leaves(name, parameters, gradients)
+    _check_state(name, state, AdamState, arrays)
+    (first, second), steps = betas, 1 if state is None else state.steps + 1
+    means: list[Array] = []
+    squares: list[Array] = []
+
+    def step(i: int, p: Array, g: Array) -> Array:
+        if name == "adamw":
+            p = p * (1 - learning_rate * weight_decay)
+        elif weight_decay:
+            g = g + p * weight_decay
+        means.append(g * (1 - first) if state is None else state.means[i] * first + g * (1 - first))
+        squares.append(g * g * (1 - second) if state is None else state.squares[i] * second + g * g * (1 - second))
+        size = ops.sqrt(squares[i]) / math.sqrt(1 - second**steps) + eps
+        return p - means[i] / size * (learning_rate / (1 - first**steps))
+
+    return rebuild(_new_leaves(arrays, slopes, step)), AdamState(steps, means, squares)
+
+
+def _new_leaves(arrays: list[Array], slopes: list[Array], step: Callable[[int, Array, Array], Array]) -> list[Array]:
+    """Return ``step(i, parameter, gradient)`` of each parameter; a result requires grad if its parameter did."""
+    with no_grad():
+        results = [step(i, p.detach(), g.detach()) for i, (p, g) in enumerate(zip(arrays, slopes, strict=True))]
+    for new, old in zip(results, arrays, strict=True):
+        new.requires_grad_(old.requires_grad)
+    return results
+
+
+def _check_state(
+    name: str, state: SGDState | AdamState | None, kind: type[SGDState | AdamState], arrays: list[Array]
+) -> None:
+    if state is not None and not isinstance(state, kind):
+        raise ArgumentError(
+            f"{name}: the state is {kind.__name__}, which the step before gave, or None for the first step; not "
+            f"{named_type(state)}."
+        )
+    shapes = [array.shape for array in arrays]
+    before = shapes if state is None else [array.shape for array in state[-1]]
+    if before != shapes:
+        raise ArgumentError(
+            f"{name}: the state is that of parameters of shapes {before}, and these have {shapes}. Begin anew with "
+            "None, or take the state that belongs to them."
+        )
+
+
+def _check_numbers(name: str, **numbers: Any) -> None:
+    for parameter, number in numbers.items():
+        if not isinstance(number, Real):
+            raise ArgumentError(f"{name}: {parameter} is a number, not {named_type(number)}.")
+        if not 0 <= float(number) < math.inf:
+            raise ArgumentError(f"{name}: {parameter} must be 0 or above, and finite, not {number!r}.")
+
+
+@method
+def clip_by_norm(gradients: Any, most: float) -> tuple[Any, float]:
+    """Return gradients whose norm, over all of them together, is at most ``most``, and the norm that it was.
+
+    The tree is returned as it is if its norm is not above ``most``. The norm is the square root of the sum of all
+    squares, in float64, without overflow on the way. It is NaN or infinite if a gradient is; then nothing is scaled, so
+    that it can be looked at. Errors: ArgumentError for ``most`` not above 0, and for a tree without an array.
+
+    Examples
+    --------
+    >>> pn.training.clip_by_norm({"w": pn.array([3.0, 4.0])}, 1.0)
+    ({'w': array([0.6, 0.8])}, 5.0)
+    """
+    if not (isinstance(most, Real) and most > 0):
+        raise ArgumentError(f"clip_by_norm: most must be above 0, not {most!r}.")
+    tree_leaves("clip_by_norm", "gradients", gradients)  # refuses what holds no array, or one of NumPy
+    arrays, rebuild = flatten(gradients)
+    norm = math.hypot(*[_norm(array) for array in arrays])
+    if not most < norm < math.inf:
+        return gradients, norm
+    with no_grad():
+        return rebuild([array.detach() * (most / norm) for array in arrays]), norm
+
+
+def _norm(array: Array) -> float:
+    """Return the norm of one array; its numbers are divided by the largest first."""
+    values = np.abs(to_host(array.data).astype(np.float64))
+    largest = float(values.max(initial=0.0))
+    if not 0 < largest < math.inf:
+        return largest
+    return largest * math.sqrt(float(np.square(values / largest).sum()))
