@@ -1,8 +1,9 @@
-"""The command for a machine with a GPU: it keeps what it did, goes on from there, and says what failed."""
+"""The command for a machine with a GPU keeps the results of its pieces, resumes there, and names the failures."""
 
 from __future__ import annotations
 
 import sys
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +19,15 @@ def python(name: str, code: str, needs: str = "") -> gpu.Piece:
 
 @pytest.fixture
 def start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    """Start the command on three small pieces; each run of one leaves a mark."""
+    """Return a function that starts the command on three small pieces and counts the runs of the first."""
     marks = tmp_path / "marks"
     marks.mkdir()
-    made = "import pathlib, tempfile; tempfile.mkstemp(dir={!r}, prefix={!r}); print({!r})"
-    made_three = [
-        python("good", made.format(str(marks), "good", "all is well")),
+    three = [
+        python("good", f"import tempfile; tempfile.mkstemp(dir={str(marks)!r}); print('all is well')"),
         python("bad", "print('something broke'); raise SystemExit(3)"),
         python("absent", "print('never')", "no_such_module"),
     ]
-    monkeypatch.setattr(gpu, "pieces", lambda device: iter(made_three))
+    monkeypatch.setattr(gpu, "pieces", lambda device: iter(three))
 
     def run(*words: str) -> tuple[int, str, int]:
         monkeypatch.setattr(sys, "argv", ["gpu", "--device", "emulated", "--folder", str(tmp_path / "kept"), *words])
@@ -46,18 +46,14 @@ def test_the_page_says_how_each_piece_ended(start: Any) -> None:
     assert "all is well" in page and "something broke" in page and "never'" not in page
 
 
-def test_it_goes_on_from_what_was_done(start: Any) -> None:
-    assert start()[2] == 1
+def test_a_piece_that_was_done_runs_again_only_if_it_is_named(start: Any) -> None:
+    status, page, marks = start("--minutes", "1")  # too few to begin a piece
+    assert (status, marks) == (0, 0) and "not asked yet" in page
+    assert start("--minutes", "30")[2] == 1
     assert start()[2] == 1
     assert start("--only", "good")[2] == 2
     with pytest.raises(SystemExit):
         start("--only", "nothing")
-
-
-def test_a_short_visit_begins_nothing_that_might_not_end(start: Any) -> None:
-    status, page, marks = start("--minutes", "1")
-    assert (status, marks) == (0, 0) and "not asked yet" in page
-    assert start("--minutes", "30")[2] == 1
 
 
 def test_a_piece_that_takes_too_long_failed(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,14 +65,9 @@ def test_a_piece_that_takes_too_long_failed(start: Any, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("device", ["cuda", "emulated"])
 def test_every_operator_and_every_program_is_asked_once(device: str) -> None:
-    made = list(gpu.pieces(device))
-    assert len({piece.name for piece in made}) == len(made)
-    asked = [
-        word
-        for piece in made
-        if piece.name.startswith("conform")
-        for before, word in zip(piece.command, piece.command[1:], strict=False)
-        if before == "--op"
-    ]
+    pieces = list(gpu.pieces(device))
+    assert len({piece.name for piece in pieces}) == len(pieces)
+    words = [pairwise(piece.command) for piece in pieces if piece.name.startswith("conform")]
+    asked = [word for before, word in chain.from_iterable(words) if before == "--op"]
     table = load_table().items()
-    assert sorted(asked) == sorted(name for name, one in table if one.has_programs or not one.is_idea)
+    assert sorted(asked) == sorted(name for name, operator in table if operator.has_programs or not operator.is_idea)

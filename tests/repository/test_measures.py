@@ -6,6 +6,7 @@ import json
 import math
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -54,22 +55,22 @@ def test_a_row_may_take_as_long_as_its_limit_says(
 
 
 @pytest.mark.parametrize(
-    ("load", "old", "new", "expected"),
+    ("load", "old", "new", "is_slower"),
     [
-        ("short", (1.0, 4.0), (1.0, 1.0), 0),  # from 4 to 1
-        ("short", (1.0, 4.0), (1.0, 0.9), 1),  # from 4 to 0.9
-        ("long", (2.0, 1.0), (2.0, 0.9), 0),  # from 0.5 to 0.45, nine tenths of it
-        ("long", (2.0, 1.0), (2.0, 0.8), 1),  # from 0.5 to 0.4
-        ("long", (2.0, 1.0), (2.5, 1.0), 1),  # from 0.5 to 0.4, because ours takes longer
-        ("tiny", (1.0, 4.0), (1.0, 0.5), 0),
+        ("short", (1.0, 4.0), (1.0, 1.0), False),  # from 4 to 1
+        ("short", (1.0, 4.0), (1.0, 0.9), True),  # from 4 to 0.9
+        ("long", (2.0, 1.0), (2.0, 0.9), False),  # from 0.5 to 0.45, nine tenths of it
+        ("long", (2.0, 1.0), (2.0, 0.8), True),  # from 0.5 to 0.4
+        ("long", (2.0, 1.0), (2.5, 1.0), True),  # from 0.5 to 0.4, because ours takes longer
+        ("tiny", (1.0, 4.0), (1.0, 0.5), False),
     ],
 )
 def test_the_time_of_torch_by_ours_has_a_limit_on_large_input(
-    load: str, old: tuple[float, float], new: tuple[float, float], expected: int, status: Any
+    load: str, old: tuple[float, float], new: tuple[float, float], is_slower: bool, status: Any
 ) -> None:
     """The first number of a pair is our time, the second the time of PyTorch's jagged layout."""
     rows = ROW._replace(load=load), TORCH._replace(load=load)
-    assert status(dict(zip(rows, old, strict=True)), dict(zip(rows, new, strict=True))) == expected
+    assert status(*(dict(zip(rows, times, strict=True)) for times in (old, new))) == is_slower
 
 
 def test_rows_are_printed_by_load_with_the_worst_first(status: Any, capsys: Any) -> None:
@@ -78,16 +79,11 @@ def test_rows_are_printed_by_load_with_the_worst_first(status: Any, capsys: Any)
     old = dict.fromkeys(rows, 1.0)
     assert status(old, dict(zip(rows, (1.0, 2.5, 0.5, 1.25), strict=False))) == 1
     printed = capsys.readouterr().out
-    found = [line.split() for line in printed.splitlines() if re.search(r" \d\.\d\d| inf", line)]
-    columns = [(words[0], words[-2]) for words in found[:5]]
+    ratios = [line.split() for line in printed.splitlines() if re.search(r" \d\.\d\d| inf", line)]
+    columns = [(words[0], words[-2]) for words in ratios[:5]]
     assert columns == [("exp", "2.50"), ("relu", "1.00"), ("tanh", "0.50"), ("linear", "inf"), ("gelu", "1.25")]
     assert printed.splitlines()[-3] == "2 limits exceeded by 5 rows"
     assert sorted(line.split()[:2] for line in printed.splitlines()[-2:]) == [["long", "linear"], ["tiny", "exp"]]
-
-
-def test_rows_of_others_alone_are_nothing_to_compare(status: Any) -> None:
-    with pytest.raises(SystemExit, match="no row of ours"):
-        status({TORCH: 1.0}, {TORCH: 1.0})
 
 
 def test_checkouts_run_in_alternated_rounds_and_the_minimum_counts(
@@ -115,47 +111,45 @@ def test_a_checkout_is_run_by_the_given_interpreter(root: Path) -> None:
     assert all(0 < seconds < math.inf for seconds in times.values())
 
 
-def test_times_of_another_checkout_are_refused(tmp_path: Path) -> None:
+def test_times_and_contenders_that_are_no_measure_are_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, status: Any
+) -> None:
     file = tmp_path / "times.json"
     file.write_text(json.dumps({"checkout": "/elsewhere", "rows": [{**ROW._asdict(), "seconds": 2.0}]}))
     assert read_times(file) == {ROW: 2.0}
-    with pytest.raises(SystemExit, match="imported pynested from /elsewhere"):
-        read_times(file, tmp_path)
-    with pytest.raises(SystemExit, match="python does not exist"):
-        compare.run(tmp_path, None, [])
-
-
-def test_a_contender_that_is_missing_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(operators, "HAS_TORCH", False)
-    for words, said in (("pynested,torch", "PyTorch is not installed"), ("pynested,jax", "unknown contender")):
-        with pytest.raises(SystemExit, match=rf"\Aoperators: [^\n]*{said}[^\n]*\Z"):
-            operators.main(["--only", words])
+    refusals: list[tuple[Callable[[], Any], str]] = [
+        (lambda: read_times(file, tmp_path), "imported pynested from /elsewhere"),
+        (lambda: compare.run(tmp_path, None, []), "python does not exist"),
+        (lambda: status({TORCH: 1.0}, {TORCH: 1.0}), "no row of ours"),
+        (lambda: operators.main(["--only", "pynested,torch"]), r"\Aoperators: [^\n]*PyTorch is not installed[^\n]*\Z"),
+        (lambda: operators.main(["--only", "pynested,jax"]), r"\Aoperators: [^\n]*unknown contender[^\n]*\Z"),
+    ]
+    for call, text in refusals:
+        with pytest.raises(SystemExit, match=text):
+            call()
 
 
-@pytest.mark.parametrize(
-    ("path", "area"),
-    [
-        ("autograd/tape.py", "autograd, backends"),
-        ("backends/cuda/backend.py", "autograd, backends"),
-        ("pynested/operators/scan.py", "pynested"),
-        ("pynested/graph/nodes.py", "services"),
-        ("pynested/conformance/site/pages.py", "services"),
-        ("pynested/conformance/judge.py", "kit"),
-        ("pynested/cli.py", "kit"),
-        ("tests/fuzz/run.py", "kit"),
-        ("tests/fuzzing/cluster.py", "kit"),
-        ("tests/spec/test_bounds.py", "specification"),
-        ("spec/generator/build.py", "specification"),
-        ("tests/operators/test_law.py", "tests"),
-        ("tools/count.py", "services"),
-        ("setup.py", "elsewhere"),
-    ],
-)
-def test_a_file_has_one_area(path: str, area: str) -> None:
-    assert count.area_of(path) == area
+AREAS = {
+    "autograd/tape.py": "autograd, backends",
+    "backends/cuda/backend.py": "autograd, backends",
+    "pynested/operators/scan.py": "pynested",
+    "pynested/graph/nodes.py": "services",
+    "pynested/conformance/site/pages.py": "services",
+    "tools/count.py": "services",
+    "pynested/conformance/judge.py": "kit",
+    "pynested/cli.py": "kit",
+    "tests/fuzz/run.py": "kit",
+    "tests/fuzzing/cluster.py": "kit",
+    "tests/spec/test_bounds.py": "specification",
+    "spec/generator/build.py": "specification",
+    "tests/operators/test_law.py": "tests",
+    "setup.py": "elsewhere",
+}
 
 
-def test_lines_and_words_are_counted(tmp_path: Path) -> None:
+def test_lines_are_counted_by_area_and_words_by_folder(tmp_path: Path) -> None:
+    assert {path: count.area_of(path) for path in AREAS} == AREAS
     texts = {"spec/a.py": "x: Any\nfor one in Many:\n    Any, Any\n", "tests/spec/b.py": "\n\n", "autograd/c.py": "Any"}
     for name, text in texts.items():
         (tmp_path / name).parent.mkdir(parents=True)
@@ -166,17 +160,21 @@ def test_lines_and_words_are_counted(tmp_path: Path) -> None:
     assert words["for one in"] == {"spec": 1, "tests": 0, "autograd": 0}
 
 
-def test_functions_count_each_time_and_generators_and_comprehensions_do_not() -> None:
+@pytest.mark.parametrize(
+    ("file", "is_counted"),
+    [
+        (calls.COUNTED[0] + "made_up.py", True),
+        (calls.NOT_COUNTED[0] + "made_up.py", False),
+        ("/elsewhere.py", False),
+    ],
+)
+def test_functions_count_each_time_and_generators_and_comprehensions_do_not(file: str, is_counted: bool) -> None:
     text = """if True:
         def inner(x): return x
         def squares(): yield from (inner(x) for x in range(2))
         def outer(): return [inner(x) for x in range(3)], {inner(x) for x in range(4)}, {x: x for x in squares()}
     """
     names: dict[str, FunctionType] = {}
-    exec(compile(text, calls.COUNTED[0] + "made_up.py", "exec"), names)
-    found = [code.co_name for code in calls.entered(lambda: names["outer"]())]
-    assert found == ["outer"] + ["inner"] * (3 + 4 + 2)
-    for file in ("/elsewhere.py", calls.NOT_COUNTED[0] + "made_up.py"):
-        others: dict[str, FunctionType] = {}
-        exec(compile(text, file, "exec"), others)
-        assert calls.entered(lambda others=others: others["outer"]()) == []  # type: ignore[misc]
+    exec(compile(text, file, "exec"), names)
+    entered = [code.co_name for code in calls.entered(lambda: names["outer"]())]
+    assert entered == (["outer"] + ["inner"] * (3 + 4 + 2) if is_counted else [])

@@ -1,4 +1,4 @@
-"""What people who come from NumPy and PyTorch try first: it works, or the message says what to write instead."""
+"""First attempts of people who know NumPy and PyTorch: they work, or the message says what to write instead."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..nests import LAYOUTS, assert_same, nest
 
 X = [np.array([1.5, 2.0]), np.zeros(0), np.array([7.0, 0.5, 4.0, 3.0])]
 
-SAID: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
+MESSAGES: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (lambda x: pn.nested_array([[[1], [2, 3]]]), ArgumentError, r"[^.]\. There is one level of nesting"),
     (lambda x: x == [[1.5, 2.0], [], [7.0]], ArgumentError, "eq: a list is no array.*pn.nested_array"),
     (lambda x: x != [1.5], ArgumentError, "ne: a list is no array"),
@@ -36,17 +36,21 @@ SAID: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (lambda x: pn.nested_tensor, AttributeError, "Use pn.nested_array"),
     (lambda x: pn.nothing_like_it, AttributeError, "^module 'pynested' has no attribute 'nothing_like_it'$"),
     (lambda x: pn.NestedArray.numpy, AttributeError, "pn.to_padded_array"),
+    (lambda x: pn.nn, AttributeError, "Use pn.linear, "),
+    (lambda x: pn.nested.narrow, AttributeError, "has no attribute 'narrow'. Use pn.narrow.$"),
+    (lambda x: pn.nested.nested_tensor, AttributeError, "has no attribute 'nested_tensor'. Use pn.nested_array.$"),
+    (lambda x: pn.nested.nonsense, AttributeError, "has no attribute 'nonsense'$"),
 ]
 
 
-@pytest.mark.parametrize("number", range(len(SAID)))
-def test_what_a_message_says(number: int) -> None:
-    call, kind, pattern = SAID[number]
+@pytest.mark.parametrize("number", range(len(MESSAGES)))
+def test_a_message_says_what_to_write(number: int) -> None:
+    call, kind, pattern = MESSAGES[number]
     with pytest.raises(kind, match=pattern):
         call(nest(X))
 
 
-def test_what_stands_instead_is_there() -> None:
+def test_replacements_exist() -> None:
     for name, instead in FUNCTION_REPLACEMENTS.items():
         assert not name.startswith("_") and not hasattr(pn, name)
         assert all(hasattr(pn, function) for function in re.findall(r"pn\.(\w+)", f"pn.{instead}"))
@@ -56,25 +60,6 @@ def test_what_stands_instead_is_there() -> None:
         assert all(hasattr(x, method) and hasattr(d, method) for method in methods if method != "values"), name
         assert all(hasattr(pn, function) for function in re.findall(r"pn\.(\w+)", instead))
         assert not hasattr(x, name), f"{name} is there, and needs no hint"
-
-
-def test_names_of_pytorchs_modules_are_answered_with_ours() -> None:
-    answers = {
-        "nn": "Use pn.linear, ", "functional": "Use pn.softmax, ", "wrap_buffer": "Use pn.nested_array_from_strided",
-        "map_nt": "Use pn.map_components", "NestedTensor_from_mask": "Use pn.narrow",
-    }  # fmt: skip
-    for name, answer in answers.items():
-        with pytest.raises(AttributeError, match=re.escape(answer)):
-            getattr(pn, name)
-    for name, ours in {
-        "narrow": "narrow",
-        "nested_tensor": "nested_array",
-        "to_padded_tensor": "to_padded_array",
-    }.items():
-        with pytest.raises(AttributeError, match=f"has no attribute '{name}'. Use pn.{ours}."):
-            getattr(pn.nested, name)
-    with pytest.raises(AttributeError, match="has no attribute 'nonsense'$"):
-        pn.nested.nonsense  # noqa: B018
 
 
 def test_a_mask_gives_lengths_as_the_hint_says() -> None:
@@ -88,25 +73,25 @@ def test_a_similar_name_is_still_found() -> None:
     assert (caught.value.name, type(caught.value.obj)) == ("reshap", pn.NestedArray)
 
 
-def test_a_name_without_a_value_shows_public_names_only() -> None:
+def test_only_public_names_are_listed() -> None:
     assert dir(pn) == sorted(pn.__all__)
 
 
 def test_a_number_is_looked_for_among_all_elements() -> None:
-    for layout in LAYOUTS:
-        assert 2.0 in nest(X, layout, "holes") and 9.0 not in nest(X, layout, "holes") and np.nan not in nest(X, layout)
     assert 2 in pn.ones(2, 3) * 2 and 3 not in pn.ones(2, 3)
-
-
-def test_a_layout_without_its_keyword() -> None:
     for layout in LAYOUTS:
-        assert_same(nest(X).to(layout), X)
-        assert nest(X).to(layout).layout is layout
+        x = nest(X, layout, "holes")
+        assert 2.0 in x and 9.0 not in x and np.nan not in x
+
+
+def test_a_layout_needs_no_keyword() -> None:
+    for layout in LAYOUTS:
         both = nest(X).to(pn.float32, layout)
         assert (both.layout, both.dtype) == (layout, np.float32)
+        assert_same(nest(X).to(layout), X)
 
 
-def test_functions_of_numpy_component_by_component() -> None:
+def test_functions_of_numpy_are_mapped_over_components() -> None:
     for layout in LAYOUTS:
         assert_same(pn.map_components(np.sort, nest(X, layout)), [np.sort(x) for x in X])
         assert pn.map_components(np.sort, nest(X, layout)[:0]).layout is layout
@@ -115,19 +100,17 @@ def test_functions_of_numpy_component_by_component() -> None:
         assert_same([pn.map_components(np.median, nest(X[::2], layout))], [np.array([1.75, 3.5])])
 
 
-@pytest.mark.parametrize("shape", [(900, 900), (4, 400), (3, 20, 20), (2000, 1)])
-def test_large_arrays_are_printed_on_a_screen(shape: tuple[int, ...]) -> None:
+def test_large_arrays_are_printed_on_a_screen() -> None:
     for layout in LAYOUTS:
-        text = repr(pn.nested_array(list(np.zeros(shape)), layout=layout))
-        assert "..." in text and len(text) < 4000
-    small = pn.nested_array([np.arange(300.0)] * 2)
-    assert "..." not in repr(small)
+        for shape in ((900, 900), (4, 400), (3, 20, 20), (2000, 1)):
+            text = repr(pn.nested_array(list(np.zeros(shape)), layout=layout))
+            assert "..." in text and len(text) < 4000
+    assert "..." not in repr(pn.nested_array([np.arange(300.0)] * 2))
 
 
-@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
-def test_likeness_in_another_layout(layout: Any) -> None:
+def test_an_array_like_another_can_have_another_layout() -> None:
     for make in (pn.zeros_like, pn.ones_like, pn.empty_like, lambda x, **options: pn.full_like(x, 3, **options)):
-        for x in (nest(X, one) for one in LAYOUTS):
+        for layout, x in ((layout, nest(X, other)) for layout in LAYOUTS for other in LAYOUTS):
             result = make(x, layout=layout, requires_grad=True)
             assert (result.layout, result.is_leaf, result.requires_grad) == (layout, True, True)
             assert result.component_sizes().tolist() == [[2], [0], [4]]

@@ -1,4 +1,4 @@
-"""Pages that the site adds to Sphinx's: chapters with definitions, functions in groups, plots; and dead links."""
+"""Pages that the site adds to Sphinx: chapters with definitions, functions in groups, plots; and dead links."""
 
 from __future__ import annotations
 
@@ -67,22 +67,16 @@ def links_to_no_file(text: str, folder: Path) -> Iterator[str]:
             yield link
 
 
-def test_links_of_pages_lead_to_pages_of_the_site(source: Path) -> None:
+def test_links_lead_to_files(source: Path, root: Path) -> None:
     top = source / "readme" / "top.md"  # a part of the first page
-    files = [path for path in source.rglob("*") if path.suffix in (".md", ".ipynb")]
-    pairs = [(path, source if path == top else path.parent) for path in files]
-    dead = {path: [*links_to_no_file(path.read_text(encoding="utf-8"), folder)] for path, folder in pairs}
-    assert {path: links for path, links in dead.items() if links} == {}
-    assert [*links_to_no_file("[24](../spec/chapters/24-parts.md) [24](specification/24-parts.md#X)", source)] == [
-        "../spec/chapters/24-parts.md"
-    ]
-
-
-def test_links_of_other_pages_lead_to_files(root: Path) -> None:
+    pages_of_site = [path for path in source.rglob("*") if path.suffix in (".md", ".ipynb")]
     folders = ("spec", "notebooks", "benchmarks", "backends", "autograd")
-    files = [*root.glob("*.md"), *(file for folder in folders for file in (root / folder).rglob("*.md"))]
-    dead = {file: [*links_to_no_file(file.read_text(encoding="utf-8"), file.parent)] for file in files}
-    assert {file: links for file, links in dead.items() if links} == {}
+    others = [*root.glob("*.md"), *(path for folder in folders for path in (root / folder).rglob("*.md"))]
+    dead = {
+        path: [*links_to_no_file(path.read_text(encoding="utf-8"), source if path == top else path.parent)]
+        for path in (*pages_of_site, *others)
+    }
+    assert {path: links for path, links in dead.items() if links} == {}
 
 
 def test_every_clause_is_a_place(source: Path) -> None:
@@ -152,11 +146,17 @@ def test_lines_of_compiled_functions_are_read() -> None:
     ]
 
 
-def test_what_has_no_ratios_is_shown_as_it_was_printed() -> None:
+def test_output_without_ratios_is_shown_as_it_was_printed() -> None:
     text = "softmax(x, 1)               40 forward    69 backward"
     assert not [*printed.tables(text)]
     parts = plots.section("calls", text)
-    assert "Number of functions below" in parts[2] and text in parts and not any("<details>" in one for one in parts)
+    assert "Number of functions below" in parts[2] and text in parts
+    assert not any("<details>" in part for part in parts)
+
+
+def grid_of(drawn: str) -> list[str]:
+    """Return the places of the vertical lines of a plot, the last of which is our time."""
+    return re.findall(r'd="M([\d.]+) [\d.]+V', drawn.split(">pynested<")[0])
 
 
 def test_plots_put_what_is_slower_to_the_right() -> None:
@@ -164,20 +164,19 @@ def test_plots_put_what_is_slower_to_the_right() -> None:
     drawn = plots.plot(table, plots.ends([table]))
     marks = re.findall(r'<rect x="([\d.]+)" y="([\d.]+)" width="10" height="10"', drawn)
     (strided, row), (numpy, same) = ((float(x), float(y)) for x, y in marks[:2])
-    line = float(re.findall(r'd="M([\d.]+) [\d.]+V', drawn.split(">pynested<")[0])[-1])
-    assert row == same and numpy + 5 < line < strided + 5
+    assert row == same and numpy + 5 < float(grid_of(drawn)[-1]) < strided + 5
 
 
 def test_plots_of_one_benchmark_share_an_axis() -> None:
     near, far = (printed.Table("", ["a"], [printed.Row("x", "1 µs", {"a": ratio})]) for ratio in (1.0, 8.0))
-    places = [re.findall(r'd="M([\d.]+) [\d.]+V', plots.plot(one, plots.ends([near, far]))) for one in (near, far)]
-    assert places[0] == places[1] != []
+    grids = [grid_of(plots.plot(table, plots.ends([near, far]))) for table in (near, far)]
+    assert grids[0] == grids[1] != []
 
 
 @pytest.mark.parametrize("path", sorted((plots.BENCHMARKS.parent / "docs" / "benchmarks").glob("*.txt")), ids=str)
-def test_what_is_kept_of_a_benchmark_is_plotted(path: Path) -> None:
+def test_every_kept_benchmark_is_plotted(path: Path) -> None:
     parts = plots.section(path.stem, path.read_text(encoding="utf-8"))
-    assert path.stem == "calls" or any(one.startswith("<svg") for one in parts)
+    assert path.stem == "calls" or any(part.startswith("<svg") for part in parts)
 
 
 @pytest.mark.parametrize(
