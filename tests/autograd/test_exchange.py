@@ -1,8 +1,7 @@
-"""Memory shared with NumPy, other libraries and CuPy's stand-in: both ways, proven by writing; and what is refused."""
+"""Memory shared with NumPy, other libraries and CuPy's stand-in, checked by writes on both sides; and refusals."""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -14,8 +13,6 @@ import pynested as pn
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, ExchangeError, GradientError
 
 from ..backends.cuda import stand_in
-
-needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="the emulation needs g++")
 
 DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "float16", "float32", "float64")
 
@@ -83,7 +80,7 @@ def test_copies() -> None:
         ours = pn.from_dlpack(theirs, **options)  # type: ignore[arg-type]
         assert ours.device == options.get("device", "cpu")
         ours.data[...] = 7
-        assert not theirs.any()
+        assert not theirs.any() and not hasattr(ours, "__cuda_array_interface__")
     for options in ({"copy": False}, {"device": "cpu"}, {"device": "cpu", "copy": False}):
         check_shared(pn.from_dlpack(theirs, **options), theirs)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="'cpu'; copy=False keeps it there, device='plain' does not"):
@@ -100,21 +97,19 @@ def test_read_only_memory_is_not_written() -> None:
     assert (ours + 1).tolist() == [1, 2, 3]
 
 
-REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
+ERRORS: dict[str, tuple[Any, type[Exception], str]] = {
     "part of a record": (np.zeros(2, "i1,f8")["f1"], ExchangeError, "from_dlpack: .*multiple of itemsize"),
     "another byte order": (np.zeros(2, ">f8"), ExchangeError, "native byte order"),
     "another device": (Foreign(np.zeros(2), 8), DeviceError, "DLPack's type 8"),
     "no CuPy": (SimpleNamespace(__cuda_array_interface__={}), DeviceError, "the device 'cuda'"),
     "gradients": (pn.array([1.0], requires_grad=True), ExchangeError, "detach"),
     "nested": (pn.nested_array([[1.0]]), ArgumentError, r"values\(\)"),
-    "a list": ([1.0], ArgumentError, "list has neither"),
-    "a number": (3, ArgumentError, r"pn\.array\(x\)"),
+    "a list": ([1.0], ArgumentError, r"list has neither.*pn\.array\(x\)"),
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_errors(name: str) -> None:
-    value, kind, text = REFUSED[name]
+@pytest.mark.parametrize(("value", "kind", "text"), ERRORS.values(), ids=ERRORS)
+def test_errors(value: Any, kind: type[Exception], text: str) -> None:
     with pytest.raises(kind, match=text) as caught:
         pn.from_dlpack(value)
     assert "\n" not in str(caught.value)
@@ -123,22 +118,11 @@ def test_errors(name: str) -> None:
 # ---- out ----------------------------------------------------------------------------------------------------------
 
 
-@needs_compiler
-def test_emulated_memory_goes_out_as_that_of_the_cpu() -> None:
-    ours = pn.zeros(3, device="emulated")
-    assert ours.__dlpack_device__() == (1, 0)
-    check_shared(ours, np.from_dlpack(ours))
-    assert pn.from_dlpack(ours).device == "cpu"
-    assert not any(hasattr(x, "__cuda_array_interface__") for x in (ours, pn.zeros(2)))
-
-
 def test_arrays_that_require_grad_do_not_go_out() -> None:
     leaf = pn.array([1.0], requires_grad=True)
     for x in (leaf, leaf * 2):
         with pytest.raises(ExchangeError, match=r"x\.detach\(\)"):
             np.from_dlpack(x)
-        with pytest.raises(BufferError):
-            x.__dlpack__()
         assert np.from_dlpack(x.detach()).shape == (1,)
 
 
@@ -203,18 +187,13 @@ ROUTES: dict[str, Callable[[Any, Any], Any]] = {
 @pytest.mark.parametrize("route", ROUTES.values(), ids=ROUTES)
 def test_a_write_into_memory_of_a_gpu_is_noticed_through_every_array(cupy: Any, route: Any) -> None:
     x = pn.array([1.0, 2.0, 3.0], device="cuda", requires_grad=True)
-    y = (x * x).sum()
+    theirs = cupy.zeros(3)
+    y, z = (x * x).sum(), (x * pn.from_dlpack(theirs)).sum()
     pn.from_dlpack(route(cupy, x.detach())).mul_(100)
-    with pytest.raises(GradientError, match="overwritten in place"):
-        pn.grad(y, x)
-
-
-def test_a_write_into_memory_of_cupy_is_noticed(cupy: Any) -> None:
-    theirs, x = cupy.zeros(3), pn.ones(3, device="cuda", requires_grad=True)
-    y = (x * pn.from_dlpack(theirs)).sum()
     pn.from_dlpack(theirs[1:]).fill_(1)
-    with pytest.raises(GradientError, match="overwritten in place"):
-        pn.grad(y, x)
+    for output in (y, z):
+        with pytest.raises(GradientError, match="overwritten in place"):
+            pn.grad(output, x)
 
 
 def test_the_stream_is_passed_on(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:

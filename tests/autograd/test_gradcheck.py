@@ -79,8 +79,8 @@ def write_into(x: Any) -> Any:
     return x * 2
 
 
-class Once(Function):
-    """The square, whose derivative is not recorded."""
+class Square(Function):
+    """The square, with a derivative that is not recorded."""
 
     @staticmethod
     def forward(context: Any, x: Any) -> Any:
@@ -98,7 +98,7 @@ class Once(Function):
 
 ERRORS: dict[str, tuple[Callable[..., Any], Any, str]] = {
     "detached": (lambda x: x.detach() * 2, X, "differences"),
-    "first order only": (Once.apply, X, "second order"),
+    "first order only": (Square.apply, X, "second order"),
     "a kink": (lambda x: x.abs(), pn.array([1.0, 1e-5]), "does not look smooth"),
     "random": (lambda x: x.dropout(0.5), X, "determinism"),
     "a write into the input": (write_into, X, "read-only"),
@@ -113,15 +113,14 @@ ERRORS: dict[str, tuple[Callable[..., Any], Any, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", ERRORS)
-def test_errors(name: str) -> None:
-    function, x, text = ERRORS[name]
+@pytest.mark.parametrize(("function", "x", "text"), ERRORS.values(), ids=ERRORS)
+def test_errors(function: Callable[..., Any], x: Any, text: str) -> None:
     with pytest.raises(GradientError, match=text):
         gradcheck(function, x)
 
 
 def test_the_second_order_can_be_left_out() -> None:
-    assert gradcheck(Once.apply, X, order=1)
+    assert gradcheck(Square.apply, X, order=1)
 
 
 # ---- elements without influence: in gaps, or not finite -------------------------------------------------------------
@@ -135,10 +134,10 @@ WITH_GAPS: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.parametrize("placement", WITH_GAPS)
-def test_gaps_are_not_varied(placement: str) -> None:
-    """The gaps hold NaN."""
-    x = WITH_GAPS[placement]()
+@pytest.mark.parametrize("make", WITH_GAPS.values(), ids=WITH_GAPS)
+def test_gaps_are_not_varied(make: Callable[[], Any]) -> None:
+    """The gaps contain NaN."""
+    x = make()
     assert gradcheck(lambda x: {"a": [x, (x * x).tanh(), (x.sum(1), 3)], "b": x[1:]}, x)
     assert gradcheck(lambda x: x.unbind()[0] * 2, x, order=1)
     with pytest.raises(GradientError, match="not finite"):
@@ -183,6 +182,6 @@ WITHOUT_THE_SECOND: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("number", [NAN, -INF])
-@pytest.mark.parametrize("name", WITHOUT_THE_SECOND)
-def test_elements_that_are_not_finite_and_without_influence_are_not_varied(name: str, number: float) -> None:
-    assert gradcheck(WITHOUT_THE_SECOND[name], pn.array([1.0, number, 2.0, 3.0]))
+@pytest.mark.parametrize("function", WITHOUT_THE_SECOND.values(), ids=WITHOUT_THE_SECOND)
+def test_elements_that_are_not_finite_and_without_influence_are_not_varied(function: Any, number: float) -> None:
+    assert gradcheck(function, pn.array([1.0, number, 2.0, 3.0]))

@@ -43,40 +43,20 @@ ERRORS: dict[str, tuple[Any, type[Exception], str]] = {
 @BOTH_FUNCTIONS
 @EACH_LAYOUT
 def test_lists_and_arrays_stand_for_components(layout: Any, make: Callable[..., Any]) -> None:
-    for given, due in LISTS.values():
-        assert_same(make(given, layout=layout), due)
+    for components, expected in LISTS.values():
+        assert_same(make(components, layout=layout), expected)
     assert_same(make((x for x in X), layout=layout), X)
     assert make([[], []], dtype=pn.int8, layout=layout).dtype == pn.int8
 
 
 @BOTH_FUNCTIONS
 @EACH_LAYOUT
-@pytest.mark.parametrize("name", ERRORS)
-def test_components_that_do_not_fit(name: str, layout: Any, make: Callable[..., Any]) -> None:
-    given, error, text = ERRORS[name]
+@pytest.mark.parametrize(("components", "error", "text"), ERRORS.values(), ids=ERRORS)
+def test_components_that_do_not_fit(
+    components: Any, error: type[Exception], text: str, layout: Any, make: Callable[..., Any]
+) -> None:
     with pytest.raises(error, match=text):
-        make(given, layout=layout)
-
-
-@EACH_LAYOUT
-def test_components_are_copied_and_gradients_kept_by_as_nested_array_only(layout: Any) -> None:
-    given = [x.copy() for x in X]
-    result = pn.nested_array(given, layout=layout)
-    for x in given:
-        x[:] = 9
-    assert_same(result, X)
-    leaves = [pn.array(x, requires_grad=True) for x in X]
-    assert not pn.nested_array(leaves, layout=layout).requires_grad
-    pn.as_nested_array(leaves, layout=layout).backward(nest([x + 1 for x in X], layout))
-    assert_same([leaf.grad for leaf in leaves], [x + 1 for x in X])
-
-
-@EACH_LAYOUT
-def test_a_nested_array_that_requires_grad_is_a_leaf_of_floats(layout: Any) -> None:
-    leaf = pn.nested_array(X, layout=layout, requires_grad=True)
-    assert leaf.is_leaf and leaf.requires_grad
-    with pytest.raises(DTypeError):
-        pn.nested_array([np.ones(2, np.int8)], layout=layout, requires_grad=True)
+        make(components, layout=layout)
 
 
 def test_layouts() -> None:
@@ -92,6 +72,8 @@ def test_layouts() -> None:
     empty = pn.nested_array([])
     assert (len(empty), empty.ndim, empty.dtype, empty.layout) == (0, 1, np.float64, pn.strided)
     assert_same(pn.nested_array([1.0, 2.0]), [np.float64(1), np.float64(2)])
+    with pytest.raises(DTypeError):
+        pn.nested_array([np.ones(2, np.int8)], requires_grad=True)
 
 
 @EACH_LAYOUT
@@ -103,16 +85,16 @@ def test_layouts() -> None:
     ],
     ids=range(10),
 )  # fmt: skip
-def test_a_dense_array_gives_its_slices_whatever_its_strides(view: Any, layout: Any) -> None:
+def test_the_slices_of_a_dense_array_of_any_strides(view: Any, layout: Any) -> None:
     numbers = distinct((4, 3, 2))
-    due, dense = list(view(numbers)), pn.array(numbers, requires_grad=True)
+    expected, dense = list(view(numbers)), pn.array(numbers, requires_grad=True)
     for x in (pn.as_nested_array(view(numbers), layout=layout), pn.as_nested_array(view(dense), layout=layout)):
-        assert_same(x, due)
-        assert_same(x + 1.0, [one + 1 for one in due])
-        assert x[0].tolist() == due[0].tolist() and x.layout is layout
-    lengths = [(i + 1) % 2 for i in range(len(due))]
-    cut = pn.narrow(view(numbers), 1, 0, lengths, layout)
-    assert_same(cut, [one[:n] for one, n in zip(due, lengths, strict=True)])
+        assert_same(x, expected)
+        assert_same(x + 1.0, [component + 1 for component in expected])
+        assert x[0].tolist() == expected[0].tolist() and x.layout is layout
+    lengths = [(i + 1) % 2 for i in range(len(expected))]
+    narrowed = pn.narrow(view(numbers), 1, 0, lengths, layout)
+    assert_same(narrowed, [component[:n] for component, n in zip(expected, lengths, strict=True)])
     (x * x).sum().backward()
     gradient = np.zeros((4, 3, 2))
     view(gradient)[...] = 2 * view(numbers)

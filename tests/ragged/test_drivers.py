@@ -1,29 +1,17 @@
-"""Operators along one dimension of components with three dimensions, packing, and the number of calls they take."""
+"""Operators along one dimension: huge empty segments, buffers with steps, and the number of calls they take."""
 
 from __future__ import annotations
 
 import re
 import subprocess
 import sys
-from itertools import product
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import pynested as pn
 
-from ..nests import PLACEMENTS, assert_same, batch, nest
-
-
-@pytest.mark.parametrize("placement", PLACEMENTS)
-@pytest.mark.parametrize("layout", [pn.jagged, pn.strided], ids=str)
-def test_any_of_three_dimensions(layout: pn.Layout, placement: str) -> None:
-    for ragged, dim in product((1, 2, 3), repeat=2):
-        components = [np.moveaxis(x, 0, ragged - 1) for x in batch([(2, 2, 3), (0, 2, 3), (1, 2, 3)])]
-        result = pn.cumsum(nest(components, layout, placement, ragged), dim)
-        assert_same(result, [x.cumsum(dim - 1) for x in components], 1e-15)
-        assert result.layout is layout and result.is_contiguous()
+from ..nests import assert_same, nest
 
 
 def test_segments_without_elements_take_no_memory_however_many_they_are() -> None:

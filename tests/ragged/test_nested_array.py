@@ -8,15 +8,9 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import (
-    ArgumentError,
-    DimensionError,
-    DTypeError,
-    GradientError,
-    StructureError,
-)
+from pynested.backends.errors import ArgumentError, DimensionError, DTypeError, GradientError, StructureError
 
-from ..nests import LAYOUTS, PLACEMENTS, assert_same, batch, everywhere, nest, place
+from ..nests import LAYOUTS, assert_same, batch, nest
 
 X = batch([(2, 2), (0, 2), (3, 2)])
 EACH_LAYOUT = pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
@@ -40,31 +34,14 @@ def test_strides_and_offsets_by_dimension() -> None:
 
 
 @EACH_LAYOUT
-@pytest.mark.parametrize("placement", PLACEMENTS)
-def test_grad_is_nested_and_lies_where_the_array_does(layout: Any, placement: str) -> None:
-    x = nest(X, layout, placement).detach().requires_grad_()
+def test_grad_is_nested_and_lies_where_the_array_does(layout: Any) -> None:
+    x = nest(X, layout, "holes").detach().requires_grad_()
     for number in (2, 4):
         (x * x).sum().backward()
-        assert_same(x.grad, [number * one for one in X])
+        assert_same(x.grad, [number * component for component in X])
         assert x.grad.structure is x.structure
     x.grad = None
     assert x.grad is None
-
-
-@EACH_LAYOUT
-@pytest.mark.parametrize("placement", PLACEMENTS)
-def test_cotangents_and_tangents_may_lie_anywhere(layout: Any, placement: str) -> None:
-    for given in everywhere([x + 1 for x in X]):
-        made = place(X, layout, placement, grad=True)
-        for output in ((made.array[::-1] * 1.0)[::-1], made.array):
-            output.backward(given)
-            assert_same(made.gradient(), [x + 1 for x in X])
-            made.buffer.grad = None
-        x = made.array.detach()
-        assert_same(pn.vjp(lambda x: x * 2.0, x)[1](given), [2 * x + 2 for x in X])
-        assert_same(pn.jvp(lambda x: x * 2.0, (x,), (given,))[1], [2 * x + 2 for x in X])
-        leaf = x.requires_grad_()
-        assert_same(pn.grad([leaf * 3.0], [leaf], [given])[0], [3 * x + 3 for x in X])
 
 
 @EACH_LAYOUT
@@ -98,13 +75,9 @@ def test_protocols(layout: Any) -> None:
     x = nest(X, layout, "holes")
     assert_same(list(x), X)
     assert {x: 1}[x] == 1 and (x == "a") is False
-    for call, error in (
-        (lambda: bool(x), ArgumentError),
-        (lambda: x + "a", TypeError),
-        (lambda: np.rint(x), TypeError),
-        (lambda: np.asarray(x), StructureError),
-    ):
-        with pytest.raises(error):
-            call()
+    with pytest.raises(ArgumentError):
+        bool(x)
+    with pytest.raises(StructureError):
+        np.asarray(x)
     equal = batch([(2, 2)] * 2)
     assert np.array_equal(np.asarray(nest(equal, layout, "transposed")), np.stack(equal))

@@ -59,14 +59,6 @@ def test_facts_of_strided_structures(pair: tuple[Strided, Numbers], more: int) -
     assert structure.repacked.strides.tolist() == due
 
 
-def test_jagged_structures_are_compared_by_value() -> None:
-    a, b, gaps = Jagged([0, 2, 5]), Jagged([0, 2, 5]), Jagged([3, 0, 6], [2, 3])
-    assert a.same_lengths(b) and a.same_lengths(gaps) and gaps.same_lengths(a)
-    assert a.same_placement(b) and not a.same_placement(gaps) and not gaps.same_placement(a)
-    assert not a.same_placement(Jagged([0, 2, 5], None, 2)) and not a.same_lengths(Jagged([0, 3, 5]))
-    assert not a.same_placement(Strided([[2, 1]], [[1, 1]], [0], 2))
-
-
 def test_ragged_sizes_are_equal_by_value() -> None:
     a, b, c = (RaggedSize(as_frozen(lengths)) for lengths in ([1, 2], [1, 2], [2, 1]))
     assert a == b and hash(a) == hash(b) and repr(a) == repr(b)

@@ -84,9 +84,9 @@ def test_python_numbers_are_weak_and_integers_of_any_size(device: str) -> None:
 
 
 def test_new_arrays(compiled: None) -> None:
-    for name, make in FLOATS.items():
+    for make in FLOATS:
         made = make(dtype="bfloat16", device="emulated")
-        assert (made.dtype, made.device) == (BFLOAT16, "emulated"), name
+        assert (made.dtype, made.device) == (BFLOAT16, "emulated"), make
     assert (pn.rand(2000, dtype="bfloat16", device="emulated") < 1).numpy().all()
     values = drawn(3, 2)
     with pn.set_default_device("emulated"):
