@@ -24,7 +24,7 @@ Array = np.ndarray[Any, Any]
 Check = Callable[[Any, str], None]
 SegmentCheck = Callable[[Any, Array, Segments], None]
 
-KERNELS = [name for name, one in vars(Backend).items() if inspect.isfunction(one) and not name.startswith("_")]
+KERNELS = [name for name, member in vars(Backend).items() if inspect.isfunction(member) and not name.startswith("_")]
 CHECKS: dict[str, tuple[tuple[str, ...], Check]] = {}
 SEGMENT_CHECKS: dict[str, SegmentCheck] = {}
 FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -291,7 +291,7 @@ def segment_prod(backend: Any, x: Array, segments: Segments) -> None:
     powers = np.random.default_rng(x.size).choice(np.array([-1, 1, 0.5, 2], x.dtype), x.shape)
     factors = poisoned(np.where(np.isfinite(x), powers, x))  # whose products are exact
     got, expected = backend.segment_prod(factors, segments), plain.segment_prod(factors, segments)
-    same(*(np.clip(found, -6e4, 6e4).astype(found.dtype) for found in (got, expected)))
+    same(*(np.clip(products, -6e4, 6e4).astype(products.dtype) for products in (got, expected)))
 
 
 @check_segments(*FLOATS)

@@ -63,10 +63,10 @@ def layer_norm(backend: Any, dtype: str) -> None:
     for x in rows_of_norms(rng, dtype):
         w, b = drawn(rng, x.shape[1], dtype, 1), drawn(rng, x.shape[1], dtype, 1)
         for weight, bias, eps in ((None, None, 1e-5), (w, None, 0.5), (None, b, 1e-5), (w, b, 0.5)):
-            found, due = backend.layer_norm(x, weight, bias, eps), plain.layer_norm(x, weight, bias, eps)
+            results, references = backend.layer_norm(x, weight, bias, eps), plain.layer_norm(x, weight, bias, eps)
             largest = abs(x.astype(np.float64)).max(axis=1, initial=1)
-            condition = np.maximum(1, 0.05 * largest / due[2])[:, None]  # the mean of a row is rounded
-            for got, expected, magnitude in zip(found, due, (condition, largest, 0), strict=True):
+            condition = np.maximum(1, 0.05 * largest / references[2])[:, None]  # the mean of a row is rounded
+            for got, expected, magnitude in zip(results, references, (condition, largest, 0), strict=True):
                 close(got, expected, 4, magnitude)
     small = np.ldexp(np.array([[1, -2, 4], [0, 1, 0]], dtype), 0 if dtype == "float16" else -70)
     agree(backend, "layer_norm", small, None, None, 0.0, terms=4)
@@ -109,10 +109,10 @@ def losses(dtype: str) -> Iterator[tuple[Any, ...]]:
 @check(*FLOATS)
 def cross_entropy(backend: Any, dtype: str) -> None:
     for args in losses(dtype):
-        found, due = backend.cross_entropy(*args), plain.cross_entropy(*args)
-        close(found[0], due[0], 8)
-        finite = np.isfinite(due[1]).all(axis=0)  # the scale of other rows is for the adjoint of the same backend
-        close(found[1][:, finite], due[1][:, finite], 8)
+        (loss, scale), (expected, reference) = backend.cross_entropy(*args), plain.cross_entropy(*args)
+        close(loss, expected, 8)
+        finite = np.isfinite(reference).all(axis=0)  # the scale of other rows is for the adjoint of the same backend
+        close(scale[:, finite], reference[:, finite], 8)
 
 
 @check(*FLOATS)

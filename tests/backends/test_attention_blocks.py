@@ -1,4 +1,4 @@
-"""Memory of attention by blocks, and components that are taken together.
+"""Memory of attention by blocks, and scores that are infinite.
 
 `kernel_checks_attention` compares blocks of every size with attention over all keys at once.
 """
@@ -13,27 +13,9 @@ import pytest
 
 from pynested.backends import Heads
 from pynested.backends import numpy as cpu
-from pynested.backends.numpy import attending, attending_blocks, attending_parts
+from pynested.backends.numpy import attending, attending_blocks
 
 from .kernel_checks_attention import BATCHES, attention_operands, compute_attention
-
-
-def test_small_components_that_are_alike_are_taken_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As many at a time as their rows, or their scores if there are more of these, may take."""
-    sizes = np.tile([[2, 1, 3, 3], [2, 1, 4, 4], [0, 1, 3, 3], [2, 1, 0, 3]], (50, 1))
-    rows = sizes[:, 2] * 8
-    at = np.stack([np.cumsum(rows) - rows, np.full(200, 4), np.full(200, 8)], axis=1)
-    jobs = attending_parts.jobs(Heads(sizes, at, at, at, at, None, 4, 4, 0.5, False))
-    assert [part.components.tolist() for (part,) in jobs] == [[*range(0, 200, 4)], [*range(1, 200, 4)]]
-    apart = at + np.arange(200)[:, None] // 4 * np.array([0, 0, 4])  # no two of a size have rows equally far apart
-    assert len(attending_parts.jobs(Heads(sizes, apart, at, at, at, None, 4, 4, 0.5, False))) == 100
-    monkeypatch.setattr(attending_parts, "TOGETHER", 1000)
-    # A component of two heads: 2 * (3 * 4 + 3 * 4) = 48 elements, and 2 * 6 * 6 = 72 scores.
-    for length, width, due in [(3, 4, [20, 20, 20]), (6, 1, [13, 13, 13, 13, 8])]:
-        sizes = np.tile([2, 1, length, length], (60, 1))
-        at = np.arange(60)[:, None] * [2 * length * width, 0, 0] + [0, width, 2 * width]
-        jobs = attending_parts.jobs(Heads(sizes, at, at, at, at, None, width, width, 1.0, False))
-        assert [len(part.components) for (part,) in jobs] == due
 
 
 def test_only_an_infinite_score_makes_nan() -> None:
@@ -42,12 +24,12 @@ def test_only_an_infinite_score_makes_nan() -> None:
     heads = Heads(np.array([[1, 1, 2, 2]]), rows, rows, rows, rows, np.array([[0, 0, 2, 1]]), 1, 1, 1.0, False)
     q, k, v, g = np.array([1e200, 1.0]), np.array([-1e200, 2.0]), np.array([3.0, 5.0]), np.ones(2)
     seen = np.array([True, False, False, True])
-    found = compute_attention(cpu, [q, k, v, seen, g], heads)[:4]
-    assert [[str(y) for y in x] for x in found] == [["nan", "5.0"], ["nan", "0.0"], ["nan", "0.0"], ["nan", "1.0"]]
+    results = compute_attention(cpu, [q, k, v, seen, g], heads)[:4]
+    assert [[str(y) for y in x] for x in results] == [["nan", "5.0"], ["nan", "0.0"], ["nan", "0.0"], ["nan", "1.0"]]
     nothing, none = np.zeros(0), np.zeros((1, 3), np.int64)
     heads = replace(heads, value=none, made=none, value_width=0)
-    found = compute_attention(cpu, [q, k, nothing, seen, nothing], heads)[1:3]
-    assert [[str(y) for y in x] for x in found] == [["nan", "0.0"], ["nan", "0.0"]]
+    results = compute_attention(cpu, [q, k, nothing, seen, nothing], heads)[1:3]
+    assert [[str(y) for y in x] for x in results] == [["nan", "0.0"], ["nan", "0.0"]]
 
 
 def test_scores_are_never_in_memory_as_a_whole() -> None:

@@ -13,29 +13,12 @@ from ..ragged import test_ways_in as ways_in
 from .kernel_checks import ALL
 from .kernel_checks_elements import cast as check_cast
 
-HOSTS = pytest.mark.parametrize("host", ["cpu", "plain"])
 
-
-@HOSTS
+@pytest.mark.parametrize("host", ["cpu", "plain"])
 @pytest.mark.parametrize("dtype", [name for name in ALL if name != "bfloat16"])
 def test_every_pair_without_a_warning(dtype: str, host: str) -> None:
     with nothing_warns():
         check_cast(get_backend(host), dtype)
-
-
-@HOSTS
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64"])
-def test_a_number_out_of_range_changes_no_other(dtype: str, host: str) -> None:
-    cast, target = get_backend(host).cast, np.dtype(dtype)
-    for place, number, end in ((0, np.nan, 0), (31, 1e30, np.iinfo(dtype).max), (59, -np.inf, np.iinfo(dtype).min)):
-        x = np.linspace(0, 100, 60).reshape(3, 20)
-        expected = np.floor(x).astype(dtype)
-        x.flat[place], expected.flat[place] = number, end
-        np.testing.assert_array_equal(cast(x, target), expected)
-        np.testing.assert_array_equal(cast(x.T, target), expected.T)
-        assert cast(x.T, target).flags.c_contiguous
-    assert cast(np.zeros((0, 3)), target).shape == (0, 3)
-    np.testing.assert_array_equal(cast(np.array(np.nan), target), np.array(0, dtype), strict=True)
 
 
 # ---- on devices with kernels ----------------------------------------------------------------------------------------
@@ -76,8 +59,8 @@ def test_numbers_out_of_range_are_refused_beside_a_mask_and_in_bfloat16(device: 
             function(x, x > 0, 300)
     with pytest.raises(OverflowError, match="bfloat16"):
         pn.full((2,), 1e300, dtype="bfloat16", device=device)
-    one = pn.array([TIE_OF_BFLOAT16[0]], device=device)
-    assert one.to("bfloat16").tolist() == one.to("cpu").to(device, "bfloat16").tolist() == [1 + 2.0**-7]
+    tie = pn.array([TIE_OF_BFLOAT16[0]], device=device)
+    assert tie.to("bfloat16").tolist() == tie.to("cpu").to(device, "bfloat16").tolist() == [1 + 2.0**-7]
 
 
 def test_equality_is_exact(device: str) -> None:

@@ -18,7 +18,7 @@ def test_numbers_in_the_range(text: str, number: int, monkeypatch: pytest.Monkey
     assert whole_number(NAME, 5, least=2, greatest=9) == number
 
 
-def test_what_is_not_set_is_the_default_which_may_lie_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_may_lie_outside_of_the_range(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(NAME, raising=False)
     assert whole_number(NAME, 1, least=2, greatest=9) == 1
 
@@ -28,6 +28,6 @@ def test_what_is_not_set_is_the_default_which_may_lie_outside(monkeypatch: pytes
 )
 def test_all_else_is_refused_by_name(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(NAME, text)
-    said = f"the environment variable {NAME} is {text!r}; it takes a whole number from 2 to 9."
-    with pytest.raises(ArgumentError, match=re.escape(said)):
+    message = f"the environment variable {NAME} is {text!r}; it takes a whole number from 2 to 9."
+    with pytest.raises(ArgumentError, match=re.escape(message)):
         whole_number(NAME, 5, least=2, greatest=9)

@@ -22,14 +22,14 @@ def has_repeats(sizes: Any, strides: Any) -> bool:
 @pytest.mark.parametrize(("dims", "draws"), [(0, 1), (1, 50), (2, 400), (3, 150), (4, 100)])
 def test_repeated_places(dims: int, draws: int) -> None:
     generator = np.random.default_rng(dims)
-    found = 0
+    count = 0
     for _ in range(draws):
         sizes = generator.integers(0, 7 if dims == 2 else 5, (3, dims))
         strides = generator.integers(0, 9, (3, dims))
         expected = [i for i in range(3) if has_repeats(sizes[i].tolist(), strides[i].tolist())]
         assert repeating(sizes, strides) == expected, (sizes, strides)
-        found += len(expected)
-    assert bool(found) == bool(dims)
+        count += len(expected)
+    assert bool(count) == bool(dims)
 
 
 @pytest.mark.parametrize(

@@ -75,5 +75,5 @@ def test_variance_is_that_of_the_distances_from_the_mean(dim: int) -> None:
 def test_normalized_rows_beside_a_large_mean() -> None:
     signs = np.tile([-1, 1], 8)
     x = (np.arange(10007, 10057)[:, None] + 2 * signs).astype(np.float32)
-    found = pn.layer_norm(jagged(x), 16, eps=0.0)[0].numpy()
-    assert found.tolist() == [signs.tolist()] * len(x)
+    normalized = pn.layer_norm(jagged(x), 16, eps=0.0)[0].numpy()
+    assert normalized.tolist() == [signs.tolist()] * len(x)

@@ -35,17 +35,17 @@ CASES = [(name, dtype) for name, (dtypes, _) in CHECKS.items() for dtype in dtyp
 def in_turns(number: int, choices: Sequence[Any]) -> list[Any]:
     """Mark all choices but one as exhaustive."""
     turn = number % len(choices) if choices else 0
-    return [pytest.param(*one, marks=[pytest.mark.exhaustive][: i != turn]) for i, one in enumerate(choices)]
+    return [pytest.param(*choice, marks=[pytest.mark.exhaustive][: i != turn]) for i, choice in enumerate(choices)]
 
 
 def cases_of(group: Any, without: Sequence[str] = ()) -> list[Any]:
-    """Return ``(one of group, name, dtype)``; for each of the group and name one float and one other dtype is quick."""
+    """Return ``(member, name, dtype)``; for each member of the group and each name, two dtypes are not exhaustive."""
     cases = []
-    for (turn, one), (number, (name, (dtypes, _))) in product(enumerate(group), enumerate(CHECKS.items())):
+    for (turn, member), (number, (name, (dtypes, _))) in product(enumerate(group), enumerate(CHECKS.items())):
         floats = [dtype for dtype in dtypes if dtype in FLOATS and dtype not in without]
         others = [dtype for dtype in dtypes if dtype not in FLOATS]
         for kinds in (floats, others):
-            cases += in_turns(turn + number, [(one, name, dtype) for dtype in kinds])
+            cases += in_turns(turn + number, [(member, name, dtype) for dtype in kinds])
     return cases
 
 
@@ -54,13 +54,28 @@ def test_every_kernel_of_the_interface_has_a_check() -> None:
     assert set(KERNELS) - {"attention_backward"} == CHECKS.keys() - {"beyond_32_bits"}
 
 
+class LoudCaller:
+    """The kernels of the CPU for a caller who wants an error for every floating-point warning, and keeps that."""
+
+    device = "cpu"
+
+    def __getattr__(self, name: str) -> Any:
+        def call(*args: Any) -> Any:
+            with np.errstate(all="raise"):
+                result = getattr(get_backend("cpu"), name)(*args)
+                assert set(np.geterr().values()) == {"raise"}
+                return result
+
+        return call
+
+
 @pytest.mark.parametrize(
     ("path", "name", "dtype"),
     [case for case in cases_of(PATHS, without=("bfloat16",)) if case.values[1] != "beyond_32_bits"],
 )
 def test_kernels_of_the_cpu(path: str, name: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     force(path, monkeypatch)
-    CHECKS[name][1](get_backend("cpu"), dtype)
+    CHECKS[name][1](LoudCaller(), dtype)
 
 
 # ---- the emulated device --------------------------------------------------------------------------------------------
@@ -94,21 +109,13 @@ def test_kernels_of_the_emulated_device(schedule: str, name: str, dtype: str, co
     check_forward(name, dtype)
 
 
-# Kernels are templates: the order of threads matters alike for all dtypes, which take turns on the other schedules.
+# Kernels are templates: the order of threads matters alike for all dtypes, so that one dtype on one schedule is quick.
 @pytest.mark.parametrize(
     ("schedule", "name", "dtype"),
     [
         case
         for number, (name, (dtypes, _)) in enumerate(CHECKS.items())
-        for case in in_turns(
-            number,
-            [
-                (schedule, name, dtype)
-                for turn, schedule in enumerate([*SCHEDULES][1:])
-                for place, dtype in enumerate(dtypes)
-                if dtype == "float32" or (place + number) % 4 == turn
-            ],
-        )
+        for case in in_turns(7 * number, [*product([*SCHEDULES][1:], [name], dtypes)])
     ],
 )
 def test_no_schedule_changes_a_kernel(schedule: str, name: str, dtype: str, compiled: None) -> None:
@@ -205,30 +212,13 @@ def test_any_products(kernels: Any, sizes: Any, left: bool, right: bool, gap: in
 
 
 @pytest.mark.usefixtures("path")
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "int64", "uint8", "bool"])
+@pytest.mark.parametrize("dtype", ["float16", "float64", "int8"])
 def test_the_best_of_rows_is_that_of_a_reduction(dtype: str) -> None:
     numbers = [0.0, -1.5, 3, 3, np.inf, -np.inf, np.nan] if dtype in FLOATS else [0, 1, 1, 100]
-    for shape in ((5, 1), (40, 2), (3, 7, 3), (9,), (0, 4), (2, 65), (3, 32), (3, 33)):
+    for shape in ((40, 2), (3, 7, 3), (0, 4), (3, 33)):
         x = np.random.default_rng(shape[-1]).choice(numbers, shape).astype(dtype)
-        apart = np.repeat(x, 2, axis=-1)
-        apart[..., 1::2] = 77
-        for view in (x, apart[..., ::2], np.asfortranarray(x), x[..., ::-1]):
-            for better in (np.maximum, np.minimum):
-                same(extremes.best_last(better, view), np.asarray(better.reduce(view, axis=-1)))
-
-
-@pytest.mark.usefixtures("path")
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-def test_sum_first(dtype: str) -> None:
-    """Columns of whole blocks, a part of one and strided rows have exact sums; NaN and infinity stay in theirs."""
-    rows = 2 * running.rows_in_block(3 * np.dtype(dtype).itemsize) + 5
-    x = np.random.default_rng(rows).integers(-8, 9, (rows, 3)).astype(dtype) / 8
-    due = np.array([sum((column * 8).astype(int).tolist()) for column in x.T]) / 8
-    assert products.sum_first(x).dtype == dtype
-    np.testing.assert_array_equal(products.sum_first(x), due.astype(dtype))
-    np.testing.assert_array_equal(products.sum_first(np.asfortranarray(x)[:, ::-1]), due[::-1].astype(dtype))
-    x[rows // 2, 0], x[-1, 1] = np.nan, -np.inf
-    np.testing.assert_array_equal(products.sum_first(x), np.array([np.nan, -np.inf, due[2]], dtype))
+        for better in (np.maximum, np.minimum):
+            same(extremes.best_last(better, x[..., ::-1]), np.asarray(better.reduce(x, axis=-1)))
 
 
 @pytest.mark.usefixtures("path")

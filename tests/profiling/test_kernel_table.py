@@ -1,4 +1,4 @@
-"""Which kernels a call runs, which function computes them on each device, and how another function takes its place."""
+"""The kernels that a call runs, the function of each kernel on each device, and functions that replace a kernel."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_kernel_takes_the_place_of_another(device: str, layout: pn.Layout) -> 
 
 
 @pytest.mark.parametrize(("verb", "function"), [("relu", 3), (3, len), ("nonsense", len), ("softest", cpu.relu)])
-def test_what_is_no_kernel_is_refused(verb: Any, function: Any) -> None:
+def test_names_and_functions_that_are_no_kernel_are_refused(verb: Any, function: Any) -> None:
     before = pn.relu(pn.array([-1.0, 2.0])).tolist()
     with pytest.raises(ArgumentError):
         pn.kernel(verb, device="cpu")(function)

@@ -1,4 +1,4 @@
-"""What a timeline records of calls, the tape, memory and kernels; and that it leaves nothing behind."""
+"""A timeline records calls, the tape, memory and kernels, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def ragged(**options: Any) -> pn.NestedArray:
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", STORIES)
-def test_a_listing_is_what_it_was(name: str, device: str) -> None:
+def test_a_listing_is_the_golden_one(name: str, device: str) -> None:
     assert listing(name, device) == (FOLDER / f"{name}_{device}.txt").read_text(encoding="utf-8")
 
 
@@ -44,7 +44,7 @@ def test_every_listing_is_tested() -> None:
     assert {file.stem for file in FOLDER.glob("*")} == {f"{name}_{device}" for name in STORIES for device in DEVICES}
 
 
-def test_a_picture_is_what_it_was_fits_the_page_and_no_text_lies_on_another(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_picture_is_the_golden_one_and_fits_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     golden_sheet(picture, PICTURE, monkeypatch)
 
 
@@ -86,7 +86,7 @@ def test_a_method_and_an_operator_of_python_are_calls_of_the_function() -> None:
     assert of_kind(t, "call")[-1].facts["result"] == "float64 (2,) in s4"
 
 
-def test_the_tape_says_what_it_recorded_or_why_not() -> None:
+def test_the_tape_shows_its_node_or_the_reason_for_none() -> None:
     x, constant = pn.array([1.0, 2.0], requires_grad=True), pn.array([1.0, 2.0])
     with pn.timeline() as t:
         y = x * constant
@@ -107,7 +107,7 @@ def test_the_tape_says_what_it_recorded_or_why_not() -> None:
     assert of_kind(t, "vjp")[-1].facts["sources"] == [f"leaf {gradient.name}"] and gradient.facts["is_first"]
 
 
-def test_storages_and_nodes_that_are_freed_leave_their_names_to_nobody() -> None:
+def test_names_of_freed_storages_and_nodes_are_not_used_again() -> None:
     x = pn.array([1.0, 2.0], requires_grad=True)
     with pn.timeline() as t:
         for _ in range(3):
@@ -193,9 +193,9 @@ def test_timelines_within_each_other_and_in_other_threads() -> None:
     x, names = ragged(), []
 
     def record() -> None:
-        with pn.timeline() as own:
+        with pn.timeline() as timeline:
             pn.sin(x)
-        names.extend(calls(own))
+        names.extend(calls(timeline))
 
     with pn.timeline() as outer:
         pn.cos(x)
@@ -206,6 +206,7 @@ def test_timelines_within_each_other_and_in_other_threads() -> None:
         thread.join()
     assert calls(outer) == ["cos", "exp"] and calls(inner) == ["exp"] and names == ["sin"]
     assert [event.name for event in of_kind(inner, "primitive")] == ["exp"]
+    assert [event.name for event in of_kind(outer, "primitive")] == ["cos", "exp"]
 
 
 def test_graphs_are_the_same_with_a_timeline() -> None:

@@ -22,10 +22,6 @@ from ...autograd.test_defaults import FLOATS
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
 
-def drawn(*shape: int) -> np.ndarray:
-    return np.random.default_rng(len(shape) + sum(shape)).normal(0, 1, shape).astype(BFLOAT16)
-
-
 def test_sums_over_several_dimensions_are_rounded_once(compiled: None) -> None:
     ones = pn.ones(1000, 3, dtype=BFLOAT16, device="emulated")
     assert pn.sum(ones, dtype=pn.float32).item() == 3000
@@ -55,7 +51,7 @@ def test_every_dtype_beside_it(dtype: str, device: str) -> None:
         rows, columns = a.unsqueeze(-2), b.unsqueeze(-1)
         made = pn.where(a > 0, a, b), pn.where(a > 0, b, a), a + b, pn.cat([a, b, a])
         made += pn.matmul(rows, columns), pn.matmul(columns, rows)
-        assert {one.dtype for one in made} == {COMMON[dtype]}
+        assert {y.dtype for y in made} == {COMMON[dtype]}
         for got, values in zip(made[:2], ([0.5, 1], [1, -2]), strict=True):
             assert pn.equal(got, of(pn.array(values, device=device)))
     assert pn.grad(pn.where(x > 0, x, y).sum(), x).tolist() == [1, 0]
@@ -88,14 +84,9 @@ def test_new_arrays(compiled: None) -> None:
         made = make(dtype="bfloat16", device="emulated")
         assert (made.dtype, made.device) == (BFLOAT16, "emulated"), make
     assert (pn.rand(2000, dtype="bfloat16", device="emulated") < 1).numpy().all()
-    values = drawn(3, 2)
-    with pn.set_default_device("emulated"):
-        for make in (pn.array, pn.nested_array, lambda x: pn.as_nested_array(x, layout=pn.jagged)):
-            made = make(values)
-            assert made.dtype == pn.zeros_like(made).dtype == pn.randn_like(made).dtype == BFLOAT16
-            assert pn.empty_like(made.to(pn.float32), dtype=BFLOAT16).dtype == BFLOAT16
-            assert [x.tolist() for x in made] == values.tolist()
-    assert pn.array(values, dtype=pn.float32, device="cpu").tolist() == values.tolist()
+    x = pn.nested_array([[0.5, 1.5]], dtype="bfloat16", device="emulated", layout=pn.jagged)
+    for like in (pn.zeros_like(x), pn.randn_like(x), pn.empty_like(x.to(pn.float32), dtype="bfloat16")):
+        assert like.dtype == BFLOAT16
 
 
 def test_gradients_move_between_dtypes(compiled: None) -> None:
@@ -107,12 +98,7 @@ def test_gradients_move_between_dtypes(compiled: None) -> None:
     assert x.grad.dtype == np.float64 and x.grad.values().tolist() == [1, 2 * 0.333984375, 4]
 
 
-def test_writes_in_place_printing_and_pickling(compiled: None) -> None:
-    x = pn.zeros(2, 3, dtype=BFLOAT16, device="emulated")
-    x[0], x[1, :1] = 1.5, [0.25]
-    x += 1
-    assert x.dtype == BFLOAT16 and x.tolist() == [[2.5] * 3, [1.25, 1, 1]]
-    assert x.fill_(0.1).tolist() == [[0.10009765625] * 3] * 2
+def test_printing_and_pickling(compiled: None) -> None:
     x = pn.array([1.5, 2], dtype=BFLOAT16, device="emulated")
     assert repr(x) == "array([1.5, 2], dtype=bfloat16, device='emulated')"
     again = pickle.loads(pickle.dumps(x))

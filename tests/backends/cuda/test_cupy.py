@@ -70,12 +70,12 @@ def test_functions_have_cupys_parameters() -> None:
 
 
 def names_of(function: Any) -> list[str]:
-    """The names of parameters; functions that are compiled say them in the first line of their docstring."""
+    """Return the names of parameters; compiled functions have them in the first line of their docstring."""
     try:
         return list(signature(function).parameters)
     except ValueError:
         inside = function.__doc__.splitlines()[0].partition("(")[2].rpartition(")")[0]
-        return [one.split("=")[0].split()[-1].lstrip("*") for one in inside.split(", ")]
+        return [parameter.split("=")[0].split()[-1].lstrip("*") for parameter in inside.split(", ")]
 
 
 @NEEDS_CUPY
@@ -88,7 +88,7 @@ def test_arrays_and_the_driver_have_cupys_parameters() -> None:
     for name in vars(ndarray).keys() - vars(object).keys() - {"_memory", "__slots__", "__weakref__"}:
         assert hasattr(real.ndarray, name), name
         if callable(method := getattr(ndarray, name)) and not name.startswith("__"):
-            names = [one for one in names_of(method) if one != "axes"]
+            names = [name for name in names_of(method) if name != "axes"]
             assert names_of(getattr(real.ndarray, name))[: len(names)] == names, name
     assert {"code", "options", "name_expressions"} <= set(names_of(real.RawModule))
     assert names_of(real.RawModule.get_function) == ["self", "name"]

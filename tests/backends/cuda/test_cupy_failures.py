@@ -1,4 +1,4 @@
-"""What fails on a GPU is one DeviceError, which says what to install or what happened."""
+"""Every failure of a GPU is a DeviceError that says what to install or what happened."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def elsewhere(device: str) -> str:
     return "cpu" if device != "cpu" else "emulated"
 
 
-# ---- arrays that lie elsewhere; `operators/resources/test_devices` has every operator -------------------------------
+# ---- arrays of another device; `autograd/test_rules` has every rule --------------------------------------------------
 
 
 @KIND

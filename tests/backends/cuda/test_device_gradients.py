@@ -52,8 +52,8 @@ def test_a_pass_runs_kernels_of_adjoints_and_can_be_differentiated(
     monkeypatch.setattr(launcher, "run", run)
     for sample in samples():
         if sample.values[0].op == op:
-            found, expected = (on_host(computed(*sample.values, place, again=True)) for place in (device, "cpu"))
-            compare(found, expected, 1e-11)
+            results, expected = (on_host(computed(*sample.values, place, again=True)) for place in (device, "cpu"))
+            compare(results, expected, 1e-11)
     assert any(call.args[1].startswith(ADJOINTS[op]) for call in run.call_args_list)
 
 
@@ -83,8 +83,8 @@ def test_a_graph_that_crosses_devices(device: str, route: str, start: str) -> No
         return host(plain), host(recorded), host(x.grad)
 
     places = [device if place == "device" else place for place in (start, *ROUTES[route])]
-    for found, expected in zip(gradients(*places), gradients(*["cpu"] * len(places)), strict=True):
-        np.testing.assert_allclose(found, expected, atol=1e-12)
+    for results, expected in zip(gradients(*places), gradients(*["cpu"] * len(places)), strict=True):
+        np.testing.assert_allclose(results, expected, atol=1e-12)
 
 
 class Doubled(pn.Function):

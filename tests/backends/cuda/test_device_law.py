@@ -1,4 +1,4 @@
-"""Sample inputs on a device give what they give on the CPU, on that device, and nothing waits for it."""
+"""Sample inputs have the same results on a device as on the CPU; the results lie there, and nothing waits for it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def computed(
         return leaves[-1]
 
     batches = [Batch(kind, (2, 2))] if kind is DENSE else [Batch(kind, lengths) for lengths in BATCHES]
-    batch = next(one for one in batches if call.refuses(one) is None)
+    batch = next(batch for batch in batches if call.refuses(batch) is None)
     arguments, keywords = sample_arguments(call, batch, PLACEMENTS[placement], change=moved)
     synchronized.clear()
     result = call.function(*arguments, **keywords)
@@ -66,56 +66,56 @@ def computed(
     gradients = gradients_of(outputs, leaves, seeds, retain_graph=again)
     if again:
         recorded = gradients_of(outputs, leaves, seeds, create_graph=True)
-        gradients += gradients_of([pn.sum(one * one * one) for one in recorded if one.requires_grad], leaves)
+        gradients += gradients_of([pn.sum(x * x * x) for x in recorded if x.requires_grad], leaves)
     return result, gradients
 
 
 def gradients_of(outputs: list[Any], leaves: list[Any], seeds: list[Any] | None = None, **options: Any) -> list[Any]:
     used = pn.grad(outputs, leaves, seeds, allow_unused=True, **options) if outputs else []
-    return [one for one in used if one is not None]
+    return [x for x in used if x is not None]
 
 
 def on_host(tree: Any) -> Any:
     """Return results as NumPy arrays, components of nested ones one by one."""
     if isinstance(tree, list | tuple):
-        return [on_host(one) for one in tree]
+        return [on_host(member) for member in tree]
     if not isinstance(tree, pn.Array | pn.NestedArray):
         return tree
     return plain(tree.detach().to("cpu", pn.float64 if tree.dtype == BFLOAT16 else tree.dtype))
 
 
-def compare(found: Any, expected: Any, rtol: float) -> None:
+def compare(results: Any, expected: Any, rtol: float) -> None:
     if isinstance(expected, list):
-        assert len(found) == len(expected)
-        for pair in zip(found, expected, strict=True):
+        assert len(results) == len(expected)
+        for pair in zip(results, expected, strict=True):
             compare(*pair, rtol)
     else:
-        found, expected = np.asarray(found), np.asarray(expected)
-        assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+        results, expected = np.asarray(results), np.asarray(expected)
+        assert (results.shape, results.dtype) == (expected.shape, expected.dtype)
         np.testing.assert_allclose(
-            found, expected, rtol, rtol * np.abs(expected[np.isfinite(expected)]).max(initial=1.0), strict=True
+            results, expected, rtol, rtol * np.abs(expected[np.isfinite(expected)]).max(initial=1.0), strict=True
         )
 
 
 @pytest.mark.parametrize(("call", "kind", "placement"), samples())
 def test_sample(call: Call, kind: Kind, placement: int, cupy: ModuleType) -> None:
-    found = computed(call, kind, placement, "cuda")
+    results = computed(call, kind, placement, "cuda")
     assert bool(+synchronized) == bool(WAITING & {call.op, str(call)}), +synchronized
     # An operator reads neither the default device nor memory that it did not write.
     with pn.set_default_device("cuda"), pn.allocators.filled(0xFF, "cpu"):
         expected = computed(call, kind, placement, "cpu")
-    for got, device in ((found, "cuda"), (expected, "cpu")):
+    for got, device in ((results, "cuda"), (expected, "cpu")):
         assert {y.device for y in flatten(got)[0]} <= {device}
-    compare(on_host(found), on_host(expected), 1e-12)
+    compare(on_host(results), on_host(expected), 1e-12)
 
 
 @pytest.mark.parametrize(("call", "kind", "placement"), samples(without="to"))
 def test_sample_of_bfloat16(call: Call, kind: Kind, placement: int, compiled: None) -> None:
-    found = computed(call, kind, placement, "emulated", BFLOAT16)
+    results = computed(call, kind, placement, "emulated", BFLOAT16)
     expected = computed(call, kind, placement, "cpu")
-    for y, wide in zip(flatten(found)[0], flatten(expected)[0], strict=True):
+    for y, wide in zip(flatten(results)[0], flatten(expected)[0], strict=True):
         assert (y.device, y.dtype) == ("emulated", BFLOAT16 if wide.dtype.kind == "f" else wide.dtype)
-    compare(on_host(found), on_host(expected), 6 * 2.0**-8)
+    compare(on_host(results), on_host(expected), 6 * 2.0**-8)
 
 
 # ---- numbers of NumPy go where the other operand is -----------------------------------------------------------------
@@ -150,9 +150,9 @@ def test_numpy_scalars_go_where_the_other_operand_is(name: str, device: str) -> 
     function = OPERATORS[name]
     for make in KINDS.values():
         for value in SCALARS:
-            found, expected = (flatten(function(x, value))[0] for x in (make(device=device), make()))
-            assert {y.device for y in found} == {device}
-            for got, due in zip(found, expected, strict=True):
+            results, expected = (flatten(function(x, value))[0] for x in (make(device=device), make()))
+            assert {y.device for y in results} == {device}
+            for got, due in zip(results, expected, strict=True):
                 np.testing.assert_array_equal(on_host(got), on_host(due), strict=True)
     if name == "reflected signs":  # a scalar of ml_dtypes that is first computes by itself
         return
@@ -174,11 +174,11 @@ def test_equal_takes_numbers(number: Any, device: str) -> None:
 
 
 def test_components_are_collected_from_and_on_any_device(device: str) -> None:
-    here, there = pn.ones(2), pn.zeros(1, device=device)
+    on_cpu, on_device = pn.ones(2), pn.zeros(1, device=device)
     for where in ("cpu", device):
         for layout in (pn.jagged, pn.strided):
-            nested = pn.nested_array([here, there, [7.0]], layout=layout, device=where)
-            moved = pn.as_nested_array([here, there, [7.0]], layout=layout, device=where)
+            nested = pn.nested_array([on_cpu, on_device, [7.0]], layout=layout, device=where)
+            moved = pn.as_nested_array([on_cpu, on_device, [7.0]], layout=layout, device=where)
             assert nested.device == moved.device == where
             assert nested.values().tolist() == moved.values().tolist() == [1, 1, 0, 7]
 
@@ -192,7 +192,7 @@ def test_moves_are_copies(device: str) -> None:
 
 def test_structures_on_the_device(device: str) -> None:
     x = pn.nested_array_from_jagged(pn.arange(6.0, device=device), pn.array([0, 2, 6], device=device))
-    assert [one.tolist() for one in x.unbind()] == [[0.0, 1.0], [2.0, 3.0, 4.0, 5.0]]
+    assert [component.tolist() for component in x.unbind()] == [[0.0, 1.0], [2.0, 3.0, 4.0, 5.0]]
     assert {x.device, x.offsets().device, x.unbind()[0].device} == {device}
 
 

@@ -70,7 +70,7 @@ def test_every_signature_is_read_from_the_text() -> None:
     for file, names in catalogue().items():
         for name in names:
             parameters = signature(KERNELS, file, name)
-            assert parameters and all(one.dtype in (*DTYPES.values(), None) for one in parameters)
+            assert parameters and all(parameter.dtype in (*DTYPES.values(), None) for parameter in parameters)
 
 
 def test_headers_are_put_into_the_text_once() -> None:
@@ -81,13 +81,13 @@ def test_headers_are_put_into_the_text_once() -> None:
 
 
 def widened(table: Table, other: Table) -> Table:
-    """The larger of two tables, number by number."""
+    """Return the larger of two tables, number by number."""
 
     def larger(a: Resources, b: Resources) -> Resources:
         return Resources(max(a.registers, b.registers), max(a.spilled, b.spilled), max(a.shared, b.shared))
 
     return {
-        name: {architecture: larger(one, other.get(name, row)[architecture]) for architecture, one in row.items()}
+        name: {architecture: larger(need, other.get(name, row)[architecture]) for architecture, need in row.items()}
         for name, row in table.items()
     }
 

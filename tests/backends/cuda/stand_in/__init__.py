@@ -1,8 +1,8 @@
 """A stand-in for the module `cupy`: what pynested relies on of CuPy, on a machine without a GPU, and no more.
 
-Its arrays lie in host memory and its kernels run by emulation, but it is as strict as CuPy, or stricter: an array does
-not become one of NumPy by accident and never mixes with one, results without dimensions are arrays, a function takes
-the keywords that CuPy's takes, and whatever makes CuPy wait for the GPU is counted in ``cupy.synchronized``.
+Its arrays lie in host memory and its kernels run on the emulator, but it is as strict as CuPy, or stricter. An array is
+never converted to an array of NumPy by itself, and never mixes with one. Results without dimensions are arrays. A
+function takes the keywords of CuPy's function. ``cupy.synchronized`` counts the calls that make CuPy wait for the GPU.
 With `array.fault` the driver fails at a chosen use.
 
     array.py       ndarray          functions.py   the functions and ufuncs          driver.py   cuda and RawModule
@@ -25,7 +25,7 @@ from .functions import FUNCTIONS, array, as_strided, asarray, ascontiguousarray,
 
 
 def module() -> ModuleType:
-    """The module, as ``import cupy`` would find it."""
+    """Return the module that ``import cupy`` finds."""
     made = ModuleType("cupy")
     made.__version__ = "14.2.0"  # type: ignore[attr-defined]
     vars(made).update(FUNCTIONS, ndarray=ndarray, ufunc=ufunc)
@@ -39,7 +39,7 @@ def module() -> ModuleType:
 
 @contextmanager
 def installed() -> Iterator[ModuleType]:
-    """Inside, ``import cupy`` finds the stand-in and ``"cuda"`` is a device; afterwards nobody remembers it."""
+    """Let ``import cupy`` find the stand-in, and ``"cuda"`` be a device, until the end of the block."""
     made, before = module(), sys.modules.get("cupy")
     with mock.patch.dict(registry._by_device):
         registry._by_device.pop("cuda", None)

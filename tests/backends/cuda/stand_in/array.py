@@ -1,4 +1,4 @@
-"""The array class: what CuPy's does, with a NumPy array in the place of device memory."""
+"""The array class of the stand-in, with a NumPy array in the place of device memory."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def use_driver() -> None:
 
 
 def opened(value: Any) -> Any:
-    """The memory of an argument, or of each in a sequence; scalars and names as they are, NumPy's arrays refused."""
+    """Return the memory of an argument, or of each in a sequence. Scalars stay; arrays of NumPy are refused."""
     if isinstance(value, ndarray):
         return value._memory
     if isinstance(value, np.ndarray):
@@ -43,26 +43,26 @@ def opened(value: Any) -> Any:
     return type(value)(map(opened, value)) if type(value) in (list, tuple) else value
 
 
-def givers(arguments: Any) -> Iterator[ndarray]:
-    """The arrays among arguments, and in sequences of them."""
-    for one in arguments:
-        if isinstance(one, ndarray):
-            yield one
-        elif type(one) in (list, tuple):
-            yield from givers(one)
+def arrays_among(arguments: Any) -> Iterator[ndarray]:
+    """Yield the arrays among arguments, and in sequences of them."""
+    for argument in arguments:
+        if isinstance(argument, ndarray):
+            yield argument
+        elif type(argument) in (list, tuple):
+            yield from arrays_among(argument)
 
 
 def closed(result: Any, *arguments: Any) -> Any:
-    """A result of NumPy's as one of CuPy's: numbers are arrays, and a view knows which of the arguments it is of."""
+    """Return a result of NumPy as an array of the stand-in; the base of a view is the argument that it is a view of."""
     if isinstance(result, tuple | list):
-        return type(result)(closed(one, *arguments) for one in result)
+        return type(result)(closed(member, *arguments) for member in result)
     if not isinstance(result, np.ndarray | np.generic):
         return result
     memory = np.asarray(result)
     if memory.size <= 1 and not memory.flags.writeable:  # NumPy marks what was broadcast; this repeats no place
         memory.flags.writeable = True
-    owners = (one if one.base is None else one.base for one in givers(arguments))
-    base = next((one for one in owners if _root(one._memory) is _root(memory)), None)
+    owners = (x if x.base is None else x.base for x in arrays_among(arguments))
+    base = next((owner for owner in owners if _root(owner._memory) is _root(memory)), None)
     if base is None:
         use_driver()
     return ndarray(memory, base)
@@ -71,7 +71,9 @@ def closed(result: Any, *arguments: Any) -> Any:
 def quietly(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
     """Call NumPy; a GPU never warns."""
     with np.errstate(all="ignore"):
-        return closed(function(*opened(arguments), **{name: opened(one) for name, one in options.items()}), arguments)
+        return closed(
+            function(*opened(arguments), **{name: opened(value) for name, value in options.items()}), arguments
+        )
 
 
 def computed(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
@@ -118,7 +120,7 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def flags(self) -> SimpleNamespace:
-        """CuPy's flags do not say whether an array may be written to: every one may."""
+        """The flags of CuPy, which has none for arrays that are read-only."""
         flags = self._memory.flags
         names = "c_contiguous", "f_contiguous", "owndata"
         return SimpleNamespace(**{name: getattr(flags, name) for name in names})
@@ -126,7 +128,7 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):
     # ---- to the host and back -----------------------------------------------------------------------------------
 
     def get(self) -> np.ndarray[Any, Any]:
-        """A copy on the host, C-contiguous."""
+        """Return a C-contiguous copy on the host."""
         synchronized["get"] += 1
         use_driver()
         return np.array(self._memory, order="C")
@@ -139,11 +141,11 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):
         self._memory[...] = arr
 
     def item(self) -> Any:
-        """The one element, as a Python number."""
+        """Return the element as a Python number."""
         return self.get().item()
 
     def tolist(self) -> Any:
-        """Nested lists."""
+        """Return nested lists."""
         return self.get().tolist()
 
     def __bool__(self) -> bool:
@@ -205,11 +207,11 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):
         return len(self._memory)
 
     def __getitem__(self, index: Any) -> Any:
-        """Views also where NumPy would give a number; CuPy would wrap an index around that is out of bounds."""
+        """Return a view, also of a single element; an index out of bounds, which CuPy wraps around, is an error."""
         items = _index(index)
-        if any(isinstance(one, np.ndarray) and one.dtype == bool for one in items):
+        if any(isinstance(item, np.ndarray) and item.dtype == bool for item in items):
             synchronized["boolean indexing"] += 1
-        arrays = any(isinstance(one, np.ndarray) or one is Ellipsis for one in items)
+        arrays = any(isinstance(item, np.ndarray) or item is Ellipsis for item in items)
         try:
             return closed(self._memory[items if arrays else (*items, ...)], self)
         except IndexError as error:
@@ -227,50 +229,50 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):
             raise _out_of_bounds(error, items) from error
 
     def fill(self, value: Any) -> None:
-        """Overwrite every element with one number."""
+        """Overwrite every element with a number."""
         self[...] = value
 
     # ---- other arrays -------------------------------------------------------------------------------------------
 
     def astype(self, dtype: Any, order: str = "K", casting: None = None, subok: None = None, copy: bool = True) -> Any:
-        """Another dtype; the array itself where ``copy`` is False and nothing changes."""
+        """Return another dtype; the array itself if ``copy`` is False and nothing changes."""
         if casting is not None or subok is not None:
             raise TypeError("casting is not supported yet")
         return self if not copy and np.dtype(dtype) == self.dtype else quietly(np.ndarray.astype, self, dtype, order)
 
     def view(self, dtype: Any = None) -> ndarray:
-        """The same memory, as another dtype."""
+        """Return the same memory as another dtype."""
         return closed(self._memory.view(self.dtype if dtype is None else dtype), self)  # type: ignore[no-any-return]
 
     def copy(self, order: str = "C") -> ndarray:
-        """New memory."""
+        """Return a copy in new memory."""
         use_driver()
         return ndarray(self._memory.copy(order))
 
     def reshape(self, *shape: Any, order: str = "C") -> ndarray:
-        """A view where there can be one."""
+        """Return a view if possible, otherwise a copy."""
         return closed(self._memory.reshape(*shape, order=order), self)  # type: ignore[no-any-return]
 
     def transpose(self, *axes: Any) -> ndarray:
-        """A view with its axes permuted."""
+        """Return a view with its axes permuted."""
         return closed(self._memory.transpose(*axes), self)  # type: ignore[no-any-return]
 
     def sum(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> ndarray:
-        """The sum, an array also where no axis is left."""
+        """Return the sum, an array also if no axis is left."""
         return quietly(np.sum, self, axis, dtype, out, keepdims)  # type: ignore[no-any-return]
 
     max, min, all, any = map(_reduction, (np.max, np.min, np.all, np.any))
 
 
 def _index(index: Any) -> tuple[Any, ...]:
-    """An index opened. CuPy would copy lists and arrays of the host to the device each time; here they are refused."""
+    """Return the index with the memory of its arrays. Lists and arrays of the host, which CuPy copies, are refused."""
     items = index if type(index) is tuple else (index,)
-    for one in items:
-        if not (one is None or one is Ellipsis or isinstance(one, slice | int | np.integer | ndarray)):
-            raise TypeError(f"an index of CuPy's should be its own: {UNSUPPORTED.format(type(one))}")
+    for item in items:
+        if not (item is None or item is Ellipsis or isinstance(item, slice | int | np.integer | ndarray)):
+            raise TypeError(f"an index of CuPy's should be its own: {UNSUPPORTED.format(type(item))}")
     return tuple(map(opened, items))
 
 
 def _out_of_bounds(error: IndexError, items: tuple[Any, ...]) -> Exception:
-    inside = not any(isinstance(one, np.ndarray) for one in items)
+    inside = not any(isinstance(item, np.ndarray) for item in items)
     return error if inside else AssertionError(f"CuPy would wrap around without a word: {error}")

@@ -1,4 +1,4 @@
-"""The driver: one GPU, one stream, and modules of kernels, which the emulation runs."""
+"""The driver of the stand-in: one GPU, one stream, and modules of kernels, which the emulator runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ emulator = Emulator.from_environment()
 
 
 class CompileException(Exception):
-    """What the compiler reports."""
+    """An error of the compiler."""
 
     __module__ = "cupy.cuda.compiler"
 
@@ -47,17 +47,17 @@ class RawModule:
             assert code == inlined(file), f"this is not the text of {file}"
 
     def get_function(self, name: str) -> RawKernel:
-        """One of the instantiations."""
+        """Return an instantiation."""
         return RawKernel(self._files[name], name)
 
 
 def _generated(code: str) -> str:
-    """The name of a kernel without a file, which has this text."""
+    """Return the name of the generated kernel that has this text."""
     return next(file for file in generated._TEXTS if inlined(file) == code)
 
 
 class RawKernel:
-    """One kernel to launch: it runs at once, its arguments taken for what they are, as CuPy does."""
+    """A kernel, which runs at once, on arguments that are not converted, as CuPy does it."""
 
     max_dynamic_shared_size_bytes = SHARED_BY_DEFAULT  # to be raised before a launch takes more
 
@@ -67,9 +67,9 @@ class RawKernel:
     def __call__(self, grid: Any, block: Any, args: tuple[Any, ...], *, shared_mem: int = 0) -> None:
         if shared_mem > self.max_dynamic_shared_size_bytes:
             raise CUDARuntimeError("cudaErrorInvalidValue: invalid argument")
-        for one in args:
-            if not isinstance(one, ndarray | np.generic):
-                raise TypeError(f"Unsupported type {type(one)}")
+        for arg in args:
+            if not isinstance(arg, ndarray | np.generic):
+                raise TypeError(f"Unsupported type {type(arg)}")
         use_driver()
-        given = [one._memory if isinstance(one, ndarray) else one for one in args]
-        emulator.run(self._file, self._name, grid, block, given, shared_mem)
+        memory = [arg._memory if isinstance(arg, ndarray) else arg for arg in args]
+        emulator.run(self._file, self._name, grid, block, memory, shared_mem)

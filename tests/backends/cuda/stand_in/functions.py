@@ -41,7 +41,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
 
 def signature_of(parameters: str) -> inspect.Signature:
-    """The signature that is written so."""
+    """Return the signature of a list of parameters."""
     return inspect.signature(eval(f"lambda {parameters}: None"))
 
 
@@ -49,11 +49,11 @@ def _function(name: str, parameters: str) -> Callable[..., Any]:
     signature, function = signature_of(parameters), getattr(np, name)
 
     def call(*args: Any, **options: Any) -> Any:
-        given = signature.bind(*args, **options)
-        if given.arguments.get("kind") not in (None, "stable"):
+        bound = signature.bind(*args, **options)
+        if bound.arguments.get("kind") not in (None, "stable"):
             raise ValueError("kind can only be None or 'stable'")
         synchronized[name] += name in WAITING
-        return quietly(function, *given.args, **given.kwargs)
+        return quietly(function, *bound.args, **bound.kwargs)
 
     return call
 
@@ -77,25 +77,25 @@ class ufunc:
 
 
 def matmul(a: Any, b: Any, out: Any = None) -> Any:
-    """The product of matrices."""
+    """Return the product of matrices."""
     return quietly(np.matmul, a, b) if out is None else quietly(np.matmul, a, b, out)
 
 
 def array(obj: Any, dtype: Any = None, copy: bool | None = True, order: str = "K") -> Any:
-    """An array in new memory, from the device or from the host."""
+    """Return an array in new memory, from the device or from the host."""
     memory = obj._memory if isinstance(obj, ndarray) else obj
     return closed(np.array(memory, dtype=dtype, copy=copy, order=order), obj)  # type: ignore[call-overload]
 
 
 def asarray(a: Any, dtype: Any = None, order: str | None = None) -> Any:
-    """The array itself if it lies on the device, otherwise a copy that does."""
+    """Return the array itself if it lies on the device, otherwise a copy on the device."""
     if isinstance(a, ndarray) and dtype in (None, a.dtype) and order is None:
         return a
     return array(a, dtype=dtype, copy=None if isinstance(a, ndarray) else True, order=order or "K")
 
 
 def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
-    """In row-major order, the array itself where it is so already; at least one dimension, as NumPy's."""
+    """Return the array in row-major order, with at least one dimension, as NumPy does."""
     if not isinstance(a, ndarray):
         return array(np.ascontiguousarray(a, dtype))
     same = a.flags.c_contiguous and a.ndim and dtype in (None, a.dtype)
@@ -103,7 +103,7 @@ def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
 
 
 def as_strided(x: Any, shape: Any = None, strides: Any = None) -> Any:
-    """A view with any sizes and strides, unchecked."""
+    """Return a view with any sizes and strides, unchecked."""
     return quietly(np.lib.stride_tricks.as_strided, x, shape, strides)
 
 
