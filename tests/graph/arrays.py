@@ -1,4 +1,4 @@
-"""Nested arrays of random numbers, and what it means that two results are the same."""
+"""Nested arrays of random numbers, functions that are compiled and called twice, gradients, and equality of results."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 
 import pynested as pn
+from pynested.autograd import flatten
+from pynested.backends.dtypes import is_float
+from pynested.backends.host import to_host
 
 CHANCE = np.random.default_rng(8)
 
@@ -23,7 +26,7 @@ def holed(*lengths: int) -> pn.NestedArray:
 
 
 class Replayed:
-    """A compiled function, each call of which runs twice: the first call of a signature only records a graph."""
+    """A compiled function that runs twice at each call, as the first call of a signature only records a graph."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.compiled = pn.compile(function)
@@ -38,11 +41,32 @@ class Replayed:
 
     @property
     def has_chains(self) -> bool:
-        """Whether every graph has a chain and was replayed, and none was given up for the function itself."""
+        """Return whether every graph has a chain and was replayed, so that the function itself was not called."""
         return all(graph.calls > 1 and graph.chains for graph in self.graphs)
 
 
+def gradients(function: Callable[..., Any], *operands: Any) -> list[Any]:
+    """Return the gradients by the operands of floats: of the sum of all results, and with a cotangent for each element.
+
+    The cotangent of a sum is one element that is repeated, which blocks and kernels read differently.
+    """
+    operands = tuple(x.detach().requires_grad_(is_float(x.dtype)) for x in operands)
+    results = [y for y in flatten(function(*operands))[0] if y.requires_grad]
+    leaves = [x for x in operands if x.requires_grad]
+    pn.manual_seed(0)
+    cotangents = [pn.randn_like(y).detach() for y in results]
+    of_elements = pn.grad(results, leaves, cotangents, allow_unused=True, retain_graph=True) if results else ()
+    of_sums = pn.grad([y.sum() for y in results], leaves, allow_unused=True) if results else ()
+    return [*of_elements, *of_sums]
+
+
+def assert_same_with_gradients(compiled: Callable[..., Any], function: Callable[..., Any], *operands: Any) -> None:
+    assert_same(compiled(*operands), function(*operands))
+    assert_same(gradients(compiled, *operands), gradients(function, *operands))
+
+
 def assert_same(a: Any, b: Any) -> None:
+    """Assert that two trees of arrays have the same bits, layouts and flags; NaN has one sign."""
     assert type(a) is type(b)
     if isinstance(a, tuple | list):
         assert len(a) == len(b)
@@ -54,7 +78,13 @@ def assert_same(a: Any, b: Any) -> None:
         assert a.layout is b.layout and a.requires_grad == b.requires_grad
         list(map(assert_same, a.unbind(), b.unbind()))
     elif isinstance(a, pn.Array):
-        assert a.dtype == b.dtype and a.detach().numpy().tobytes() == b.detach().numpy().tobytes()
-        assert a.shape == b.shape and a.requires_grad == b.requires_grad
+        assert (a.dtype, a.shape, a.requires_grad) == (b.dtype, b.shape, b.requires_grad)
+        assert bits(a) == bits(b)
     else:
         assert a == b
+
+
+def bits(x: pn.Array) -> bytes:
+    """Return the elements bit by bit; NumPy's loops take the sign of a NaN from one operand or the other."""
+    values = to_host(x.detach().data)
+    return np.where(np.isnan(values), np.nan, values).tobytes() if is_float(values.dtype) else values.tobytes()

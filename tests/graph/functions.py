@@ -1,4 +1,4 @@
-"""Functions of nested arrays as people write them, for tracing and for compiling."""
+"""Functions of nested arrays as users write them, for tracing and for compiling."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HELD = {"w": pn.array([[0.5, -1.0], [2.0, 0.25]]), "list": [pn.array([1.0, 2.0])
 
 
 class Layer:
-    """What people keep arrays in."""
+    """A layer: an object with an array in an attribute."""
 
     def __init__(self) -> None:
         self.weight = pn.array([[1.0, -1.0], [0.5, 2.0]])

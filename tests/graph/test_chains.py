@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 import pynested as pn
+from pynested.autograd import flatten
 from pynested.backends.errors import GradientError, ShapeError, StructureError
 
-from .arrays import Replayed, assert_same, holed, jagged
+from .arrays import Replayed, assert_same, assert_same_with_gradients, gradients, holed, jagged
 
 Program = Callable[[Any, Any], Any]
 BIAS = pn.array([0.25, -0.5])
@@ -34,19 +36,6 @@ CHAINS: dict[str, Program] = {
 }  # fmt: skip
 
 
-def gradients(function: Program, x: Any, y: Any, *, twice: bool = False) -> list[Any]:
-    """The gradients of every result by both arguments, and of the sum of their squares by them, too."""
-    x, y = x.detach().requires_grad_(), y.detach().requires_grad_()
-    results = function(x, y)
-    results = results if isinstance(results, tuple | list) else [results]
-    total = sum((result * (i + 1)).sum() for i, result in enumerate(results))
-    first = pn.grad(total, [x, y], allow_unused=True, create_graph=twice)
-    if twice:
-        squares = sum((gradient * gradient).sum() for gradient in first if gradient is not None)
-        first += pn.grad(squares, [x, y], allow_unused=True)
-    return [None if gradient is None else gradient.detach() for gradient in first]
-
-
 @pytest.mark.usefixtures("blocks")
 @pytest.mark.parametrize("dtype", [pn.float32, pn.float64], ids=str)
 @pytest.mark.parametrize("function", CHAINS.values(), ids=CHAINS)
@@ -55,9 +44,12 @@ def test_chains_are_exact_forwards_and_backwards(function: Program, dtype: Any) 
     for lengths in ((3, 2, 0, 5), (40, 1, 9), (0, 0)):
         x = jagged(*lengths).to(dtype)
         y = pn.nested_array_from_jagged(pn.randn(*x.values().shape, dtype=dtype), x.offsets())
-        assert_same(compiled(x, y), function(x, y))
-        assert_same(gradients(compiled, x, y), gradients(function, x, y))
+        assert_same_with_gradients(compiled, function, x, y)
     assert len(compiled.graphs) == 2 and compiled.has_chains
+
+
+def first_gradients(function: Program, x: Any, y: Any) -> Any:
+    return pn.grad(sum(result.sum() for result in flatten(function(x, y))[0]), [x, y], create_graph=True)
 
 
 @pytest.mark.usefixtures("blocks")
@@ -65,7 +57,7 @@ def test_chains_are_exact_forwards_and_backwards(function: Program, dtype: Any) 
 def test_second_derivatives_and_tangents(name: str) -> None:
     function, x = CHAINS[name], jagged(3, 2)
     compiled, y = Replayed(CHAINS[name]), pn.randn_like(x)
-    for a, b in zip(gradients(compiled, x, y, twice=True), gradients(function, x, y, twice=True), strict=True):
+    for a, b in zip(*(gradients(partial(first_gradients, f), x, y) for f in (compiled, function)), strict=True):
         assert pn.allclose(a, b, rtol=1e-12, atol=1e-12)
     tangents = pn.ones_like(x), pn.ones_like(x) * 2
     for a, b in zip(*[pn.jvp(f, (x, y), tangents) for f in (compiled, function)], strict=True):
@@ -81,8 +73,7 @@ def test_operands_of_several_structures_are_left_to_the_operators() -> None:
         (x, placed), (placed, x), (placed, placed), (x, dense), (x, apart), (x, x.clone()), (x, BIAS),
         (strided, strided), (strided.transpose(1, 2), strided.transpose(1, 2)),
     ):  # fmt: skip
-        assert_same(compiled(a, b), function(a, b))
-        assert_same(gradients(compiled, a, b), gradients(function, a, b))
+        assert_same_with_gradients(compiled, function, a, b)
     for lengths in ((3, 2), (2, 4)):
         with pytest.raises(StructureError, match="add: the operands differ at component") as caught:
             compiled(x, jagged(*lengths))
@@ -101,30 +92,30 @@ def test_gradients_are_added_in_order(function: Program) -> None:
     compiled, x = Replayed(function), jagged(30, 40).requires_grad_()
     other = pn.nested_array_from_jagged(pn.randn(70, 2), x.offsets()).requires_grad_()
     for y in (x, other):
-        found = []
+        results = []
         for call in (compiled, function):
             before, (first, second), after = (x * 0.3).sum(), call(x, y), x.sin().sum()
             total = before + first.sum() + second.sum() + after
-            found.append([pn.grad(total, x, retain_graph=True), pn.grad(first.sum(), x)])
-        assert_same(*found)
+            results.append([pn.grad(total, x, retain_graph=True), pn.grad(first.sum(), x)])
+        assert_same(*results)
 
 
-def test_gradients_by_what_lies_inside_a_chain() -> None:
+def test_gradients_by_arrays_inside_a_chain() -> None:
     def function(x: Any) -> Any:
         inner = (x * 2).sin()
         outer = (inner * 3 + x).exp()
         return pn.grad(outer.sum(), inner, retain_graph=True), inner, outer
 
     compiled, x = Replayed(function), jagged(2, 3).requires_grad_()
-    found = []
+    results = []
     for call in (compiled, function):
         gradient, inner, outer = call(x)
-        found.append([gradient, pn.grad(outer.sum(), inner, retain_graph=True), pn.grad(outer.sum(), x)])
-    assert_same(*found)
+        results.append([gradient, pn.grad(outer.sum(), inner, retain_graph=True), pn.grad(outer.sum(), x)])
+    assert_same(*results)
     assert compiled.has_chains
 
 
-def test_a_backward_pass_checks_what_it_reads() -> None:
+def test_a_backward_pass_refuses_saved_arrays_that_were_overwritten() -> None:
     x = jagged(2, 3).requires_grad_()
     y = Replayed(lambda x: (x * x).exp() * x)(x)
     with pn.no_grad():
@@ -137,7 +128,7 @@ def test_a_backward_pass_checks_what_it_reads() -> None:
         y.sum().backward()
 
 
-def test_a_result_to_which_no_gradient_flows_wants_none() -> None:
+def test_a_result_without_a_gradient_gets_none() -> None:
     x, y = jagged(2, 3).requires_grad_(), jagged(2, 3)
     y = pn.nested_array_from_jagged(y.values(), x.offsets())
     compiled = Replayed(function := lambda x, y: [(x + y) * 2, (y * 2).exp()])

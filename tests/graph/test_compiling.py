@@ -1,4 +1,4 @@
-"""A compiled function gives what the function gives, bit for bit, forwards and backwards, and makes few graphs."""
+"""A compiled function returns what the function returns, bit for bit, with its gradients, and makes few graphs."""
 
 from __future__ import annotations
 
@@ -133,9 +133,9 @@ def test_fullgraph_refuses_where_the_function_itself_would_be_called() -> None:
     compiled, x = pn.compile(drawn_then_counted), jagged(2, 3)
     for lengths in ((2, 3), (1, 4, 2), (2, 3)):
         pn.manual_seed(4)
-        found = compiled(x := jagged(*lengths))
+        result = compiled(x := jagged(*lengths))
         pn.manual_seed(4)
-        assert_same(found, drawn_then_counted(x))
+        assert_same(result, drawn_then_counted(x))
     assert compiled.graphs == [] and "test_compiling.py" in compiled.explain()
     with pytest.raises(TraceError, match="compile: the function has no graph: .* Leave fullgraph out"):
         pn.compile(drawn_then_counted, fullgraph=True)(x)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 from unittest.mock import patch
 
@@ -12,8 +13,8 @@ from hypothesis import strategies as st
 import pynested as pn
 from pynested.graph import block_program
 
-from .arrays import Replayed
-from .test_block_programs import EDGES, bits
+from .arrays import Replayed, assert_same_with_gradients
+from .test_block_programs import EDGES
 
 ONE = ["exp", "tanh", "sqrt", "relu", "gelu", "silu", "sigmoid", "abs", "neg", "sgn", "floor", "square", "log1p"]
 TWO = ["add", "sub", "mul", "div", "maximum", "minimum", "logaddexp", "remainder"]
@@ -72,16 +73,6 @@ def values(dtype: Any, seed: int) -> Any:
         return pn.array(np.nan_to_num(numbers, posinf=9, neginf=-9) if dtype.kind in "biu" else numbers).to(dtype)
 
 
-def gradients(function: Any, operands: list[Any]) -> list[bytes]:
-    """Return the gradients of the operands of floats, for the sum of all results of floats, each with its weight."""
-    fresh = [x.detach().requires_grad_(x.dtype.kind == "f") for x in operands]
-    results = [x for x in function(*fresh) if x.requires_grad]
-    wanted = [x for x in fresh if x.requires_grad]
-    losses = [(x.to(pn.float64) * (i + 0.25)).sum() for i, x in enumerate(results)]
-    found = pn.grad(sum(losses[1:], start=losses[0]), wanted, allow_unused=True) if losses else []
-    return [b"" if gradient is None else bits(gradient) for gradient in found]
-
-
 @given(
     st.lists(lines, min_size=3, max_size=12), st.tuples(*[st.sampled_from(DTYPES)] * 3), st.integers(0, 99),
     st.booleans(), st.booleans(),
@@ -92,8 +83,7 @@ def test_programs_give_the_same_bits(drawn: list[Line], dtypes: Any, seed: int, 
     if gaps:
         x = pn.nested_array_from_jagged(x.values(), OFFSETS, LENGTHS)
     operands = [x, y, values(dtypes[2], seed + 2)[0]]
-    compiled = Replayed(lambda *operands: run(drawn, *operands))
+    compiled = Replayed(partial(run, drawn))
     with patch.multiple(block_program, LARGE=0 if in_blocks else 1 << 20, BLOCK_BYTES=512):
-        assert list(map(bits, compiled(*operands))) == list(map(bits, run(drawn, *operands)))
-        assert gradients(compiled, operands) == gradients(lambda *operands: run(drawn, *operands), operands)
+        assert_same_with_gradients(compiled, partial(run, drawn), *operands)
     assert compiled.graphs and all(graph.calls > 1 for graph in compiled.graphs)

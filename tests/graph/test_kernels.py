@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
+from pynested.autograd import flatten
 from pynested.backends import registry
 from pynested.backends.cuda.generated import text_of
 from pynested.backends.cuda.nvrtc import Nvrtc
@@ -22,7 +23,7 @@ from pynested.graph.cuda_program import functor_of
 from pynested.graph.fusible_ops import OPERATIONS
 
 from ..backends.cuda import stand_in
-from .arrays import Replayed, assert_same, jagged
+from .arrays import Replayed, assert_same, assert_same_with_gradients, gradients, jagged
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="the emulation needs g++")
 
@@ -52,14 +53,8 @@ def operands(dtype: Any, *lengths: int) -> tuple[Any, Any, Any]:
     return x, pn.nested_array_from_jagged(y, x.offsets()), BIAS.to("emulated").to(dtype)
 
 
-def results_and_gradients(function: Program, given: tuple[Any, ...]) -> tuple[list[Any], list[Any]]:
-    """The results, and the gradients of a weighted sum of them by all operands."""
-    given = tuple(x.detach().requires_grad_() for x in given)
-    results = function(*given)
-    results = list(results) if isinstance(results, tuple) else [results]
-    first, *others = [(x * (i + 1)).sum() for i, x in enumerate(results)]
-    gradients = pn.grad(sum(others, start=first), given, allow_unused=True)
-    return results, [None if x is None else x.detach() for x in gradients]
+def results_and_gradients(function: Program, args: tuple[Any, ...]) -> list[Any]:
+    return [*flatten(function(*args))[0], *gradients(function, *args)]
 
 
 def all_exact(x: Any, y: Any, b: Any) -> tuple[Any, ...]:
@@ -71,17 +66,14 @@ def all_exact(x: Any, y: Any, b: Any) -> tuple[Any, ...]:
 def test_exact_operators_and_gradients_have_the_same_bits(dtype: Any) -> None:
     compiled = Replayed(all_exact)
     for lengths in ((3, 2, 0, 5), (700, 1, 9), (0, 0)):
-        given = operands(dtype, *lengths)
-        for found, expected in zip(*map(results_and_gradients, (compiled, all_exact), (given, given)), strict=True):
-            assert_same(found, expected)
-        assert_same(compiled(*given), all_exact(*given))
+        assert_same_with_gradients(compiled, all_exact, *operands(dtype, *lengths))
     assert len(compiled.graphs) == 2 and compiled.has_chains
 
 
 def test_bfloat16_is_rounded_after_each_operator() -> None:
     pytest.importorskip("ml_dtypes")
-    function, given = EXACT["a bias"], operands(bfloat16(), 3, 40)
-    assert_same(results_and_gradients(Replayed(function), given), results_and_gradients(function, given))
+    function = EXACT["a bias"]
+    assert_same_with_gradients(Replayed(function), function, *operands(bfloat16(), 3, 40))
 
 
 GUARDED = [("a bias", pn.float32), ("a bias", pn.float16), ("read twice", pn.float32), ("a choice", pn.float32),
@@ -96,12 +88,12 @@ def test_a_kernel_writes_nothing_behind_its_results(name: str, dtype: Any, monke
         memory.append(np.full(int(np.prod(shape)) + BEHIND, UNTOUCHED, dtype))
         return memory[-1][:-BEHIND].reshape(shape)
 
-    given = operands(dtype, 40, 0, 690)
-    expected = results_and_gradients(EXACT[name], given)
+    args = operands(dtype, 40, 0, 690)
+    expected = results_and_gradients(EXACT[name], args)
     monkeypatch.setattr(registry.get_backend("emulated"), "new", guarded)
-    found = results_and_gradients(compiled := Replayed(EXACT[name]), given)
+    results = results_and_gradients(compiled := Replayed(EXACT[name]), args)
     assert compiled.has_chains and all((x[-BEHIND:] == UNTOUCHED).all() for x in memory)
-    assert_same(found, expected)
+    assert_same(results, expected)
 
 
 def every_operator(x: Any, y: Any, b: Any) -> tuple[Any, ...]:
@@ -117,10 +109,9 @@ def every_operator(x: Any, y: Any, b: Any) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize(("dtype", "rounding"), [(pn.float32, 2.0**-20), (pn.float64, 2.0**-48), (pn.float16, 2.0**-8)])
 def test_every_operator_has_a_functor(dtype: Any, rounding: float) -> None:
-    compiled, given = Replayed(every_operator), operands(dtype, 3, 0, 30)
-    for found, expected in zip(*map(results_and_gradients, (compiled, every_operator), (given, given)), strict=True):
-        for x, y in zip(found, expected, strict=True):
-            assert y is None or pn.allclose(x, y, rtol=rounding, atol=rounding)
+    compiled, args = Replayed(every_operator), operands(dtype, 3, 0, 30)
+    for x, y in zip(*map(results_and_gradients, (compiled, every_operator), (args, args)), strict=True):
+        assert y is None or pn.allclose(x, y, rtol=rounding, atol=rounding)
     assert compiled.has_chains
     with pytest.raises(DTypeError, match="no functor .Arange."):
         functor_of(np.arange)
@@ -129,11 +120,11 @@ def test_every_operator_has_a_functor(dtype: Any, rounding: float) -> None:
 def test_a_chain_runs_on_a_gpu_through_cupy() -> None:
     function = EXACT["a bias"]
     with stand_in.installed():
-        given = tuple(x.to("cuda") for x in operands(pn.float32, 3, 0, 40))
+        args = tuple(x.to("cuda") for x in operands(pn.float32, 3, 0, 40))
         compiled = Replayed(function)
-        for found, expected in zip(*map(results_and_gradients, (compiled, function), (given, given)), strict=True):
-            assert [x.device for x in found] == ["cuda"] * len(found)
-            assert_same([x.to("cpu") for x in found], [x.to("cpu") for x in expected])
+        for x, y in zip(*map(results_and_gradients, (compiled, function), (args, args)), strict=True):
+            assert x.device == "cuda"
+            assert_same(x.to("cpu"), y.to("cpu"))
         assert compiled.has_chains
 
 
@@ -149,9 +140,10 @@ def test_a_custom_kernel_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def files_of(compiled: Any) -> list[str]:
-    """The names of the kernels of the first graph."""
-    programs = [program for chain in compiled.graphs[0].chains for program in chain._forward.values()]
-    programs += [program for chain in compiled.graphs[0].chains for program, _ in chain.rule._backward.values()]
+    """Return the names of the kernels of all graphs."""
+    chains = [chain for graph in compiled.graphs for chain in graph.chains]
+    programs = [program for chain in chains for program in chain._forward.values()]
+    programs += [program for chain in chains for program, _ in chain.rule._backward.values()]
     return list(dict.fromkeys(file for program in programs for file in program.files.values()))
 
 

@@ -1,4 +1,4 @@
-"""A traced function, replayed on arrays of another ragged structure, gives what the function itself gives for them."""
+"""A traced function, replayed on arrays of another ragged structure, returns what the function itself returns."""
 
 from __future__ import annotations
 
@@ -27,25 +27,28 @@ def test_arrays_made_of_offsets_and_of_two_structures() -> None:
     def function(values: Any, offsets: Any, *, other: Any) -> Any:
         return pn.nested_array_from_jagged(values, offsets) * 2.0 + other
 
-    one, two = jagged(2, 3), jagged(4, 0, 1)
-    graph = pn.trace(function, one.values(), one.offsets(), other=one)
-    assert_same(graph(two.values(), two.offsets(), other=two), function(two.values(), two.offsets(), other=two))
+    first, second = jagged(2, 3), jagged(4, 0, 1)
+    graph = pn.trace(function, first.values(), first.offsets(), other=first)
+    assert_same(
+        graph(second.values(), second.offsets(), other=second),
+        function(second.values(), second.offsets(), other=second),
+    )
     with pytest.raises(StructureError) as caught:
-        graph(two.values(), two.offsets(), other=jagged(4, 1, 0))
+        graph(second.values(), second.offsets(), other=jagged(4, 1, 0))
     assert "+ other" in caught.value.__notes__[0] and __file__ in caught.value.__notes__[0]
 
 
-def test_what_a_function_takes_from_variables_and_attributes_is_constant() -> None:
+def test_arrays_in_variables_and_attributes_are_constants() -> None:
     held: dict[str, Any] = {"w": pn.array(2.0), "all": [pn.array(1.0)], "in a callback": pn.array(4.0)}
-    layer, here = Layer(), pn.array(3.0)
+    layer, scale = Layer(), pn.array(3.0)
 
     def function(x: Any) -> Any:
         y = pn.map_components(lambda component: component * held["in a callback"], layer(x))
-        return y * held["w"] + held["all"][0] + here
+        return y * held["w"] + held["all"][0] + scale
 
     graph, x = pn.trace(function, jagged(2, 3)), jagged(1, 4)
     names = {source.text for source in graph.captured.values()}
-    assert names == {"held['w']", "held['all'][0]", "layer.weight", "here"}
+    assert names == {"held['w']", "held['all'][0]", "layer.weight", "scale"}
     held["all"][0].fill_(7.0)  # the same array
     assert_same(graph(x), function(x))
     changes: list[Callable[[], None]] = [
@@ -57,8 +60,8 @@ def test_what_a_function_takes_from_variables_and_attributes_is_constant() -> No
         change()
         with pytest.raises(TraceError, match="(held|layer).* has changed since the function was traced"):
             graph(x)
-    graph, here = pn.trace(function, jagged(2, 3)), here * 3
-    with pytest.raises(TraceError, match="here has changed"):
+    graph, scale = pn.trace(function, jagged(2, 3)), scale * 3
+    with pytest.raises(TraceError, match="scale has changed"):
         graph(x)
 
 
@@ -169,7 +172,7 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
 
 
 @pytest.mark.parametrize(("function", "says"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_recorded_is_refused_where_it_is_written(function: Callable[[Any], Any], says: str) -> None:
+def test_a_call_that_cannot_be_recorded_is_refused_with_its_line(function: Callable[[Any], Any], says: str) -> None:
     with pytest.raises(TraceError) as caught:
         pn.trace(function, jagged(2, 3))
     lines = str(caught.value).splitlines()
