@@ -1,4 +1,4 @@
-"""Every kernel chooses a path by size; the fixture `path` forces each of them on small arrays. Devices with kernels."""
+"""Code paths of kernels, which a size chooses and the fixture `path` forces on small arrays. Devices with kernels."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
 
 @pytest.fixture(scope="session")
 def compiled() -> None:
-    """All kernels in the cache; two compilers at a time."""
+    """Compile all kernels, two files at a time."""
     if shutil.which("g++") is None:
         pytest.skip("the emulation needs g++")
     with ThreadPoolExecutor(2) as pool:
@@ -128,14 +128,14 @@ def compiled() -> None:
 
 @pytest.fixture
 def cupy(compiled: None) -> Iterator[ModuleType]:
-    """The stand-in for CuPy; during the test "cuda" is a device."""
+    """Return the stand-in for CuPy; during the test "cuda" is a device."""
     with stand_in.installed() as module:
         yield module
 
 
 @pytest.fixture(params=["emulated", "cuda"])
 def device(request: pytest.FixtureRequest, compiled: None) -> Iterator[str]:
-    """Each device with kernels; "cuda" through the stand-in for CuPy."""
+    """Return a device with kernels; "cuda" through the stand-in for CuPy."""
     if request.param == "emulated":
         yield "emulated"
         return

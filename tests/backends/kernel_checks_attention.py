@@ -1,4 +1,4 @@
-"""The check of attention and its adjoint: heads in any places, alone and in groups, with every kind of mask."""
+"""Check of attention and its adjoint: heads in any place, alone and in groups, with every kind of mask."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ SCORES = 1, 59, 61, 400  # the greatest of a call: e^89 is beyond float32
 
 
 def places(heads: Any, rows: Any, width: int, gap: int, by_rows: bool) -> tuple[np.ndarray, int]:
-    """Matrices one after the other, or the heads of a row side by side, with a gap before; and where they end."""
+    """Return places of matrices behind a gap, in order or with the heads of a row side by side, and their end."""
     numels = heads * rows * width
     steps = (np.full_like(rows, width), heads * width) if by_rows else (rows * width, np.full_like(rows, width))
     return np.stack([np.cumsum(numels) - numels + gap, *steps], axis=1), int(numels.sum()) + gap
 
 
 def masked(rng: np.random.Generator, kind: str | None, sizes: np.ndarray, dtype: str) -> tuple[Any, Any]:
-    """A mask for all heads of a component, or for each, and where it lies."""
+    """Return a mask for all heads of a component, or for each head, and its places."""
     if kind not in ("bool", "float"):
         return None, None
     (heads, group, queries, keys), shared = sizes.T, kind == "bool"

@@ -1,4 +1,4 @@
-"""The checks of kernels of single elements, and of casts; entered beside the others."""
+"""Checks of the kernels of single elements, and of casts."""
 
 from __future__ import annotations
 

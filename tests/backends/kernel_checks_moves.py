@@ -1,4 +1,4 @@
-"""The checks of kernels that move data, multiply, or add; entered beside the others."""
+"""Checks of the kernels that move data, multiply or add."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def unpad(backend: Any, x: Array, segments: Segments) -> None:
 
 @check("uint8")
 def beyond_32_bits(backend: Any, dtype: str) -> None:
-    """Offsets past 2**32 on sparse memory: only the pages that are touched exist."""
+    """Check offsets beyond 2**32 in sparse memory, of which only the pages that are touched exist."""
     rows = 2**32 + 4096
     x = np.frombuffer(mmap.mmap(-1, rows), dtype).reshape(rows, 1)
     far = 2**32 + 10
@@ -116,7 +116,7 @@ def add_rows(backend: Any, dtype: str) -> None:
 
 
 def placements(dtype: str) -> Iterator[Placement]:
-    """Packed, gaps, transposed, overlapping, repeated, many dims, words, nothing: each with few and many components."""
+    """Yield contiguous, transposed, overlapping and repeated components, with gaps and without, few and many."""
     rng = np.random.default_rng(8)
     lengths = rng.integers(0, 40, 12)
     yield [[n, 8] for n in lengths], [[8, 1]] * 12, np.cumsum(lengths * 8 + 16) - lengths * 8, 16 * 40 * 12

@@ -1,4 +1,4 @@
-"""The checks of kernels of rows: softmax, layer norm and cross entropy; entered beside the others."""
+"""Checks of the kernels of rows: softmax, layer norm and cross entropy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BLAS has one thread while ours call it, and then as many as it had."""
+"""BLAS has one thread while several threads of pynested call it, and its own number afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Environment variables that hold numbers: what they take, and one sentence for all else."""
+"""Environment variables that hold numbers: the texts that they take, and one message for all others."""
 
 from __future__ import annotations
 

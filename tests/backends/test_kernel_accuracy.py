@@ -1,4 +1,4 @@
-"""Sums are as accurate as those of PyTorch, and kernels keep what they promise beyond the bounds of the specification.
+"""Sums are as accurate as those of PyTorch, which the bounds of the specification do not require.
 
 The bounds hold for any order of additions, so they cannot notice that sums are no longer added pairwise.
 """

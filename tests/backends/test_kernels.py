@@ -55,7 +55,7 @@ def test_every_kernel_of_the_interface_has_a_check() -> None:
 
 
 class LoudCaller:
-    """The kernels of the CPU for a caller who wants an error for every floating-point warning, and keeps that."""
+    """The kernels of the CPU, called with an error for every floating-point warning; each call must keep this state."""
 
     device = "cpu"
 
@@ -85,7 +85,7 @@ checked: set[tuple[str, str]] = set()  # the checks that ran on it
 
 
 class Recording(Emulator):
-    """An emulator that remembers what was launched."""
+    """An emulator that notes the kernels that it launches."""
 
     def run(self, file: str, name: str, *rest: Any) -> None:
         launched.add(name)
@@ -140,7 +140,7 @@ def test_every_instantiation_is_run(compiled: None, monkeypatch: pytest.MonkeyPa
 
 @pytest.fixture
 def kernels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The kernels of the CPU on each of their paths, and those of the emulated device."""
+    """Return the kernels of the CPU on one of their paths, or those of the emulated device."""
     if request.param == "emulated":
         request.getfixturevalue("compiled")
         return emulated("forward")
@@ -149,7 +149,7 @@ def kernels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def kernels_in_turns(first: int, names: Iterable[str]) -> Any:
-    """Parametrize over kernels and backends: each kernel has one backend or path, and on the others is exhaustive."""
+    """Parametrize over kernels and backends: each kernel has one backend or path, the others are exhaustive."""
     cases = [
         case
         for number, name in enumerate(names, first)

@@ -1,4 +1,4 @@
-"""Large memory is used again, and only once nobody can see it any more."""
+"""Large blocks of memory are used again once no array refers to them."""
 
 from __future__ import annotations
 

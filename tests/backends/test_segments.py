@@ -1,4 +1,4 @@
-"""Segments: what follows from their lengths, and spans of whole segments."""
+"""Segments: attributes that follow from the lengths, and spans of whole segments."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def test_all_attributes_follow_from_the_lengths() -> None:
 
 
 @given(st.lists(st.integers(0, 9), max_size=12), st.integers(1, 12))
-def test_spans_are_whole_runs_in_order_and_no_larger_than_asked(lengths: list[int], rows: int) -> None:
+def test_spans_are_whole_segments_in_order_and_within_the_limit(lengths: list[int], rows: int) -> None:
     segments = Segments.from_lengths(np.array(lengths, np.int64))
     spans = segments.spans(rows)
-    assert [run for _, _, first, last in spans for run in range(first, last)] == list(range(len(lengths)))
+    assert [segment for _, _, first, last in spans for segment in range(first, last)] == list(range(len(lengths)))
     for start, stop, first, last in spans:
         assert (start, stop) == (segments.offsets[first], segments.offsets[last])
         assert stop - start <= rows or last == first + 1

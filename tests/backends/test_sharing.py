@@ -19,7 +19,7 @@ SIZE = 200
 
 
 class Foreign:
-    """Bytes of somebody else's memory: NumPy cannot tell that two of these are of one owner."""
+    """Bytes of another library: NumPy cannot tell that two such arrays have one owner."""
 
     def __init__(self, memory: np.ndarray[Any, Any], start: int, stop: int) -> None:
         self.memory = memory
@@ -33,7 +33,7 @@ def foreign(memory: np.ndarray[Any, Any], start: int, stop: int) -> np.ndarray[A
 
 @pytest.fixture(autouse=True, params=["owners", "addresses"])
 def book(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A book of its own for each test, which goes by owners as long as it can, or by addresses from the beginning."""
+    """Return an empty book of storages, which goes by owners as long as it can, or by addresses from the beginning."""
     monkeypatch.setattr(sharing, "_book", sharing._Book())
     if request.param == "addresses":
         sharing._book.look_at_addresses()

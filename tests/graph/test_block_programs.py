@@ -18,7 +18,7 @@ EDGES = [0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 1e-40, -1e-310, 1.0, -1.0,
 
 
 def edges(dtype: Any) -> list[pn.NestedArray]:
-    """All pairs of edges, as two operands of one structure."""
+    """Return all pairs of edges, as two operands of one structure."""
     with np.errstate(over="ignore"):
         pairs = np.array([*product(EDGES, EDGES), (1.0, 1.0)]).astype(str(dtype))
     offsets = pn.array([0, 100, 100, len(pairs)])

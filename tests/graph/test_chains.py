@@ -1,4 +1,4 @@
-"""Compiled chains give the bits of their operators, results and gradients, whole and in blocks."""
+"""Compiled chains return the bits of their operators, results and gradients, whole and in blocks."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_operands_of_several_structures_are_left_to_the_operators() -> None:
 
 
 def reading_in_turn(x: Any, y: Any) -> Any:
-    """Branches that share no array made here; if x is y, the order of three parts of a gradient shows."""
+    """Compute two branches that share no array made here; if x is y, a gradient has three parts, whose order shows."""
     a, b = x * 1.1, y * 0.7
     c, d = a.sin() * x, b.exp() * y
     return (c * 1.3 + x * a) * 0.1, (d * 0.3 - y * b) * 3

@@ -1,4 +1,4 @@
-"""Programs drawn by Hypothesis: whatever operators and dtypes meet, a compiled function gives the same bits."""
+"""Programs of any operators and dtypes, drawn by Hypothesis: a compiled function returns the same bits."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def run(program: list[Line], *operands: Any) -> list[Any]:
 
 
 def values(dtype: Any, seed: int) -> Any:
-    """Numbers of all kinds in a dtype."""
+    """Return numbers of all kinds in a dtype."""
     drawn = np.random.default_rng(seed)
     numbers = np.where(
         drawn.random((64, WIDTH)) < 0.7, drawn.normal(size=(64, WIDTH)) * 3, drawn.choice(EDGES, (64, WIDTH))

@@ -1,4 +1,4 @@
-"""A chain on a device is one kernel. It gives the bits of the operators, and writes nothing behind its results."""
+"""A chain on a device is one kernel. It returns the bits of the operators, and writes nothing behind its results."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ EXACT: dict[str, Program] = {
 
 
 def operands(dtype: Any, *lengths: int) -> tuple[Any, Any, Any]:
-    """Two nested arrays of one structure and a bias, on the device."""
+    """Return two nested arrays of one structure and a bias, on the device."""
     x = jagged(*lengths).to("emulated").to(dtype)
     y = pn.array(np.random.default_rng(4).normal(size=x.values().shape)).to("emulated").to(dtype)
     return x, pn.nested_array_from_jagged(y, x.offsets()), BIAS.to("emulated").to(dtype)
@@ -97,7 +97,7 @@ def test_a_kernel_writes_nothing_behind_its_results(name: str, dtype: Any, monke
 
 
 def every_operator(x: Any, y: Any, b: Any) -> tuple[Any, ...]:
-    """Each differentiable operator, of numbers in its domain."""
+    """Return the results of all differentiable operators, of numbers in their domains."""
     x, y = x * 0.25 + 1.5, y * 0.125 + 2.0
     first = {"acosh": x + 1, "asin": x * 0.1, "acos": x * 0.1, "atanh": x * 0.1}
     calls = [

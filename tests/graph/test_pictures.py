@@ -1,4 +1,4 @@
-"""Every picture of a graph is held byte for byte; `python -m tests.graph.test_pictures` draws them anew."""
+"""Every picture of a graph equals its golden file; `python -m tests.graph.test_pictures` draws the files anew."""
 
 from __future__ import annotations
 

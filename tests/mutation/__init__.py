@@ -1,4 +1,4 @@
-"""Faults planted one at a time, and what notices each.
+"""Faults planted one at a time, and the tests that notice them.
 
     python -m tests.mutation small
     python -m tests.mutation pynested --only "a dense row is that of the neighbour"

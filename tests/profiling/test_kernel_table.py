@@ -89,11 +89,11 @@ def test_a_kernel_takes_the_place_of_another(device: str, layout: pn.Layout) -> 
     assert pn.softmax(x.to(other), 1).unbind()[1].tolist() == [1.0]
 
 
-@pytest.mark.parametrize(("verb", "function"), [("relu", 3), (3, len), ("nonsense", len), ("softest", cpu.relu)])
-def test_names_and_functions_that_are_no_kernel_are_refused(verb: Any, function: Any) -> None:
+@pytest.mark.parametrize(("name", "function"), [("relu", 3), (3, len), ("nonsense", len), ("softest", cpu.relu)])
+def test_names_and_functions_that_are_no_kernel_are_refused(name: Any, function: Any) -> None:
     before = pn.relu(pn.array([-1.0, 2.0])).tolist()
     with pytest.raises(ArgumentError):
-        pn.kernel(verb, device="cpu")(function)
+        pn.kernel(name, device="cpu")(function)
     assert pn.relu(pn.array([-1.0, 2.0])).tolist() == before
 
 

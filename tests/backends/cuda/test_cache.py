@@ -1,4 +1,4 @@
-"""The cache of compiled kernels: a file is made once, nobody else's code is loaded, an error says what is wrong."""
+"""The cache of compiled kernels: a file is made once, and code that another user can write is not loaded."""
 
 from __future__ import annotations
 
@@ -83,13 +83,13 @@ def test_a_disk_that_is_full(folder: Path) -> None:
     assert_refused(r"compiled kernels cannot be kept in .*kept \(No space left on device\)", full)
 
 
-def test_what_the_system_does_not_load(folder: Path) -> None:
+def test_a_library_that_the_system_does_not_load(folder: Path) -> None:
     file = cache.cached_file(NAME, make)
     with pytest.raises(DeviceError, match=rf"cannot be loaded: .*{NAME}: .*\(noexec\), name a folder of your own"):
         cache.loaded(file)
 
 
-def test_where_libraries_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_folder_of_libraries(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("PYNESTED_CACHE", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
@@ -110,7 +110,7 @@ def test_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
     assert re.search(r'device "emulated": compiled kernels are kept .* There is none', listing())
 
 
-def test_a_device_says_what_is_wrong_with_its_cache(folder: Path) -> None:
+def test_a_device_reports_errors_of_its_cache(folder: Path) -> None:
     folder.write_text("hello", encoding="utf-8")
     with pytest.raises(DeviceError, match="cannot be kept in .*kept"):
         emulated_backend(Emulator()).relu(np.ones(3, np.float32))

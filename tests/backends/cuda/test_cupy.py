@@ -1,4 +1,4 @@
-"""The device "cuda" through a stand-in for CuPy: the specification, what the stand-in refuses, launches."""
+"""The device "cuda" through a stand-in for CuPy: the specification, refusals of the stand-in, launches."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_cupys_extra_brings_the_compiler_its_headers_and_cublas() -> None:
 @NEEDS_CUPY
 def test_cupy_compiles_every_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     compiler, core = import_module("cupy.cuda.compiler"), import_module("cupy._core.core")
-    # It would ask the driver for the architecture; the rest needs no GPU.
+    # CuPy gets the architecture from the driver; the rest needs no GPU.
     monkeypatch.setattr(compiler, "_get_arch_for_options_for_nvrtc", lambda arch=None: ("-arch=sm_90", "cubin"))
     options = (*core.assemble_cupy_compiler_options(OPTIONS), "-ftz=true")
     for file, names in catalogue().items():
@@ -193,7 +193,7 @@ def test_kernels_are_compiled_once_from_a_text_without_includes(
     assert '#include "common.cuh"' not in call.kwargs["code"] and "struct Limits" in call.kwargs["code"]
 
 
-def test_a_launch_asks_for_more_shared_memory_than_there_is_by_default(cupy: ModuleType) -> None:
+def test_a_launch_raises_the_limit_of_shared_memory(cupy: ModuleType) -> None:
     backend = get_backend("cuda")
     x, out = cupy.ones(5, np.float32), cupy.zeros(5, np.float32)
     for shared in (0, 100_000):

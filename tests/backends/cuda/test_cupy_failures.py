@@ -84,7 +84,7 @@ def nested(layout: pn.Layout = pn.strided, **options: Any) -> pn.NestedArray:
 
 
 def loss(x: Any) -> pn.Array:
-    """A scalar that many rules lead to."""
+    """Return a scalar that depends on its argument by many primitives."""
     y = pn.softmax(x * x + 1.0, -1) / (2.0 - x.tanh())
     return (y - y.exp() * pn.logsumexp(y, -1, keepdim=True)).sum()
 

@@ -1,4 +1,4 @@
-"""Refusals on devices: arrays that lie elsewhere, dtypes, and missing libraries."""
+"""Errors on devices: arrays of another device, dtypes, and missing libraries."""
 
 from __future__ import annotations
 
@@ -114,13 +114,15 @@ def test_derivatives_of_a_function_lie_where_its_arguments_do(kind: str, compile
     with pytest.raises(DeviceError, match=r"Identities.jvp returned tangents on \['cpu', 'cpu'\]; the outputs are on"):
         pn.jvp(Identities.apply, primals, tuple(map(pn.ones_like, primals)))
     for double in (doubled, lambda g: 2 * g.to("cpu").numpy() if kind == "dense" else doubled(g)):
-        Identities.derivatives = double, double  # NumPy arrays go where the argument is
+        Identities.derivatives = double, double  # NumPy arrays are copied to the device of the argument
         slopes = pn.grad([pn.sum(y) for y in Identities.apply(*arguments)], arguments)
         assert [(x.device, pn.equal(x, pn.ones_like(x) * 2)) for x in slopes] == [(home, True) for home in homes]
     Identities.derivatives = doubled, doubled
     for i in range(2):
         tangents = tuple(pn.ones_like(x) if i == j else None for j, x in enumerate(primals))
-        pushed = pn.jvp(Identities.apply, primals, tangents)[1]  # the other tangent is zero, where its primal is
+        pushed = pn.jvp(Identities.apply, primals, tangents)[
+            1
+        ]  # the other tangent is zero, on the device of its primal
         assert [x.device for x in pushed] == [*homes] and pn.equal(pushed[i], pn.ones_like(primals[i]) * 2)
 
 

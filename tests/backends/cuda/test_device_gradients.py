@@ -21,7 +21,7 @@ Operator = Callable[[pn.NestedArray], Any]
 
 
 def leaf(device: str, dtype: Any = np.float64) -> pn.NestedArray:
-    """Components of 2, 0 and 3 rows of 4, with a tie."""
+    """Return components of 2, 0 and 3 rows of 4, with a tie."""
     components = [np.linspace(-2, 2, n * 4).reshape(n, 4).round(2).astype(dtype) for n in (2, 0, 3)]
     components[2][1] = components[2][0]
     return pn.nested_array(components, layout=pn.jagged, device=device, requires_grad=True)

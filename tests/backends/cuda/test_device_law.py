@@ -118,7 +118,7 @@ def test_sample_of_bfloat16(call: Call, kind: Kind, placement: int, compiled: No
     compare(on_host(results), on_host(expected), 6 * 2.0**-8)
 
 
-# ---- numbers of NumPy go where the other operand is -----------------------------------------------------------------
+# ---- numbers of NumPy are copied to the device of the other operand -------------------------------------------------
 
 SCALARS = (np.float64(2), np.sqrt(np.float32(4)), np.int64(3), np.int8(1), np.bool_(True))
 
@@ -146,7 +146,7 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-def test_numpy_scalars_go_where_the_other_operand_is(name: str, device: str) -> None:
+def test_numpy_scalars_are_copied_to_the_device_of_the_other_operand(name: str, device: str) -> None:
     function = OPERATORS[name]
     for make in KINDS.values():
         for value in SCALARS:

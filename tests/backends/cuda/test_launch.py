@@ -18,7 +18,7 @@ SPREAD = "spread<unsigned int, 32>"
 
 
 class Refusing(Emulator):
-    """Says that it would have run."""
+    """An emulator that raises an error instead of a launch."""
 
     def run(self, *args: Any) -> None:
         raise AssertionError("launched")

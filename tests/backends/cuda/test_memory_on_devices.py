@@ -1,4 +1,4 @@
-"""Tests of writes, once more with arrays on devices: those of a GPU have no flag that says that they are read-only."""
+"""Tests of writes, once more with arrays on devices: arrays of a GPU have no flag for read-only memory."""
 
 from __future__ import annotations
 

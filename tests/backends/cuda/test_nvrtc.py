@@ -1,7 +1,7 @@
-"""NVIDIA's compiler takes every instantiation, without a warning, and finds that it fits where the table says it fits.
+"""NVIDIA's compiler takes every instantiation without a warning, and it needs no more registers than the table says.
 
-``python tests/backends/cuda/test_nvrtc.py`` writes the table anew; with ``--widen`` it keeps what is larger there, so
-that the table holds for several versions of the compiler.
+``python tests/backends/cuda/test_nvrtc.py`` writes the table anew; with ``--widen`` larger numbers of the
+table stay, so that it holds for several versions of the compiler.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ FAULTS = {
     "missing_second_barrier": ("thread", "data race"),
     "blocks_race": ("thread", "data race"),
 }
-# (mode, blocks at a time, verbs): two blocks at a time show races between blocks, at the price of many more threads.
+# (mode, blocks at a time, kernels): two blocks at a time show races between blocks, at the price of many more threads.
 KERNELS = [
     ("address", 1, "of_the_emulated_device and (float32 or float16 or int8)"),
     ("thread", 1, "no_schedule and random and float32"),
@@ -47,7 +47,7 @@ pytestmark = [pytest.mark.usefixtures("compiled"), pytest.mark.sanitizer]
 
 @pytest.fixture
 def built(mode: str) -> None:
-    """All kernels for a sanitizer in the cache; a compiler under the sanitizer takes much longer."""
+    """Compile all kernels for a sanitizer here; a compiler under the sanitizer takes much longer."""
     Emulator(mode=mode).compile_all()
 
 
@@ -70,14 +70,14 @@ def test_a_fault_is_found_on_its_line(fault: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["address", "thread"])
-def test_nothing_is_found_where_nothing_is_wrong(mode: str) -> None:
+def test_a_right_kernel_is_not_reported(mode: str) -> None:
     done = sanitized(mode, 2, "-c", LAUNCH, HERE / "planted", "hole")
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize(("mode", "workers", "verbs"), KERNELS)
-def test_kernels_are_clean(mode: str, workers: int, verbs: str, built: None) -> None:
-    options = ["-q", "-x", "-p", "no:cacheprovider", "-m", "", "-k", verbs]
+@pytest.mark.parametrize(("mode", "workers", "kernels"), KERNELS)
+def test_kernels_are_clean(mode: str, workers: int, kernels: str, built: None) -> None:
+    options = ["-q", "-x", "-p", "no:cacheprovider", "-m", "", "-k", kernels]
     done = sanitized(mode, workers, "-m", "pytest", *options, HERE.parent / "test_kernels.py")
     assert done.returncode == 0, (done.stdout + done.stderr)[-5000:]
     assert "data race" not in done.stderr

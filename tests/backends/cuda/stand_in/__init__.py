@@ -1,4 +1,4 @@
-"""A stand-in for the module `cupy`: what pynested relies on of CuPy, on a machine without a GPU, and no more.
+"""A stand-in for the module `cupy` on a machine without a GPU: the part of CuPy that pynested uses, and no more.
 
 Its arrays lie in host memory and its kernels run on the emulator, but it is as strict as CuPy, or stricter. An array is
 never converted to an array of NumPy by itself, and never mixes with one. Results without dimensions are arrays. A

@@ -38,7 +38,7 @@ stream = SimpleNamespace(synchronize=_synchronize)
 
 
 class RawModule:
-    """Kernels compiled from a text; templates are instantiated for the names that are asked for here."""
+    """Kernels compiled from a text, with the instantiations that are named."""
 
     def __init__(self, code: str, *, options: tuple[str, ...] = (), name_expressions: Sequence[str]) -> None:
         assert all(option.startswith("-") for option in options)

@@ -1,4 +1,4 @@
-"""The functions of the module: NumPy's, with CuPy's parameters, for arrays of the device and numbers only."""
+"""Functions of the stand-in: those of NumPy, with CuPy's parameters, for numbers and arrays of the device."""
 
 from __future__ import annotations
 
