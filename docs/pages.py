@@ -205,8 +205,8 @@ def belongs(value: Callable[..., Any]) -> str:
     for part, name in {
         "interchange": "interchange", "exchange": "interchange", "training": "training", "construct": "making",
         "create": "making", "random": "making", "default_device": "making", "autograd.array": "classes",
-        "nested.nested_array": "classes", "structure": "classes", "attention.block_mask": "classes",
-        "attention.besides": "classes", "autograd": "gradients",
+        "nested.nested_array": "classes", "structure": "classes", "block_masks.block_mask": "classes",
+        "attention.flex_attention": "classes", "autograd": "gradients",
     }.items():  # fmt: skip
         if part in module:
             return name

@@ -11,7 +11,7 @@ from typing import Any
 from pynested.autograd import Array
 from pynested.autograd.tape_text import Tape
 from pynested.nested.nested_array import NestedArray
-from pynested.operators.attention.block_mask import BlockMask
+from pynested.operators.block_masks.block_mask import BlockMask
 
 
 def html_repr(shown: Any) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pynested.operators.attention.block_mask import BlockMask
-from pynested.operators.attention.lists import EMPTY, FULL, States
-from pynested.operators.attention.pictured import reduced
+from pynested.operators.block_masks.block_mask import BlockMask, coarse_states
+from pynested.operators.block_masks.block_mask_lists import EMPTY, FULL, States
 
 from .memory import PAGE
 from .palette import fill, tint
@@ -23,7 +22,7 @@ def draw_block_mask(mask: BlockMask, name: str = "mask") -> Sheet:
     sheet.heading(_LEFT, 22, f"queries ↓  keys →  blocks of {mask.BLOCK_SIZE[0]} × {mask.BLOCK_SIZE[1]}")
     x, y, bottom = float(_LEFT), float(_TOP), float(_TOP)
     for i, head in heads[:_GRIDS]:
-        states = reduced(mask.of(i, head), _MOST, _MOST)
+        states = coarse_states(mask.blocks[i][head], _MOST, _MOST)
         width = max(states.shape[1] * _SIDE, 90)
         if x > _LEFT and x + width > PAGE:
             x, y = _LEFT, bottom + _APART

@@ -14,7 +14,7 @@ from pynested.autograd.tape_text import Tape
 from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, MissingDependency, named_type
 from pynested.nested.nested_array import NestedArray
-from pynested.operators.attention.block_mask import BlockMask
+from pynested.operators.block_masks.block_mask import BlockMask
 from pynested.structure import Jagged
 
 from .beside import draw_beside

@@ -1,25 +1,18 @@
-"""Attention: each query gets an average of values, weighted by how well it meets their keys."""
+"""The operators of attention: each query gets an average of values, weighted by scores of the query with their keys."""
 
-from __future__ import annotations
-
-from typing import overload
-
-import numpy as np
-
-from pynested.autograd import Array
-from pynested.autograd.call_errors import check_flags
-from pynested.autograd.dispatch import operator
-from pynested.nested.nested_array import NestedArray
-from pynested.nested.operands import Dense, Operand
-
-from .attended import Asked, attended
-from .besides import AuxOutput, AuxRequest
-from .block_mask import BlockMask
-from .flex import flex_attention
-from .layers import transformer_decoder_layer, transformer_encoder_layer
-from .masks import create_block_mask, create_mask, create_nested_block_mask
-from .mods import and_masks, noop_mask, or_masks
-from .projected import multi_head_attention
+from ..block_masks import (
+    BlockMask,
+    and_masks,
+    create_block_mask,
+    create_mask,
+    create_nested_block_mask,
+    noop_mask,
+    or_masks,
+)
+from .flex_attention import AuxOutput, AuxRequest, flex_attention
+from .multi_head import multi_head_attention
+from .scaled_dot_product import scaled_dot_product_attention
+from .transformer_layers import transformer_decoder_layer, transformer_encoder_layer
 
 __all__ = [
     "AuxOutput",
@@ -37,120 +30,3 @@ __all__ = [
     "transformer_decoder_layer",
     "transformer_encoder_layer",
 ]
-
-
-@overload
-def scaled_dot_product_attention(
-    query: Dense,
-    key: Dense,
-    value: Dense,
-    attn_mask: Dense | None = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-    *,
-    generator: np.random.Generator | None = None,
-) -> Array: ...
-@overload
-def scaled_dot_product_attention(
-    query: NestedArray,
-    key: Operand,
-    value: Operand,
-    attn_mask: Operand | None = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-    *,
-    generator: np.random.Generator | None = None,
-) -> NestedArray: ...
-@overload
-def scaled_dot_product_attention(
-    query: Operand,
-    key: Operand,
-    value: Operand,
-    attn_mask: Operand | None = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-    *,
-    generator: np.random.Generator | None = None,
-) -> NestedArray | Array: ...
-@operator
-def scaled_dot_product_attention(
-    query: Operand,
-    key: Operand,
-    value: Operand,
-    attn_mask: Operand | None = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-    *,
-    generator: np.random.Generator | None = None,
-) -> NestedArray | Array:
-    """``softmax(scale * query @ key.T + attn_mask) @ value``: ``(B, H, *, E), 2 x (B, H, *, E) -> (B, H, *, E)``.
-
-    Parameters
-    ----------
-    query, key, value : NestedArray or Array
-        Components are matrices, of queries (L, E), keys (S, E) and values (S, V), which make (L, V), with any
-        dimensions before these, which are equal, or regular and 1. The lengths of queries and keys may differ. A dense
-        operand of as many dimensions as the nested ones gives each component a slice, one of fewer serves all of them.
-    attn_mask : NestedArray or Array, optional
-        Bool, true where a key takes part, or floats, which are added to the scores; -inf leaves out as False does. It
-        broadcasts against the scores ``(B, H, L, S)``: nested with as many dimensions, or dense, aligned at the right.
-    dropout_p : float
-        Each weight is multiplied by 0 with this probability, and divided by ``1 - dropout_p`` otherwise.
-    is_causal : bool
-        Query ``i`` of a component meets its keys ``0`` to ``i``, also where there are more keys, or fewer.
-    scale : float, optional
-        Any finite number; by default ``1 / sqrt(E)``.
-    enable_gqa : bool
-        The dimension before the matrices may be larger in ``query``: head ``h`` meets key ``h // g``, with ``g`` heads
-        of queries for each one of keys.
-    generator : numpy.random.Generator, optional
-        Which weights are dropped follows from its state; by default the one of `manual_seed`.
-
-    Raises
-    ------
-    StructureError
-        For nested operands, the mask among them, that do not fit each other, naming the component and both sizes;
-        components that are not at least matrices; and a last dimension that is irregular.
-    ShapeError
-        For a dense operand, or mask, that does not fit.
-    ArgumentError
-        For a mask together with ``is_causal``, a ``scale`` that is not finite, and a ``dropout_p`` outside 0..1.
-    DTypeError
-        For bools and integers, and a mask of integers.
-
-    Notes
-    -----
-    A query that has no keys, because there are none or all are left out, becomes +0 and passes no gradient. What a mask
-    leaves out takes no part, NaN and infinities included. With E = 0 all scores are 0. Promoted dtype; float16 is
-    computed in float32 and rounded once. The result is jagged where one ragged dimension is left of jagged operands,
-    dense where none is, and strided otherwise.
-
-    Scores are there for a block of queries and keys at a time, in the gradient too. With ``dropout_p`` above 0, and in
-    derivatives of the gradient, all of them are there at once.
-
-    Clauses: SCALED_DOT_PRODUCT_ATTENTION-1 to SCALED_DOT_PRODUCT_ATTENTION-22.
-    After `torch.nn.functional.scaled_dot_product_attention`.
-
-    Examples
-    --------
-    >>> q = pn.nested_array([[[0.0], [0.0]], [[0.0]]], layout=pn.jagged)
-    >>> v = pn.nested_array([[[1.0], [3.0]], [[5.0]]], layout=pn.jagged)
-    >>> pn.scaled_dot_product_attention(q, q, v).unbind()
-    (array([[2.],
-           [2.]]), array([[5.]]))
-    >>> pn.scaled_dot_product_attention(q, q, v, is_causal=True).unbind()
-    (array([[1.],
-           [2.]]), array([[5.]]))
-    """
-    check_flags("scaled_dot_product_attention", is_causal=is_causal, enable_gqa=enable_gqa)
-    asked = Asked(dropout_p, is_causal, scale, enable_gqa, generator)
-    result: NestedArray | Array = attended(query, key, value, attn_mask, asked)[0]
-    return result

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.operators.attention import masks
+from pynested.operators.block_masks import block_mask_creation
 
 from ...nests import batch, distinct, nest, plain
 from ...support import loops
@@ -50,11 +50,11 @@ def check_blocks(found: Any, met: Any, block_size: tuple[int, int] = (2, 2)) -> 
 def test_every_block_is_what_its_pairs_are(
     name: str, block_size: Any, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(masks, "MOST_PAIRS", most)
+    monkeypatch.setattr(block_mask_creation, "MOST_PAIRS", most)
     sizes, mod = block_size if isinstance(block_size, tuple) else (block_size, block_size), MODS[name]
     nested = pn.create_nested_block_mask(mod, Q, K, block_size)
     assert nested.shape == (3, 2, None, None) and sizes == nested.BLOCK_SIZE
-    assert nested.of_all_heads(0) == (name != "by head")
+    assert (len(nested.blocks[0]) == 1) == (name != "by head")
     for i, found in enumerate(nested.blocks):
         check_blocks(found, loops.met_pairs(mod, i, *SIZES[i]), sizes)
     for i, found in enumerate(pn.create_block_mask(mod, 2, 2, 5, 3, BLOCK_SIZE=block_size).blocks):

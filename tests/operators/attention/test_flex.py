@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import pynested as pn
 from pynested.backends.errors import IndexOutOfRange
-from pynested.operators.attention import by_blocks
+from pynested.operators.attention import flex_blocks
 
 from ...nests import LAYOUTS, PLACEMENTS, Numbers, assert_same, batch, distinct, nest, plain
 from .pairs import check, every_mask, masks_and_heads
@@ -63,7 +63,7 @@ def test_every_mask_of_every_small_shape(
     layout: Any, placement: str, heads: int, block_size: Any, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Equal components are computed together, up to a number of scores; neither shows."""
-    monkeypatch.setattr(by_blocks, "MOST_SCORES", most)
+    monkeypatch.setattr(flex_blocks, "MOST_SCORES", most)
     for masks in every_mask():
         check_masks(masks[:: 1 if len(masks) < 20 else 3], (heads, heads), layout, placement, block_size, True)
 
@@ -140,8 +140,15 @@ def test_indices_in_several_brackets_are_advised_against() -> None:
 # ---- blocks ----------------------------------------------------------------------------------------------------------
 
 
-def test_empty_blocks_are_not_computed_and_full_ones_do_not_call_the_mask() -> None:
-    """Causal, in blocks of 2 of 6 queries and keys: only the 3 blocks on the diagonal call the function of masks."""
+@pytest.mark.parametrize(
+    ("mask_mod", "keys", "mask_calls"),
+    [(lambda b, h, i, j: i >= j, [2, 4, 6], 3), (lambda b, h, i, j: j < 4, [4, 4, 4], 0)],
+    ids=["causal", "full"],
+)
+def test_outer_empty_blocks_are_not_computed_and_full_ones_do_not_call_the_mask(
+    mask_mod: Any, keys: list[int], mask_calls: int
+) -> None:
+    """In blocks of 2 of 6 queries, the first ``keys`` of each strip are computed; those of full blocks need no mask."""
     scored, masked = [], []
 
     def score_mod(score: Any, b: Any, h: Any, i: Any, j: Any) -> Any:
@@ -149,21 +156,21 @@ def test_empty_blocks_are_not_computed_and_full_ones_do_not_call_the_mask() -> N
         scored.append((i.numpy().ravel().tolist(), j.numpy().ravel().tolist()))
         return score
 
-    def causal(b: Any, h: Any, i: Any, j: Any) -> Any:
+    def recorded(b: Any, h: Any, i: Any, j: Any) -> Any:
         masked.append((i.numpy().ravel().tolist(), j.numpy().ravel().tolist()))
-        return i >= j
+        return mask_mod(b, h, i, j)
 
     x = pn.array(distinct((1, 2, 6, 2)))
-    mask = pn.create_block_mask(causal, 1, 1, 6, 6, BLOCK_SIZE=2)
+    mask = pn.create_block_mask(recorded, 1, 1, 6, 6, BLOCK_SIZE=2)
     masked.clear()
     flex(x, x, x, score_mod, mask)
-    assert scored == [([i, i + 1], [*range(i + 2)]) for i in (0, 2, 4)]
-    assert masked == [([i, i + 1], [i, i + 1]) for i in (0, 2, 4)]
+    assert scored == [([i, i + 1], [*range(size)]) for i, size in zip((0, 2, 4), keys, strict=True)]
+    assert masked == scored[:mask_calls]
 
 
 def test_memory_is_that_of_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
     """All scores of 1,024 queries and keys are 8 MiB, and there would be several arrays of these."""
-    monkeypatch.setattr(by_blocks, "MOST_SCORES", 1 << 14)
+    monkeypatch.setattr(flex_blocks, "MOST_SCORES", 1 << 14)
     x, slope = pn.array(distinct((1, 1, 1024, 2)), requires_grad=True), pn.array(0.01, requires_grad=True)
     tracemalloc.start()
     flex(x, x, x, lambda s, b, h, i, j: s - slope * (i - j)).sum().backward()

@@ -200,6 +200,7 @@ DENSE: list[ErrorInput] = [
         (([1, 1], [[0]]), ShapeError, "kv_num_blocks has shape (2,) and kv_indices (1, 1)"),
         ((1, [0]), ShapeError, "kv_indices has shape (1,); it must be (B, H, rows, columns)"),
         (([1.0], [[0]]), DTypeError, "kv_num_blocks is float64; it must hold integers"),
+        ((pn.nested_array([[[1]]]), pn.nested_array([[[[0], [0]]]])), ShapeError, "(1, 1) and kv_indices (1, 2, 1)"),
         ((pn.nested_array([[[1]]]), [[[[0]]]]), ArgumentError, "must both be nested, or both dense"),
         ((pn.nested_array([[[1]]]), pn.nested_array([[[[0]]]] * 2)), ShapeError, "have 1 and 2 components"))],
     *[(lambda lengths=lengths: two_rows(seq_lengths=lengths), kind, text) for lengths, kind, text in (

@@ -16,19 +16,17 @@ from pynested.nested.operands import check_devices
 from ..elementwise import gelu, relu
 from ..normalization import dropout, layer_norm
 from ..products import linear
-from .given import check_shape, rows_of, shape_of, width_of
-from .projected import multi_head_attention
+from .attention_operands import check_shape, checked_rows, row_width, shape_of
+from .multi_head import multi_head_attention
 
 Rows = TypeVar("Rows")  # NestedArray (B, *, E), or Array (B, L, E) or (L, E)
 Step = Callable[[Any], Any]
 
 ACTIVATIONS: dict[str, Step] = {"relu": relu, "gelu": gelu}
-OF_ATTENTION = ("in_proj_weight", "in_proj_bias", "out_proj.weight", "out_proj.bias")
-ONWARDS = ("linear1.weight", "linear1.bias", "linear2.weight", "linear2.bias")
 
 
 class Layer(NamedTuple):
-    """What the steps of a layer are computed with."""
+    """The parameters and options of a layer, and the steps that layers are made of."""
 
     parameters: Mapping[str, Any]
     num_heads: int
@@ -39,35 +37,35 @@ class Layer(NamedTuple):
     generator: np.random.Generator | None
 
     def run(self, x: Any, steps: list[Step]) -> Any:
-        """Add what each step makes of the rows to these; they are normalized before it, or the sum is."""
+        """Add the result of each step to the rows; normalize the input of each step, or the sum after it."""
         for number, step in enumerate(steps, 1):
-            x = x + step(self.normed(number, x)) if self.norm_first else self.normed(number, x + step(x))
+            x = x + step(self.normalize(number, x)) if self.norm_first else self.normalize(number, x + step(x))
         return x
 
-    def own(self, *names: str) -> list[Any]:
-        """The parameters of these names, None for a bias that there is not."""
-        return [self.parameters.get(name) for name in names]
+    def weight_and_bias(self, name: str) -> tuple[Any, Any]:
+        """Return two parameters; the bias can be None."""
+        return self.parameters[f"{name}weight"], self.parameters.get(f"{name}bias")
 
-    def normed(self, number: int, x: Any) -> Any:
-        """Rows with mean 0 and variance 1, scaled and shifted."""
-        scale, shift = self.own(f"norm{number}.weight", f"norm{number}.bias")
+    def normalize(self, number: int, x: Any) -> Any:
+        """Apply the layer norm of this number."""
+        scale, shift = self.weight_and_bias(f"norm{number}.")
         return layer_norm(x, shape_of(scale), scale, shift, self.eps)
 
-    def attended(self, which: str, x: Any, memory: Any, mask: Any, is_causal: bool) -> Any:
-        """What rows take from those of the memory."""
-        packed, bias, out, shift = self.own(*[f"{which}.{name}" for name in OF_ATTENTION])
-        options: dict[str, Any] = {"dropout_p": self.dropout_p, "is_causal": is_causal, "generator": self.generator}
-        taken = multi_head_attention(x, memory, memory, self.num_heads, packed, bias, out, shift, mask, **options)
-        return self.dropped(taken)
+    def attend(self, name: str, x: Any, memory: Any, mask: Any, is_causal: bool) -> Any:
+        """Apply an attention: rows meet those of the memory."""
+        projection, out = self.weight_and_bias(f"{name}.in_proj_"), self.weight_and_bias(f"{name}.out_proj.")
+        return self.drop(multi_head_attention(
+            x, memory, memory, self.num_heads, *projection, *out, mask,
+            dropout_p=self.dropout_p, is_causal=is_causal, generator=self.generator,
+        ))  # fmt: skip
 
-    def onwards(self, x: Any) -> Any:
-        """What each row becomes by itself: wider, through the activation, and as wide as it was."""
-        first, shift, second, last = self.own(*ONWARDS)
-        hidden = self.dropped(self.activation(linear(x, first, shift)))
-        return self.dropped(linear(hidden, second, last))
+    def feed_forward(self, x: Any) -> Any:
+        """Apply the two linear functions, with the activation between them, to each row."""
+        hidden = self.drop(self.activation(linear(x, *self.weight_and_bias("linear1."))))
+        return self.drop(linear(hidden, *self.weight_and_bias("linear2.")))
 
-    def dropped(self, x: Any) -> Any:
-        """Some of it multiplied by 0."""
+    def drop(self, x: Any) -> Any:
+        """Apply dropout."""
         return dropout(x, self.dropout_p, generator=self.generator) if self.dropout_p else x
 
 
@@ -122,7 +120,7 @@ def transformer_encoder_layer(
 
     Notes
     -----
-    It is what its operators are, in value, gradient, and what they refuse.
+    Values, gradients and errors are those of the operators that it is made of.
 
     Clauses: TRANSFORMER_ENCODER_LAYER-1 to TRANSFORMER_ENCODER_LAYER-13.
     After `torch.nn.TransformerEncoderLayer` with ``batch_first=True``.
@@ -139,10 +137,10 @@ def transformer_encoder_layer(
     """
     check_flags("transformer_encoder_layer", is_causal=is_causal, norm_first=norm_first)
     op = "transformer_encoder_layer"
-    (rows,) = rows_of(op, src=src)
+    (rows,) = checked_rows(op, src=src)
     layer = _layer(op, [rows, src_mask], parameters, ["self_attn"], num_heads, norm_first, activation, dropout_p,
                    layer_norm_eps, generator)  # fmt: skip
-    made: Rows = layer.run(rows, [lambda x: layer.attended("self_attn", x, x, src_mask, is_causal), layer.onwards])
+    made: Rows = layer.run(rows, [lambda x: layer.attend("self_attn", x, x, src_mask, is_causal), layer.feed_forward])
     return made
 
 
@@ -193,7 +191,7 @@ def transformer_decoder_layer(
 
     Notes
     -----
-    It is what its operators are, in value, gradient, and what they refuse.
+    Values, gradients and errors are those of the operators that it is made of.
 
     Clauses: TRANSFORMER_DECODER_LAYER-1 to TRANSFORMER_DECODER_LAYER-12.
     After `torch.nn.TransformerDecoderLayer` with ``batch_first=True``.
@@ -216,8 +214,8 @@ def transformer_decoder_layer(
         norm_first=norm_first,
     )
     op = "transformer_decoder_layer"
-    rows, remembered = rows_of(op, tgt=tgt, memory=memory)
-    width, other = width_of(rows), width_of(remembered)
+    rows, remembered = checked_rows(op, tgt=tgt, memory=memory)
+    width, other = row_width(rows), row_width(remembered)
     if other != width:
         kind = StructureError if type(remembered) is NestedArray else ShapeError
         raise kind(f"{op}: rows of memory have {other} elements, and those of tgt {width}; they must have as many.")
@@ -227,48 +225,47 @@ def transformer_decoder_layer(
     made: Rows = layer.run(
         rows,
         [
-            lambda x: layer.attended("self_attn", x, x, tgt_mask, tgt_is_causal),
-            lambda x: layer.attended("multihead_attn", x, remembered, memory_mask, memory_is_causal),
-            layer.onwards,
+            lambda x: layer.attend("self_attn", x, x, tgt_mask, tgt_is_causal),
+            lambda x: layer.attend("multihead_attn", x, remembered, memory_mask, memory_is_causal),
+            layer.feed_forward,
         ],
     )
     return made
 
 
 def _layer(
-    name: str, operands: list[Any], parameters: Any, attentions: list[str], num_heads: int, norm_first: bool,
+    op: str, operands: list[Any], parameters: Any, attentions: list[str], num_heads: int, norm_first: bool,
     activation: Any, *others: Any,
 ) -> Layer:  # fmt: skip
-    """The layer, its parameters complete, of shapes that fit the first operand, and on the device of all of them."""
+    """Return the layer, with parameters that are complete, fit the rows of the first operand, and are on its device."""
     if not isinstance(activation, str) or activation not in ACTIVATIONS:
-        raise ArgumentError(f"{name}: activation must be 'relu' or 'gelu', not {activation!r}.")
+        raise ArgumentError(f"{op}: activation must be 'relu' or 'gelu', not {activation!r}.")
     if not isinstance(parameters, Mapping):
-        raise ArgumentError(
-            f"{name}: parameters must be a mapping of names to arrays, not {type(parameters).__name__}."
+        raise ArgumentError(f"{op}: parameters must be a mapping of names to arrays, not {type(parameters).__name__}.")
+    present = {name: value for name, value in parameters.items() if value is not None}
+    hidden = (*shape_of(present.get("linear1.weight")), 0)[0]
+    shapes = _parameter_shapes(attentions, row_width(operands[0]), hidden)
+    missing = [name for name in shapes if name.endswith("weight") and name not in present]
+    unknown = [name for name in parameters if name not in shapes]
+    if missing or unknown:
+        problem = (
+            f"lack {', '.join(missing)}" if missing else f"have {', '.join(map(str, unknown))}, which it does not know"
         )
-    given = {one: value for one, value in parameters.items() if value is not None}
-    due = _shapes(attentions, width_of(operands[0]), (*shape_of(given.get("linear1.weight")), 0)[0])
-    missing = [one for one in due if one.endswith("weight") and one not in given]
-    strange = [one for one in parameters if one not in due]
-    if missing or strange:
-        what = (
-            f"lack {', '.join(missing)}" if missing else f"have {', '.join(map(str, strange))}, which it does not know"
-        )
-        raise ArgumentError(f"{name}: the parameters {what}. Its names are {', '.join(due)}.")
-    for one, value in given.items():
-        check_shape(name, one, value, due[one])
-    check_devices(name, [*operands, *given.values()])
-    return Layer(given, num_heads, norm_first, ACTIVATIONS[activation], *others)
+        raise ArgumentError(f"{op}: the parameters {problem}. Its names are {', '.join(shapes)}.")
+    for name, value in present.items():
+        check_shape(op, name, value, shapes[name])
+    check_devices(op, [*operands, *present.values()])
+    return Layer(present, num_heads, norm_first, ACTIVATIONS[activation], *others)
 
 
-def _shapes(attentions: list[str], width: int, hidden: int) -> dict[str, tuple[int, ...]]:
-    """The shapes of all parameters that the layer may have, for rows of so many elements."""
-    sizes = {"in_proj_": (3 * width, width), "out_proj.": (width, width)}
-    weights: dict[str, tuple[int, ...]] = {
-        f"{one}.{what}": shape for one in attentions for what, shape in sizes.items()
-    }
+def _parameter_shapes(attentions: list[str], width: int, hidden: int) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of all parameters, by name, for rows of ``width`` elements."""
+    weights: dict[str, tuple[int, ...]] = {}
+    for name in attentions:
+        weights |= {f"{name}.in_proj_": (3 * width, width), f"{name}.out_proj.": (width, width)}
     weights |= {"linear1.": (hidden, width), "linear2.": (width, hidden)}
     weights |= {f"norm{number + 1}.": (width,) for number in range(len(attentions) + 1)}
-    return {
-        f"{one}{what}": shape[:most] for one, shape in weights.items() for what, most in (("weight", 2), ("bias", 1))
-    }
+    shapes: dict[str, tuple[int, ...]] = {}
+    for name, shape in weights.items():
+        shapes |= {f"{name}weight": shape, f"{name}bias": shape[:1]}
+    return shapes

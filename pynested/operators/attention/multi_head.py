@@ -1,8 +1,8 @@
-"""Attention between projections of rows: the layer that transformers are made of, as a function of its weights."""
+"""`multi_head_attention`: attention between projected rows, the layer that transformers are made of."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -19,62 +19,30 @@ from pynested.nested.operands import Dense, Operand, check_devices
 from ..movement import chunk, flatten, transpose, unflatten
 from ..products import linear
 from ..reduction import mean
-from .attended import Asked, attended
-from .given import check_shape, rows_of, width_of
+from .attention_operands import check_shape, checked_rows, row_width
+from .scaled_dot_product import SdpaOptions, sdpa
 
 NAME = "multi_head_attention"
 
 
-class Projections(NamedTuple):
-    """The matrices that make queries, keys and values, or one that makes all of them, and what is added."""
-
-    packed: Dense | None
-    apart: tuple[Dense | None, Dense | None, Dense | None]
-    bias: Dense | None
-
-
 @overload
 def multi_head_attention(
-    query: Operand,
-    key: Operand,
-    value: Operand,
-    num_heads: int,
-    in_proj_weight: Dense | None,
-    in_proj_bias: Dense | None,
-    out_proj_weight: Dense,
-    out_proj_bias: Dense | None = None,
-    attn_mask: Operand | None = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    need_weights: Literal[False] = False,
-    average_attn_weights: bool = True,
-    *,
-    q_proj_weight: Dense | None = None,
-    k_proj_weight: Dense | None = None,
-    v_proj_weight: Dense | None = None,
+    query: Operand, key: Operand, value: Operand, num_heads: int, in_proj_weight: Dense | None,
+    in_proj_bias: Dense | None, out_proj_weight: Dense, out_proj_bias: Dense | None = None,
+    attn_mask: Operand | None = None, dropout_p: float = 0.0, is_causal: bool = False,
+    need_weights: Literal[False] = False, average_attn_weights: bool = True, *, q_proj_weight: Dense | None = None,
+    k_proj_weight: Dense | None = None, v_proj_weight: Dense | None = None,
     generator: np.random.Generator | None = None,
-) -> NestedArray | Array: ...
+) -> NestedArray | Array: ...  # fmt: skip
 @overload
 def multi_head_attention(
-    query: Operand,
-    key: Operand,
-    value: Operand,
-    num_heads: int,
-    in_proj_weight: Dense | None,
-    in_proj_bias: Dense | None,
-    out_proj_weight: Dense,
-    out_proj_bias: Dense | None = None,
-    attn_mask: Operand | None = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    need_weights: bool = False,
-    average_attn_weights: bool = True,
-    *,
-    q_proj_weight: Dense | None = None,
-    k_proj_weight: Dense | None = None,
-    v_proj_weight: Dense | None = None,
+    query: Operand, key: Operand, value: Operand, num_heads: int, in_proj_weight: Dense | None,
+    in_proj_bias: Dense | None, out_proj_weight: Dense, out_proj_bias: Dense | None = None,
+    attn_mask: Operand | None = None, dropout_p: float = 0.0, is_causal: bool = False,
+    need_weights: bool = False, average_attn_weights: bool = True, *, q_proj_weight: Dense | None = None,
+    k_proj_weight: Dense | None = None, v_proj_weight: Dense | None = None,
     generator: np.random.Generator | None = None,
-) -> Any: ...
+) -> Any: ...  # fmt: skip
 @operator
 def multi_head_attention(
     query: Operand,
@@ -98,7 +66,7 @@ def multi_head_attention(
 ) -> Any:
     """Attention between projected rows, in several heads side by side: ``3 x (B, *, E) -> (B, *, E)``.
 
-    It is made of `linear`, `unflatten`, `transpose` and `scaled_dot_product_attention`, and is what they are.
+    It is a composition of `linear`, `unflatten`, `transpose` and `scaled_dot_product_attention`.
 
     Parameters
     ----------
@@ -151,46 +119,47 @@ def multi_head_attention(
     (array([[1. , 0. ],
            [0.5, 0.5]]), array([[1.]]))
     """
-    check_flags(
-        "multi_head_attention",
-        is_causal=is_causal,
-        need_weights=need_weights,
-        average_attn_weights=average_attn_weights,
-    )
-    rows = rows_of(NAME, query=query, key=key, value=value)
-    heads, width = canonical_int(NAME, "num_heads", num_heads), width_of(rows[0])
+    check_flags(NAME, is_causal=is_causal, need_weights=need_weights, average_attn_weights=average_attn_weights)
+    rows = checked_rows(NAME, query=query, key=key, value=value)
+    heads, width = canonical_int(NAME, "num_heads", num_heads), row_width(rows[0])
     if heads < 1 or width % heads:
         raise ArgumentError(
             f"{NAME}: num_heads is {number_text(heads)}; it must divide the {width} elements of a row of query."
         )
-    weights = in_proj_weight, in_proj_bias, q_proj_weight, k_proj_weight, v_proj_weight, out_proj_weight, out_proj_bias
-    check_devices(NAME, [*rows, attn_mask, *(_dense(x) for x in weights if x is not None)])
-    given = Projections(in_proj_weight, (q_proj_weight, k_proj_weight, v_proj_weight), in_proj_bias)
+    apart = q_proj_weight, k_proj_weight, v_proj_weight
+    weights = in_proj_weight, in_proj_bias, *apart, out_proj_weight, out_proj_bias
+    check_devices(NAME, [*rows, attn_mask, *(_as_dense(x) for x in weights if x is not None)])
     check_shape(NAME, "out_proj_weight", out_proj_weight, (width, width))
-    q, k, v = (transpose(unflatten(x, -1, (heads, width // heads)), -3, -2) for x in _projected(rows, given, width))
-    asked = Asked(dropout_p, is_causal, generator=generator)
-    out, shares = attended(q, k, v, attn_mask, asked, need_weights)
-    made = linear(flatten(transpose(out, -3, -2), -2, -1), out_proj_weight, out_proj_bias)
-    return (made, mean(shares, -3) if average_attn_weights else shares) if need_weights else made
+    projected = _project(rows, in_proj_weight, apart, in_proj_bias, width)
+    q, k, v = (transpose(unflatten(x, -1, (heads, width // heads)), -3, -2) for x in projected)
+    options = SdpaOptions(dropout_p, is_causal, generator=generator)
+    attended, attention_weights = sdpa(q, k, v, attn_mask, options, need_weights)
+    result = linear(flatten(transpose(attended, -3, -2), -2, -1), out_proj_weight, out_proj_bias)
+    if not need_weights:
+        return result
+    return result, mean(attention_weights, -3) if average_attn_weights else attention_weights
 
 
-def _projected(rows: list[Any], given: Projections, width: int) -> Any:
-    """Queries, keys and values, all heads of a row side by side."""
-    if sum(one is not None for one in given.apart) != (3 if given.packed is None else 0):
+def _project(rows: list[Any], packed: Any, apart: tuple[Any, Any, Any], bias: Any, width: int) -> list[Any]:
+    """Return queries, keys and values, all heads of a row side by side.
+
+    ``packed`` has the weights of all three, one below the other; otherwise they are ``apart``.
+    """
+    if sum(weight is not None for weight in apart) != (3 if packed is None else 0):
         raise ArgumentError(
             f"{NAME}: give either in_proj_weight, or all of q_proj_weight, k_proj_weight and v_proj_weight."
         )
-    if given.bias is not None:
-        check_shape(NAME, "in_proj_bias", given.bias, (3 * width,))
-    if given.packed is not None:
-        check_shape(NAME, "in_proj_weight", given.packed, (3 * width, width))
-    # Three products, also of the same rows: parts of one product would have to be copied, and their gradients added.
-    apart = chunk(_dense(given.packed), 3) if given.packed is not None else given.apart
-    biases = (None,) * 3 if given.bias is None else chunk(_dense(given.bias), 3)
+    if bias is not None:
+        check_shape(NAME, "in_proj_bias", bias, (3 * width,))
+    if packed is not None:
+        check_shape(NAME, "in_proj_weight", packed, (3 * width, width))
+        # Three products, also of the same rows: parts of one product would be copied, and their gradients added.
+        apart = chunk(_as_dense(packed), 3)
+    biases = (None,) * 3 if bias is None else chunk(_as_dense(bias), 3)
     for name, x, weight in zip("qkv", rows, apart, strict=True):
-        check_shape(NAME, f"{name}_proj_weight", weight, (width, width_of(x)))
-    return [linear(*one) for one in zip(rows, apart, biases, strict=True)]
+        check_shape(NAME, f"{name}_proj_weight", weight, (width, row_width(x)))
+    return [linear(x, weight, shift) for x, weight, shift in zip(rows, apart, biases, strict=True)]
 
 
-def _dense(x: Any) -> Any:
+def _as_dense(x: Any) -> Any:
     return as_operand(NAME, x, device_of(x))

@@ -1,14 +1,14 @@
-"""Attention whose scores a function changes, and whose pairs a block mask leaves out."""
+"""`flex_attention`: attention whose scores a function changes, and whose pairs a block mask leaves out."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, overload
+from typing import Any, Literal, NamedTuple, overload
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.scalars import canonical_flag, number_text
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import attention as of_heads
+from pynested.autograd.rules import attention as attention_rules
 from pynested.autograd.rules import movement as movement_rules
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends.dtypes import promoted
@@ -16,70 +16,93 @@ from pynested.backends.errors import ArgumentError
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dense, Operand
 from pynested.operators.movement import squeeze
-from pynested.structure import Ints
 
-from .besides import AuxOutput, AuxRequest
-from .block_mask import BlockMask
-from .by_blocks import Call, by_blocks
-from .given import operands_of, scale_of
-from .meeting import Met, meeting
-from .mods import SCORE, ScoreMod, function_of
+from ..block_masks.block_mask import BlockMask
+from ..block_masks.mask_functions import SCORE, ScoreMod, check_function
+from .attention_operands import checked_operands, checked_scale
+from .flex_blocks import FlexCall, by_blocks, can_use_dense_masks, with_dense_masks
+from .head_layout import AlignedHeads, align_heads
 
 NAME = "flex_attention"
 
 
+class AuxRequest(NamedTuple):
+    """Request for results of `flex_attention` beside its output.
+
+    Attributes
+    ----------
+    lse : bool
+        For each query the logarithm of the sum of the exponentials of its scores.
+    max_scores : bool
+        For each query the greatest of its scores.
+
+    Notes
+    -----
+    After `torch.nn.attention.flex_attention.AuxRequest`.
+
+    Examples
+    --------
+    >>> x = pn.nested_array([[[[1.0], [2.0]]], [[[3.0]]]], layout=pn.jagged)
+    >>> out, aux = pn.flex_attention(x, x, x, return_aux=pn.AuxRequest(max_scores=True))
+    >>> aux.lse is None, aux.max_scores.tolist()
+    (True, [[[2.0, 4.0]], [[9.0]]])
+    """
+
+    lse: bool = False
+    max_scores: bool = False
+
+
+class AuxOutput(NamedTuple):
+    """Results of `flex_attention` beside its output: None for each that was not requested.
+
+    Attributes
+    ----------
+    lse : NestedArray, Array or None
+        The logarithms of the sums of exponentials of scores, ``(B, H, *)``; -inf for a query that meets no key.
+    max_scores : NestedArray, Array or None
+        The greatest scores, ``(B, H, *)``; -inf for a query that meets no key. No gradient flows through them.
+
+    Notes
+    -----
+    After `torch.nn.attention.flex_attention.AuxOutput`.
+
+    Examples
+    --------
+    >>> x = pn.array([[[[0.0], [0.0]]]])
+    >>> causal = pn.create_block_mask(lambda b, h, i, j: i > j, None, None, 2, 2)
+    >>> out, aux = pn.flex_attention(x, x, x, block_mask=causal, return_aux=pn.AuxRequest(True, True))
+    >>> aux
+    AuxOutput(lse=array([[[-inf,   0.]]]), max_scores=array([[[-inf,   0.]]]))
+    """
+
+    lse: Any = None
+    max_scores: Any = None
+
+
 @overload
 def flex_attention(
-    query: Dense,
-    key: Dense,
-    value: Dense,
-    score_mod: ScoreMod | None = None,
-    block_mask: BlockMask | None = None,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-    return_lse: Literal[False] = False,
-    *,
-    return_aux: None = None,
-) -> Array: ...
+    query: Dense, key: Dense, value: Dense, score_mod: ScoreMod | None = None,
+    block_mask: BlockMask | None = None, scale: float | None = None, enable_gqa: bool = False,
+    return_lse: Literal[False] = False, *, return_aux: None = None,
+) -> Array: ...  # fmt: skip
 @overload
 def flex_attention(
-    query: NestedArray,
-    key: Operand,
-    value: Operand,
-    score_mod: ScoreMod | None = None,
-    block_mask: BlockMask | None = None,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-    return_lse: Literal[False] = False,
-    *,
-    return_aux: None = None,
-) -> NestedArray: ...
+    query: NestedArray, key: Operand, value: Operand, score_mod: ScoreMod | None = None,
+    block_mask: BlockMask | None = None, scale: float | None = None, enable_gqa: bool = False,
+    return_lse: Literal[False] = False, *, return_aux: None = None,
+) -> NestedArray: ...  # fmt: skip
 @overload
 def flex_attention(
-    query: Operand,
-    key: Operand,
-    value: Operand,
-    score_mod: ScoreMod | None = None,
-    block_mask: BlockMask | None = None,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-    return_lse: Literal[False] = False,
-    *,
-    return_aux: AuxRequest,
-) -> tuple[Any, AuxOutput]: ...
+    query: Operand, key: Operand, value: Operand, score_mod: ScoreMod | None = None,
+    block_mask: BlockMask | None = None, scale: float | None = None, enable_gqa: bool = False,
+    return_lse: Literal[False] = False, *, return_aux: AuxRequest,
+) -> tuple[Any, AuxOutput]: ...  # fmt: skip
 @overload
 def flex_attention(
-    query: Operand,
-    key: Operand,
-    value: Operand,
-    score_mod: ScoreMod | None = None,
-    block_mask: BlockMask | None = None,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-    return_lse: bool = False,
-    *,
-    return_aux: None = None,
-) -> Any: ...
+    query: Operand, key: Operand, value: Operand, score_mod: ScoreMod | None = None,
+    block_mask: BlockMask | None = None, scale: float | None = None, enable_gqa: bool = False,
+    return_lse: bool = False, *, return_aux: None = None,
+) -> Any: ...  # fmt: skip
 @operator
 def flex_attention(
     query: Operand,
@@ -105,8 +128,9 @@ def flex_attention(
         scores: ``b`` is the number of the component, ``h`` the head, of all dimensions before the matrices together,
         and the others count within the component.
     block_mask : BlockMask, optional
-        Which pairs meet at all, by `create_nested_block_mask` or `create_block_mask`. Its empty blocks are not
-        computed, its partial ones ask its function again.
+        The pairs that meet, by `create_nested_block_mask` or `create_block_mask`. In components of more than about a
+        million pairs, and with ``score_mod``, keys before the first and after the last block of a row of blocks that
+        is not empty are not computed. The function of the mask is called again.
     scale : float, optional
         What scores are multiplied by before the function sees them; by default ``1 / sqrt(E)``.
     enable_gqa : bool
@@ -159,35 +183,45 @@ def flex_attention(
     """
     check_flags("flex_attention", enable_gqa=enable_gqa, return_lse=return_lse)
     if score_mod is not None:
-        function_of(NAME, "score_mod", score_mod, SCORE)
+        check_function(NAME, "score_mod", score_mod, SCORE)
     if block_mask is not None and not isinstance(block_mask, BlockMask):
         raise ArgumentError(
             f"{NAME}: block_mask must be a BlockMask, not {number_text(block_mask)}. Make one of a function: "
             "pn.create_nested_block_mask(mask_mod, query, key), or pn.create_block_mask for dense operands."
         )
-    asked = _asked(return_lse, return_aux)
-    arrays, _ = operands_of(NAME, query, key, value, None)
-    met = meeting(NAME, arrays, None, False, scale_of(NAME, scale), enable_gqa, batched=True)
+    request = _checked_request(return_lse, return_aux)
+    arrays, _ = checked_operands(NAME, query, key, value, None)
+    aligned = align_heads(NAME, arrays, None, False, checked_scale(NAME, scale), enable_gqa, batched=True)
+    heads, of_queries = aligned.heads, []
     if block_mask is not None:
-        nested = any(type(x) is NestedArray for x in arrays)
-        block_mask.check(NAME, met.heads.sizes[:, 2:], met.heads.counts, nested)
+        is_nested = any(type(x) is NestedArray for x in arrays)
+        block_mask.check_operands(NAME, heads.sizes[:, 2:], heads.counts, is_nested)
     dtype = promoted(*[x.dtype for x in arrays])
-    q, k, v = (to_dtype(x, dtype) for x in met.buffers[:3])
-    if score_mod is None and block_mask is None and not any(asked):
-        made = met.wrapped(of_heads.attended(q, k, v, None, met.heads))
-        return made if return_aux is None else (made, AuxOutput())
-    call = Call(NAME, score_mod, block_mask, met.heads.scale, asked)
-    (result, *besides), order = by_blocks(call, q, k, v, met.heads)
-    made = _placed(result, met, order)
-    found = iter([squeeze(_placed(one, met.of_width(1), order), -1) for one in besides])
-    output = AuxOutput(*[next(found) if one else None for one in asked])
-    if output.max_scores is not None:
-        output = output._replace(max_scores=output.max_scores.detach())
-    return (made, output) if return_aux is not None else (made, output.lse) if return_lse else made
+    q, k, v = (to_dtype(x, dtype) for x in aligned.buffers[:3])
+    call = FlexCall(NAME, score_mod, block_mask, heads.scale, *request)
+    if score_mod is None and block_mask is None and not any(request):
+        result = aligned.wrap(attention_rules.attended(q, k, v, None, heads))
+    elif block_mask is not None and can_use_dense_masks(call, heads):
+        result = aligned.wrap(with_dense_masks(call, block_mask, q, k, v, heads))
+    else:
+        of_heads, *of_queries = by_blocks(call, q, k, v, heads)
+        result = _wrap_heads(aligned, of_heads)
+    one_wide = aligned.with_width(1)
+    aux_results = iter([squeeze(_wrap_heads(one_wide, x), -1) for x in of_queries])
+    aux = AuxOutput(*[next(aux_results) if is_wanted else None for is_wanted in request])
+    if aux.max_scores is not None:
+        aux = aux._replace(max_scores=aux.max_scores.detach())
+    return (result, aux) if return_aux is not None else (result, aux.lse) if return_lse else result
 
 
-def _asked(return_lse: bool, return_aux: Any) -> AuxRequest:
-    """What is wanted besides the result."""
+def _wrap_heads(aligned: AlignedHeads, flat: Array) -> Any:
+    """Return an array from the results of each head, one after the other."""
+    size = aligned.heads.rows * aligned.heads.value_width
+    return aligned.wrap(movement_rules.scatter(flat, *aligned.heads.results, size))
+
+
+def _checked_request(return_lse: bool, return_aux: Any) -> AuxRequest:
+    """Return what a call requests beside its output."""
     if return_aux is None:
         return AuxRequest(lse=return_lse)
     if not isinstance(return_aux, AuxRequest):
@@ -195,17 +229,10 @@ def _asked(return_lse: bool, return_aux: Any) -> AuxRequest:
             f"{NAME}: return_aux must be an AuxRequest, not {number_text(return_aux)}. Make one: "
             "pn.AuxRequest(lse=True, max_scores=True)."
         )
-    asked = AuxRequest(*[canonical_flag(NAME, f"return_aux.{name}", one) for name, one in return_aux._asdict().items()])
+    flags = [canonical_flag(NAME, f"return_aux.{name}", flag) for name, flag in return_aux._asdict().items()]
     if return_lse:
         raise ArgumentError(
             f"{NAME}: return_lse=True returns a pair with the log-sums, and return_aux one with an AuxOutput; give one "
             "of them, such as return_aux=pn.AuxRequest(lse=True)."
         )
-    return asked
-
-
-def _placed(flat: Array, met: Met, order: Ints) -> Any:
-    """Results of all heads, one after the other, of components in this order, as the array that they are."""
-    return met.wrapped(
-        movement_rules.scatter(flat, *met.heads.of(order).results, met.heads.rows * met.heads.value_width)
-    )
+    return AuxRequest(*flags)

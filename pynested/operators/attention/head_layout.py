@@ -1,0 +1,199 @@
+"""Memory layout of attention: the places of the heads of each component in the flat buffers of its operands."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pynested.autograd import Array
+from pynested.autograd.rules import movement as movement_rules
+from pynested.backends import Heads
+from pynested.backends.errors import ShapeError, StructureError
+from pynested.lifting.attention_matrices import (
+    AttentionOperand,
+    as_attention_operand,
+    as_mask_operand,
+    check_equal_sizes,
+    head_placement,
+    leading_extents,
+    with_leading_extents,
+)
+from pynested.lifting.result_layout import (
+    ragged_dim_of_attention,
+    ragged_dim_of_scores,
+    wrap_attention,
+    wrap_elements,
+)
+from pynested.nested.nested_array import NestedArray
+from pynested.structure import Ints
+
+NAMES = "query", "key", "value"
+
+
+class AlignedHeads(NamedTuple):
+    """Flat operands of attention, the places of their heads, and the shapes of the result and of the scores.
+
+    Attributes
+    ----------
+    buffers : tuple of Array
+        Query, key, value and mask; the mask can be None.
+    heads : Heads
+        The places of all heads in the buffers and in the flat result.
+    arrays : list
+        Query, key and value as they were passed; their layouts determine those of the results.
+    extents, score_extents : int64 (max(B, 1), d)
+        The shape of each component of the result, and of the scores.
+    dense_shape : tuple of int, or None
+        The shape of the result if no operand is nested.
+    """
+
+    buffers: tuple[Any, ...]
+    heads: Heads
+    arrays: list[Any]
+    extents: Ints
+    score_extents: Ints
+    dense_shape: tuple[int, ...] | None
+
+    def wrap(self, flat: Array) -> NestedArray | Array:
+        """Return the result of attention from its elements."""
+        if self.dense_shape is not None:
+            return movement_rules.reshape(flat, self.dense_shape)
+        ragged = ragged_dim_of_attention(self.arrays)
+        return wrap_attention(flat, self.extents, len(self.heads.sizes), ragged, self.arrays[0])
+
+    def wrap_scores(self, flat: Array) -> NestedArray | Array:
+        """Return an array of one element for each score."""
+        if self.dense_shape is not None:
+            return movement_rules.reshape(flat, (*self.dense_shape[:-1], self.score_extents.item(0, -1)))
+        return wrap_elements(flat, self.score_extents, len(self.heads.sizes), ragged_dim_of_scores(self.arrays))
+
+    def with_width(self, width: int) -> AlignedHeads:
+        """Return the layout of a result with this number of elements in a row."""
+        extents = np.concatenate([self.extents[:, :-1], np.full((len(self.extents), 1), width)], axis=1)
+        heads = replace(self.heads, made=_result_placement(self.heads.sizes, width, self.arrays), value_width=width)
+        dense_shape = None if self.dense_shape is None else (*self.dense_shape[:-1], width)
+        return self._replace(heads=heads, extents=extents, dense_shape=dense_shape)
+
+
+def align_heads(
+    op: str, arrays: list[Any], mask: Any, causal: bool, scale: float | None, grouped: bool, batched: bool = False
+) -> AlignedHeads:
+    """Return the layout of query, key and value of floats, and a mask or None.
+
+    Dense operands are one component of many heads. If ``batched``, the first of four dimensions or more counts
+    components.
+    """
+    named = [(name, x) for name, x in zip((*NAMES, "attn_mask"), (*arrays, mask), strict=True) if x is not None]
+    first = next((x for _, x in named if type(x) is NestedArray), None)
+    if first is not None:
+        for name, x in named:
+            _check_beside_nested(op, name, x, first)
+        count, dims, outer = len(first), first.ndim - 1, None
+    else:
+        for name, x in named[:3]:
+            if x.ndim < 2:
+                raise ShapeError(f"{op}: {name} has shape {x.shape}; it must be a matrix at least.")
+        outer = _outer_size(op, arrays, mask, batched)
+        rank = max(x.ndim for x in arrays)
+        count, dims = (1, rank) if outer is None else (outer, rank - 1)
+    operands = [as_attention_operand(op, name, x, count, dims, separate=name in NAMES) for name, x in named]
+    aligned = _align(operands, causal, scale, grouped, arrays)
+    if first is None:
+        batch = () if outer is None else (outer,)
+        aligned = aligned._replace(dense_shape=(*batch, *aligned.extents[0].tolist()))
+    return aligned
+
+
+def _check_beside_nested(op: str, name: str, x: Any, first: NestedArray) -> None:
+    """Raise unless an operand has the dimensions that it needs beside the first nested one, and as many components."""
+    if type(x) is not NestedArray:
+        if x.ndim > first.ndim or (x.ndim < 2 and name in NAMES):
+            raise ShapeError(
+                f"{op}: {name} has shape {x.shape}; a dense operand has from 2 to {first.ndim} "
+                "dimensions here, as the nested one has."
+            )
+        if x.ndim == first.ndim and x.shape[0] not in (1, len(first)):
+            raise ShapeError(
+                f"{op}: {name} has shape {x.shape}, and there are {len(first)} components; its "
+                "first size must be that, or 1."
+            )
+        return
+    if x.ndim < 3:
+        problem = (
+            f"the components of {name} have {x.ndim - 1} dimensions; they must be matrices at least. Use unsqueeze."
+        )
+    elif x.ndim != first.ndim:
+        problem = f"nested operands have {first.ndim} and {x.ndim} dimensions; they must have as many."
+    elif len(x) != len(first):
+        problem = f"nested operands have {len(first)} and {len(x)} components; they must have as many."
+    elif name in NAMES and x.regular_size(x.ndim - 1) is None:
+        problem = f"dimension {x.ndim - 1} of {name}, the last one, is irregular; it must be regular."
+    else:
+        return
+    raise StructureError(f"{op}: {problem}")
+
+
+def _outer_size(op: str, arrays: list[Array], mask: Array | None, batched: bool) -> int | None:
+    """Return the number of components of dense operands, None for one component of many heads.
+
+    Without ``batched``, operands are a batch if that lets a mask stay as it is, which repeats in each component.
+    """
+    rank = max(x.ndim for x in arrays)
+    if mask is not None and mask.ndim > rank:
+        raise ShapeError(f"{op}: attn_mask has shape {mask.shape}, more dimensions than the scores have.")
+    sizes = {x.shape[0] for x in (*arrays, mask) if x is not None and x.ndim == rank} - {1}
+    if rank <= 3:
+        return None
+    if batched and len(sizes) > 1:
+        raise ShapeError(
+            f"{op}: the first sizes are {' and '.join(map(str, sorted(sizes)))}; they must be equal, or 1."
+        )
+    is_batch = batched or (mask is not None and len(sizes) == 1 and all(x.ndim == rank for x in arrays))
+    return max(sizes, default=1) if is_batch else None
+
+
+def _align(
+    operands: list[AttentionOperand], causal: bool, scale: float | None, grouped: bool, arrays: list[Any]
+) -> AlignedHeads:
+    """Return the layout of checked operands: query, key, value, and a mask if there is one."""
+    query, key, value = operands[:3]
+    check_equal_sizes("elements in a row", query, key, -1)
+    check_equal_sizes("rows", key, value, -2)
+    leading, group = leading_extents(operands[:3], grouped)
+    scores = np.concatenate([leading, query.extents[:, -2:-1], key.extents[:, -2:-1]], axis=1)
+    shared = np.concatenate([leading[:, :-1], key.leading[:, -1:]], axis=1) if grouped else leading
+    query, key, value = (
+        with_leading_extents(x, extents) for x, extents in ((query, leading), (key, shared), (value, shared))
+    )
+    mask = as_mask_operand(operands[3], scores) if len(operands) > 3 else None
+    count, width, value_width = query.structure.count, *[max(x.extents.item(0, -1), 0) for x in (query, value)]
+    sizes = np.stack([key.extents[:count, 0], group[:count], scores[:count, -2], scores[:count, -1]], axis=1)
+    heads = Heads(
+        sizes,
+        head_placement(query)[:, :3],
+        head_placement(key)[:, :3],
+        head_placement(value)[:, :3],
+        _result_placement(sizes, value_width, arrays),
+        None if mask is None else head_placement(mask),
+        width,
+        value_width,
+        scale if scale is not None else 1 / np.sqrt(width).item() if width else 1.0,
+        bool(causal),
+    )
+    extents = np.concatenate([scores[:, :-1], value.extents[:, -1:]], axis=1)
+    buffers = query.flat, key.flat, value.flat, None if mask is None else mask.flat
+    return AlignedHeads(buffers, heads, arrays, extents, scores, None)
+
+
+def _result_placement(sizes: Ints, width: int, arrays: list[Any]) -> Ints:
+    """Return the places of results: row by row, all heads of a row side by side, if the rows of the result are ragged.
+
+    Otherwise they are head by head in each component.
+    """
+    heads, rows = sizes[:, 0] * sizes[:, 1], sizes[:, 2]
+    numels = heads * rows * width
+    is_by_rows = ragged_dim_of_attention(arrays) == max(x.ndim for x in arrays) - 2
+    steps = (np.full_like(rows, width), heads * width) if is_by_rows else (rows * width, np.full_like(rows, width))
+    return np.stack([np.cumsum(numels) - numels, *steps], axis=1)

@@ -1,0 +1,156 @@
+"""`scaled_dot_product_attention`, and the function that it shares with `multi_head_attention`."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+
+from pynested.autograd import Array, random
+from pynested.autograd.arguments.scalars import canonical_real
+from pynested.autograd.call_errors import check_flags
+from pynested.autograd.dispatch import operator
+from pynested.autograd.rules import attention as attention_rules
+from pynested.autograd.rules.movement import to_dtype
+from pynested.backends.dtypes import computing_dtype, is_float, promoted
+from pynested.backends.errors import ArgumentError
+from pynested.backends.host import from_host
+from pynested.nested.nested_array import NestedArray
+from pynested.nested.operands import Dense, Operand
+
+from .attention_operands import checked_operands, checked_scale
+from .head_layout import align_heads
+
+NAME = "scaled_dot_product_attention"
+
+
+@overload
+def scaled_dot_product_attention(
+    query: Dense, key: Dense, value: Dense, attn_mask: Dense | None = None, dropout_p: float = 0.0,
+    is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False, *,
+    generator: np.random.Generator | None = None,
+) -> Array: ...  # fmt: skip
+@overload
+def scaled_dot_product_attention(
+    query: NestedArray, key: Operand, value: Operand, attn_mask: Operand | None = None, dropout_p: float = 0.0,
+    is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False, *,
+    generator: np.random.Generator | None = None,
+) -> NestedArray: ...  # fmt: skip
+@overload
+def scaled_dot_product_attention(
+    query: Operand, key: Operand, value: Operand, attn_mask: Operand | None = None, dropout_p: float = 0.0,
+    is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False, *,
+    generator: np.random.Generator | None = None,
+) -> NestedArray | Array: ...  # fmt: skip
+@operator
+def scaled_dot_product_attention(
+    query: Operand,
+    key: Operand,
+    value: Operand,
+    attn_mask: Operand | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+    *,
+    generator: np.random.Generator | None = None,
+) -> NestedArray | Array:
+    """``softmax(scale * query @ key.T + attn_mask) @ value``: ``(B, H, *, E), 2 x (B, H, *, E) -> (B, H, *, E)``.
+
+    Parameters
+    ----------
+    query, key, value : NestedArray or Array
+        Components are matrices, of queries (L, E), keys (S, E) and values (S, V), which make (L, V), with any
+        dimensions before these, which are equal, or regular and 1. The lengths of queries and keys may differ. A dense
+        operand of as many dimensions as the nested ones gives each component a slice, one of fewer serves all of them.
+    attn_mask : NestedArray or Array, optional
+        Bool, true where a key takes part, or floats, which are added to the scores; -inf leaves out as False does. It
+        broadcasts against the scores ``(B, H, L, S)``: nested with as many dimensions, or dense, aligned at the right.
+    dropout_p : float
+        Each weight is multiplied by 0 with this probability, and divided by ``1 - dropout_p`` otherwise.
+    is_causal : bool
+        Query ``i`` of a component meets its keys ``0`` to ``i``, also where there are more keys, or fewer.
+    scale : float, optional
+        Any finite number; by default ``1 / sqrt(E)``.
+    enable_gqa : bool
+        The dimension before the matrices may be larger in ``query``: head ``h`` meets key ``h // g``, with ``g`` heads
+        of queries for each one of keys.
+    generator : numpy.random.Generator, optional
+        Which weights are dropped follows from its state; by default the one of `manual_seed`.
+
+    Raises
+    ------
+    StructureError
+        For nested operands, the mask among them, that do not fit each other, naming the component and both sizes;
+        components that are not at least matrices; and a last dimension that is irregular.
+    ShapeError
+        For a dense operand, or mask, that does not fit.
+    ArgumentError
+        For a mask together with ``is_causal``, a ``scale`` that is not finite, and a ``dropout_p`` outside 0..1.
+    DTypeError
+        For bools and integers, and a mask of integers.
+
+    Notes
+    -----
+    A query that has no keys, because there are none or all are left out, becomes +0 and passes no gradient. What a mask
+    leaves out takes no part, NaN and infinities included. With E = 0 all scores are 0. Promoted dtype; float16 is
+    computed in float32 and rounded once. The result is jagged where one ragged dimension is left of jagged operands,
+    dense where none is, and strided otherwise.
+
+    Scores are there for a block of queries and keys at a time, in the gradient too. With ``dropout_p`` above 0, and in
+    derivatives of the gradient, all of them are there at once.
+
+    Clauses: SCALED_DOT_PRODUCT_ATTENTION-1 to SCALED_DOT_PRODUCT_ATTENTION-22.
+    After `torch.nn.functional.scaled_dot_product_attention`.
+
+    Examples
+    --------
+    >>> q = pn.nested_array([[[0.0], [0.0]], [[0.0]]], layout=pn.jagged)
+    >>> v = pn.nested_array([[[1.0], [3.0]], [[5.0]]], layout=pn.jagged)
+    >>> pn.scaled_dot_product_attention(q, q, v).unbind()
+    (array([[2.],
+           [2.]]), array([[5.]]))
+    >>> pn.scaled_dot_product_attention(q, q, v, is_causal=True).unbind()
+    (array([[1.],
+           [2.]]), array([[5.]]))
+    """
+    check_flags("scaled_dot_product_attention", is_causal=is_causal, enable_gqa=enable_gqa)
+    options = SdpaOptions(dropout_p, is_causal, scale, enable_gqa, generator)
+    result: NestedArray | Array = sdpa(query, key, value, attn_mask, options)[0]
+    return result
+
+
+class SdpaOptions(NamedTuple):
+    """The options of `scaled_dot_product_attention`."""
+
+    dropout_p: float = 0.0
+    is_causal: bool = False
+    scale: float | None = None
+    enable_gqa: bool = False
+    generator: np.random.Generator | None = None
+
+
+def sdpa(
+    query: Any, key: Any, value: Any, mask: Any, options: SdpaOptions, need_weights: bool = False
+) -> tuple[Any, Any]:
+    """Return the result, and the weights of all heads after dropout if they are needed, otherwise None."""
+    dropout_p = canonical_real(NAME, "dropout_p", options.dropout_p, 0, 1)
+    if mask is not None and options.is_causal:
+        raise ArgumentError(f"{NAME}: is_causal=True is a mask, and attn_mask another one; give one of them.")
+    arrays, mask = checked_operands(NAME, query, key, value, mask)
+    scale = checked_scale(NAME, options.scale)
+    aligned = align_heads(NAME, arrays, mask, options.is_causal, scale, options.enable_gqa)
+    dtype = promoted(*[x.dtype for x in (*arrays, mask) if x is not None and is_float(x.dtype)])
+    q, k, v, flat_mask = (x if x is None or x.dtype == np.bool_ else to_dtype(x, dtype) for x in aligned.buffers)
+    if not dropout_p and not need_weights:
+        return aligned.wrap(attention_rules.attended(q, k, v, flat_mask, aligned.heads)), None
+    factors = _dropout_factors(aligned.heads.pairs, dropout_p, q, options.generator) if dropout_p else None
+    result, weights = attention_rules.composed(q, k, v, flat_mask, aligned.heads, factors)
+    return aligned.wrap(result), aligned.wrap_scores(weights) if need_weights else None
+
+
+def _dropout_factors(count: int, dropout_p: float, like: Array, generator: np.random.Generator | None) -> Array:
+    """Return the factors of the weights: 0 for those that are dropped, ``1 / (1 - dropout_p)`` for the others."""
+    is_kept = random.default(generator).random(count) >= dropout_p
+    factors = is_kept.astype(computing_dtype(like.dtype)) / (1 - dropout_p if dropout_p < 1 else 1)
+    return Array(from_host(factors, like.device), like.device)

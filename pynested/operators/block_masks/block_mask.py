@@ -1,0 +1,337 @@
+"""`BlockMask`: the active pairs of queries and keys, as a function of pairs and the state of each block of pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pynested.autograd import Array
+from pynested.autograd.default_device import chosen_device
+from pynested.backends import get_backend
+from pynested.backends.errors import ShapeError, StructureError
+from pynested.backends.host import from_host
+from pynested.construct import nested_array
+from pynested.structure import Ints
+
+from .block_mask_indexing import pick_blocks
+from .block_mask_lists import (
+    EMPTY,
+    FULL,
+    PARTIAL,
+    States,
+    checked_block_size,
+    extents_of_blocks,
+    lists_of_blocks,
+    states_of_lists,
+)
+from .mask_functions import MOST_PAIRS, PAIR, MaskMod, PairBlock, check_function, evaluate_mask, noop_mask
+
+CHARACTERS = np.array(["·", "░", "█"])  # empty, partial, full
+
+
+def _list_property(state: int, of_keys: bool, is_index: bool, says: str) -> Any:
+    """Return a property: PyTorch's list of the blocks in this state."""
+
+    def listed(self: BlockMask) -> Any:
+        states = [states == state for states in self.states_of_all_heads()]
+        lists = [lists_of_blocks(x if of_keys else x.swapaxes(1, 2))[is_index] for x in states]
+        return self._array(lists, 2 + is_index)
+
+    return property(listed, doc=says)
+
+
+class BlockMask:
+    """The active pairs of queries and keys, by blocks, each empty, partial or full; `create_block_mask` makes one.
+
+    ``mask[components, heads, blocks of queries]`` picks: each entry is an integer, a slice, or a vector of integers or
+    bools. An integer keeps its dimension, of size 1. Blocks of queries are numbered in each component, and the function
+    of the result is called with the indices after picking.
+
+    Attributes
+    ----------
+    mask_mod : callable
+        The function of the mask. It is called again for partial blocks. It can be replaced; the states of the blocks
+        then stay.
+    BLOCK_SIZE : tuple of int
+        Queries and keys of a block; the last one of a component may have fewer.
+    shape : tuple
+        Components, heads, queries, keys; None for sizes that differ.
+    seq_lengths : tuple
+        Queries and keys; None for lengths that differ. Other lengths with as many blocks can be assigned: then the
+        last blocks end there.
+    blocks : tuple of int8 arrays
+        For each component (heads, blocks of queries, blocks of keys): 0 for empty, 1 partial, 2 full. There is one
+        head if all are alike.
+    kv_num_blocks, kv_indices : Array or NestedArray
+        The number of partial blocks of keys for each block of queries, int32 (B, H, rows), and their indices, int32
+        (B, H, rows, columns), before the other indices. With ``full_`` before the name, the lists of full blocks; with
+        ``q`` for ``kv``, the lists of blocks of queries for each block of keys.
+
+    Notes
+    -----
+    A block mask is stored on the host, and serves operands on every device.
+
+    After `torch.nn.attention.flex_attention.BlockMask`, whose last blocks are as large as the others.
+
+    Examples
+    --------
+    >>> mask = pn.create_block_mask(lambda b, h, i, j: i >= j, None, None, 6, 6, BLOCK_SIZE=2)
+    >>> mask
+    BlockMask(shape=(1, 1, 6, 6), BLOCK_SIZE=(2, 2), 3 full, 3 partial and 3 empty blocks, sparsity=33.33%)
+    >>> print(mask.to_string())
+    (0, 0)
+    ░··
+    █░·
+    ██░
+    >>> print(mask[:, :, 1:].to_string())
+    (0, 0)
+    █░·
+    ██░
+    """
+
+    def __init__(
+        self, mask_mod: MaskMod, extents: Ints, BLOCK_SIZE: tuple[int, int], blocks: Sequence[States], nested: bool
+    ) -> None:
+        self.mask_mod, self.BLOCK_SIZE, self.blocks, self.nested = mask_mod, BLOCK_SIZE, tuple(blocks), nested
+        self.extents = extents  # heads, queries and keys of each component; one row if there is no component
+        extents.setflags(write=False)
+        for states in self.blocks:
+            states.setflags(write=False)
+
+    @classmethod
+    def from_kv_blocks(
+        cls,
+        kv_num_blocks: Any,
+        kv_indices: Any,
+        full_kv_num_blocks: Any = None,
+        full_kv_indices: Any = None,
+        BLOCK_SIZE: int | tuple[int, int] = 128,
+        mask_mod: MaskMod | None = None,
+        seq_lengths: Any = None,
+    ) -> BlockMask:
+        """Return the block mask of lists of blocks: for each row of blocks a number, and the indices of columns.
+
+        Parameters
+        ----------
+        kv_num_blocks, kv_indices : array_like or NestedArray
+            Partial blocks: integers (B, H, rows) and (B, H, rows, columns), of which dimensions before the rows may be
+            left out, or nested. Of each row the first ``kv_num_blocks`` indices count. There are as many blocks of keys
+            as columns.
+        full_kv_num_blocks, full_kv_indices : array_like or NestedArray, optional
+            Full blocks in the same way: all of their pairs are active.
+        BLOCK_SIZE : int or tuple of int
+            Queries and keys of a block.
+        mask_mod : callable, optional
+            The active pairs of partial blocks; by default all.
+        seq_lengths : tuple of int, optional
+            Queries and keys, if the last blocks have fewer; for nested lists each may be a number per component.
+
+        Raises
+        ------
+        ArgumentError
+            For one of two lists, a block that is listed twice, and a ``mask_mod`` that is not a function.
+        ShapeError, IndexOutOfRange, DTypeError
+            For lists that do not fit each other or the lengths, indices out of range, and dtypes that are not integers.
+
+        Notes
+        -----
+        After `torch.nn.attention.flex_attention.BlockMask.from_kv_blocks`.
+
+        Examples
+        --------
+        >>> mask = pn.BlockMask.from_kv_blocks([[1, 2]], [[[0, 1], [1, 0]]], BLOCK_SIZE=2)
+        >>> print(mask.to_string())
+        (0, 0)
+        ░·
+        ░░
+        """
+        op = "from_kv_blocks"
+        mod = noop_mask if mask_mod is None else check_function(op, "mask_mod", mask_mod, PAIR)
+        block_size = checked_block_size(op, BLOCK_SIZE)
+        states, nested = states_of_lists((kv_num_blocks, kv_indices), (full_kv_num_blocks, full_kv_indices))
+        return cls(mod, extents_of_blocks(op, states, block_size, seq_lengths), block_size, states, nested)
+
+    def __getitem__(self, index: Any) -> BlockMask:
+        mask_mod, extents, blocks = pick_blocks(index, self.mask_mod, self.extents, self.BLOCK_SIZE[0], self.blocks)
+        return BlockMask(mask_mod, extents, self.BLOCK_SIZE, blocks, self.nested)
+
+    # ---- sizes and lists ----
+
+    @property
+    def shape(self) -> tuple[int | None, ...]:
+        """Components, heads, queries, keys; None for sizes that differ."""
+        sizes = [column[0].item() if (column == column[0]).all() else None for column in self.extents.T]
+        return len(self.blocks), sizes[0], *(sizes[1:] if self.blocks or not self.nested else (None, None))
+
+    @property
+    def seq_lengths(self) -> tuple[int | None, int | None]:
+        """Queries and keys; None for lengths that differ."""
+        return self.shape[2], self.shape[3]
+
+    @seq_lengths.setter
+    def seq_lengths(self, lengths: Any) -> None:
+        states = self.states_of_all_heads() if self.blocks else []
+        self.extents = extents_of_blocks("seq_lengths", states, self.BLOCK_SIZE, lengths)
+        self.extents.setflags(write=False)
+
+    def numel(self) -> int:
+        """Return the number of pairs of queries and keys, of all heads of all components."""
+        return int(self.extents[: len(self.blocks)].prod(axis=1).sum())
+
+    def counts(self) -> tuple[int, int, int]:
+        """Return the numbers of empty, partial and full blocks, of all heads of all components."""
+        states = [states.ravel() for states in self.states_of_all_heads()[: len(self.blocks)]]
+        empty, partial, full = np.bincount(np.concatenate([np.zeros(0, np.int8), *states]), minlength=3).tolist()
+        return empty, partial, full
+
+    def sparsity(self) -> float:
+        """Return the share of the blocks that are empty, in percent; 0 without blocks."""
+        counts = self.counts()
+        return 100 * counts[EMPTY] / max(1, sum(counts))
+
+    def to(self, device: str) -> BlockMask:
+        """Return the mask itself, which serves operands on every device; arrays that its function uses stay."""
+        get_backend(device)
+        return self
+
+    def to_dense(self) -> Any:
+        """Return 0 for empty blocks and 1 for others: int32 (B, H, blocks of queries, blocks of keys)."""
+        return self._array([(states != EMPTY).astype(np.int32) for states in self.states_of_all_heads()], 3)
+
+    kv_num_blocks = _list_property(PARTIAL, True, False, "Number of partial blocks of keys for each block of queries.")
+    kv_indices = _list_property(PARTIAL, True, True, "Partial blocks of keys for each block of queries, first.")
+    full_kv_num_blocks = _list_property(FULL, True, False, "Number of full blocks of keys for each block of queries.")
+    full_kv_indices = _list_property(FULL, True, True, "Full blocks of keys for each block of queries, first.")
+    q_num_blocks = _list_property(PARTIAL, False, False, "Number of partial blocks of queries for each block of keys.")
+    q_indices = _list_property(PARTIAL, False, True, "Partial blocks of queries for each block of keys, first.")
+    full_q_num_blocks = _list_property(FULL, False, False, "Number of full blocks of queries for each block of keys.")
+    full_q_indices = _list_property(FULL, False, True, "Full blocks of queries for each block of keys, first.")
+
+    def states_of_all_heads(self) -> list[States]:
+        """Return (heads, rows, columns) for each component; without components, for one without active pairs."""
+        blocks = self.blocks
+        if not blocks:
+            rows, columns = (-(-self.extents[0, 1:] // self.BLOCK_SIZE)).tolist()
+            blocks = (np.zeros((1, rows, columns), np.int8),)
+        heads = self.extents[:, 0].tolist()
+        return [np.broadcast_to(x, (count, *x.shape[1:])) for x, count in zip(blocks, heads, strict=True)]
+
+    def _array(self, components: list[Any], dims: int) -> Any:
+        """Return an array of the default device, nested if the mask is."""
+        device = chosen_device(None)
+        if self.nested:
+            return nested_array(components, device=device)[: len(self.blocks)]
+        return Array(from_host(np.stack(components)[: len(self.blocks)], device), device)
+
+    # ---- use in attention ----
+
+    def check_operands(self, op: str, sizes: Ints, heads: Ints, nested: bool) -> None:
+        """Raise unless the mask serves components of these queries and keys, int64 (B, 2), and heads, int64 (B,)."""
+        error_class = StructureError if nested else ShapeError
+        if not self._is_shared and len(self.blocks) != len(sizes):
+            raise error_class(
+                f"{op}: block_mask is for {len(self.blocks)} components, and there are {len(sizes)}. Make one of these "
+                "operands."
+            )
+        for i, (lengths, num_heads) in enumerate(zip(sizes.tolist(), heads.tolist(), strict=True)):
+            mask_lengths, mask_heads = self.extents[self._place(i), 1:].tolist(), len(self.blocks[self._place(i)])
+            if lengths != mask_lengths:
+                raise error_class(
+                    f"{op}: block_mask is for {mask_lengths[0]} queries and {mask_lengths[1]} keys in component {i}, "
+                    f"which has {lengths[0]} and {lengths[1]}. Make one of these operands."
+                )
+            if mask_heads not in (1, num_heads):
+                raise error_class(f"{op}: block_mask has {mask_heads} heads in component {i}, which has {num_heads}.")
+
+    def active_keys(self, component: int, queries: range) -> range:
+        """Return the keys from the first to the last block that is not empty for some of these queries."""
+        place = self._place(component)
+        columns = (self._states(place, queries) != EMPTY).any(axis=(0, 1)).nonzero()[0]
+        if not columns.size:
+            return range(0)
+        size = self.BLOCK_SIZE[1]
+        return range(columns[0] * size, min((columns[-1] + 1) * size, self.extents.item(place, 2)))
+
+    def active_pairs(self, op: str, block: PairBlock, device: str) -> Any:
+        """Return the active pairs of a block: a raw array of bools (H or 1, queries, keys)."""
+        place, (q_size, kv_size) = self._place(block.component), self.BLOCK_SIZE
+        queries, keys = block.queries, block.keys
+        states = self._states(place, queries)
+        blocks_of_keys = states[..., keys.start // kv_size : -(-keys.stop // kv_size)]
+        xp = get_backend(device).xp
+        if (blocks_of_keys == FULL).all():
+            return xp.ones((1, len(queries), len(keys)), np.bool_)
+        heads = 1 if self.extents[place, 0] == 1 else block.num_heads
+        active = evaluate_mask(op, self.mask_mod, block._replace(component=place, num_heads=heads), device)
+        rows, columns = np.array(queries) // q_size - queries.start // q_size, np.array(keys) // kv_size
+        state_of_pair = from_host(states[:, rows[:, None], columns], device)
+        return (state_of_pair == FULL) | (state_of_pair == PARTIAL) & active
+
+    def dense_mask(self, op: str, component: int, num_heads: int, device: str) -> Any:
+        """Return the active pairs of a component, strip by strip of queries: a raw array (H or 1, queries, keys)."""
+        num_queries, num_keys = self.extents[self._place(component), 1:].tolist()
+        whole = PairBlock(component, num_heads, range(num_queries), range(num_keys))
+        parts = [self.active_pairs(op, strip, device) for strip in whole.strips(max(1, num_queries), MOST_PAIRS)]
+        xp, heads = get_backend(device).xp, max(map(len, parts), default=1)
+        parts = [xp.broadcast_to(part, (heads, *part.shape[1:])) for part in parts]
+        return xp.concatenate([xp.zeros((heads, 0, num_keys), np.bool_), *parts], axis=1)
+
+    @property
+    def _is_shared(self) -> bool:
+        """Whether the mask serves all components, of any number."""
+        return not self.nested and len(self.blocks) == 1
+
+    def _place(self, component: int) -> int:
+        return 0 if self._is_shared else component
+
+    def _states(self, place: int, queries: range) -> States:
+        """Return the states of the blocks that hold these queries: (heads or 1, rows, columns)."""
+        size = self.BLOCK_SIZE[0]
+        return np.asarray(self.blocks[place][:, queries.start // size : -(-queries.stop // size)])
+
+    # ---- text ----
+
+    def to_string(self, grid_size: int | tuple[int, int] = (20, 20), limit: int = 4) -> str:
+        """Return a picture: a character for each block, ``·`` empty, ``░`` partial, ``█`` full.
+
+        Parameters
+        ----------
+        grid_size : int or tuple of int
+            The most rows and columns; a character then stands for several blocks, and is partial unless they are alike.
+            -1 for one character for each.
+        limit : int
+            The number of pictures, one for each head of each component.
+        """
+        most = (grid_size, grid_size) if isinstance(grid_size, int) else grid_size
+        heads = [(i, head, one) for i, states in enumerate(self.blocks) for head, one in enumerate(states)]
+        lines = []
+        for i, head, states in heads[:limit]:
+            rows = CHARACTERS[coarse_states(states, *most)]
+            lines.append("\n".join([f"({i}, {head})", *("".join(row) for row in rows)] + [""] * (not len(rows))))
+        if len(heads) > limit:
+            lines.append(f"and {len(heads) - limit} more: to_string(limit={len(heads)})")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return f"{self!r}\n{self.to_string()}"
+
+    def __repr__(self) -> str:
+        empty, partial, full = self.counts()
+        return (
+            f"BlockMask(shape={self.shape}, BLOCK_SIZE={self.BLOCK_SIZE}, {full} full, {partial} partial and {empty} "
+            f"empty blocks, sparsity={self.sparsity():.2f}%)"
+        )
+
+
+def coarse_states(states: States, rows: int, columns: int) -> States:
+    """Return at most so many rows and columns, -1 for all; blocks that are merged to one are partial or alike."""
+    if not states.size:
+        return states[:0]
+    least = most = states
+    for axis, limit in enumerate((rows, columns)):
+        size = states.shape[axis]
+        starts = np.arange(0, size, 1 if limit < 0 else -(-size // max(1, limit)))
+        least, most = np.minimum.reduceat(least, starts, axis), np.maximum.reduceat(most, starts, axis)
+    return np.where(least == most, least, PARTIAL).astype(np.int8)

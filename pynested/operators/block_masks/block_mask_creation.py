@@ -1,0 +1,278 @@
+"""Creation of block masks and dense masks from functions of pairs, a strip of queries at a time."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias, overload
+
+import numpy as np
+
+from pynested.autograd import Array, no_grad
+from pynested.autograd.arguments.scalars import number_text
+from pynested.autograd.arguments.shapes import check_possible_shape
+from pynested.autograd.array import raw
+from pynested.autograd.default_device import chosen_device
+from pynested.autograd.dispatch import operator
+from pynested.backends import get_backend
+from pynested.backends.errors import ArgumentError, ShapeError, StructureError
+from pynested.backends.host import to_host
+from pynested.nested.nested_array import NestedArray
+from pynested.nested.operands import Operand
+from pynested.structure import Ints
+
+from .block_mask import BlockMask
+from .block_mask_lists import EMPTY, FULL, PARTIAL, States, checked_block_size, checked_size
+from .mask_functions import (
+    MOST_PAIRS,
+    PAIR,
+    MaskMod,
+    PairBlock,
+    ScoreMod,
+    apply_score_mod,
+    check_function,
+    evaluate_mask,
+    is_score_function,
+)
+
+BlockSize: TypeAlias = int | tuple[int, int]
+
+
+@operator
+def create_block_mask(
+    mask_mod: MaskMod,
+    B: int | None,
+    H: int | None,
+    Q_LEN: int,
+    KV_LEN: int,
+    device: str | None = None,
+    BLOCK_SIZE: int | tuple[int, int] = 128,
+) -> BlockMask:
+    """Return the block mask of a function of pairs, for components of one size.
+
+    Parameters
+    ----------
+    mask_mod : callable
+        ``mask_mod(b, h, q_idx, kv_idx)`` gets arrays of integers that broadcast against the scores (heads, queries,
+        keys), and returns an array of bools that does: True where a query meets a key.
+    B, H : int or None
+        Components and heads; None for a mask that is the same for all, of which ``b`` or ``h`` is 0.
+    Q_LEN, KV_LEN : int
+        Queries and keys.
+    device : str, optional
+        The device of the indices; by default the default device.
+    BLOCK_SIZE : int or tuple of int
+        Queries and keys of a block.
+
+    Raises
+    ------
+    ArgumentError
+        For a ``mask_mod`` that is not a function or returns no array, and sizes below 0, of blocks below 1.
+    DTypeError, ShapeError, DeviceError
+        For a function that returns another dtype than bool, a shape that does not broadcast, or an array on another
+        device.
+
+    Notes
+    -----
+    After `torch.nn.attention.flex_attention.create_block_mask`. For components of different lengths there is
+    `create_nested_block_mask`.
+
+    Examples
+    --------
+    >>> pn.create_block_mask(lambda b, h, i, j: i >= j, None, None, 512, 512)
+    BlockMask(shape=(1, 1, 512, 512), BLOCK_SIZE=(128, 128), 6 full, 4 partial and 6 empty blocks, sparsity=37.50%)
+    """
+    op = "create_block_mask"
+    count, *sizes = _checked_sizes(op, B, H, Q_LEN, KV_LEN)
+    extents = np.tile(np.array(sizes, np.int64), (max(count, 1), 1))
+    return _block_mask(op, mask_mod, extents, count, chosen_device(device), BLOCK_SIZE, False)
+
+
+@operator
+def create_mask(
+    mod_fn: ScoreMod | MaskMod, B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: str | None = None
+) -> Array:
+    """Return the active pairs of a function of pairs, as bools: ``(B, H, Q_LEN, KV_LEN)``.
+
+    `scaled_dot_product_attention` takes the result as a mask. It holds every pair; `create_block_mask` stores one
+    number for each block of pairs.
+
+    Parameters
+    ----------
+    mod_fn : callable
+        A function of masks, of four arguments, as of `create_block_mask`; or one of scores, of five, as of
+        `flex_attention`, which gets scores of 0 and leaves out a pair by -inf.
+    B, H : int or None
+        Components and heads; None for 1.
+    Q_LEN, KV_LEN : int
+        Queries and keys.
+    device : str, optional
+        The device of the result; by default the default device.
+
+    Raises
+    ------
+    ArgumentError
+        For a ``mod_fn`` that is not a function, takes other arguments or returns no array, and sizes below 0.
+    DTypeError, ShapeError, DeviceError
+        For a function of masks as in `create_block_mask`; for one of scores that returns another dtype or shape than
+        theirs, float32, or an array on another device.
+
+    Notes
+    -----
+    After `torch.nn.attention.flex_attention.create_mask`.
+
+    Examples
+    --------
+    >>> pn.create_mask(lambda b, h, i, j: i >= j, None, None, 2, 3)
+    array([[[[ True, False, False],
+             [ True,  True, False]]]])
+    """
+    op = "create_mask"
+    count, heads, queries, keys = _checked_sizes(op, B, H, Q_LEN, KV_LEN)
+    device = chosen_device(device)
+    active: Any = _finite_scores if is_score_function(op, mod_fn) else evaluate_mask
+    mask = get_backend(device).xp.zeros((count, heads, queries, keys), np.bool_)
+    for component in range(count):
+        mask[component] = active(op, mod_fn, PairBlock(component, heads, range(queries), range(keys)), device)
+    return Array(mask, device)
+
+
+def _finite_scores(op: str, mod: Any, block: PairBlock, device: str) -> Any:
+    """Return which scores of 0 a function does not make -inf, as a raw array of bools."""
+    with no_grad():
+        scores = Array(get_backend(device).xp.zeros(block.shape, np.float32), device)
+        return raw(apply_score_mod(op, mod, scores, block)) != -np.inf
+
+
+def _checked_sizes(op: str, B: Any, H: Any, Q_LEN: Any, KV_LEN: Any) -> tuple[int, ...]:
+    """Return the sizes as integers, 1 for B or H of None."""
+    sizes = {"B": 1 if B is None else B, "H": 1 if H is None else H, "Q_LEN": Q_LEN, "KV_LEN": KV_LEN}
+    return check_possible_shape(op, tuple([checked_size(op, name, size) for name, size in sizes.items()]))
+
+
+@overload
+def create_nested_block_mask(
+    mask_mod: MaskMod, q_nt: Operand, kv_nt: Operand | None = None, BLOCK_SIZE: BlockSize = 128
+) -> BlockMask: ...
+@overload
+def create_nested_block_mask(mask_mod: MaskMod, B: int | None, H: int | None, q_nt: NestedArray, /) -> BlockMask: ...
+@operator
+def create_nested_block_mask(mask_mod: MaskMod, q_nt: Any, kv_nt: Any = None, BLOCK_SIZE: Any = 128) -> BlockMask:
+    """Return the block mask of a function of pairs, for each component: ``(B, H, *, E)``.
+
+    The function is called once on every pair. Empty components have no blocks.
+
+    Parameters
+    ----------
+    mask_mod : callable
+        As of `create_block_mask`; ``b`` is the number of the component, and ``q_idx`` and ``kv_idx`` count within it.
+        A function that ignores ``h`` makes one mask for all heads.
+    q_nt : NestedArray or Array
+        Queries, or any array of their shape: each component has so many heads, in all dimensions before its matrices.
+    kv_nt : NestedArray or Array, optional
+        Keys; by default ``q_nt``. One of the two may be dense: each component gets its slice, or all of it, as in
+        `flex_attention`.
+    BLOCK_SIZE : int or tuple of int
+        Queries and keys of a block. Blocks begin anew in each component.
+
+    Raises
+    ------
+    StructureError
+        For nested arrays of different numbers of components, or whose components are not at least matrices.
+    ArgumentError
+        For dense arrays alone, other numbers of components or heads than theirs, a ``mask_mod`` that is not a function
+        or returns no array, and blocks of less than 1.
+    DTypeError, ShapeError, DeviceError
+        For a function as in `create_block_mask`; for a dense array of other dimensions, or with slices for others.
+
+    Notes
+    -----
+    PyTorch 2.13 does not have this function, as its `flex_attention` takes no nested tensors. An older one was called
+    as ``create_nested_block_mask(mask_mod, B, H, q_nt)``. This call works too: both numbers follow from the array, and
+    each must be None, 1 or that number; ``b`` and ``h`` count components and heads all the same.
+
+    Clauses: CREATE_NESTED_BLOCK_MASK-1 to CREATE_NESTED_BLOCK_MASK-10.
+    After `torch.nn.attention.flex_attention.create_block_mask`, which makes one of given sizes.
+
+    Examples
+    --------
+    >>> q = pn.nested_array([np.zeros((1, 5, 2)), np.zeros((1, 2, 2))])
+    >>> print(pn.create_nested_block_mask(lambda b, h, i, j: i >= j, q, BLOCK_SIZE=2))
+    BlockMask(shape=(2, 1, None, None), BLOCK_SIZE=(2, 2), 4 full, 3 partial and 3 empty blocks, sparsity=30.00%)
+    (0, 0)
+    ░··
+    █░·
+    ███
+    (1, 0)
+    ░
+    """
+    op = "create_nested_block_mask"
+    B = H = None
+    if type(BLOCK_SIZE) is NestedArray:  # the older order of PyTorch
+        B, H, q_nt, kv_nt, BLOCK_SIZE = q_nt, kv_nt, BLOCK_SIZE, None, 128
+    kv_nt = q_nt if kv_nt is None else kv_nt
+    nested = [x for x in (q_nt, kv_nt) if type(x) is NestedArray]
+    if not nested:
+        raise ArgumentError(
+            f"{op}: q_nt must be a nested array, or kv_nt, not {number_text(q_nt)}. For dense ones alone there is "
+            "create_block_mask; numbers of components and heads follow from the arrays."
+        )
+    count = len(nested[0])
+    if count != len(nested[-1]):
+        raise StructureError(f"{op}: q_nt and kv_nt have {count} and {len(nested[-1])} components.")
+    queries, keys = _operand_extents(op, "q_nt", q_nt, nested[0]), _operand_extents(op, "kv_nt", kv_nt, nested[0])
+    extents = np.stack([queries[:, :-2].prod(axis=1), queries[:, -2], keys[:, -2]], axis=1)
+    _check_number(op, "B", "components", B, {count})
+    _check_number(op, "H", "heads", H, {*extents[:count, 0].tolist()})
+    return _block_mask(op, mask_mod, extents, count, nested[0].device, BLOCK_SIZE, True)
+
+
+def _check_number(op: str, name: str, what: str, number: Any, numbers: set[int]) -> None:
+    """Raise unless a number of components or heads is None, 1 or that of the array."""
+    if number not in (None, 1) and not numbers <= {number}:
+        raise ArgumentError(
+            f"{op}: {name} is {number_text(number)}, and q_nt has {', '.join(map(str, sorted(numbers)))} {what}. Give "
+            "None, 1 or that number, or leave B and H out."
+        )
+
+
+def _operand_extents(op: str, name: str, x: Any, nested: NestedArray) -> Ints:
+    """Return the extents of an operand; a dense one gives each component its slice, or itself to all."""
+    if type(x) is NestedArray:
+        if x.ndim < 3:
+            raise StructureError(f"{op}: the components of {name} have {x.ndim - 1} dimensions; they must be matrices.")
+        return x.extents
+    shape, count = tuple(getattr(x, "shape", np.shape(x))), len(nested)
+    if not 2 <= len(shape) <= nested.ndim or (len(shape) == nested.ndim and shape[0] not in (1, count)):
+        raise ShapeError(
+            f"{op}: {name} has shape {shape} beside {count} nested components; it must have from 2 to {nested.ndim} "
+            f"dimensions, of which the first of {nested.ndim} is {count}, or 1."
+        )
+    return np.tile(np.array(shape[len(shape) == nested.ndim :], np.int64), (max(count, 1), 1))
+
+
+def _block_mask(
+    op: str, mod: MaskMod, extents: Ints, count: int, device: str, block_size: Any, nested: bool
+) -> BlockMask:
+    """Return the mask of ``count`` components with these heads, queries and keys, int64 (max(B, 1), 3)."""
+    check_function(op, "mask_mod", mod, PAIR)
+    sizes = checked_block_size(op, block_size)
+    components = enumerate(extents[:count].tolist())
+    wholes = [PairBlock(i, heads, range(queries), range(keys)) for i, (heads, queries, keys) in components]
+    return BlockMask(mod, extents, sizes, [_block_states(op, mod, whole, device, sizes) for whole in wholes], nested)
+
+
+def _block_states(op: str, mod: MaskMod, whole: PairBlock, device: str, block_size: tuple[int, int]) -> States:
+    """Return the state of each block of a component: (1, rows, columns) if the function ignores the head."""
+    heads, queries, keys = whole.shape
+    row_starts, column_starts = np.arange(0, queries, block_size[0]), np.arange(0, keys, block_size[1])
+    active_counts = np.zeros((heads, len(row_starts), len(column_starts)), np.int64)
+    if not active_counts.size:
+        return active_counts[:1].astype(np.int8)
+    is_same = True
+    for strip in whole.strips(block_size[0], MOST_PAIRS):
+        active = evaluate_mask(op, mod, strip, device)
+        is_same &= len(active) == 1
+        of_keys = to_host(active.sum(axis=1))
+        active_counts[:, strip.queries.start // block_size[0]] += np.add.reduceat(of_keys, column_starts, axis=1)
+    pairs = np.outer(np.diff(row_starts, append=queries), np.diff(column_starts, append=keys))
+    states = np.where(active_counts == pairs, FULL, np.where(active_counts > 0, PARTIAL, EMPTY)).astype(np.int8)
+    return states[:1] if is_same else states
