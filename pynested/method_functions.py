@@ -1,12 +1,13 @@
-"""The functions that methods of `Array` and `NestedArray` call. The class attribute ``_ops`` is this module."""
+"""The functions that methods of `Array` and `NestedArray` call, as the attributes of ``_ops``, which is this module."""
 
 # ruff: noqa: F401, F403
 
 from pynested.autograd import backward
 from pynested.autograd.hooks import register_hook
 
-from .nested.layout_conversion import as_gradient
-from .nested.protocols import as_ndarray, as_text, deep_copy, pickle_parts
+from .nested.array_text import as_text
+from .nested.layout_conversion import as_gradient, as_ndarray
+from .nested.pickling import deep_copy, pickle_parts
 from .numpy_protocol import call_function, call_ufunc
 from .operators import *
 from .operators.indexing.in_place_writes import assign, overwrite, write

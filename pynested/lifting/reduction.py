@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite, prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,7 @@ from pynested.nested.layout_conversion import (
     packed,
     rows_to_strided,
     to_strided,
+    with_dtype,
 )
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayResult, Dims, DType, Operand
@@ -87,12 +89,8 @@ def reduce_dims(
     canonical = reduction.canonical_dims(dims, x.ndim)
     values, result_dtype = dtype_rule(name, x.data, dtype)
     converted = x if values is x.data else NestedArray(values, x.structure)
-    result = _reduce_nested(reduction, converted, canonical, keepdim)
-    if isinstance(result, Array):
-        return to_dtype(result, result_dtype)
-    if result.dtype == result_dtype:
-        return result
-    return NestedArray(to_dtype(result.data, result_dtype), result.structure)
+    result: Any = _reduce_nested(reduction, converted, canonical, keepdim)
+    return with_dtype(result, result_dtype)  # type: ignore[no-any-return]
 
 
 @dataclass(slots=True)

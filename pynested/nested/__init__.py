@@ -1,4 +1,4 @@
-"""`NestedArray`: the class, views, layout conversion, comparison of shapes, text, and the link to autograd."""
+"""`NestedArray`: the class, its views, layout conversion, comparison of shapes, text, pickling, and autograd."""
 
 from __future__ import annotations
 

@@ -17,11 +17,12 @@ from pynested.autograd.arguments.shapes import check_possible_shape
 from pynested.autograd.rules import movement as movement_rules
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import Matrices, packed_strides
-from pynested.backends.errors import GradientError, LayoutError, StructureError
+from pynested.backends.errors import ArgumentError, GradientError, LayoutError, StructureError
 from pynested.structure import Ints, Jagged, Strided, regular_sizes
 from pynested.structure.layout import Layout, jagged, strided
 
 from .nested_array import NestedArray, wrap_unchecked
+from .operands import ArrayT
 from .shape_comparison import check_same_shape, shape_text
 
 # ---- orders of axes -------------------------------------------------------------------------------------------------
@@ -156,6 +157,13 @@ def as_matrices(x: NestedArray) -> tuple[Matrices, Array]:
             return structure.matrices(values.shape), movement_rules.transpose(values, (1, 0))
     flat, strided_structure = as_strided_parts(packed_x)
     return strided_structure.matrices, gather_elements(wrap_unchecked(flat, strided_structure))
+
+
+def with_dtype(x: ArrayT, dtype: np.dtype[Any]) -> ArrayT:
+    """Return an array, nested or dense, in ``dtype``: ``x`` itself if it has this dtype."""
+    if isinstance(x, NestedArray):
+        return x if x.dtype == dtype else wrap_unchecked(to_dtype(x.data, dtype), x.structure)
+    return to_dtype(x, dtype)
 
 
 # ---- strided and jagged ---------------------------------------------------------------------------------------------
@@ -301,3 +309,12 @@ def as_dense(name: str, x: NestedArray) -> Array:
         )
     shape = check_possible_shape(name, (len(x), *np.maximum(extents[0], 0).tolist()))
     return movement_rules.reshape(gather_elements(to_strided(x)), shape)
+
+
+def as_ndarray(x: NestedArray, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]:
+    """Return the components, whose shapes must be equal, as one NumPy array."""
+    dense = as_dense("array", x)
+    is_copied = dense.storage is not x.data.storage
+    if copy is False and is_copied and dense.numel():
+        raise ArgumentError("array: the components of this nested array need a copy to become one dense array.")
+    return np.array(dense.numpy(), dtype=dtype, copy=None if is_copied else copy)

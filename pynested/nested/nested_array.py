@@ -144,8 +144,7 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
     def regular_size(self, dim: int) -> int | None:
         """Return the size of all components along the canonical dimension ``dim``; None if it is irregular.
 
-        The ragged dimension of a jagged array is irregular, even if all lengths are equal. A dimension of unknown size
-        is irregular, too.
+        The ragged dimension, and a dimension of unknown size, are irregular even if all lengths are equal.
         """
         return self.regular[dim - 1] if dim else self.structure.count
 

@@ -83,6 +83,11 @@ def shape_text(shape: Iterable[int]) -> str:
     return f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
 
 
+def component_text(i: int, count: int) -> str:
+    """Return the name of component ``i`` for an error message about a batch of ``count`` components."""
+    return f"component {i}" if count else "a component (there are none)"
+
+
 def mismatch_message(name: str, a: NestedArray, b: NestedArray, broadcast: bool = False) -> str:
     """Return the error message for two different shapes. If ``broadcast``, axes that can broadcast are not compared."""
     if a.ndim != b.ndim:
@@ -94,12 +99,11 @@ def mismatch_message(name: str, a: NestedArray, b: NestedArray, broadcast: bool 
     assert difference is not None
     i, axis = difference
     sizes = f"lengths {left[i, axis]} and {right[i, axis]} along dimension {axis + 1}"
-    if not len(a):
-        return f"{name}: the operands have no components, but components would differ: {sizes}; these must be equal."
+    component = component_text(i, len(a))
     return (
-        f"{name}: the operands differ at component {i}: {sizes} (shapes {shape_text(left[i])} and "
-        f"{shape_text(right[i])}). Components must have equal shapes; pad, narrow or select so that component {i} has "
-        "the same length in both."
+        f"{name}: the operands differ at {component}: {sizes} (shapes {shape_text(left[i])} and "
+        f"{shape_text(right[i])}). Components must have equal shapes; pad, narrow or select so that {component} "
+        "has the same length in both."
     )
 
 

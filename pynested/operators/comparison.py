@@ -41,7 +41,7 @@ from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayResult, ArrayT, Dense, DenseLike, Operand, check_devices
 from pynested.nested.shape_comparison import first_difference, same_shape
 
-from .elementwise.operands import apply_rule
+from .elementwise.function_application import apply_rule
 from .elementwise.relational import eq, ge, gt, le, lt, ne
 
 __all__ = ["allclose", "eq", "equal", "ge", "gt", "le", "logical_not", "lt", "masked_fill", "ne", "where"]

@@ -24,10 +24,10 @@ from pynested.backends.dtypes import computing_dtype, is_half
 from pynested.backends.errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError, StructureError
 from pynested.backends.numpy.running import quiet
 from pynested.lifting.result_dtypes import check_float
-from pynested.nested.layout_conversion import contiguous, elements, from_elements
+from pynested.nested.layout_conversion import contiguous, elements, from_elements, with_dtype
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dense, Operand
-from pynested.nested.shape_comparison import first_difference, shape_text
+from pynested.nested.shape_comparison import component_text, first_difference, shape_text
 
 from .embedding import embedding, first_out_of_range, flat_indices
 
@@ -89,11 +89,11 @@ def cross_entropy(
     if type(self) is not NestedArray and type(target) is not NestedArray:
         return _dense_cross_entropy(self, target, weight, reduction, ignore, smoothing)
     if type(self) is NestedArray and is_half(self.dtype):  # the loss is rounded once, after the reduction
-        wide = NestedArray(to_dtype(self.data, np.dtype(np.float32)), self.structure)
-        wide_loss = cross_entropy(
+        wide = with_dtype(self, computing_dtype(self.dtype))
+        loss: Any = cross_entropy(
             wide, target, weight=weight, reduction=reduction, ignore_index=ignore, label_smoothing=smoothing
         )
-        return wide_loss.to(self.dtype)
+        return with_dtype(loss, self.dtype)  # type: ignore[no-any-return]
     x, labels = _paired_operands(self, target)
     *_, class_weights = as_arrays_on_one_device("cross_entropy", x.data, labels.data, weight, optional=1)
     classes = x.regular_size(x.ndim - 1)
@@ -153,10 +153,9 @@ def _paired_operands(scores: Any, target: Any) -> tuple[NestedArray, NestedArray
     difference = first_difference(row_sizes, label_sizes)
     if difference:
         i = difference[0]
-        owner = f"component {i} has" if len(x) else "there are no components, but theirs would have"
         raise StructureError(
-            f"cross_entropy: {owner} scores for positions {shape_text(row_sizes[i])} and targets for "
-            f"{shape_text(label_sizes[i])}; they must be equal."
+            f"cross_entropy: {component_text(i, len(x))} has scores for positions {shape_text(row_sizes[i])} and "
+            f"targets for {shape_text(label_sizes[i])}; they must be equal."
         )
     return x, labels
 

@@ -32,7 +32,13 @@ from pynested.lifting.mapping import map_components
 from pynested.lifting.result_layout import common_ragged_dim, wrap_elements
 from pynested.nested.layout_conversion import as_matrices, elements
 from pynested.nested.nested_array import NestedArray
-from pynested.nested.shape_comparison import broadcast_extents, first_difference, mismatch_message, shape_text
+from pynested.nested.shape_comparison import (
+    broadcast_extents,
+    component_text,
+    first_difference,
+    mismatch_message,
+    shape_text,
+)
 from pynested.operators.movement.axes import transpose
 from pynested.structure import Ints
 from pynested.structure.extents import freeze
@@ -118,6 +124,7 @@ def _linear_product_dtype(x: np.dtype[Any], weight: np.dtype[Any], bias: np.dtyp
 
 def matmul_nested_dense(a: NestedArray, b: Array) -> NestedArray | Array:
     """Return the products of components with a dense right operand, or with its slices along dimension 0."""
+    _check_slices(b, a)
     if b.ndim not in (1, 2):
         return _matmul_nested_batch(a, b)
     _check_inner_sizes(a, b, a.extents[:, -1], np.array(b.shape[:1]))
@@ -128,11 +135,7 @@ def matmul_nested_dense(a: NestedArray, b: Array) -> NestedArray | Array:
 
 def _matmul_nested_batch(a: NestedArray, b: Array) -> NestedArray | Array:
     """Return the products of component ``i`` with ``b[i]``, or with ``b[0]`` if ``b`` has one slice."""
-    if b.ndim != 3 or a.ndim != 3 or b.shape[0] not in (1, len(a)):
-        if b.ndim == a.ndim and b.shape[0] not in (1, len(a)):
-            raise ShapeError(
-                f"matmul: a dense operand of shape {b.shape} must have {len(a)} slices, one for each component, or one."
-            )
+    if b.ndim != 3 or a.ndim != 3:
         return _matmul_each(a, b)
     if b.shape[0] == 1 != len(a):
         return matmul_nested_dense(a, movement_rules.reshape(b, b.shape[1:]))
@@ -146,6 +149,7 @@ def _matmul_nested_batch(a: NestedArray, b: Array) -> NestedArray | Array:
 
 def matmul_dense_nested(a: Array, b: NestedArray) -> NestedArray | Array:
     """Return the products of a dense left operand, or of its slices along dimension 0, with components."""
+    _check_slices(a, b)
     if b.ndim == 3 and a.ndim == 2:  # (b.T @ a.T).T
         _check_inner_sizes(a, b, np.array(a.shape[1:]), b.extents[:, 0])
         product = matmul_nested_dense(transpose(b, 1, 2), matrix_rules.swapped(a))
@@ -160,11 +164,16 @@ def matmul_dense_nested(a: Array, b: NestedArray) -> NestedArray | Array:
         cols = b.extents[:, 1:]
         extents = np.concatenate([np.full((len(cols), 1), a.shape[1]), cols], axis=1)
         return wrap_elements(product, extents, len(b), _product_ragged_dim(a, b))
-    if a.ndim == b.ndim and a.shape[0] not in (1, len(b)):
-        raise ShapeError(
-            f"matmul: a dense operand of shape {a.shape} must have {len(b)} slices, one for each component, or one."
-        )
     return _matmul_each(a, b)
+
+
+def _check_slices(dense: Array, nested: NestedArray) -> None:
+    """Raise ShapeError unless a dense operand of the rank of the nested one has a slice for each component, or one."""
+    if dense.ndim == nested.ndim and dense.shape[0] not in (1, len(nested)):
+        raise ShapeError(
+            f"matmul: a dense operand of shape {dense.shape} must have {len(nested)} slices, one for each component, "
+            "or one."
+        )
 
 
 def _slices_as_matrices(x: Array) -> Matrices:
@@ -272,8 +281,7 @@ def _component_error(a: Any, b: Any, i: int, text: str) -> StructureError | Shap
     """Return the error for component ``i``: a ShapeError if one operand is dense, else a StructureError."""
     error_class = StructureError if type(a) is type(b) else ShapeError
     nested = a if isinstance(a, NestedArray) else b
-    where = f"component {i}" if len(nested) else "components, though there are none"
-    return error_class(f"matmul: at {where}, {text}")
+    return error_class(f"matmul: at {component_text(i, len(nested))}, {text}")
 
 
 def _product_ragged_dim(a: Any, b: Any) -> Any:

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, overload
 
-import numpy as np
-
 from pynested.autograd import Array
 from pynested.autograd.arguments import operands
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules.movement import to_dtype
 from pynested.backends.dtypes import promoted
 from pynested.backends.errors import PynestedError, ShapeError, StructureError
 from pynested.lifting.along_dim import map_last_dims
+from pynested.nested.layout_conversion import with_dtype
 from pynested.nested.nested_array import NestedArray
-from pynested.nested.operands import ArrayResult, ArrayT, Dense, Operand, on_one_device
+from pynested.nested.operands import ArrayResult, Dense, Operand, on_one_device
 
 from .matmul_dispatch import (
     check_linear,
@@ -61,7 +59,7 @@ def matmul(self: Operand, other: Operand) -> NestedArray | Array:
     _check_ranks(a, b)
     if a.dtype != b.dtype:
         dtype = promoted(a.dtype, b.dtype)
-        a, b = _with_dtype(a, dtype), _with_dtype(b, dtype)
+        a, b = with_dtype(a, dtype), with_dtype(b, dtype)
     if type(b) is Array:
         return matmul_nested_dense(a, b)
     return matmul_nested_nested(a, b) if type(a) is NestedArray else matmul_dense_nested(a, b)
@@ -83,12 +81,6 @@ def _check_ranks(a: Any, b: Any) -> None:
             f"matmul: the dense operand has {max(m, n)} dimensions and the nested operand has {min(m, n)}; it must not "
             "have more. Split it first, or unsqueeze the nested operand."
         )
-
-
-def _with_dtype(x: ArrayT, dtype: np.dtype[Any]) -> ArrayT:
-    if isinstance(x, NestedArray):
-        return x if x.dtype == dtype else NestedArray(to_dtype(x.data, dtype), x.structure)
-    return to_dtype(x, dtype)
 
 
 @overload

@@ -16,7 +16,7 @@ from pynested.lifting.along_dim import along_dim, swap_axes
 from pynested.lifting.result_dtypes import sum_dtype
 from pynested.nested.operands import ArrayT, DType
 
-from .dimensions import either_dim
+from .dim_parameters import either_dim
 
 __all__ = ["cumsum"]
 

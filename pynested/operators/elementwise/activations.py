@@ -14,7 +14,7 @@ from pynested.lifting.mapping import map_elementwise
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayResult, ArrayT, DenseLike, Operand
 
-from .operands import BOOLS, INTEGERS, apply_rule, paired_operands
+from .function_application import BOOLS, INTEGERS, apply_rule, paired_operands
 
 _GELU_RULES = {"none": elementwise_rules.gelu, "tanh": elementwise_rules.gelu_tanh}
 

@@ -25,7 +25,7 @@ from pynested.lifting.mapping import map_elementwise
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayResult, ArrayT, DenseLike, Operand
 
-from .operands import BOOLS, apply_rule, paired_operands
+from .function_application import BOOLS, apply_rule, paired_operands
 
 
 def _is_bool(value: Any) -> bool:
@@ -84,7 +84,6 @@ def add(self: Operand, other: Operand, *, alpha: float = 1) -> ArrayResult:
     ``alpha`` they can be rounded before the addition too. ShapeError for ``(B, *, D) + (B, D)``, whose message names
     ``v[:, None, :]``. Gradient: ``g`` for ``self``, ``alpha * g`` for ``other``. Clauses: ADD-1 to ADD-11. After
     `torch.add`.
-    Clauses: ADD-1 to ADD-11. After `torch.add`.
 
     >>> nt = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged)
     >>> pn.add(nt, pn.array([[10.0], [20.0]]), alpha=2).unbind()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pynested.autograd.dispatch import operator
 from pynested.nested.operands import ArrayResult, Operand
 
-from .operands import apply_pair
+from .function_application import apply_pair
 from .signatures import of_two_operands
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pynested.autograd.dispatch import operator
 from pynested.nested.operands import ArrayT
 
-from .operands import apply_function
+from .function_application import apply_function
 
 
 @operator

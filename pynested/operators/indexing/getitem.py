@@ -23,7 +23,7 @@ from pynested.nested.component_views import select_components, slice_dim
 from pynested.nested.layout_conversion import as_strided_parts, gather_elements, repacked, to_jagged, to_strided
 from pynested.nested.nested_array import NestedArray, wrap_unchecked
 from pynested.nested.operands import Dense, Index, Operand, check_devices
-from pynested.nested.shape_comparison import first_difference, shape_text
+from pynested.nested.shape_comparison import component_text, first_difference, shape_text
 from pynested.operators.movement import select, unsqueeze
 from pynested.structure import Ints, Strided
 
@@ -66,7 +66,6 @@ def getitem(self: Operand, index: Index) -> NestedArray | Array:
     behind the batch of a strided array. Assignment, ``self[index] = value``, always writes into ``self``. Gradient: the
     cotangent for the selected elements, added up if one is selected twice, +0 for all others. Clauses: GETITEM-1 to
     GETITEM-19. After `torch.Tensor.__getitem__`.
-    Clauses: GETITEM-1 to GETITEM-19. After `torch.Tensor.__getitem__`.
 
     Parameters
     ----------
@@ -207,10 +206,9 @@ def _check_mask(x: NestedArray, mask: NestedArray) -> None:
     difference = first_difference(mask.extents, extents[:, :masked_dims])
     if difference:
         i = difference[0]
-        owner = f"component {i}" if len(x) else "components, though there are none,"
         raise StructureError(
-            f"index: the mask has shape {shape_text(mask.extents[i])} at {owner} of shape {shape_text(extents[i])}. It "
-            f"must have the first {masked_dims} sizes of every component."
+            f"index: the mask has shape {shape_text(mask.extents[i])} at {component_text(i, len(x))} of shape "
+            f"{shape_text(extents[i])}. It must have the first {masked_dims} sizes of every component."
         )
 
 

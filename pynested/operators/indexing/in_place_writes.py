@@ -112,7 +112,8 @@ def _assign_nested(self: NestedArray, index: Index, value: Any) -> None:
 
 def _write_to_copied_elements(self: NestedArray, name: str, index: Index, value: Any) -> None:
     """Write to the elements of an index that copies: index the positions of all elements, and write to the result."""
-    _refuse_read_only(self, name)
+    if not self.data.is_writable():
+        raise _read_only_error(name)
     selected = getitem(NestedArray(_element_positions(self.data), self.structure), index)
     if isinstance(selected, NestedArray):
         full_value = map_elementwise(name, _full_value, selected, value.detach())
@@ -135,7 +136,8 @@ def check_write(self: Any, name: str, arguments: tuple[Any, ...]) -> None:
     """Raise an error if ``self`` must not be written to."""
     if isinstance(self, NestedArray):
         _refuse_recorded(self, self.data, name, arguments)
-        _refuse_read_only(self, name)
+        if not self.data.is_writable():
+            raise _read_only_error(name)
         if self.structure.has_overlap:
             raise StructureError(
                 f"{_method_name(name)}: components overlap, so an element would be written twice. Clone the array "
@@ -144,18 +146,14 @@ def check_write(self: Any, name: str, arguments: tuple[Any, ...]) -> None:
         return
     _refuse_recorded(self, self, name, arguments)
     if self.guard == READ_ONLY or written_to(self.data) is None:
-        raise GradientError(
-            f"{_method_name(name)}: the memory is read-only, like a gradient in a hook, or its elements repeat, like a "
-            f"broadcast view. Use the functional form, {_functional_form(name)}, or clone the array first."
-        )
+        raise _read_only_error(name)
 
 
-def _refuse_read_only(self: NestedArray, name: str) -> None:
-    if not self.data.is_writable():
-        raise GradientError(
-            f"{_method_name(name)}: the memory is read-only, like a gradient in a hook. Use the functional form, "
-            f"{_functional_form(name)}, or clone the array first."
-        )
+def _read_only_error(name: str) -> GradientError:
+    return GradientError(
+        f"{_method_name(name)}: the memory is read-only, like a gradient in a hook, or its elements repeat, like a "
+        f"broadcast view. Use the functional form, {_functional_form(name)}, or clone the array first."
+    )
 
 
 def _refuse_recorded(self: Any, values: Array, name: str, arguments: tuple[Any, ...]) -> None:

@@ -21,10 +21,17 @@ from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import strided_index
 from pynested.backends.dtypes import promoted
 from pynested.backends.errors import ArgumentError, DimensionError, ShapeError, StructureError
-from pynested.nested.layout_conversion import as_jagged_view, gather_elements, packed, take_along, to_strided
+from pynested.nested.layout_conversion import (
+    as_jagged_view,
+    gather_elements,
+    packed,
+    take_along,
+    to_strided,
+    with_dtype,
+)
 from pynested.nested.nested_array import NestedArray, wrap_unchecked
 from pynested.nested.operands import Dense, check_devices
-from pynested.nested.shape_comparison import check_same_shape, first_difference, same_shape, shape_text
+from pynested.nested.shape_comparison import check_same_shape, component_text, first_difference, same_shape, shape_text
 from pynested.structure import Ints, Jagged, Strided
 
 from .axes import canonical_component_dim, unsqueeze
@@ -54,7 +61,7 @@ def _promoted_nested(name: str, arrays: list[Any]) -> list[NestedArray]:
             raise StructureError(f"{name}: array {i} has {x.ndim} dimensions and array 0 has {arrays[0].ndim}.")
     check_devices(name, arrays)
     dtype = promoted(*[x.dtype for x in arrays])
-    return [x if x.dtype == dtype else wrap_unchecked(to_dtype(x.data, dtype), x.structure) for x in arrays]
+    return [with_dtype(x, dtype) for x in arrays]
 
 
 def _promoted_dense(name: str, arrays: list[Any]) -> list[Array]:
@@ -137,10 +144,9 @@ def _check_other_sizes(arrays: Sequence[NestedArray], dim: int) -> None:
         difference = first_difference(x.extents[:, other_axes], expected[:, other_axes])
         if difference:
             component = difference[0]
-            what = f"component {component} has" if len(x) else "there are no components, but theirs would have"
             raise StructureError(
-                f"cat: {what} shape {shape_text(x.extents[component])} in array {i} and "
-                f"{shape_text(expected[component])} in array 0; they may differ only along dimension {dim}."
+                f"cat: {component_text(component, len(x))} has shape {shape_text(x.extents[component])} in array {i} "
+                f"and {shape_text(expected[component])} in array 0; they may differ only along dimension {dim}."
             )
         expected = np.maximum(expected, x.extents)  # a size of -1 is unknown in one array, and can be known in the next
 

@@ -23,7 +23,7 @@ from pynested.nested.component_views import apply_view, expand_axes
 from pynested.nested.layout_conversion import elements, from_elements
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayT, Dense, Operand
-from pynested.nested.shape_comparison import first_difference, shape_text
+from pynested.nested.shape_comparison import component_text, first_difference, shape_text
 from pynested.structure import Ints, Jagged, StructureView, component_numels
 from pynested.structure.extents import freeze
 from pynested.structure.ragged_size import RaggedSize
@@ -90,10 +90,9 @@ def _target_extents(name: str, x: NestedArray, shape: tuple[int, ...]) -> Ints:
     old_numels, new_numels = np.abs(extents.prod(axis=1)), np.abs(target.prod(axis=1))
     if not np.array_equal(old_numels, new_numels):
         i = int(np.flatnonzero(old_numels != new_numels)[0])
-        what = f"component {i} has" if len(x) else "there are no components, but theirs would have"
         raise ShapeError(
-            f"{name}: {what} shape {shape_text(extents[i])}, {old_numels[i]} elements, which do not fill "
-            f"{shape_text(target[i])} of shape {shape}.{_FLATTEN_HINT * (len(shape) == 1)}"
+            f"{name}: {component_text(i, len(x))} has shape {shape_text(extents[i])}, {old_numels[i]} elements, which "
+            f"do not fill {shape_text(target[i])} of shape {shape}.{_FLATTEN_HINT * (len(shape) == 1)}"
         )
     return freeze(target)
 
@@ -127,7 +126,6 @@ def view(self: ArrayT, shape: Sequence[int]) -> ArrayT:
     the result would need a copy. Components that are not in C order can need a copy. So does a jagged array whose
     elements would move across the ragged dimension, unless only one component has elements. Gradient: the cotangent,
     reshaped back. Clauses: VIEW-1 to VIEW-5. After `torch.Tensor.view`.
-    Clauses: VIEW-1 to VIEW-5. After `torch.Tensor.view`.
 
     >>> nt = pn.nested_array([[[1, 2]], [[3, 4], [5, 6]]], layout=pn.jagged)
     >>> pn.view(nt, (2, -1, 1, 2))[0].fill_(0)
@@ -167,9 +165,9 @@ def reshape_as(self: Operand, other: Operand) -> NestedArray | Array:
     difference = first_difference(component_numels(extents)[:, None], component_numels(self.extents)[:, None])
     if difference:
         i = difference[0]
-        owner = f"component {i}" if len(self) else "a component, if there were one,"
         raise ShapeError(
-            f"reshape_as: {owner} of shape {shape_text(self.extents[i])} does not fill {shape_text(extents[i])}."
+            f"reshape_as: {component_text(i, len(self))} of shape {shape_text(self.extents[i])} does not fill "
+            f"{shape_text(extents[i])}."
         )
     return from_elements(elements(self), extents, len(self), other.structure.ragged_dim)
 

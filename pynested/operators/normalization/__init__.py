@@ -1,6 +1,6 @@
-"""The chapter *normalization*: softmax, layer norm and dropout on nested and dense arrays."""
+"""The chapter *normalization*: softmax and layer norm; and dropout, from `pynested.operators.dropout`."""
 
-from .dropout import dropout
+from ..dropout import dropout
 from .layer_norm import layer_norm
 from .softmax import log_softmax, softmax, softmin
 

@@ -18,7 +18,7 @@ from pynested.lifting.reducers import AxisReducer, Reducer, SegmentReducer
 from pynested.lifting.result_dtypes import float_dtype, wide_float_dtype
 from pynested.nested.operands import ArrayT, DType
 
-from ..dimensions import either_dim
+from ..dim_parameters import either_dim
 
 
 @operator

@@ -9,7 +9,7 @@ from pynested.lifting.result_dtypes import bool_dtype, index_dtype
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dims, Operand
 
-from ..dimensions import either_dims
+from ..dim_parameters import either_dims
 from .signatures import reduction, reduction_to_index
 
 

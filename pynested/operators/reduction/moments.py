@@ -20,7 +20,7 @@ from pynested.lifting.result_dtypes import mean_dtype
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dims, DType, Operand
 
-from ..dimensions import either_dims
+from ..dim_parameters import either_dims
 from .signatures import reduction_with_correction, reduction_with_dtype
 
 

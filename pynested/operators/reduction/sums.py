@@ -18,7 +18,7 @@ from pynested.lifting.result_dtypes import mean_dtype, sum_dtype
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dims, DType, Operand
 
-from ..dimensions import either_dims
+from ..dim_parameters import either_dims
 from .signatures import reduction, reduction_with_dtype
 
 

@@ -1,29 +1,15 @@
-"""Conversion to NumPy, pickling and deep copies of nested arrays; `NestedArray` reaches these functions as methods."""
+"""Pickling and deep copies of nested arrays, for the methods ``__reduce__`` and ``__deepcopy__``."""
 
 from __future__ import annotations
 
 from copy import deepcopy
 from typing import Any
 
-import numpy as np
-
 from pynested.autograd import Array
-from pynested.backends.errors import ArgumentError, GradientError
+from pynested.backends.errors import GradientError
 
-from .array_text import as_text
-from .layout_conversion import as_dense, contiguous, drop_gaps
+from .layout_conversion import contiguous, drop_gaps
 from .nested_array import NestedArray
-
-__all__ = ["as_ndarray", "as_text", "deep_copy", "pickle_parts"]
-
-
-def as_ndarray(x: NestedArray, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]:
-    """Return the components, whose shapes must be equal, as one NumPy array."""
-    dense = as_dense("array", x)
-    is_copied = dense.storage is not x.data.storage
-    if copy is False and is_copied and dense.numel():
-        raise ArgumentError("array: the components of this nested array need a copy to become one dense array.")
-    return np.array(dense.numpy(), dtype=dtype, copy=None if is_copied else copy)
 
 
 def pickle_parts(x: NestedArray) -> Any:

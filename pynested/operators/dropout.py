@@ -1,4 +1,4 @@
-"""Dropout on nested and dense arrays."""
+"""Dropout of elements of nested and dense arrays, an operator of the chapter *normalization*."""
 
 from __future__ import annotations
 
