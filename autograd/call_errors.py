@@ -81,8 +81,8 @@ def _problems(signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mappi
         for name in kwargs.keys() - parameters.keys():
             yield f"there is no argument {name!r}{_intended_name_hint(name, parameters, missing)}"
     if len(args) > len(positional) and inspect.Parameter.VAR_POSITIONAL not in kinds:
-        by_name = f" (by name: {', '.join(keyword_only)})" if keyword_only else ""
-        yield f"{len(args)} positional arguments, but at most {len(positional)} are accepted{by_name}"
+        keyword_hint = f" (by name: {', '.join(keyword_only)})" if keyword_only else ""
+        yield f"{len(args)} positional arguments, but at most {len(positional)} are accepted{keyword_hint}"
 
 
 def _intended_name_hint(name: str, names: Mapping[str, Any], missing: list[str]) -> str:

@@ -70,11 +70,11 @@ class Call:
 
 @contextmanager
 def _watched_by(watchers: tuple[Watcher, ...]) -> Iterator[None]:
-    before, _thread.active = _thread.active, watchers
+    previous, _thread.active = _thread.active, watchers
     try:
         yield
     finally:
-        _thread.active = before
+        _thread.active = previous
 
 
 @contextmanager
@@ -104,7 +104,7 @@ def operator(function: Function) -> Function:
     def call(*args: Any, **kwargs: Any) -> Any:
         if _thread.active:
             return Call(call, body, args, kwargs).run()
-        try:  # as in `body`, which would be one more call for every operator
+        try:  # the same lines as in `body`, as a call of `body` would slow down every operator
             return function(*args, **kwargs)
         except Exception as error:
             raise_better_error(error, function, args, kwargs)
@@ -116,7 +116,8 @@ def operator(function: Function) -> Function:
 def method(function: Function) -> Function:
     """Raise ArgumentError with an explanation for a call that does not fit the signature; watchers do not see calls.
 
-    It is for methods, which call public functions, and for functions that are not operators.
+    Methods have this decorator, as they call public functions, which are watched. So do functions that are not
+    operators.
     """
 
     @wraps(function)

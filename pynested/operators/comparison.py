@@ -71,10 +71,10 @@ def logical_not(self: ArrayT) -> ArrayT:
 def equal(self: Operand, other: Operand) -> bool:
     """Return whether two arrays have the same shape and equal elements: ``(B, *, D), (B, *, D) -> bool``.
 
-    A dense array is compared with a nested one as the nested array of its slices along dimension 0. Layout, placement
-    and dtype are not compared; numbers of different dtypes are compared exactly. The operands do not broadcast:
-    different shapes give False. NaN equals nothing, and +0 equals -0. Two batches of no components are equal if their
-    other dimensions are. No gradient. Clauses: EQUAL-1 to EQUAL-6. After `torch.equal`.
+    If one operand is dense, its slices along dimension 0 are compared with the components of the other operand. Layout,
+    placement and dtype are not compared; numbers of different dtypes are compared exactly. The operands do not
+    broadcast: different shapes give False. NaN equals nothing, and +0 equals -0. Two batches of no components are equal
+    if their component shapes are equal. No gradient. Clauses: EQUAL-1 to EQUAL-6. After `torch.equal`.
 
     >>> nt = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
     >>> pn.equal(nt, pn.nested_array([[1.0, 2.0], [3.0]])), pn.equal(nt, nt[:1])
@@ -177,9 +177,9 @@ def _where(condition: Any, self: Any, other: Any) -> Array:
 
 
 def _in_promoted_dtype(a: Any, b: Any, device: str) -> tuple[Any, Any]:
-    """Return two operands of `where` so that NumPy promotes them correctly; at least one of the results is an Array.
+    """Return two operands of `where` in dtypes that NumPy promotes correctly, at least one as an Array.
 
-    A Python number beside an Array becomes a scalar of their promoted dtype, which must be able to represent it.
+    A Python number beside an Array becomes a scalar of the promoted dtype, which must be able to represent the number.
     """
     if type(a) is not Array and type(b) is not Array:
         a = as_array("where", a, device)
@@ -208,9 +208,9 @@ def where(condition: Operand, self: Operand, other: Operand) -> ArrayResult:
     ``condition`` is bool, and all three operands broadcast. The result has the promoted dtype of ``self`` and
     ``other``. An element that is not selected has no effect, even if it is NaN or an infinity. DTypeError unless the
     condition is bool. OverflowError for a number that the promoted dtype cannot represent: 300 for int8, 1e5 for
-    float16.
-    StructureError for nested operands that differ in lengths or numbers of components. Gradient: the cotangent for the
-    selected operand, +0 for the other, even if the cotangent is NaN. Clauses: WHERE-1 to WHERE-7. After `torch.where`.
+    float16. StructureError for nested operands that differ in lengths or numbers of components. Gradient: the cotangent
+    for the selected operand, +0 for the other operand, even if the cotangent is NaN. Clauses: WHERE-1 to WHERE-7. After
+    `torch.where`.
 
     >>> nt = pn.nested_array([[1.0, np.nan], [3.0]], layout=pn.jagged)
     >>> pn.where(nt == nt, nt, 0).unbind()
@@ -222,7 +222,7 @@ def where(condition: Operand, self: Operand, other: Operand) -> ArrayResult:
 
 
 def _masked_fill(self: Any, mask: Any, value: Any) -> Array:
-    """Fill a dense array. If the mask has a larger shape than ``self``, so has the result; the caller refuses that."""
+    """Fill a dense array. A mask of a larger shape enlarges the result, for which the caller raises an error."""
     x = as_array("masked_fill", self)
     raw_mask = as_raw_bools("masked_fill", "mask", mask, x)
     broadcast_shape("masked_fill", x.shape, raw_mask.shape)

@@ -43,9 +43,9 @@ __all__ = [
 def contiguous(self: ArrayT) -> ArrayT:
     """Return the components one after the other in memory, each in C order: ``(B, *, D) -> (B, *, D)``.
 
-    The result is ``self`` if its components lie so already, a view if gaps are only before or behind them, else a copy.
-    It has the same layout and dtype, the same bits and no gaps; empty components stay. Gradient: the cotangent.
-    Clauses: CONTIGUOUS-1 to CONTIGUOUS-3. After `torch.Tensor.contiguous`.
+    The result is ``self`` if it is contiguous, a view if gaps are only before or behind the components, else a copy. It
+    has the same layout, dtype and bits, no gaps, and all empty components. Gradient: the cotangent. Clauses:
+    CONTIGUOUS-1 to CONTIGUOUS-3. After `torch.Tensor.contiguous`.
 
     >>> nt = pn.narrow(pn.array([[1, 2, 3], [4, 5, 6]]), 1, 0, [1, 2], layout=pn.jagged)
     >>> pn.contiguous(nt).values()
@@ -67,11 +67,11 @@ def to(
 ) -> ArrayT:
     """Convert an array to a new dtype, device or layout: ``(B, *, D) -> (B, *, D)``.
 
-    This is the one operator that narrows numbers. The result has the same bits on every processor and device. A number
-    becomes a float by rounding once, an infinity if it is beyond the largest. A float becomes an integer without its
-    fraction, the nearest end of the range if it lies outside, and 0 if it is NaN. An integer becomes a narrower one by
-    its low bits. Only zeros become the bool False. Gradient: between floats the cotangent, in the dtype and layout of
-    ``self``. Clauses: TO-1 to TO-9. After `torch.Tensor.to`.
+    This is the only operator that narrows numbers. The result has the same bits on every processor and device. A number
+    that becomes a float is rounded once; beyond the largest float it becomes an infinity. A float that becomes an
+    integer loses its fraction; outside the range it becomes the nearest end of the range, and NaN becomes 0. An integer
+    that becomes a narrower integer keeps its low bits. Only zeros become the bool False. Gradient: between floats the
+    cotangent, in the dtype and layout of ``self``. Clauses: TO-1 to TO-9. After `torch.Tensor.to`.
 
     Parameters
     ----------

@@ -36,8 +36,8 @@ def dropout(
     training : bool
         False returns ``self``, whatever ``p`` is.
     generator : numpy.random.Generator, optional
-        The source of the random draws, by default that of `manual_seed`. Which elements its state keeps is not
-        specified.
+        The source of the random draws, by default that of `manual_seed`. The elements that a state of the generator
+        keeps are not specified.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def dropout(
     probability = canonical_real("dropout", "p", p, 0, 1) * bool(training)
     if not isinstance(self, NestedArray):
         return _drop(as_array("dropout", self), probability, generator)
-    x = packed(self) if probability else self  # a view if no element can be dropped
+    x = packed(self) if probability else self  # without drops the result is a view
     return NestedArray(_drop(x.data, probability, generator), x.structure)
 
 

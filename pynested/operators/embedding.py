@@ -28,9 +28,9 @@ def embedding(indices: NestedArray, weight: Dense, padding_idx: int | None = Non
 def embedding(indices: Operand, weight: Dense, padding_idx: int | None = None) -> NestedArray | Array:
     """Replace each index by that row of ``weight``: ``(B, *), (V, E) -> (B, *, E)``.
 
-    ``indices`` holds integers from 0 to V - 1; the result has their layout and the dtype of ``weight``. An empty
-    component becomes one of shape (0, E), even if V is 0. Gradient: a row of ``weight`` gets the sum of the cotangents
-    of all indices equal to its number, +0 if there are none or it is the row ``padding_idx``; ``indices`` have no
+    ``indices`` holds integers from 0 to V - 1. The result has the layout of ``indices`` and the dtype of ``weight``. An
+    empty component gets the shape (0, E), even if V is 0. Gradient: a row of ``weight`` gets the sum of the cotangents
+    of all indices that select the row. A row without indices, and the row ``padding_idx``, get +0. ``indices`` have no
     gradient. Clauses: EMBEDDING-1 to EMBEDDING-6, EMBEDDING-8 to EMBEDDING-12. After `torch.nn.functional.embedding`.
 
     Parameters
@@ -102,7 +102,7 @@ def _take_table_rows(index: Array, table: Array, padding: int | None) -> Array:
 
 
 def flat_indices(indices: Array, count: int) -> tuple[Any, Any]:
-    """Return integers as a flat raw int64 copy, and the positions of those outside 0 to ``count`` - 1."""
+    """Return integers as a flat raw int64 copy, and the positions of the integers outside 0 to ``count`` - 1."""
     flat = indices.data.reshape(-1).astype(np.int64)
     return flat, np.flatnonzero((flat < 0) | (flat >= count))
 

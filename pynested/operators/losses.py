@@ -55,11 +55,11 @@ def cross_entropy(
     Parameters
     ----------
     reduction : {"mean", "sum", "none"}
-        ``"mean"`` is the sum of all losses divided by the sum of the weights of their targets, over all components
-        together. ``"sum"`` is the sum. ``"none"`` gives one loss for each target, in the shape and layout of
+        ``"mean"`` is the sum of all losses of all components, divided by the sum of the weights of their targets.
+        ``"sum"`` is the sum of all losses. ``"none"`` gives one loss for each target, in the shape and layout of
         ``target``.
     ignore_index : int
-        A target equal to it has loss +0 and is left out of the mean, whatever values its row has.
+        A target equal to this number has loss +0 and does not count for the mean, whatever values its row has.
     label_smoothing : float
         The number s. The loss becomes ``(1 - s)`` times the loss above plus ``s / C`` times the sum over all classes c
         of ``-weight[c] * log_softmax(x)[c]``.

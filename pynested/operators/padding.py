@@ -39,8 +39,8 @@ def to_padded_array(
     padding : number
         The dtype must be able to represent it: 0.0 pads integers with 0.
     output_size : sequence of int, optional
-        A size for every dimension, also for the batch, which must be large enough for all components. Slices beyond the
-        last component contain only ``padding``. By default the smallest possible sizes.
+        A size for every dimension, the batch included, large enough for all components; by default the smallest sizes.
+        Slices beyond the last component contain only ``padding``.
     out : Array, optional
         The array to write to and to return, of the shape and dtype of the result. It is refused if ``input`` requires
         grad.
@@ -128,7 +128,7 @@ def _pad_elements(x: NestedArray, shape: tuple[int, ...], fill: Any) -> Array:
     component_strides = np.broadcast_to(strides[1:], sizes.shape)
     positions = strided_index(sizes, component_strides, np.arange(len(x)) * strides[0])
     total = prod(shape)
-    element_index = np.full(total, positions.size, np.int64)  # of the padding, which is the last element of `flat`
+    element_index = np.full(total, positions.size, np.int64)  # the index of the padding, the last element of `flat`
     element_index[positions] = np.arange(positions.size)
     padding = Array(from_host(np.full(1, fill, x.dtype), x.device), x.device)
     flat = movement_rules.concatenate([layout_conversion.gather_elements(x), padding], 0)

@@ -91,10 +91,10 @@ def bmm(self: Operand, mat2: Operand) -> NestedArray | Array: ...
 def bmm(self: Operand, mat2: Operand) -> NestedArray | Array:
     """Multiply operands of three dimensions as batches of matrices: ``(B, *, D), (B, D, E) -> (B, *, E)``.
 
-    The result is that of `matmul`, for two operands of equal batch size. StructureError for an operand that does not
-    have three dimensions, the batch included, and for nested operands with different batch sizes (even if one is 1) or
-    inner sizes. ShapeError for a dense operand whose batch size (even if it is 1) or inner size differs. Gradient: as
-    for `matmul`. Clauses: BMM-1 to BMM-6. After `torch.bmm`.
+    The result is that of `matmul`. Both operands must have the same batch size. StructureError for an operand that does
+    not have three dimensions, the batch included, and for nested operands with different batch sizes (even if one is 1)
+    or inner sizes. ShapeError for a dense operand whose batch size (even if it is 1) or inner size differs. Gradient:
+    as for `matmul`. Clauses: BMM-1 to BMM-6. After `torch.bmm`.
 
     >>> nt = pn.nested_array([[[1, 2], [3, 4]], [[5, 6]]], layout=pn.jagged)
     >>> pn.bmm(nt, pn.array([[[1], [10]], [[0], [1]]])).unbind()

@@ -1,8 +1,8 @@
 """Writes of random numbers into existing arrays: the methods `uniform_` and `normal_`.
 
-Empty components use no random numbers; gaps are not written. The array must have a floating dtype, or DTypeError is
-raised. ``generator`` is by default that of `manual_seed`. No gradient flows to the overwritten values. GradientError
-for an array that requires grad while operations are recorded, as for every write.
+Empty components use no random numbers, and gaps are not written. ``generator`` is the source of random numbers, by
+default that of `manual_seed`. No gradient flows to the overwritten values. DTypeError for an array whose dtype is not
+floating. GradientError for an array that requires grad while operations are recorded, as for every write.
 """
 
 from __future__ import annotations
@@ -133,16 +133,16 @@ def _fill(x: Target, name: str, draw: Callable[..., Any], scale: Callable[[NDArr
         packed = empty_like(x.detach())
         _fill(packed.data, name, draw, scale)
         return write(x, name.rstrip("_"), packed)
-    is_direct = x.device == "cpu" and x.dtype == np.float64 and x.is_contiguous()
+    draws_in_place = x.device == "cpu" and x.dtype == np.float64 and x.is_contiguous()
     check_write(x, name.rstrip("_"), ())
-    numbers = written_to(x.data) if is_direct else empty(x.shape, np.float64)
+    numbers = written_to(x.data) if draws_in_place else empty(x.shape, np.float64)
     if listening.count:
         emit_around("kernel", name, draw, out=numbers)
     else:
         draw(out=numbers)
     with np.errstate(all="ignore"):
         scale(numbers)
-    if is_direct:
+    if draws_in_place:
         x.storage.wrote()
         return x
     return write(x, name.rstrip("_"), converted(Array(numbers), x.device, x.dtype))

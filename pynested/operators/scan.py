@@ -25,8 +25,8 @@ __all__ = ["cumsum"]
 def cumsum(self: ArrayT, dim: int | None = None, *, dtype: DType | None = None, axis: int | None = None) -> ArrayT:
     """Return the cumulative sums along ``dim``: ``(B, *, D) -> (B, *, D)``.
 
-    Bools and integers give int64, floats keep their dtype; float16 is accumulated wider, and each element rounded once.
-    Each segment begins anew: neither a NaN nor the rounding of another segment is in its sums. An empty segment stays
+    Bools and integers give int64, floats keep their dtype. float16 is accumulated in float32, and each element is
+    rounded once. The sums of a segment do not depend on any other segment, not even by rounding. An empty segment stays
     empty. DimensionError for ``dim`` 0 of a nested array, and for a ``dim`` out of range. Gradient: the sums of the
     cotangent from each element to the end of its segment. Clauses: CUMSUM-1 to CUMSUM-10. After `torch.cumsum`.
 
@@ -34,8 +34,8 @@ def cumsum(self: ArrayT, dim: int | None = None, *, dtype: DType | None = None, 
     >>> pn.cumsum(nt, 1).unbind()
     (array([1, 3, 6]), array([]), array([10, 30]))
     """
-    named = either_dim("cumsum", dim, axis)
-    return along_dim("cumsum", self, named, segment_cumsum, _cumsum_of_axis, sum_dtype, dtype)
+    chosen_dim = either_dim("cumsum", dim, axis)
+    return along_dim("cumsum", self, chosen_dim, segment_cumsum, _cumsum_of_axis, sum_dtype, dtype)
 
 
 def _cumsum_of_axis(x: Array, axis: int) -> Array:

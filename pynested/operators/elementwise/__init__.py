@@ -5,14 +5,14 @@ same component shapes and layout, and no gaps. If integers become floats, then b
 gives float32, int32 and int64 give float64.
 
 An operand of a function of two elements is a nested array, a dense array (an `Array` or NumPy's) or a number. A dense
-operand is aligned at the right with the shape ``(B, d1, ..., dk)`` of the nested operand. Nested operands must have
-equal component shapes, up to dimensions that are regular, which means equal in all components, and of size 1 (clauses
-BROADCASTING-1 to BROADCASTING-10 of the specification). If an operand is nested, the result is nested, in the layout of
-the first nested operand; otherwise it is dense. Dtypes promote as in NumPy. Python numbers are weak: the dtype of the
-array decides (DTYPES-1 to DTYPES-7).
+operand is aligned at the right with the shape ``(B, d1, ..., dk)`` of the nested operand. A dimension is *regular* if
+all components have the same size along it. Nested operands must have equal component shapes; only a regular dimension
+of size 1 broadcasts (clauses BROADCASTING-1 to BROADCASTING-10 of the specification). If an operand is nested, the
+result is nested, in the layout of the first nested operand; otherwise it is dense. Dtypes promote as in NumPy. A Python
+number takes the dtype of the array (DTYPES-1 to DTYPES-7).
 
 float16 is computed in float32 and rounded once. An empty component stays empty, and so does a batch of no components.
-No function warns.
+No function emits warnings.
 
 Errors: StructureError for nested operands of different lengths, ranks or numbers of components, which names the first
 component that differs and both sizes. ShapeError for a dense operand that does not broadcast. DTypeError for an

@@ -1,8 +1,7 @@
 """Sums, differences, signs and absolute values, element by element.
 
-Two operands broadcast as `pynested.operators.elementwise` says, with its errors. ``alpha`` is a number, the factor of
-``other``: the product is computed first, in the promoted dtype. OverflowError for an ``alpha`` that an integer dtype
-cannot represent.
+Broadcasting, dtypes and errors are as `pynested.operators.elementwise` says. ``alpha`` is a number, by which ``other``
+is multiplied first, in the promoted dtype. OverflowError for an ``alpha`` that an integer dtype cannot represent.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ def _is_bool(value: Any) -> bool:
 
 
 def _scaled_operand(name: str, a: Any, b: Any, alpha: Any) -> Array:
-    """Return ``alpha * b`` in the promoted dtype of ``a`` and ``b``; the number ``alpha`` does not widen that dtype."""
+    """Return ``alpha * b`` in the promoted dtype of ``a`` and ``b``, which does not depend on ``alpha``."""
     factor = canonical_number(name, "alpha", alpha)
     if type(factor) is bool:
         raise ArgumentError(f"{name}: alpha must be a number, not {factor!r}.")

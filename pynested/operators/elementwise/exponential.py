@@ -16,7 +16,7 @@ from .function_application import apply_function
 def exp(self: ArrayT) -> ArrayT:
     """Return ``e**x`` of each element: ``(B, *, D) -> (B, *, D)``.
 
-    Floats keep their dtype, integers become floats. exp(-inf) is +0, exp(0) is 1, overflow is inf. Gradient: ``g``
+    Floats keep their dtype, integers become floats. exp(-inf) is +0, exp(0) is 1, overflow gives inf. Gradient: ``g``
     times the result. Clauses: EXP-1 to EXP-4. After `torch.exp`.
 
     >>> pn.exp(pn.nested_array([[0.0, -np.inf], [1000.0]])).unbind()
@@ -29,8 +29,8 @@ def exp(self: ArrayT) -> ArrayT:
 def exp2(self: ArrayT) -> ArrayT:
     """Return ``2**x`` of each element: ``(B, *, D) -> (B, *, D)``.
 
-    Floats keep their dtype, integers become floats. exp2(-inf) is +0, exp2(0) is 1, overflow is inf. Gradient:
-    ``g * log(2)`` times the result. Clauses: EXP2-1 to EXP2-4. After `torch.exp2`.
+    Floats keep their dtype, integers become floats. exp2(-inf) is +0, exp2(0) is 1, overflow gives inf. Gradient: ``g *
+    log(2)`` times the result. Clauses: EXP2-1 to EXP2-4. After `torch.exp2`.
 
     >>> pn.exp2(pn.nested_array([[3.0, -1.0], [-np.inf]])).unbind()
     (array([8. , 0.5]), array([0.]))
@@ -42,7 +42,7 @@ def exp2(self: ArrayT) -> ArrayT:
 def expm1(self: ArrayT) -> ArrayT:
     """Return ``e**x - 1`` of each element, accurate for small x: ``(B, *, D) -> (B, *, D)``.
 
-    Floats keep their dtype, integers become floats. expm1 of a zero is the same zero, expm1(-inf) is -1, overflow is
+    Floats keep their dtype, integers become floats. expm1 of a zero is the same zero, expm1(-inf) is -1, overflow gives
     inf. Gradient: ``g * e**x``. Clauses: EXPM1-1 to EXPM1-4. After `torch.expm1`.
 
     >>> pn.expm1(pn.nested_array([[0.0, -np.inf], [1e-20]])).unbind()
@@ -97,9 +97,9 @@ def log10(self: ArrayT) -> ArrayT:
 def log1p(self: ArrayT) -> ArrayT:
     """Return ``log(1 + x)`` of each element, accurate for small x: ``(B, *, D) -> (B, *, D)``.
 
-    Floats keep their dtype, integers become floats. log1p of a zero is the same zero, log1p(-1) is -inf, below it is
-    NaN, log1p(inf) is inf. Gradient: ``g / (1 + x)``; not specified outside the domain. Clauses: LOG1P-1 to LOG1P-5.
-    After `torch.log1p`.
+    Floats keep their dtype, integers become floats. log1p of a zero is the same zero, log1p(-1) is -inf, log1p(inf) is
+    inf, and log1p of a number below -1 is NaN. Gradient: ``g / (1 + x)``; not specified outside the domain. Clauses:
+    LOG1P-1 to LOG1P-5. After `torch.log1p`.
 
     >>> pn.log1p(pn.nested_array([[0.0, -1.0], [1e-20]])).unbind()
     (array([  0., -inf]), array([1.e-20]))
@@ -111,9 +111,9 @@ def log1p(self: ArrayT) -> ArrayT:
 def sqrt(self: ArrayT) -> ArrayT:
     """Return the square root of each element: ``(B, *, D) -> (B, *, D)``.
 
-    Floats keep their dtype, integers become floats. The root of a zero is the same zero, that of a negative number NaN,
-    that of inf is inf. Gradient: ``g / (2 * sqrt(x))``, an infinity at 0; not specified outside the domain. Clauses:
-    SQRT-1 to SQRT-5. After `torch.sqrt`.
+    Floats keep their dtype, integers become floats. The root of a zero is the same zero, the root of inf is inf, and
+    the root of a negative number is NaN. Gradient: ``g / (2 * sqrt(x))``, an infinity at 0; not specified outside the
+    domain. Clauses: SQRT-1 to SQRT-5. After `torch.sqrt`.
 
     >>> pn.sqrt(pn.nested_array([[4.0, 0.0], [-1.0]])).unbind()
     (array([2., 0.]), array([nan]))
@@ -125,8 +125,8 @@ def sqrt(self: ArrayT) -> ArrayT:
 def cbrt(self: ArrayT) -> ArrayT:
     """Return the real cube root of each element: ``(B, *, D) -> (B, *, D)``.
 
-    Floats keep their dtype, integers become floats. The root of a zero is the same zero, that of an infinity the same
-    infinity. Gradient: ``g / (3 * cbrt(x)**2)``, an infinity at 0. Clauses: CBRT-1 to CBRT-4. After `numpy.cbrt`.
+    Floats keep their dtype, integers become floats. Zeros and infinities stay as they are. Gradient: ``g / (3 *
+    cbrt(x)**2)``, an infinity at 0. Clauses: CBRT-1 to CBRT-4. After `numpy.cbrt`.
 
     >>> pn.cbrt(pn.nested_array([[8.0, -0.0], [-np.inf]])).unbind()
     (array([ 2., -0.]), array([-inf]))
@@ -138,9 +138,9 @@ def cbrt(self: ArrayT) -> ArrayT:
 def rsqrt(self: ArrayT) -> ArrayT:
     """Return ``1 / sqrt(x)`` of each element: ``(B, *, D) -> (B, *, D)``.
 
-    Floats keep their dtype, integers become floats. rsqrt(0) is inf, rsqrt(-0) is -inf, of a negative number NaN,
-    rsqrt(inf) is +0. Gradient: ``-g / (2 * x * sqrt(x))``; not specified outside the domain. Clauses: RSQRT-1 to
-    RSQRT-5. After `torch.rsqrt`.
+    Floats keep their dtype, integers become floats. rsqrt(0) is inf, rsqrt(-0) is -inf, rsqrt(inf) is +0, and rsqrt of
+    a negative number is NaN. Gradient: ``-g / (2 * x * sqrt(x))``; not specified outside the domain. Clauses: RSQRT-1
+    to RSQRT-5. After `torch.rsqrt`.
 
     >>> pn.rsqrt(pn.nested_array([[4.0, 0.0], [-1.0]])).unbind()
     (array([0.5, inf]), array([nan]))
@@ -152,8 +152,9 @@ def rsqrt(self: ArrayT) -> ArrayT:
 def square(self: ArrayT) -> ArrayT:
     """Return ``x * x`` of each element: ``(B, *, D) -> (B, *, D)``.
 
-    The dtype stays, and integers wrap in it; DTypeError for bools. The square of a zero is +0, that of an infinity inf,
-    overflow is inf. Gradient: ``2 * g * x``. Clauses: SQUARE-1 to SQUARE-5. After `torch.square`.
+    The dtype stays, and integers wrap in it; DTypeError for bools. The square of a zero is +0, the square of an
+    infinity is inf, and overflow gives inf. Gradient: ``2 * g * x``. Clauses: SQUARE-1 to SQUARE-5. After
+    `torch.square`.
 
     >>> pn.square(pn.nested_array([[-3.0, 0.5], [np.inf]])).unbind()
     (array([9.  , 0.25]), array([inf]))
@@ -165,9 +166,9 @@ def square(self: ArrayT) -> ArrayT:
 def reciprocal(self: ArrayT) -> ArrayT:
     """Return ``1 / x`` of each element: ``(B, *, D) -> (B, *, D)``.
 
-    Floats keep their dtype, bools and integers become float64. 1 / 0 is an infinity with the sign of the zero, that of
-    an infinity a zero with its sign. Gradient: ``-g / x**2``. Clauses: RECIPROCAL-1 to RECIPROCAL-4. After
-    `torch.reciprocal`.
+    Floats keep their dtype, bools and integers become float64. The reciprocal of a zero is an infinity of the same
+    sign, and the reciprocal of an infinity is a zero of the same sign. Gradient: ``-g / x**2``. Clauses: RECIPROCAL-1
+    to RECIPROCAL-4. After `torch.reciprocal`.
 
     >>> pn.reciprocal(pn.nested_array([[4, 0], [-2]])).unbind()
     (array([0.25,  inf]), array([-0.5]))
@@ -180,7 +181,7 @@ def sigmoid(self: ArrayT) -> ArrayT:
     """Return ``1 / (1 + exp(-x))`` of each element: ``(B, *, D) -> (B, *, D)``.
 
     Floats keep their dtype, integers become floats. sigmoid(inf) is 1, sigmoid(-inf) is +0, sigmoid(0) is 1/2.
-    Gradient: ``g * y * (1 - y)``, y the result. Clauses: SIGMOID-1 to SIGMOID-4. After `torch.sigmoid`.
+    Gradient: ``g * y * (1 - y)`` with ``y`` the result. Clauses: SIGMOID-1 to SIGMOID-4. After `torch.sigmoid`.
 
     >>> pn.sigmoid(pn.nested_array([[0.0, np.inf], [-np.inf]])).unbind()
     (array([0.5, 1. ]), array([0.]))

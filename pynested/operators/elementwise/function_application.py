@@ -61,7 +61,7 @@ def apply_pair(name: str, self: Operand, other: Operand) -> ArrayResult:
 
 @cache
 def dense_pair_function(name: str) -> Callable[[Any, Any], Array]:
-    """Return the function of this name for two dense operands, of which at least one is an array or a number."""
+    """Return the function of this name for two dense operands, which are arrays or numbers."""
     pair = PAIRS[name]
     compute: Callable[[Any, Any], Array] = RULES[name] if name in RULES else _without_gradient(pair)
 
@@ -99,7 +99,7 @@ def _without_gradient(pair: Pair) -> Callable[[Any, Any], Array]:
 
 
 def _check_pair(pair: Pair, a: Any, b: Any) -> None:
-    """Refuse dtypes that the operator does not support, and integers for which it is undefined."""
+    """Raise for dtypes that the operator does not support, and for integers whose result is undefined."""
     dtype = met(a, b)
     if is_float(dtype):
         if "f" in pair.refused:
@@ -118,10 +118,10 @@ def _check_pair(pair: Pair, a: Any, b: Any) -> None:
 
 def _raise_for_component(name: str, function: Callable[[Any, Any], Array], *operands: Operand) -> None:
     """Compute the components in their order, and raise the first error with the number of its component."""
-    numbers = count()
+    component_numbers = count()
 
     def function_of_component(a: Any, b: Any) -> Array:
-        number = next(numbers)
+        number = next(component_numbers)
         try:
             return function(a, b)
         except (ArgumentError, DivisionByZero) as error:

@@ -18,8 +18,8 @@ from .signatures import of_two_operands
 def logical_and(self: Operand, other: Operand) -> ArrayResult:
     """Return whether both elements are true, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
-    All elements but zeros are true, NaN too. Any dtype, and the result is bool. No gradient. Clauses: LOGICAL_AND-1 to
-    LOGICAL_AND-4. After `torch.logical_and`.
+    Every element except a zero is true, NaN too. Operands have any dtype; the result is bool. No gradient. Clauses:
+    LOGICAL_AND-1 to LOGICAL_AND-4. After `torch.logical_and`.
 
     >>> pn.logical_and(pn.nested_array([[0.0, 2.0], [np.nan]]), pn.array([[0], [1]])).unbind()
     (array([False, False]), array([ True]))
@@ -32,8 +32,8 @@ def logical_and(self: Operand, other: Operand) -> ArrayResult:
 def logical_or(self: Operand, other: Operand) -> ArrayResult:
     """Return whether either element is true, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
-    All elements but zeros are true, NaN too. Any dtype, and the result is bool. No gradient. Clauses: LOGICAL_OR-1 to
-    LOGICAL_OR-4. After `torch.logical_or`.
+    Every element except a zero is true, NaN too. Operands have any dtype; the result is bool. No gradient. Clauses:
+    LOGICAL_OR-1 to LOGICAL_OR-4. After `torch.logical_or`.
 
     >>> pn.logical_or(pn.nested_array([[0.0, 2.0], [np.nan]]), pn.array([[0], [1]])).unbind()
     (array([False,  True]), array([ True]))
@@ -44,10 +44,10 @@ def logical_or(self: Operand, other: Operand) -> ArrayResult:
 @operator
 @of_two_operands
 def logical_xor(self: Operand, other: Operand) -> ArrayResult:
-    """Return whether one of two elements is true, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
+    """Return whether exactly one of two elements is true: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
-    All elements but zeros are true, NaN too. Any dtype, and the result is bool. No gradient. Clauses: LOGICAL_XOR-1 to
-    LOGICAL_XOR-4. After `torch.logical_xor`.
+    Every element except a zero is true, NaN too. Operands have any dtype; the result is bool. No gradient. Clauses:
+    LOGICAL_XOR-1 to LOGICAL_XOR-4. After `torch.logical_xor`.
 
     >>> pn.logical_xor(pn.nested_array([[0.0, 2.0], [np.nan]]), pn.array([[0], [1]])).unbind()
     (array([False,  True]), array([False]))
@@ -86,7 +86,7 @@ def bitwise_or(self: Operand, other: Operand) -> ArrayResult:
 @operator
 @of_two_operands
 def bitwise_xor(self: Operand, other: Operand) -> ArrayResult:
-    """Return the bits that are set in one of two integers, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
+    """Return the bits that are set in exactly one of two integers: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     The result has the promoted dtype; for bools it is `!=`. Negative integers are in two's complement. DTypeError for
     floats. No gradient. Clauses: BITWISE_XOR-1 to BITWISE_XOR-6. After `torch.bitwise_xor`.

@@ -18,8 +18,8 @@ from .signatures import of_two_operands
 def eq(self: Operand, other: Operand) -> ArrayResult:
     """Return ``self == other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
-    The result is bool; the operands are compared after promotion. NaN equals nothing, itself included, and +0 equals
-    -0. A Python integer that an integer dtype cannot represent equals no element of it. `equal` returns one bool. No
+    The result is bool; the operands are compared after promotion. NaN equals nothing, not even NaN, and +0 equals -0. A
+    Python integer that an integer dtype cannot represent equals no element of the dtype. `equal` returns one bool. No
     gradient. Clauses: EQ-1 to EQ-5. After `torch.eq`.
 
     >>> pn.eq(pn.nested_array([[1.0, 2.0], [np.nan]]), 2).unbind()
@@ -33,9 +33,9 @@ def eq(self: Operand, other: Operand) -> ArrayResult:
 def ne(self: Operand, other: Operand) -> ArrayResult:
     """Return ``self != other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
-    The result is bool; the operands are compared after promotion. NaN differs from everything, itself included, and +0
-    equals -0. A Python integer that an integer dtype cannot represent differs from every element of it. No gradient.
-    Clauses: NE-1 to NE-4. After `torch.ne`.
+    The result is bool; the operands are compared after promotion. NaN differs from everything, even from NaN, and +0
+    equals -0. A Python integer that an integer dtype cannot represent differs from every element of the dtype. No
+    gradient. Clauses: NE-1 to NE-4. After `torch.ne`.
 
     >>> pn.ne(pn.nested_array([[1.0, 2.0], [np.nan]]), 2).unbind()
     (array([ True, False]), array([ True]))
@@ -48,9 +48,9 @@ def ne(self: Operand, other: Operand) -> ArrayResult:
 def lt(self: Operand, other: Operand) -> ArrayResult:
     """Return ``self < other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
-    The result is bool; the operands are compared after promotion. False < True. False with NaN, and so is -0 < +0. A
-    Python integer beyond the range of an integer dtype lies above, or below, every element of it. No gradient. Clauses:
-    LT-1 to LT-5. After `torch.lt`.
+    The result is bool; the operands are compared after promotion. False is less than True, and -0 is not less than +0.
+    The result is False if an operand is NaN. A Python integer beyond the range of an integer dtype is greater, or less,
+    than every element of the dtype. No gradient. Clauses: LT-1 to LT-5. After `torch.lt`.
 
     >>> pn.lt(pn.nested_array([[1.0, 2.0], [np.nan]]), 2).unbind()
     (array([ True, False]), array([False]))
@@ -63,9 +63,9 @@ def lt(self: Operand, other: Operand) -> ArrayResult:
 def le(self: Operand, other: Operand) -> ArrayResult:
     """Return ``self <= other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
-    The result is bool; the operands are compared after promotion. False <= True. False with NaN; -0 <= +0 both ways. A
-    Python integer beyond the range of an integer dtype lies above, or below, every element of it. No gradient. Clauses:
-    LE-1 to LE-4. After `torch.le`.
+    The result is bool; the operands are compared after promotion. False is less than True, and -0 equals +0. The result
+    is False if an operand is NaN. A Python integer beyond the range of an integer dtype is greater, or less, than every
+    element of the dtype. No gradient. Clauses: LE-1 to LE-4. After `torch.le`.
 
     >>> pn.le(pn.nested_array([[1.0, 2.0], [np.nan]]), 2).unbind()
     (array([ True,  True]), array([False]))
@@ -78,9 +78,9 @@ def le(self: Operand, other: Operand) -> ArrayResult:
 def gt(self: Operand, other: Operand) -> ArrayResult:
     """Return ``self > other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
-    The result is bool; the operands are compared after promotion. True > False. False with NaN, and so is +0 > -0. A
-    Python integer beyond the range of an integer dtype lies above, or below, every element of it. No gradient. Clauses:
-    GT-1 to GT-4. After `torch.gt`.
+    The result is bool; the operands are compared after promotion. True is greater than False, and +0 is not greater
+    than -0. The result is False if an operand is NaN. A Python integer beyond the range of an integer dtype is greater,
+    or less, than every element of the dtype. No gradient. Clauses: GT-1 to GT-4. After `torch.gt`.
 
     >>> pn.gt(pn.nested_array([[1.0, 2.0], [np.nan]]), 2).unbind()
     (array([False, False]), array([False]))
@@ -93,9 +93,9 @@ def gt(self: Operand, other: Operand) -> ArrayResult:
 def ge(self: Operand, other: Operand) -> ArrayResult:
     """Return ``self >= other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
-    The result is bool; the operands are compared after promotion. True >= False. False with NaN; -0 >= +0 both ways. A
-    Python integer beyond the range of an integer dtype lies above, or below, every element of it. No gradient. Clauses:
-    GE-1 to GE-4. After `torch.ge`.
+    The result is bool; the operands are compared after promotion. True is greater than False, and -0 equals +0. The
+    result is False if an operand is NaN. A Python integer beyond the range of an integer dtype is greater, or less,
+    than every element of the dtype. No gradient. Clauses: GE-1 to GE-4. After `torch.ge`.
 
     >>> pn.ge(pn.nested_array([[1.0, 2.0], [np.nan]]), 2).unbind()
     (array([False,  True]), array([False]))

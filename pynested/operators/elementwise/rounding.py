@@ -41,7 +41,7 @@ def ceil(self: ArrayT) -> ArrayT:
 
 @operator
 def round(self: ArrayT) -> ArrayT:
-    """Round each element to the nearest integer, of two to the even one: ``(B, *, D) -> (B, *, D)``.
+    """Round each element to the nearest integer, and a half to the even one: ``(B, *, D) -> (B, *, D)``.
 
     The dtype stays, and integers stay as they are; DTypeError for bools. Zeros, whole numbers and infinities stay as
     they are; round(2.5) is 2, round(-0.5) is -0. NaN stays NaN. Gradient: 0 everywhere. Clauses: ROUND-1 to ROUND-5.

@@ -16,8 +16,8 @@ from .function_application import apply_function
 def sin(self: ArrayT) -> ArrayT:
     """Return the sine of each element, in radians: ``(B, *, D) -> (B, *, D)``.
 
-    Floats keep their dtype, integers become floats. The sine of a zero is the same zero, that of an infinity NaN.
-    Gradient: ``g * cos(x)``. Clauses: SIN-1 to SIN-4. After `torch.sin`.
+    Floats keep their dtype, integers become floats. The sine of a zero is the same zero; the sine of an infinity is
+    NaN. Gradient: ``g * cos(x)``. Clauses: SIN-1 to SIN-4. After `torch.sin`.
 
     >>> pn.sin(pn.nested_array([[0.0, np.pi / 2], [np.inf]])).unbind()
     (array([0., 1.]), array([nan]))
@@ -29,8 +29,8 @@ def sin(self: ArrayT) -> ArrayT:
 def cos(self: ArrayT) -> ArrayT:
     """Return the cosine of each element, in radians: ``(B, *, D) -> (B, *, D)``.
 
-    Floats keep their dtype, integers become floats. The cosine of a zero is 1, that of an infinity NaN. Gradient:
-    ``-g * sin(x)``. Clauses: COS-1 to COS-4. After `torch.cos`.
+    Floats keep their dtype, integers become floats. The cosine of a zero is 1; the cosine of an infinity is NaN.
+    Gradient: ``-g * sin(x)``. Clauses: COS-1 to COS-4. After `torch.cos`.
 
     >>> pn.cos(pn.nested_array([[0.0, np.pi], [np.inf]])).unbind()
     (array([ 1., -1.]), array([nan]))
@@ -42,8 +42,8 @@ def cos(self: ArrayT) -> ArrayT:
 def tan(self: ArrayT) -> ArrayT:
     """Return the tangent of each element, in radians: ``(B, *, D) -> (B, *, D)``.
 
-    Floats keep their dtype, integers become floats. The tangent of a zero is the same zero, that of an infinity NaN.
-    Gradient: ``g * (1 + tan(x)**2)``. Clauses: TAN-1 to TAN-4. After `torch.tan`.
+    Floats keep their dtype, integers become floats. The tangent of a zero is the same zero; the tangent of an infinity
+    is NaN. Gradient: ``g * (1 + tan(x)**2)``. Clauses: TAN-1 to TAN-4. After `torch.tan`.
 
     >>> pn.tan(pn.nested_array([[0.0, -0.0], [np.inf]])).unbind()
     (array([ 0., -0.]), array([nan]))
@@ -55,9 +55,9 @@ def tan(self: ArrayT) -> ArrayT:
 def asin(self: ArrayT) -> ArrayT:
     """Return the arc sine of each element: ``(B, *, D) -> (B, *, D)``.
 
-    Floats keep their dtype, integers become floats. asin of a zero is the same zero, of a number below -1 or above 1
-    NaN, asin(1) is pi / 2, rounded. Gradient: ``g / sqrt(1 - x**2)``, an infinity at -1 and 1; not specified outside
-    the domain. Clauses: ASIN-1 to ASIN-5. After `torch.asin`.
+    Floats keep their dtype, integers become floats. asin of a zero is the same zero, asin(1) is pi / 2, rounded, and
+    asin of a number below -1 or above 1 is NaN. Gradient: ``g / sqrt(1 - x**2)``, an infinity at -1 and 1; not
+    specified outside the domain. Clauses: ASIN-1 to ASIN-5. After `torch.asin`.
 
     >>> pn.asin(pn.nested_array([[0.0, 1.0], [2.0]])).unbind()
     (array([0.        , 1.57079633]), array([nan]))
@@ -83,8 +83,8 @@ def acos(self: ArrayT) -> ArrayT:
 def atan(self: ArrayT) -> ArrayT:
     """Return the arc tangent of each element: ``(B, *, D) -> (B, *, D)``.
 
-    Floats keep their dtype, integers become floats. atan of a zero is the same zero, of the infinities -pi / 2 and pi /
-    2. Gradient: ``g / (1 + x**2)``. Clauses: ATAN-1 to ATAN-4. After `torch.atan`.
+    Floats keep their dtype, integers become floats. atan of a zero is the same zero, atan(inf) is pi / 2, and
+    atan(-inf) is -pi / 2. Gradient: ``g / (1 + x**2)``. Clauses: ATAN-1 to ATAN-4. After `torch.atan`.
 
     >>> pn.atan(pn.nested_array([[0.0, 1.0], [-np.inf]])).unbind()
     (array([0.        , 0.78539816]), array([-1.57079633]))
@@ -96,8 +96,8 @@ def atan(self: ArrayT) -> ArrayT:
 def sinh(self: ArrayT) -> ArrayT:
     """Return the hyperbolic sine of each element: ``(B, *, D) -> (B, *, D)``.
 
-    Floats keep their dtype, integers become floats. sinh of a zero is the same zero, of an infinity the same infinity,
-    overflow is an infinity. Gradient: ``g * cosh(x)``. Clauses: SINH-1 to SINH-4. After `torch.sinh`.
+    Floats keep their dtype, integers become floats. Zeros and infinities stay as they are; overflow gives an infinity.
+    Gradient: ``g * cosh(x)``. Clauses: SINH-1 to SINH-4. After `torch.sinh`.
 
     >>> pn.sinh(pn.nested_array([[0.0, 1.0], [-np.inf]])).unbind()
     (array([0.        , 1.17520119]), array([-inf]))
@@ -109,8 +109,8 @@ def sinh(self: ArrayT) -> ArrayT:
 def cosh(self: ArrayT) -> ArrayT:
     """Return the hyperbolic cosine of each element: ``(B, *, D) -> (B, *, D)``.
 
-    Floats keep their dtype, integers become floats. cosh of a zero is 1, of an infinity inf, overflow is inf. Gradient:
-    ``g * sinh(x)``. Clauses: COSH-1 to COSH-4. After `torch.cosh`.
+    Floats keep their dtype, integers become floats. cosh of a zero is 1, cosh of an infinity is inf; overflow gives
+    inf. Gradient: ``g * sinh(x)``. Clauses: COSH-1 to COSH-4. After `torch.cosh`.
 
     >>> pn.cosh(pn.nested_array([[0.0, 1.0], [-np.inf]])).unbind()
     (array([1.        , 1.54308063]), array([inf]))
@@ -135,8 +135,8 @@ def tanh(self: ArrayT) -> ArrayT:
 def asinh(self: ArrayT) -> ArrayT:
     """Return the inverse hyperbolic sine of each element: ``(B, *, D) -> (B, *, D)``.
 
-    Floats keep their dtype, integers become floats. asinh of a zero is the same zero, of an infinity the same infinity.
-    Gradient: ``g / sqrt(1 + x**2)``. Clauses: ASINH-1 to ASINH-4. After `torch.asinh`.
+    Floats keep their dtype, integers become floats. Zeros and infinities stay as they are. Gradient: ``g / sqrt(1 +
+    x**2)``. Clauses: ASINH-1 to ASINH-4. After `torch.asinh`.
 
     >>> pn.asinh(pn.nested_array([[0.0, 1.0], [-np.inf]])).unbind()
     (array([0.        , 0.88137359]), array([-inf]))
@@ -162,9 +162,9 @@ def acosh(self: ArrayT) -> ArrayT:
 def atanh(self: ArrayT) -> ArrayT:
     """Return the inverse hyperbolic tangent of each element: ``(B, *, D) -> (B, *, D)``.
 
-    Floats keep their dtype, integers become floats. atanh of a zero is the same zero, of -1 and 1 -inf and inf, of a
-    number below -1 or above 1 NaN. Gradient: ``g / (1 - x**2)``, an infinity at -1 and 1; not specified outside the
-    domain. Clauses: ATANH-1 to ATANH-3, ATANH-5 to ATANH-6. After `torch.atanh`.
+    Floats keep their dtype, integers become floats. atanh of a zero is the same zero, atanh(1) is inf, atanh(-1) is
+    -inf, and atanh of a number below -1 or above 1 is NaN. Gradient: ``g / (1 - x**2)``, an infinity at -1 and 1; not
+    specified outside the domain. Clauses: ATANH-1 to ATANH-3, ATANH-5 to ATANH-6. After `torch.atanh`.
 
     >>> pn.atanh(pn.nested_array([[0.0, 1.0], [2.0]])).unbind()
     (array([ 0., inf]), array([nan]))
@@ -176,8 +176,8 @@ def atanh(self: ArrayT) -> ArrayT:
 def deg2rad(self: ArrayT) -> ArrayT:
     """Convert each element from degrees to radians, ``x * pi / 180``: ``(B, *, D) -> (B, *, D)``.
 
-    Floats keep their dtype, integers become floats. deg2rad of a zero is the same zero, of an infinity the same
-    infinity, 180 gives pi. Gradient: ``g * pi / 180``. Clauses: DEG2RAD-1 to DEG2RAD-4. After `torch.deg2rad`.
+    Floats keep their dtype, integers become floats. Zeros and infinities stay as they are; deg2rad(180) is pi.
+    Gradient: ``g * pi / 180``. Clauses: DEG2RAD-1 to DEG2RAD-4. After `torch.deg2rad`.
 
     >>> pn.deg2rad(pn.nested_array([[0.0, 180.0], [-np.inf]])).unbind()
     (array([0.        , 3.14159265]), array([-inf]))

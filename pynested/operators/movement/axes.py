@@ -85,7 +85,7 @@ def permute(self: ArrayT, dims: Sequence[int]) -> ArrayT:
     Raises
     ------
     DimensionError
-        For a nested array, if dimension 0 is not the first. For a dimension that is out of range, missing, or named
+        For a nested array, if ``dims`` does not begin with 0. For a dimension that is out of range, missing, or named
         twice.
 
     Examples
@@ -139,12 +139,11 @@ def _insert_axis(x: Array, axis: int) -> Array:
 def squeeze(self: ArrayT, dim: Dims = None) -> ArrayT:
     """Remove dimensions of size 1 from every component, as a view: ``(B, 1, *, D) -> (B, *, D)``.
 
-    ``dim`` names one or several regular dimensions. None means all dimensions of size 1 of a dense array. A nested
-    array refuses None, as the result would depend on lengths. An empty component loses the dimension too. An irregular
-    dimension stays, even if every length is 1. DimensionError for dimension 0 or an irregular dimension of a nested
-    array, and for None. ShapeError for a dimension of any other size. Gradient: the cotangent with the dimension
-    inserted again. Clauses: SQUEEZE-1 to SQUEEZE-6. After `torch.squeeze`; the refused sizes are those of
-    `numpy.squeeze`.
+    ``dim`` names one or several regular dimensions. For a dense array, None means all dimensions of size 1. An empty
+    component loses the dimension, too. DimensionError for dimension 0 of a nested array; for an irregular dimension,
+    even if every length is 1; and for None and a nested array, as the result would depend on lengths. ShapeError for a
+    dimension of any other size. Gradient: the cotangent with the dimension inserted again. Clauses: SQUEEZE-1 to
+    SQUEEZE-6. After `torch.squeeze`; the refused sizes are those of `numpy.squeeze`.
 
     >>> nt = pn.nested_array([[[1], [2]], [[3]]], layout=pn.jagged)
     >>> pn.squeeze(nt, 2).unbind()

@@ -32,8 +32,8 @@ def select(self: Operand, dim: int, index: int) -> NestedArray | Array: ...
 def select(self: Operand, dim: int, index: int) -> NestedArray | Array:
     """Select the entry ``index`` along ``dim``: ``(B, *, D) -> (B, D)`` along the ragged dimension.
 
-    Along the ragged dimension of a jagged array the result is dense, with a row for each component, and a copy: a write
-    into it does not change ``self`` (``self[:, index] = value`` does). All other results are views. Dimension 0 gives
+    Along the ragged dimension of a jagged array the result is a dense copy, with a row for each component. A write into
+    the copy does not change ``self``; ``self[:, index] = value`` does. All other results are views. Dimension 0 gives
     component ``index``, a dense array; any other dimension gives a nested array in the layout of ``self``. Gradient:
     the cotangent for the selected elements, +0 for all others. Clauses: SELECT-1 to SELECT-6. After `torch.select`.
 
@@ -100,8 +100,8 @@ def chunk(self: ArrayT, chunks: int, dim: int = 0) -> tuple[ArrayT, ...]:
     Parameters
     ----------
     chunks : int
-        The n entries are split into pieces of ``ceil(n / chunks)`` entries; the last piece can be smaller. There are
-        fewer pieces if fewer contain all entries.
+        The n entries are split into pieces of ``ceil(n / chunks)`` entries; the last piece can be smaller. If fewer
+        pieces contain all entries, there are fewer pieces.
 
     Raises
     ------
@@ -147,21 +147,20 @@ def _chunk_pieces(chunks: Any, size: int) -> Pieces:
 def split(self: ArrayT, sizes: int | Sequence[int], dim: int = 0) -> tuple[ArrayT, ...]:
     """Split into pieces of these sizes along ``dim``, as views: ``(B, *, D) -> (B, *, D1), (B, *, D2), ...``.
 
-    Dimension 0 gives nested arrays of consecutive components. Any other dimension must be regular; with a sequence of
-    sizes it can be irregular if every component has the sum of the sizes as its length. One size splits a dimension of
-    size 0 into one empty piece. Gradient: the concatenated cotangents. Clauses: SPLIT-1 to SPLIT-9. After
-    `torch.split`.
+    Dimension 0 gives nested arrays of consecutive components. Any other dimension must be regular, or, for a sequence
+    of sizes, every component must have the sum of the sizes as its length. One size splits a dimension of size 0 into
+    one empty piece. Gradient: the concatenated cotangents. Clauses: SPLIT-1 to SPLIT-9. After `torch.split`.
 
     Parameters
     ----------
     sizes : int or sequence of int
-        One size of all pieces, of which the last can be smaller; or the size of each piece, which add up to the size of
-        the dimension.
+        One size for all pieces; the last piece can be smaller. Or a size for each piece; the sizes add up to the size
+        of the dimension.
 
     Raises
     ------
     DimensionError
-        For one size along an irregular dimension, where components would have different numbers of pieces.
+        For one size along an irregular dimension, as components would have different numbers of pieces.
     ShapeError
         For sizes that do not add up to the size of the dimension in every component.
     ArgumentError

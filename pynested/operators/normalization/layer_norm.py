@@ -34,21 +34,21 @@ def layer_norm(
     bias: Dense | None = None,
     eps: float = 1e-5,
 ) -> ArrayT:
-    """Compute ``(x - mean) / sqrt(variance + eps) * weight + bias`` of each last block: ``(B, *, D) -> (B, *, D)``.
+    """Compute ``(x - mean) / sqrt(variance + eps) * weight + bias`` of each block: ``(B, *, D) -> (B, *, D)``.
 
-    The shape, the layout and the dtype stay. ``weight`` and ``bias`` are dense, of shape ``normalized_shape``. A block
-    of equal elements becomes ``bias``, or +0; an empty component stays empty. A NaN or an infinity makes its own block
-    NaN and no other. Gradient: that of the formula, and +0 for equal elements if ``eps`` is 0; ``weight`` and ``bias``
-    get the sums over all blocks, +0 without blocks. Clauses: LAYER_NORM-1 to LAYER_NORM-11. After
-    `torch.nn.functional.layer_norm`.
+    A block is one slice along the last dimensions, of shape ``normalized_shape``. The shape, the layout and the dtype
+    stay. ``weight`` and ``bias`` are dense, with the shape of a block. A block of equal elements becomes ``bias``, or
+    +0; an empty component stays empty. A NaN or an infinity makes only its own block NaN. Gradient: that of the
+    formula, and +0 for equal elements if ``eps`` is 0; ``weight`` and ``bias`` get the sums over all blocks, +0 without
+    blocks. Clauses: LAYER_NORM-1 to LAYER_NORM-11. After `torch.nn.functional.layer_norm`.
 
     Parameters
     ----------
     normalized_shape : int or sequence of int
-        The last sizes of the components, all regular: the shape of a block. Mean and variance (divisor n) are those of
-        the block.
+        The last sizes of the components, all regular: the shape of a block. The variance is the mean of the squared
+        deviations of a block.
     eps : float
-        0 or more; keeps the divisor of equal elements above 0.
+        A number of 0 or more, which keeps the divisor of equal elements above 0.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def layer_norm(
         return _normalize(check_float("layer_norm", x), shape, weight, bias, eps)
     check_float("layer_norm", self.data)
     _check_trailing(self, shape)
-    packed = contiguous(self)  # every block of the last dimensions is a row, whichever dimension is ragged
+    packed = contiguous(self)  # every block is contiguous, whichever dimension is ragged
     return wrap_unchecked(_normalize(packed.data, shape, weight, bias, eps), packed.structure)
 
 

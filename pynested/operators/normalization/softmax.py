@@ -34,8 +34,8 @@ def softmax(self: ArrayT, dim: int | None = None, *, dtype: DType | None = None,
     >>> pn.softmax(nt, 1).unbind()
     (array([0.5, 0.5]), array([0., 1.]), array([]))
     """
-    named = either_dim("softmax", dim, axis)
-    return along_dim("softmax", self, named, segment_softmax, _softmax_of_axis, float_dtype, dtype)
+    chosen_dim = either_dim("softmax", dim, axis)
+    return along_dim("softmax", self, chosen_dim, segment_softmax, _softmax_of_axis, float_dtype, dtype)
 
 
 def _softmax_of_axis(x: Array, axis: int) -> Array:
@@ -56,9 +56,9 @@ def log_softmax(self: ArrayT, dim: int | None = None, *, dtype: DType | None = N
     >>> pn.log_softmax(nt, 1).unbind()
     (array([-0.69314718, -0.69314718]), array([-inf,   0.]), array([]))
     """
-    named = either_dim("log_softmax", dim, axis)
+    chosen_dim = either_dim("log_softmax", dim, axis)
     return along_dim(
-        "log_softmax", self, named, lambda rows, segments: _log_softmax(SegmentReducer(segments), rows),
+        "log_softmax", self, chosen_dim, lambda rows, segments: _log_softmax(SegmentReducer(segments), rows),
         lambda x, axis: _log_softmax(AxisReducer((axis,)), x), wide_float_dtype, dtype,
     )  # fmt: skip
 
@@ -80,8 +80,8 @@ def softmin(self: ArrayT, dim: int | None = None, *, dtype: DType | None = None,
     >>> pn.softmin(pn.nested_array([[1000.0, 1000.0], [np.inf, 3.0], []], layout=pn.jagged), 1).unbind()
     (array([0.5, 0.5]), array([0., 1.]), array([]))
     """
-    named = either_dim("softmin", dim, axis)
+    chosen_dim = either_dim("softmin", dim, axis)
     return along_dim(
-        "softmin", self, named, lambda rows, segments: segment_softmax(-rows, segments),
+        "softmin", self, chosen_dim, lambda rows, segments: segment_softmax(-rows, segments),
         lambda x, axis: _softmax_of_axis(-x, axis), float_dtype, dtype,
     )  # fmt: skip

@@ -1,18 +1,19 @@
 """Reductions of nested and dense arrays: over the batch, the ragged dimension, regular ones, several, or all.
 
-The kind of a result follows from the layout and the dimensions, never from the lengths. In the jagged layout it is
-dense if the ragged dimension is reduced, else jagged. In the strided layout it is dense ``(B,)`` if all dimensions of
-the components are reduced, else strided. With dimension 0 it is always dense: components are aligned at the left, and
-the elements that are present at a position take part. An irregular dimension that is kept is as long as the longest
-component. With no dimension left it is dense ``()``. Gaps take no part.
+The layout of the operand and the reduced dimensions decide whether a result is nested or dense; lengths do not. In the
+jagged layout the result is dense if the ragged dimension is reduced, else jagged. In the strided layout it is dense
+``(B,)`` if all dimensions of the components are reduced, else strided. If dimension 0 is reduced, the result is dense.
+Then components are aligned at the left, and the elements that exist at a position are reduced together; a kept
+irregular dimension is as long as the longest component. If all dimensions are reduced, the result is dense ``()``. Gaps
+have no effect.
 
 ``dim`` is the dimension to reduce, or a tuple of dimensions; None reduces all. ``keepdim`` keeps a reduced dimension,
 with size 1. ``axis`` and ``keepdims`` are NumPy's names of ``dim`` and ``keepdim``. With a ``dtype``, every element is
 first converted to it, as `to` does, and the result has it.
 
-Errors: DimensionError for a dimension that is out of range or named twice. DTypeError for a ``dtype`` of `mean` and
-`nanmean` that is not floating. EmptyReductionError of `amax`, `amin`, `argmax` and `argmin` for a segment without
-elements, with the number of its component, unless the result has no elements either.
+Errors: DimensionError for a dimension that is out of range or named twice. In `mean` and `nanmean`, DTypeError for a
+``dtype`` that is not floating. In `amax`, `amin`, `argmax` and `argmin`, EmptyReductionError for a segment without
+elements, unless the result has no elements either; the message names the component.
 """
 
 from .extremes import all, amax, amin, any, argmax, argmin

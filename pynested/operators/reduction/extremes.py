@@ -21,8 +21,8 @@ def amax(
     """Return the greatest element along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
 
     The dtype stays. A NaN makes the maximum of its own segment NaN; a segment of -inf has -inf. EmptyReductionError for
-    an empty segment. Gradient: to the greatest element, split evenly between equal ones; not specified for a segment
-    that holds a NaN. Clauses: AMAX-1 to AMAX-8. After `torch.amax`.
+    an empty segment. Gradient: the cotangent for the greatest element, divided evenly between equal ones; not specified
+    for a segment that holds a NaN. Clauses: AMAX-1 to AMAX-8. After `torch.amax`.
 
     >>> nt = pn.nested_array([[-np.inf], [1.0, 2.0], [3.0, np.nan]], layout=pn.jagged)
     >>> pn.amax(nt, 1)
@@ -40,8 +40,8 @@ def amin(
     """Return the least element along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
 
     The dtype stays. A NaN makes the minimum of its own segment NaN; a segment of +inf has +inf. EmptyReductionError for
-    an empty segment. Gradient: to the least element, split evenly between equal ones; not specified for a segment that
-    holds a NaN. Clauses: AMIN-1 to AMIN-8. After `torch.amin`.
+    an empty segment. Gradient: the cotangent for the least element, divided evenly between equal ones; not specified
+    for a segment that holds a NaN. Clauses: AMIN-1 to AMIN-8. After `torch.amin`.
 
     >>> pn.amin(pn.nested_array([[np.inf], [1.0, 2.0], [3.0, np.nan]], layout=pn.jagged), 1)
     array([inf,  1., nan])
@@ -58,11 +58,11 @@ def argmax(
 ) -> NestedArray | Array:  # fmt: skip
     """Return the index of the greatest element along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
 
-    The result is int64. An index counts within its component; along dimension 0 it is the number of a component. Of
-    equal elements the result is the first, and in a segment that holds a NaN the first NaN. None as ``dim`` counts all
-    elements of a dense array in C order. EmptyReductionError for an empty segment. ArgumentError for several
-    dimensions, and for None of a nested array. No gradient. Clauses: ARGMAX-1 to ARGMAX-7, ARGMAX-9 to ARGMAX-12. After
-    `torch.argmax`.
+    The result is int64. An index counts within its component; along dimension 0 it is the number of a component. If
+    several elements are equal, the result is the index of the first. If a segment holds a NaN, the result is the index
+    of the first NaN. If ``dim`` is None, the index counts all elements of a dense array in C order. EmptyReductionError
+    for an empty segment. ArgumentError for several dimensions, and for None and a nested array. No gradient. Clauses:
+    ARGMAX-1 to ARGMAX-7, ARGMAX-9 to ARGMAX-12. After `torch.argmax`.
 
     >>> pn.argmax(pn.nested_array([[1, 3], [7], [2, 9, 9]], layout=pn.jagged), 1)
     array([1, 0, 1])
@@ -82,11 +82,11 @@ def argmin(
 ) -> NestedArray | Array:  # fmt: skip
     """Return the index of the least element along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
 
-    The result is int64. An index counts within its component; along dimension 0 it is the number of a component. Of
-    equal elements the result is the first, and in a segment that holds a NaN the first NaN. None as ``dim`` counts all
-    elements of a dense array in C order. EmptyReductionError for an empty segment. ArgumentError for several
-    dimensions, and for None of a nested array. No gradient. Clauses: ARGMIN-1 to ARGMIN-7, ARGMIN-9 to ARGMIN-12. After
-    `torch.argmin`.
+    The result is int64. An index counts within its component; along dimension 0 it is the number of a component. If
+    several elements are equal, the result is the index of the first. If a segment holds a NaN, the result is the index
+    of the first NaN. If ``dim`` is None, the index counts all elements of a dense array in C order. EmptyReductionError
+    for an empty segment. ArgumentError for several dimensions, and for None and a nested array. No gradient. Clauses:
+    ARGMIN-1 to ARGMIN-7, ARGMIN-9 to ARGMIN-12. After `torch.argmin`.
 
     >>> pn.argmin(pn.nested_array([[1, 3], [7], [2, 9, 9]], layout=pn.jagged), 1)
     array([0, 0, 0])
@@ -105,7 +105,7 @@ def any(
 ) -> NestedArray | Array:
     """Return whether any element along ``dim`` is true: ``(B, *, D) -> (B, D)`` along dimension 1.
 
-    The result is bool. Every number but zero is true, NaN too. An empty segment gives False. No gradient. Clauses:
+    The result is bool. Every number except zero is true, NaN too. An empty segment gives False. No gradient. Clauses:
     ANY-1 to ANY-3. After `torch.any`.
 
     >>> pn.any(pn.nested_array([[0, 1], [], [0]], layout=pn.jagged), 1)
@@ -124,8 +124,8 @@ def all(
 ) -> NestedArray | Array:
     """Return whether all elements along ``dim`` are true: ``(B, *, D) -> (B, D)`` along dimension 1.
 
-    The result is bool. Every number but zero is true, NaN too. An empty segment gives True. No gradient. Clauses: ALL-1
-    to ALL-3. After `torch.all`.
+    The result is bool. Every number except zero is true, NaN too. An empty segment gives True. No gradient. Clauses:
+    ALL-1 to ALL-3. After `torch.all`.
 
     >>> pn.all(pn.nested_array([[0, 1], [], [0]], layout=pn.jagged), 1)
     array([False,  True, False])

@@ -32,10 +32,10 @@ def mean(
 ) -> NestedArray | Array:  # fmt: skip
     """Return the mean along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
 
-    Over all dimensions it is the mean of all elements, each counted once, and not the mean of the components' means.
-    With dimension 0 the divisor is the number of elements present at the position. The mean of an empty segment is NaN.
-    Gradient: each element gets the cotangent of its segment divided by the number of elements; an empty component gets
-    an empty gradient. Clauses: MEAN-1 to MEAN-8. After `torch.mean`.
+    The mean over all dimensions is the mean of all elements, not the mean of the means of components. If dimension 0 is
+    reduced, the divisor is the number of elements at the position. The mean of an empty segment is NaN. Gradient: each
+    element gets the cotangent of its segment divided by the number of elements; an empty component gets an empty
+    gradient. Clauses: MEAN-1 to MEAN-8. After `torch.mean`.
 
     >>> nt = pn.nested_array([[1.0, 2.0], [], [6.0]], layout=pn.jagged)
     >>> pn.mean(nt, 1), pn.mean(nt), pn.mean(nt, 0)
@@ -103,7 +103,7 @@ def _variance(reducer: Reducer, x: Array, correction: float) -> Array:
 
 
 def _subtract_mean(reducer: Reducer, x: Array) -> Array:
-    """Subtract the mean of each slice; the maximum is subtracted first, exactly, so that equal elements give 0."""
+    """Subtract the mean of each slice. The maximum is subtracted first, so that equal elements give exactly 0."""
     difference, _ = subtract_maximum(reducer, x)
     return difference - reducer.spread(reducer.sum(difference) / reducer.count(x), x)
 
@@ -116,9 +116,9 @@ def std(
 ) -> NestedArray | Array:  # fmt: skip
     """Return the standard deviation along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
 
-    The square root of the variance; no square overflows or vanishes in the dtype. NaN if `var` is NaN. Gradient:
-    ``g * (x - mean) / (divisor * result)``, and 0 if all elements are equal. Clauses: STD-1 to STD-10. After
-    `torch.std`.
+    The result is the square root of the variance, and NaN if `var` is NaN. No square overflows or underflows in the
+    dtype. Gradient: ``g * (x - mean) / (divisor * result)``, and 0 if all elements are equal. Clauses: STD-1 to STD-10.
+    After `torch.std`.
 
     >>> pn.std(pn.nested_array([[1.0, 3.0, 5.0], [], [4.0, 4.0]], layout=pn.jagged), 1)
     array([ 2., nan,  0.])
@@ -132,9 +132,9 @@ def std(
 
 
 def _standard_deviation(reducer: Reducer, x: Array, correction: float) -> Array:
-    """Return the root of the variance, of deviations scaled to at most 1 so that no square overflows or vanishes.
+    """Return the root of the variance. Deviations are scaled to at most 1, so that no square overflows or underflows.
 
-    The root of 0 is a constant, so that its gradient is 0.
+    A root of 0 is a constant, so that its gradient is 0.
     """
     backend, unit = get_backend(x.device), x.dtype.type(1)
     deviation = _subtract_mean(reducer, x)

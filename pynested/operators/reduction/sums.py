@@ -1,7 +1,7 @@
 """Sums and products of segments: `sum`, `nansum`, `prod` and `logsumexp`.
 
-Floats keep their dtype. Bools and integers give int64, in `logsumexp` float64. Sums and products accumulate float16
-wider, and round once.
+Floats keep their dtype. Bools and integers give int64, in `logsumexp` float64. Sums and products of float16 are
+accumulated in float32, and rounded once.
 """
 
 from __future__ import annotations
@@ -96,9 +96,9 @@ def logsumexp(
 ) -> NestedArray | Array:
     """Return the logarithm of the sum of exponentials along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
 
-    It overflows only if the result does. An empty segment, or one of -inf only, gives -inf. A segment with +inf gives
-    +inf, one with NaN gives NaN. Gradient: ``g`` times the softmax of the segment, NaN if all of the segment is -inf.
-    Clauses: LOGSUMEXP-1 to LOGSUMEXP-6. After `torch.logsumexp`.
+    The computation overflows only if the result does. A segment that is empty, or holds only -inf, gives -inf. A
+    segment with +inf gives +inf, and a segment with NaN gives NaN. Gradient: ``g`` times the softmax of the segment,
+    NaN if all of the segment is -inf. Clauses: LOGSUMEXP-1 to LOGSUMEXP-6. After `torch.logsumexp`.
 
     >>> pn.logsumexp(pn.nested_array([[1000.0, 1000.0], [], [3.0]], layout=pn.jagged), 1)
     array([1000.69314718,         -inf,    3.        ])
