@@ -15,10 +15,11 @@ from pynested.autograd.arguments.shapes import broadcast_shape, canonical_dim
 from pynested.autograd.default_device import as_device_array
 from pynested.autograd.dispatch import operator
 from pynested.autograd.rules import movement as movement_rules
-from pynested.backends import get_backend, packed_strides
+from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, DimensionError, ShapeError, StructureError
 from pynested.backends.host import to_host
 from pynested.nested.component_views import select_components, slice_dim
+from pynested.nested.layout_conversion import slices_as_components
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dense, IntsLike
 from pynested.structure import Ints, Jagged, Strided
@@ -90,17 +91,12 @@ def narrow(
         rows = movement_rules.reshape(x, (count * x.shape[1], *x.shape[2:]))
         offsets = np.append(starts + np.arange(count) * x.shape[1], rows.shape[0])
         return NestedArray(rows, Jagged.from_valid(offsets, lengths))
-    extents = np.tile(np.array(x.shape[1:], np.int64), (max(count, 1), 1))
+    flat, structure = slices_as_components(x, count)
+    extents = structure.extents.copy()
     extents[:, dim - 1] = length_bounds if length_bounds.size else -1
-    x_strides = packed_strides(np.array([x.shape], np.int64))[
-        0
-    ]  # not NumPy's strides, which can be negative if a size is 1
-    strides = np.tile(x_strides[1:], (count, 1))
-    offsets = np.arange(count) * x_strides[0] + starts * strides[:, dim - 1]
+    offsets = structure.offsets + starts * structure.strides[:, dim - 1]
     offsets = np.where((extents[:count] > 0).all(axis=1), offsets, 0)
-    return NestedArray(
-        movement_rules.reshape(x, (x.numel(),)), Strided.from_valid(extents, strides, offsets, x.numel())
-    )
+    return NestedArray(flat, Strided.from_valid(extents, structure.strides, offsets, x.numel()))
 
 
 def _narrow_nested(x: NestedArray, dim: int, start: Any, length: Any) -> NestedArray:

@@ -18,12 +18,10 @@ from numpy.typing import NDArray
 from pynested.autograd import Array
 from pynested.autograd.rules import movement as movement_rules
 from pynested.backends.errors import ShapeError, StructureError
-from pynested.nested.layout_conversion import as_strided_parts, contiguous, packed
+from pynested.nested.layout_conversion import as_strided_parts, contiguous, packed, slices_as_components
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.shape_comparison import broadcast_extents, first_difference, shape_text
 from pynested.structure import Ints, Strided
-
-from .broadcasting import slices_as_components
 
 
 class AttentionOperand(NamedTuple):

@@ -38,6 +38,7 @@ from pynested.nested.layout_conversion import (
     gather_elements,
     inverse_permutation,
     packed,
+    slices_as_components,
     to_jagged,
     to_strided,
 )
@@ -99,19 +100,6 @@ def broadcasts_behind_ragged(shape: tuple[int, ...], values: tuple[int, ...], st
     if isinstance(structure, Strided) or len(shape) > len(values) - structure.ragged_dim:
         return False
     return all(size in (1, full_size) for size, full_size in zip(reversed(shape), reversed(values), strict=False))
-
-
-def slices_as_components(x: Array, count: int) -> tuple[Array, Strided]:
-    """Return the flat values of a dense array, and the structure of ``count`` components in them.
-
-    The components are the slices of ``x`` along dimension 0, or ``count`` times its only slice.
-    """
-    dense = x.contiguous()
-    steps = np.array(dense.stride(), np.int64)
-    extents = np.tile(np.array(dense.shape[1:], np.int64), (max(count, 1), 1))
-    strides = np.tile(steps[1:], (count, 1))
-    offsets = np.arange(count) * (steps[0] if dense.shape[0] != 1 else 0)
-    return movement_rules.reshape(dense, (dense.numel(),)), Strided.from_valid(extents, strides, offsets, dense.numel())
 
 
 def dense_rows(name: str, x: Array, nested: NestedArray, structure: Jagged) -> Array:

@@ -297,6 +297,20 @@ def nest(components: Sequence[Array], layout: Layout, ragged_dim: int | None = N
     return NestedArray(flat, Strided.from_extents(sizes, len(arrays)))
 
 
+def slices_as_components(x: Array, count: int) -> tuple[Array, Strided]:
+    """Return the flat values of a dense array, and the structure of ``count`` components in them.
+
+    The components are the slices of ``x`` along dimension 0, or ``count`` times its only slice.
+    """
+    shape = np.array([x.shape], np.int64)
+    strides = packed_strides(shape)  # not those of an ndarray, which can be anything along sizes of 0 and 1
+    offsets = np.arange(count) * (strides[0, 0] if x.shape[0] != 1 else 0)
+    extents, strides = np.tile(shape[:, 1:], (max(count, 1), 1)), np.tile(strides[:, 1:], (count, 1))
+    return movement_rules.reshape(x, (x.numel(),)).contiguous(), Strided.from_valid(
+        extents, strides, offsets, x.numel()
+    )
+
+
 def as_dense(name: str, x: NestedArray) -> Array:
     """Return the components as one dense array (B, ...); raise unless their shapes are equal."""
     extents = x.extents

@@ -9,7 +9,6 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_arrays_on_one_device
 from pynested.autograd.arguments.shapes import canonical_int
-from pynested.autograd.array import raw
 from pynested.autograd.dispatch import operator
 from pynested.autograd.rules import movement as movement_rules
 from pynested.autograd.rules.elementwise import where
@@ -58,18 +57,12 @@ def embedding(indices: Operand, weight: Dense, padding_idx: int | None = None) -
            [0. , 0.5]]), array([[1. , 1.5]]))
     """
     if type(indices) is not NestedArray:
-        index, table = as_arrays_on_one_device("embedding", indices, weight)
-        return _take_table_rows(index, table, _padding_row(padding_idx, table))
+        x, table = as_arrays_on_one_device("embedding", indices, weight)
+        return _take_table_rows(x, x, table, _padding_row(padding_idx, table))
     _, table = as_arrays_on_one_device("embedding", indices.data, weight)
     padding = _padding_row(padding_idx, table)
-    x = contiguous(indices)
-    try:
-        return map_last_dims(x, (), lambda values: _take_table_rows(values, table, padding))
-    except IndexOutOfRange:
-        raise IndexOutOfRange(
-            f"embedding: index {first_out_of_range(x, table.shape[0])} is not one of the {table.shape[0]} rows of the "
-            "table."
-        ) from None
+    nested = contiguous(indices)
+    return map_last_dims(nested, (), lambda values: _take_table_rows(nested, values, table, padding))
 
 
 def _padding_row(padding_idx: int | None, table: Array) -> int | None:
@@ -85,32 +78,37 @@ def _padding_row(padding_idx: int | None, table: Array) -> int | None:
     return row % count
 
 
-def _take_table_rows(index: Array, table: Array, padding: int | None) -> Array:
-    """Select rows of a table, ``(...), (V, E) -> (..., E)``. No gradient flows to the row ``padding``."""
-    if index.dtype.kind not in "iu":
-        raise DTypeError(f"embedding: indices must be integers, not {index.dtype}.")
-    flat, wrong = flat_indices(index, table.shape[0])
-    if wrong.size:
+def _take_table_rows(x: NestedArray | Array, values: Array, table: Array, padding: int | None) -> Array:
+    """Select the rows of a table at ``values``, the values of ``x``: ``(...), (V, E) -> (..., E)``.
+
+    No gradient flows to the row ``padding``. An error names the position of an index in ``x``.
+    """
+    if values.dtype.kind not in "iu":
+        raise DTypeError(f"embedding: indices must be integers, not {values.dtype}.")
+    flat, is_out = flat_indices(values, table.shape[0])
+    if is_out.any():
         raise IndexOutOfRange(
-            f"embedding: index {flat[wrong[0]]} at flat position {wrong[0]} is outside the table's "
-            f"0..{table.shape[0] - 1}."
+            f"embedding: index {first_out_of_range(x, table.shape[0])} is not one of the {table.shape[0]} rows of the "
+            "table."
         )
     rows: Array = movement_rules.take_rows(table, flat)
     if padding is not None and rows.requires_grad:
         rows = where(rows, rows.detach(), (flat != padding)[:, None])
-    return movement_rules.reshape(rows, (*index.shape, table.shape[1]))
+    return movement_rules.reshape(rows, (*values.shape, table.shape[1]))
 
 
-def flat_indices(indices: Array, count: int) -> tuple[Any, Any]:
-    """Return integers as a flat raw int64 copy, and the positions of the integers outside 0 to ``count`` - 1."""
+def flat_indices(indices: Array, count: int, ignored: int | None = None) -> tuple[Any, Any]:
+    """Return integers as a flat raw int64 copy, and whether each is out of range: not 0 to ``count`` - 1 or ignored."""
     flat = indices.data.reshape(-1).astype(np.int64)
-    return flat, np.flatnonzero((flat < 0) | (flat >= count))
+    return flat, ((flat < 0) | (flat >= count)) & (flat != ignored)
 
 
-def first_out_of_range(x: NestedArray, count: int, ignored: int | None = None) -> str:
-    """Return a text for an error message: the first element outside 0 to ``count`` - 1, and its position."""
-    flat = raw(elements(x))
-    flat_position = int(np.flatnonzero(((flat < 0) | (flat >= count)) & (flat != ignored))[0])
+def first_out_of_range(x: NestedArray | Array, count: int, ignored: int | None = None) -> str:
+    """Return the first element that is out of range, as in `flat_indices`, and its position, for an error message."""
+    flat, is_out = flat_indices(elements(x) if isinstance(x, NestedArray) else x, count, ignored)
+    flat_position = int(np.flatnonzero(is_out)[0])
+    if not isinstance(x, NestedArray):
+        return f"{flat[flat_position]} at flat position {flat_position}"
     sizes = x.component_sizes()
     ends = np.cumsum(sizes.prod(axis=1))
     i = int(np.searchsorted(ends, flat_position, "right"))

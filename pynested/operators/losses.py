@@ -103,13 +103,7 @@ def cross_entropy(
         )
     scores = check_float("cross_entropy", elements(x))
     rows = movement_rules.reshape(scores, (labels.numel(), classes))
-    try:
-        rows, flat_labels, raw_weights = _prepare_rows(rows, elements(labels), class_weights, ignore, classes)
-    except IndexOutOfRange:
-        raise IndexOutOfRange(
-            f"cross_entropy: target {first_out_of_range(labels, classes, ignore)} is not one of the {classes} classes "
-            f"0..{classes - 1}, nor ignore_index {ignore}."
-        ) from None
+    rows, flat_labels, raw_weights = _prepare_rows(rows, labels, elements(labels), class_weights, ignore, classes)
     losses = _row_losses(rows, flat_labels, raw_weights, ignore, smoothing)
     if reduction != "none":
         return _reduce_losses(losses, flat_labels, raw_weights, ignore, reduction)
@@ -129,7 +123,7 @@ def _dense_cross_entropy(scores: Any, target: Any, weight: Any, reduction: str, 
             f"cross_entropy: scores of shape {x.shape} need targets of shape {x.shape[:-1]}, not {labels.shape}."
         )
     classes = x.shape[-1]
-    rows, flat_labels, raw_weights = _prepare_rows(x, labels, class_weights, ignore, classes)
+    rows, flat_labels, raw_weights = _prepare_rows(x, labels, labels, class_weights, ignore, classes)
     losses = _row_losses(rows, flat_labels, raw_weights, ignore, smoothing)
     if reduction == "none":
         return movement_rules.reshape(losses, labels.shape)
@@ -177,16 +171,20 @@ def _checked_options(ignore_index: Any, label_smoothing: Any) -> tuple[int, floa
 # ---- losses of rows -------------------------------------------------------------------------------------------------
 
 
-def _prepare_rows(x: Array, labels: Array, weight: Array | None, ignore: int, classes: int) -> tuple[Array, Any, Any]:
-    """Return the rows of scores, their labels as raw int64, and the raw weights of the classes or None."""
+def _prepare_rows(
+    x: Array, target: NestedArray | Array, labels: Array, weight: Array | None, ignore: int, classes: int
+) -> tuple[Array, Any, Any]:
+    """Return the rows of scores, their labels as raw int64, and the raw weights of the classes or None.
+
+    ``labels`` are the elements of ``target``. An error names the position of a label in ``target``.
+    """
     if labels.dtype.kind not in "iu":
         raise DTypeError(f"cross_entropy: targets must be integers, the numbers of classes, not {labels.dtype}.")
-    flat_labels, out_of_range = flat_indices(labels, classes)
-    wrong = out_of_range[flat_labels[out_of_range] != ignore]
-    if wrong.size:
+    flat_labels, is_out = flat_indices(labels, classes, ignore)
+    if is_out.any():
         raise IndexOutOfRange(
-            f"cross_entropy: target {flat_labels[wrong[0]]} at flat position {wrong[0]} is not one of the {classes} "
-            f"classes 0..{classes - 1}, nor ignore_index {ignore}."
+            f"cross_entropy: target {first_out_of_range(target, classes, ignore)} is not one of the {classes} classes "
+            f"0..{classes - 1}, nor ignore_index {ignore}."
         )
     raw_weights = None
     if weight is not None:
