@@ -52,7 +52,8 @@ def add_hints(owner: type) -> None:
 def missing_name_error(module: str, name: str, public: Iterable[str] = ()) -> AttributeError:
     """Return the error for a module without the attribute ``name``, with the replacement if there is one.
 
-    The names in ``public`` are those of `pynested`, which replace the same names of its modules.
+    ``public`` holds the names of `pynested`. Such a name is its own replacement: ``pn.name`` instead of
+    ``module.name``.
     """
     message = f"module {module!r} has no attribute {name!r}"
     replacement = FUNCTION_REPLACEMENTS.get(name, name if name in public else "")

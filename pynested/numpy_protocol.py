@@ -40,7 +40,7 @@ def _reduction_with_ddof(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda a, axis=None, *, ddof=0, keepdims=False: function(a, axis, keepdims, correction=ddof)
 
 
-# The parameters of an entry are those of NumPy's function, by position or name, that pynested supports.
+# Each entry has the parameters of NumPy's function that pynested supports.
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.sum: _reduction_with_dtype(ops.sum),
     np.nansum: _reduction_with_dtype(ops.nansum),
@@ -86,7 +86,7 @@ _DENSE_TYPES = {Array, np.ndarray}
 
 
 def call_function(function: Any, types: Any, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Compute NumPy's ``function`` of the inputs, whose arrays have ``types``; at least one is ours."""
+    """Compute NumPy's ``function``; ``types`` are the classes of the arrays among the inputs."""
     if NestedArray not in types and not {*types} <= _DENSE_TYPES:
         return NotImplemented  # the other class computes the function
     misfit = _misfit(function, inputs, options)

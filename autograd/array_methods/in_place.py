@@ -1,4 +1,4 @@
-"""Methods that write the result of a public function into the array, whose shape, layout and dtype stay."""
+"""Methods in place, such as ``add_``: they write the result of a public function into the array itself."""
 
 # mypy: disable-error-code="no-any-return"
 
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 class InPlaceMethods:
-    """Each method writes the result of the public function that it names, and returns the array."""
+    """Methods that write the result of the public function of the same name, and return the array.
+
+    The shape, the layout and the dtype of the array stay.
+    """
 
     __slots__ = ()
     _ops: ClassVar[Any]  # the module `pynested.method_functions`

@@ -1,4 +1,4 @@
-"""Methods with further operands or parameters, except reductions."""
+"""Methods of operators with several operands or with parameters, except reductions and changes of shape."""
 
 # mypy: disable-error-code="no-any-return"
 

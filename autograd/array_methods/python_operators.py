@@ -148,7 +148,7 @@ class PythonOperators(Generic[Reduced]):
         return self._ops.call_function(function, types, args, kwargs)
 
 
-# For operands of all other classes, methods return NotImplemented, and Python tries the method of the other class.
+# For operands of any other class, a method returns NotImplemented, so that Python tries the method of that class.
 OPERANDS = (PythonOperators, int, float, complex, np.generic, np.ndarray)
 
 

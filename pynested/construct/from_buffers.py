@@ -133,7 +133,7 @@ def nested_array_from_strided(
     sizes : int array (B, d)
         The shape of each component.
     strides : int array (B, d), optional
-        In elements, 0 or more; by default those of C order.
+        The strides in elements, 0 or more; by default the strides of C order.
     offsets : int array (B,), optional
         The position of the first element of each component; by default components follow each other from 0. Gaps and
         overlaps are allowed.

@@ -170,9 +170,9 @@ def as_nested_array(
 ) -> NestedArray:
     """Make a nested array of arrays and keep their history: ``(*, D), ... -> (B, *, D)``.
 
-    Components and dtypes are those of `nested_array`. The components of a contiguous dense array are views of it. A
-    nested array is converted. Gradient: each array of the list, or the dense array, gets the cotangent of its
-    components. Clauses: AS_NESTED_ARRAY-1 to AS_NESTED_ARRAY-6. After `torch.nested.as_nested_tensor`.
+    Components and dtypes are as in `nested_array`. The components of a contiguous dense array are views of it. A nested
+    array is converted. Gradient: each array of the list, or the dense array, gets the cotangent of its components.
+    Clauses: AS_NESTED_ARRAY-1 to AS_NESTED_ARRAY-6. After `torch.nested.as_nested_tensor`.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def as_nested_array(
         The device to which the arrays are moved; by default their own device. If all are lists or NumPy arrays, the
         default is the device of `set_default_device`.
     layout : Layout, optional
-        The layout of the result; by default that of a nested argument, else `strided`.
+        The layout of the result; by default the layout of a nested argument, else `strided`.
 
     Raises
     ------

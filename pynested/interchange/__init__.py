@@ -8,8 +8,8 @@ short module, and files have `save_load`.
 Rules of all functions:
 
 - ``copy=None`` shares memory if possible and copies otherwise. ``copy=False`` raises ExchangeError if a copy is needed,
-  with the reason. ``copy=True`` always copies. A write into shared memory is seen on both sides. Memory that the other
-  library does not allow to write to is read-only here.
+  with the reason. ``copy=True`` always copies. A write into shared memory changes both arrays. Memory that is read-only
+  in the other library is read-only here.
 - Offsets, lengths, sizes and strides are always copied: no other library can change the structure of an array.
 - Gradients are not exchanged. An array that requires grad raises GradientError; ``detach()`` it first.
 - No information is lost silently. A missing value and a string raise ExchangeError. A dtype that pynested or the other

@@ -188,13 +188,13 @@ def with_leading_extents(operand: AttentionOperand, leading: Ints) -> AttentionO
 
 
 def as_mask_operand(mask: AttentionOperand, extents: Ints) -> AttentionOperand:
-    """Return a mask broadcast to ``extents``, those of the scores, with its leading axes merged to one axis."""
+    """Return a mask broadcast to ``extents``, the extents of the scores, with its leading axes merged to one axis."""
     difference = first_difference(np.where(mask.broadcasts, -1, mask.extents), extents)
     if difference:
         i = difference[0]
         raise operand_error(
             f"attn_mask has shape {shape_text(mask.extents[i])} and the scores have {shape_text(extents[i])}. Each "
-            "size of the mask must be that of the scores, or regular and 1.",
+            "size of the mask must be equal to the size of the scores, or regular and 1.",
             mask, at=i,
         )  # fmt: skip
     dims = extents.shape[1] - 2

@@ -163,8 +163,8 @@ def _jagged_values(name: str, template: NestedArray, structure: Jagged, x: Neste
 def row_operands(name: str, template: NestedArray, structure: Strided, operands: Sequence[Any]) -> list[Any] | None:
     """Return operands that broadcast against the rows of ``template``, which is strided.
 
-    The rows are those of `as_jagged_view`. Return None in three cases: if ``template`` has no such view; if its
-    dimension 1 is regular and of size 1, so that it can broadcast; or if a nested operand has a different placement.
+    `as_jagged_view` returns the rows of ``template``. Return None in three cases: if ``template`` has no such view; if
+    its dimension 1 can broadcast, because it is regular and has size 1; or if a nested operand has another placement.
     """
     rows = as_jagged_view(template)
     if rows is None or template.regular_size(1) == 1:

@@ -162,11 +162,12 @@ def map_components(
     function : callable
         Takes an array for each operand and returns one array. All results must have equal rank.
     *operands : NestedArray, Array or number
-        At least one is nested, and all nested operands have equally many components. A dense operand of the same rank
-        as the first nested operand has a slice along dimension 0 for each component, or one slice for all. Any other
-        dense operand is passed whole.
+        At least one operand is nested, and all nested operands have the same number of components. A dense operand of
+        the same rank as the first nested operand has a slice along dimension 0 for each component, or one slice for
+        all. Any other dense operand is passed to every call as a whole.
     layout : Layout, optional
-        By default that of the first nested operand. Results that jagged cannot express are strided.
+        The layout of the result; by default the layout of the first nested operand. Results that the jagged layout
+        cannot hold are strided.
 
     Raises
     ------

@@ -75,8 +75,8 @@ def ragged_dim_of_results(regular: Sequence[int | None], template: NestedArray) 
 def common_ragged_dim(ragged_dims: Iterable[int | None]) -> int | str | None:
     """Return the ragged dimension of a result, from the dimensions that nested operands make ragged in the result.
 
-    Without such a dimension the result is "dense". It is strided, which None says, if the dimensions differ, or if one
-    of them is None, because an operand is strided.
+    If there is no such dimension, return "dense". Return None for a strided result: if the dimensions differ, or if a
+    dimension is None, because an operand is strided.
     """
     distinct_dims = set(ragged_dims)
     if not distinct_dims:
@@ -97,7 +97,8 @@ def ragged_dim_of_scores(arrays: list[Any]) -> int | str | None:
 def _ragged_dims(operands: Iterable[tuple[Any, int | None]]) -> Iterator[int | None]:
     """Yield the dimension that each nested operand makes ragged; None for a strided operand.
 
-    Every operand comes with the dimension of the result that its rows become, or None if rows are summed over.
+    ``operands`` are pairs of an operand and the dimension of the result that its rows become: None if its rows are
+    summed over.
     """
     for x, rows_dim in operands:
         if type(x) is not NestedArray:

@@ -1,6 +1,6 @@
 """Selection by a condition (`where`, `masked_fill`), comparison of whole arrays (`equal`, `allclose`), `logical_not`.
 
-The chapter *comparison* of the specification has these operators and the comparisons of elements, which are in
+The chapter *comparison* of the specification also has the comparisons of elements, which are in the module
 `pynested.operators.elementwise.relational`. `equal` and `allclose` return one bool. All other operators return a nested
 array if an operand is nested, in the layout of the first nested operand.
 

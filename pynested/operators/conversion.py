@@ -41,7 +41,7 @@ __all__ = [
 
 @operator
 def contiguous(self: ArrayT) -> ArrayT:
-    """Return the components one after the other in memory, each in C order: ``(B, *, D) -> (B, *, D)``.
+    """Return the components one after another in memory, each in C order: ``(B, *, D) -> (B, *, D)``.
 
     The result is ``self`` if it is contiguous, a view if gaps are only before or behind the components, else a copy. It
     has the same layout, dtype and bits, no gaps, and all empty components. Gradient: the cotangent. Clauses:

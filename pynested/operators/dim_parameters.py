@@ -1,4 +1,4 @@
-"""Parameters with two names: ``dim`` and ``keepdim`` of PyTorch are ``axis`` and ``keepdims`` of NumPy."""
+"""The parameters ``dim`` and ``keepdim`` of PyTorch, and their names in NumPy, ``axis`` and ``keepdims``."""
 
 from __future__ import annotations
 

@@ -25,9 +25,8 @@ def dropout(
     """Drop each element with probability ``p``, and divide the others by ``1 - p``: ``(B, *, D) -> (B, *, D)``.
 
     The shape, the layout and the dtype stay. A dropped element is multiplied by 0, so NaN and infinities become NaN.
-    Each element is kept independently of the others. Gradient: ``g / (1 - p)`` for a kept element, ``0 * g`` for a
-    dropped one. Clauses: DROPOUT-1, DROPOUT-3 to DROPOUT-6, DROPOUT-8 to DROPOUT-10. After
-    `torch.nn.functional.dropout`.
+    Each element is kept or dropped independently. Gradient: ``g / (1 - p)`` for a kept element, ``0 * g`` for a dropped
+    one. Clauses: DROPOUT-1, DROPOUT-3 to DROPOUT-6, DROPOUT-8 to DROPOUT-10. After `torch.nn.functional.dropout`.
 
     Parameters
     ----------

@@ -48,9 +48,9 @@ def cross_entropy(
 
     ``self`` holds the scores, which are floats; its last dimension has size C, the number of classes. ``target`` holds
     integers from 0 to C - 1, or ``ignore_index``. ``weight`` is the weight of each class, ``(C,)``; by default 1. The
-    loss has the dtype of ``self``. The mean over no targets is NaN, the sum over no targets is +0. Gradient: that of
-    the formula; the row of an ignored target gets +0, even if the mean is NaN. Clauses: CROSS_ENTROPY-1 to
-    CROSS_ENTROPY-13. After `torch.nn.functional.cross_entropy`.
+    loss has the dtype of ``self``. The mean over no targets is NaN, the sum over no targets is +0. Gradient: the
+    derivative of the formula; the row of an ignored target gets +0, even if the mean is NaN. Clauses: CROSS_ENTROPY-1
+    to CROSS_ENTROPY-13. After `torch.nn.functional.cross_entropy`.
 
     Parameters
     ----------

@@ -41,10 +41,10 @@ def matmul(self: Operand, other: Operand) -> NestedArray | Array:
     ``(B, D, E)``. If both operands keep a ragged dimension, ``(B, *, D) @ (B, D, *)``, it is strided.
 
     The result has the promoted dtype; integers wrap. A sum over no products is +0. StructureError for nested operands
-    whose numbers of components or inner sizes differ, with the component and both sizes, and for components of fewer
-    than two dimensions. ShapeError for a dense operand whose inner size or batch size does not fit, or that has more
-    dimensions than the nested one. Gradient: ``g @ other.T`` and ``self.T @ g``; a dense operand that several
-    components share gets the sum over them. Clauses: MATMUL-1 to MATMUL-11. After `torch.matmul`.
+    whose numbers of components or inner sizes differ; the message names the component and both sizes. StructureError
+    for components of fewer than two dimensions. ShapeError for a dense operand whose inner size or batch size does not
+    fit, or that has more dimensions than the nested operand. Gradient: ``g @ other.T`` and ``self.T @ g``; a dense
+    operand that several components share gets the sum over them. Clauses: MATMUL-1 to MATMUL-11. After `torch.matmul`.
 
     >>> nt = pn.nested_array([[[1, 2], [3, 4]], [[5, 6]]], layout=pn.jagged)
     >>> pn.matmul(nt, pn.array([[1], [10]])).unbind()
@@ -142,7 +142,7 @@ def linear(self: Operand, weight: Dense, bias: Dense | None = None) -> ArrayResu
     ``weight`` has shape ``(out, in)``, ``bias`` has ``(out,)``. The last dimension must be regular; all other
     dimensions and the layout stay. The result has the promoted dtype. An empty component stays empty; with in = 0 every
     slice becomes ``bias``, or +0. StructureError for an irregular last dimension. ShapeError for a ``weight`` that is
-    not a matrix or does not fit, and for a ``bias`` that does not fit ``weight``. Gradient: that of `matmul` and `add`;
+    not a matrix or does not fit, and for a ``bias`` that does not fit ``weight``. Gradient: as for `matmul` and `add`;
     ``weight`` and ``bias`` get sums over all slices of all components, +0 without any slice. Clauses: LINEAR-1 to
     LINEAR-6. After `torch.nn.functional.linear`.
 

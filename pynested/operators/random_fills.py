@@ -41,8 +41,8 @@ def uniform_(self: Target, low: float = 0.0, high: float = 1.0, generator: np.ra
     Parameters
     ----------
     low, high : float
-        The ends of the interval, which must be finite, ``low`` not above ``high``. ``high`` is drawn only if both are
-        equal.
+        The ends of the interval, which must be finite; ``low`` must not be above ``high``. ``high`` is drawn only if
+        both ends are equal.
 
     Raises
     ------

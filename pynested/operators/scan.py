@@ -1,7 +1,7 @@
 """Scans of nested and dense arrays: cumulative results along each segment.
 
-``dim`` is any dimension but the batch; ``axis`` is NumPy's name of it. With a ``dtype``, every element is first
-converted to it, as `to` does, and the result has it.
+``dim`` is any dimension but the batch; ``axis`` is NumPy's name of ``dim``. If a ``dtype`` is given, every element is
+first converted as `to` does, and the result has this dtype.
 """
 
 from __future__ import annotations

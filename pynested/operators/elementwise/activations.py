@@ -72,7 +72,7 @@ def gelu(self: ArrayT, approximate: str = "none") -> ArrayT:
     """Multiply ``x`` by the probability that a standard normal number is below ``x``: ``(B, *, D) -> (B, *, D)``.
 
     The dtype stays. gelu(inf) is inf, gelu(0) is a zero, NaN stays NaN; gelu(-inf), and the gradient at both
-    infinities, are not specified. Gradient: that of the formula. Clauses: GELU-1 to GELU-7. After
+    infinities, are not specified. Gradient: the derivative of the formula. Clauses: GELU-1 to GELU-7. After
     `torch.nn.functional.gelu`.
 
     Parameters

@@ -29,8 +29,8 @@ def exp(self: ArrayT) -> ArrayT:
 def exp2(self: ArrayT) -> ArrayT:
     """Return ``2**x`` of each element: ``(B, *, D) -> (B, *, D)``.
 
-    Floats keep their dtype, integers become floats. exp2(-inf) is +0, exp2(0) is 1, overflow gives inf. Gradient: ``g *
-    log(2)`` times the result. Clauses: EXP2-1 to EXP2-4. After `torch.exp2`.
+    Floats keep their dtype, integers become floats. exp2(-inf) is +0, exp2(0) is 1, overflow gives inf. Gradient:
+    ``g * log(2)`` times the result. Clauses: EXP2-1 to EXP2-4. After `torch.exp2`.
 
     >>> pn.exp2(pn.nested_array([[3.0, -1.0], [-np.inf]])).unbind()
     (array([8. , 0.5]), array([0.]))
@@ -125,8 +125,8 @@ def sqrt(self: ArrayT) -> ArrayT:
 def cbrt(self: ArrayT) -> ArrayT:
     """Return the real cube root of each element: ``(B, *, D) -> (B, *, D)``.
 
-    Floats keep their dtype, integers become floats. Zeros and infinities stay as they are. Gradient: ``g / (3 *
-    cbrt(x)**2)``, an infinity at 0. Clauses: CBRT-1 to CBRT-4. After `numpy.cbrt`.
+    Floats keep their dtype, integers become floats. Zeros and infinities stay as they are. Gradient:
+    ``g / (3 * cbrt(x)**2)``, an infinity at 0. Clauses: CBRT-1 to CBRT-4. After `numpy.cbrt`.
 
     >>> pn.cbrt(pn.nested_array([[8.0, -0.0], [-np.inf]])).unbind()
     (array([ 2., -0.]), array([-inf]))

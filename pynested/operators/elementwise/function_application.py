@@ -75,7 +75,7 @@ def dense_pair_function(name: str) -> Callable[[Any, Any], Array]:
 
 
 def paired_operands(name: str, a: Any, b: Any) -> tuple[Any, Any]:
-    """Return two operands, at least one of them an Array, whose shapes broadcast."""
+    """Return two operands whose shapes broadcast; at least one of them is an Array."""
     if type(a) is not Array or type(b) is not Array:
         a, b = as_operand_pair(name, a, b)
         if type(a) is not Array and type(b) is not Array:

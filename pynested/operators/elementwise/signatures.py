@@ -1,4 +1,4 @@
-"""The signature of functions of two elements for type checkers: a nested operand gives a nested result."""
+"""The signature of functions of two elements, for type checkers: a nested operand gives a nested result."""
 
 from __future__ import annotations
 

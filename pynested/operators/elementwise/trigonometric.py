@@ -135,8 +135,8 @@ def tanh(self: ArrayT) -> ArrayT:
 def asinh(self: ArrayT) -> ArrayT:
     """Return the inverse hyperbolic sine of each element: ``(B, *, D) -> (B, *, D)``.
 
-    Floats keep their dtype, integers become floats. Zeros and infinities stay as they are. Gradient: ``g / sqrt(1 +
-    x**2)``. Clauses: ASINH-1 to ASINH-4. After `torch.asinh`.
+    Floats keep their dtype, integers become floats. Zeros and infinities stay as they are. Gradient:
+    ``g / sqrt(1 + x**2)``. Clauses: ASINH-1 to ASINH-4. After `torch.asinh`.
 
     >>> pn.asinh(pn.nested_array([[0.0, 1.0], [-np.inf]])).unbind()
     (array([0.        , 0.88137359]), array([-inf]))

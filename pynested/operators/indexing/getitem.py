@@ -50,22 +50,22 @@ def getitem(self: Dense, index: Index) -> Array: ...
 def getitem(self: NestedArray, index: Index) -> NestedArray | Array: ...
 @operator
 def getitem(self: Operand, index: Index) -> NestedArray | Array:
-    """Return ``self[index]``: the first entry selects components, the others index each: ``(B, *, D) -> (B, *)``.
+    """Return ``self[index]``; the first entry selects components, the rest index each one: ``(B, *, D) -> (B, *)``.
 
     A nested result has the layout of ``self``. There are two exceptions. An integer along the ragged dimension of a
     jagged array gives a dense array, as `select` does. A mask that leaves a ragged dimension behind the selected
     elements gives a strided array. An empty slice gives empty components.
 
-    A dense array, and the one component that an integer leaves, can be indexed by lists and arrays at any entry. They
-    broadcast and select together, as in NumPy: ``x[rows, :, columns]``. If NumPy and PyTorch order the dimensions of
-    the result differently, the index is refused. A first mask without dimensions makes a first dimension of size 1 or
-    0.
+    A dense array, and the component that an integer selects, can be indexed by lists and arrays at any entry. The lists
+    and arrays broadcast and select together, as in NumPy: ``x[rows, :, columns]``. An index raises ArgumentError if
+    NumPy and PyTorch order the dimensions of its result differently. A mask without dimensions, as the first entry,
+    makes a first dimension of size 1 or 0.
 
-    The result is a view, so that a write into it is seen in ``self``. A list, array or mask gives a copy. So does an
-    integer, or a slice whose step is not 1, along the ragged dimension of a jagged array, and a slice of negative step
-    behind the batch of a strided array. Assignment, ``self[index] = value``, always writes into ``self``. Gradient: the
-    cotangent for the selected elements, added up if one is selected twice, +0 for all others. Clauses: GETITEM-1 to
-    GETITEM-19. After `torch.Tensor.__getitem__`.
+    The result is a view in most cases, so that a write into the result changes ``self``. It is a copy in three cases:
+    for a list, array or mask; for an integer, or a slice whose step is not 1, along the ragged dimension of a jagged
+    array; and for a slice of negative step behind the batch of a strided array. Assignment, ``self[index] = value``,
+    always writes into ``self``. Gradient: the cotangent for the selected elements, added up for an element that is
+    selected twice, +0 for all other elements. Clauses: GETITEM-1 to GETITEM-19. After `torch.Tensor.__getitem__`.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def getitem(self: Operand, index: Index) -> NestedArray | Array:
     DimensionError
         For more entries than dimensions, for a second ``...``, and for None in front of the batch.
     StructureError
-        For a nested mask whose components do not have the first sizes of those of ``self``; the first is named.
+        For a nested mask whose component shapes are not the first sizes of the component shapes of ``self``.
     ArgumentError
         For a bool, a float or any other entry, for a slice of step 0, and for a list after an entry that keeps the
         batch.
@@ -192,7 +192,7 @@ def _select_by_mask(x: NestedArray, mask: NestedArray) -> NestedArray:
 
 
 def _check_mask(x: NestedArray, mask: NestedArray) -> None:
-    """Raise an error unless ``mask`` has bools, and components of the first sizes of those of ``x``."""
+    """Raise an error unless ``mask`` holds bools, and its component shapes are the first sizes of those of ``x``."""
     check_devices("index", (x, mask))
     masked_dims = mask.ndim - 1
     if mask.dtype != np.bool_:

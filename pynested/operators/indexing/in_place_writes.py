@@ -1,9 +1,9 @@
 """Writes in place into dense and nested arrays: ``x[index] = value``, ``x.fill_(value)``, ``x.add_(y)``.
 
-Every write is checked first: it must not change values that a recorded operation needs, or memory that is read-only,
-and it must not write an element twice. Then the new values are converted to the dtype of the array and stored in its
-memory. Methods call three functions: `write` (new values), `overwrite` (the result of an operator) and `assign` (an
-index).
+Every write is checked first. It must not change values that a recorded operation needs, it must not change read-only
+memory, and it must not write an element twice. Then the new values are converted to the dtype of the array and stored
+in the memory of the array. Methods call three functions: `write` stores new values, `overwrite` stores the result of an
+operator, and `assign` writes by an index.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ def overwrite(self: Target, function: Callable[..., Any], *arguments: Any, **opt
         detached = [x.detach() if isinstance(x, NestedArray | Array) else x for x in arguments]
         _store(self, name, function(self.detach(), *detached, **options))  # type: ignore[attr-defined]
     except (PynestedError, OverflowError) as error:
-        _name_method(error, name)
+        _use_name_of_method(error, name)
         raise
     return self
 
 
-def _name_method(error: Exception, name: str) -> None:
+def _use_name_of_method(error: Exception, name: str) -> None:
     """Replace the name of the operator at the start of an error message by the name of its method in place."""
     text = str(error)
     if text.startswith(f"{name}:"):
@@ -69,17 +69,17 @@ def _name_method(error: Exception, name: str) -> None:
 
 def write(self: Target, name: str, value: Any) -> Target:
     """Write ``value``, which broadcasts, into ``self``, and return ``self``. Error messages name ``name``."""
-    operand_value = _written_operand(name, value, self)
-    check_write(self, name, (operand_value,))
+    new_value = _operand_to_write(name, value, self)
+    check_write(self, name, (new_value,))
     if isinstance(self, NestedArray):
-        operand_value = map_elementwise(_method_name(name), _full_value, self.detach(), operand_value)
-    _store(self, name, operand_value)
+        new_value = map_elementwise(_method_name(name), _broadcast_copy, self.detach(), new_value)
+    _store(self, name, new_value)
     return self
 
 
 @method
 def assign(self: Any, index: Index, value: Any) -> None:
-    """Write ``value``, which broadcasts, to the elements ``self[index]``, which may be a view or a copy."""
+    """Write ``value``, which broadcasts, to the elements ``self[index]``."""
     if type(self) is NestedArray:
         _assign_nested(self, index, value)
     else:
@@ -91,32 +91,32 @@ def _assign_dense(self: Array, index: Any, value: Any) -> None:
     if not has_arrays(index):
         write(getitem(self, index), "assignment", value)
         return
-    written = _written_array("assignment", value, self)
-    check_write(self, "assignment", (written,))
-    _write_at(self, "assignment", getitem(_element_positions(self), index), written)
+    new_value = _array_to_write("assignment", value, self)
+    check_write(self, "assignment", (new_value,))
+    _write_at(self, "assignment", getitem(_element_positions(self), index), new_value)
 
 
 def _assign_nested(self: NestedArray, index: Index, value: Any) -> None:
     name = "assignment"
-    operand_value = _written_operand(name, value, self)
-    _refuse_recorded(self, self.data, name, (operand_value,))
+    new_value = _operand_to_write(name, value, self)
+    _refuse_recorded(self, self.data, name, (new_value,))
     target = getitem(self.detach(), index)
-    if isinstance(target, Array) and isinstance(operand_value, NestedArray):
-        operand_value = as_dense(name, operand_value)
+    if isinstance(target, Array) and isinstance(new_value, NestedArray):
+        new_value = as_dense(name, new_value)
     memory = target.data.storage if isinstance(target, NestedArray) else target.storage
     if memory is self.data.storage:
-        write(target, name, operand_value)
+        write(target, name, new_value)
     else:
-        _write_to_copied_elements(self, name, index, operand_value)
+        _write_to_copied_elements(self, name, index, new_value)
 
 
 def _write_to_copied_elements(self: NestedArray, name: str, index: Index, value: Any) -> None:
-    """Write to the elements of an index that copies: index the positions of all elements, and write to the result."""
+    """Write to the elements of an index for which `getitem` copies: index the positions of all elements instead."""
     if not self.data.is_writable():
         raise _read_only_error(name)
     selected = getitem(NestedArray(_element_positions(self.data), self.structure), index)
     if isinstance(selected, NestedArray):
-        full_value = map_elementwise(name, _full_value, selected, value.detach())
+        full_value = map_elementwise(name, _broadcast_copy, selected, value.detach())
         check_same_shape(name, selected, full_value)
         _write_at(self.data, name, gather_elements(to_strided(selected)), gather_elements(to_strided(full_value)))
     else:
@@ -189,21 +189,21 @@ def _functional_form(name: str) -> str:
 # ---- values to write ------------------------------------------------------------------------------------------------
 
 
-def _written_operand(name: str, value: Any, self: Any) -> Any:
+def _operand_to_write(name: str, value: Any, self: Any) -> Any:
     """Return ``value`` as a nested or dense array on the device of ``self``."""
     if not isinstance(self, NestedArray):
-        return _written_array(name, value, self)
+        return _array_to_write(name, value, self)
     if not isinstance(value, NestedArray):
-        return _written_array(name, value, self.data)
+        return _array_to_write(name, value, self.data)
     check_devices(_method_name(name), (self, value))
     return value
 
 
-def _written_array(name: str, value: Any, target: Array) -> Array:
+def _array_to_write(name: str, value: Any, target: Array) -> Array:
     """Return ``value`` as an array on the device of ``target``. Arrays must lie there already."""
     if isinstance(value, list | tuple):
         listed = own_class(_method_name(name), _list_to_numpy(name, value))
-        if not listed.size:  # NumPy makes an empty list float64, which need not convert to the dtype of the target
+        if not listed.size:  # NumPy makes an empty list float64, which the dtype of the target may not represent
             listed = listed.astype(target.dtype)
         return Array(from_host(listed, target.device), target.device)
     array = as_operand(_method_name(name), value, target.device)
@@ -226,11 +226,11 @@ def _list_to_numpy(name: str, value: Any) -> np.ndarray[Any, Any]:
         ) from None
 
 
-def _full_value(x: Array, value: Any) -> Array:
+def _broadcast_copy(x: Array, value: Any) -> Array:
     """Return a copy of ``value``, broadcast to ``x``.
 
-    It is a copy because ``value`` can share memory with ``x``, whose components are written one after the other. A
-    value with a larger shape than ``x`` keeps its shape, and `_store_nested` refuses it.
+    The components of ``x`` are written one after another, so ``value`` must not share their memory. A value with a
+    larger shape than ``x`` keeps its shape, and `_store_nested` raises an error.
     """
     xp = get_backend(x.device).xp
     raw_value = xp.asarray(raw(value))

@@ -36,7 +36,7 @@ def is_scalar_mask(entry: Any) -> bool:
 
 
 def is_integer_entry(entry: Any) -> bool:
-    """Return whether an entry is an integer, or an object that is not valid in an index."""
+    """Return whether an entry is an integer, or not valid: neither a slice, None, ``...`` nor array-like."""
     return not (isinstance(entry, slice) or entry is None or entry is Ellipsis or is_array_entry(entry))
 
 
@@ -84,7 +84,7 @@ def num_indexed_dims(entry: Any) -> int:
 
 
 def expand_ellipsis(entries: list[Any], ndim: int) -> list[Any]:
-    """Replace ``...``, of which there is at most one, by full slices."""
+    """Replace ``...``, which occurs at most once, by full slices."""
     missing = ndim - sum(map(num_indexed_dims, entries))
     return [part for entry in entries for part in ([slice(None)] * missing if entry is ... else [entry])]
 
@@ -117,21 +117,21 @@ def read_array(entry: Any, indexed: Array) -> NDArray[Any]:
     return parsed
 
 
-def positions(what: str, index: NDArray[Any], size: int) -> NDArray[np.int64]:
+def positions(source: str, index: NDArray[Any], size: int) -> NDArray[np.int64]:
     """Return the positions, from 0 to ``size - 1``, that a vector of integers or bools selects.
 
-    Error messages call the indexed entries ``what``.
+    Error messages call the array from which the index selects ``source``.
     """
     if index.ndim != 1:
-        raise ArgumentError(f"index: an array that selects from {what} must have one dimension, not {index.ndim}.")
+        raise ArgumentError(f"index: an array that selects from {source} must have one dimension, not {index.ndim}.")
     if index.dtype == np.bool_:
         if len(index) != size:
-            raise IndexOutOfRange(f"index: a mask of {len(index)} entries selects from {what} of {size}.")
+            raise IndexOutOfRange(f"index: a mask of {len(index)} entries selects from {source} of {size}.")
         return np.flatnonzero(index)
     wrong = np.flatnonzero((index < -size) | (index >= size))
     if wrong.size:
         raise IndexOutOfRange(
-            f"index: {index[wrong[0]]}, at position {wrong[0]} of the index, is out of bounds for {what} of {size}."
+            f"index: {index[wrong[0]]}, at position {wrong[0]} of the index, is out of bounds for {source} of {size}."
         )
     signed = index.astype(np.int64)
     return np.where(signed < 0, signed + size, signed)

@@ -143,7 +143,7 @@ def squeeze(self: ArrayT, dim: Dims = None) -> ArrayT:
     component loses the dimension, too. DimensionError for dimension 0 of a nested array; for an irregular dimension,
     even if every length is 1; and for None and a nested array, as the result would depend on lengths. ShapeError for a
     dimension of any other size. Gradient: the cotangent with the dimension inserted again. Clauses: SQUEEZE-1 to
-    SQUEEZE-6. After `torch.squeeze`; the refused sizes are those of `numpy.squeeze`.
+    SQUEEZE-6. After `torch.squeeze`; sizes other than 1 raise as in `numpy.squeeze`.
 
     >>> nt = pn.nested_array([[[1], [2]], [[3]]], layout=pn.jagged)
     >>> pn.squeeze(nt, 2).unbind()

@@ -1,4 +1,4 @@
-"""Merging several dimensions of components into one, and dividing one into several."""
+"""Dimensions of components merged into one (`flatten`), or one dimension divided into several (`unflatten`)."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def unflatten(self: ArrayT, dim: int, sizes: Sequence[int]) -> ArrayT:
     DimensionError
         For dimension 0 of a nested array, and for an irregular dimension.
     ShapeError
-        For sizes whose product differs, and for more than one -1.
+        For sizes whose product is not the size of the dimension, and for more than one -1.
 
     Examples
     --------

@@ -79,10 +79,10 @@ def cat(arrays: Sequence[Dense], dim: int = 0) -> Array: ...
 def cat(arrays: Sequence[Any], dim: int = 0) -> NestedArray | Array:
     """Concatenate arrays along ``dim``: ``(B1, *, D), (B2, *, D) -> (B1 + B2, *, D)`` along the batch.
 
-    Dimension 0 concatenates the batches. Along any other dimension component ``i`` of the result is the concatenation
-    of the components ``i``; the lengths along an irregular dimension add up. All arrays are nested or all are dense,
-    and all have equal rank. The result has the promoted dtype. It is jagged if all arrays are jagged with the same
-    ragged dimension (and, for ``dim`` 0, equal regular sizes), else strided.
+    Dimension 0 concatenates the batches. Along any other dimension, component ``i`` of the result is the concatenation
+    of component ``i`` of all arrays; lengths along an irregular dimension add up. All arrays are nested or all are
+    dense, and all have equal rank. The result has the promoted dtype. It is jagged if all arrays are jagged with the
+    same ragged dimension (and, for ``dim`` 0, equal regular sizes), else strided.
 
     StructureError for an empty sequence, for dense arrays among nested arrays, and for nested arrays of different rank.
     If ``dim`` is not 0, also for different numbers of components, and for sizes that differ along any other dimension;
@@ -162,7 +162,7 @@ def _cat_batch_jagged(arrays: Sequence[NestedArray], ragged_dim: int) -> NestedA
 
 
 def _cat_ragged(arrays: Sequence[NestedArray], dim: int) -> NestedArray:
-    """Concatenate the values of all arrays, and reorder the rows: those of each component of the result together."""
+    """Concatenate the values of all arrays, and reorder the rows by components of the result."""
     lengths_by_array = [x.structure.component_lengths for x in arrays]  # type: ignore[union-attr]
     first_rows = np.cumsum([0, *[x.data.shape[dim - 1] for x in arrays[:-1]]])
     starts = np.stack([x.structure.offsets[:-1] + row for x, row in zip(arrays, first_rows, strict=True)], axis=1)

@@ -105,9 +105,9 @@ def reshape(self: ArrayT, shape: Sequence[int]) -> ArrayT:
     with ``(B, -1, 2, 2)`` becomes (0, 2, 2). As a method also ``nt.reshape(2, -1, 3)``.
 
     ShapeError for a first size that is not the number of components; for an integer at an irregular dimension; for a
-    ragged size at a dimension of other lengths. Also for -1 at a dimension that ``self`` does not have, and for sizes
-    whose product is not the number of elements of some component, which is named. Gradient: the cotangent, reshaped
-    back. Clauses: RESHAPE-1 to RESHAPE-9. After `torch.reshape`.
+    ragged size at a dimension of different lengths; for -1 at a dimension that ``self`` does not have; and for sizes
+    whose product is not the number of elements of every component. Gradient: the cotangent, reshaped back. Clauses:
+    RESHAPE-1 to RESHAPE-9. After `torch.reshape`.
 
     >>> nt = pn.nested_array([[[1, 2, 3, 4]], [[5, 6, 7, 8]] * 2], layout=pn.jagged)
     >>> [component.shape for component in pn.reshape(nt, (2, -1, 2, 2))]
@@ -122,8 +122,8 @@ def reshape(self: ArrayT, shape: Sequence[int]) -> ArrayT:
 def view(self: ArrayT, shape: Sequence[int]) -> ArrayT:
     """Reshape every component without a copy: ``(B, *, D1 * D2) -> (B, *, D1, D2)``.
 
-    ``shape`` is that of `reshape`. As a method also ``nt.view(2, -1, 3)``. ShapeError if `reshape` raises it, and if
-    the result would need a copy. Components that are not in C order can need a copy. So does a jagged array whose
+    ``shape`` is as in `reshape`. As a method also ``nt.view(2, -1, 3)``. ShapeError if `reshape` raises it, and if the
+    result would need a copy. Components that are not in C order can need a copy. A jagged array needs a copy if
     elements would move across the ragged dimension, unless only one component has elements. Gradient: the cotangent,
     reshaped back. Clauses: VIEW-1 to VIEW-5. After `torch.Tensor.view`.
 
@@ -144,7 +144,7 @@ def reshape_as(self: Dense, other: Dense) -> Array: ...
 def reshape_as(self: NestedArray, other: NestedArray) -> NestedArray: ...
 @operator
 def reshape_as(self: Operand, other: Operand) -> NestedArray | Array:
-    """Reshape each component to the shape of that of ``other``: ``(B, *), (B, *, D) -> (B, *, D)``.
+    """Reshape each component to the shape of the same component of ``other``: ``(B, *), (B, *, D) -> (B, *, D)``.
 
     The result has the layout of ``other``, whose elements are not used. Elements keep their C order. ShapeError for
     different numbers of components, and for a component with a different number of elements; the message names it and

@@ -38,9 +38,9 @@ def layer_norm(
 
     A block is one slice along the last dimensions, of shape ``normalized_shape``. The shape, the layout and the dtype
     stay. ``weight`` and ``bias`` are dense, with the shape of a block. A block of equal elements becomes ``bias``, or
-    +0; an empty component stays empty. A NaN or an infinity makes only its own block NaN. Gradient: that of the
-    formula, and +0 for equal elements if ``eps`` is 0; ``weight`` and ``bias`` get the sums over all blocks, +0 without
-    blocks. Clauses: LAYER_NORM-1 to LAYER_NORM-11. After `torch.nn.functional.layer_norm`.
+    +0; an empty component stays empty. A NaN or an infinity makes only its own block NaN. Gradient: the derivative of
+    the formula, and +0 for equal elements if ``eps`` is 0; ``weight`` and ``bias`` get the sums over all blocks, +0
+    without blocks. Clauses: LAYER_NORM-1 to LAYER_NORM-11. After `torch.nn.functional.layer_norm`.
 
     Parameters
     ----------

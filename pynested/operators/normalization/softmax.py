@@ -1,7 +1,7 @@
 """Softmax, its logarithm, and softmin along one dimension of nested and dense arrays.
 
-``dim`` is any dimension but the batch; ``axis`` is NumPy's name of it. With a ``dtype``, every element is first
-converted to it, as `to` does. The result has this dtype, by default that of the operand. The layout stays.
+``dim`` is any dimension but the batch; ``axis`` is NumPy's name of ``dim``. If a ``dtype`` is given, every element is
+first converted as `to` does, and the result has this dtype; otherwise the dtype of the operand stays. The layout stays.
 
 Errors: DimensionError for ``dim`` 0 of a nested array, and for a ``dim`` that is out of range. DTypeError for bools and
 integers without a ``dtype``, and for a ``dtype`` that is not floating.
@@ -26,8 +26,8 @@ def softmax(self: ArrayT, dim: int | None = None, *, dtype: DType | None = None,
     """Return ``exp(x - max) / sum`` along ``dim``: ``(B, *, D) -> (B, *, D)``.
 
     The shift keeps finite input finite: (1000, 1001) gives the numbers of (0, 1). An empty segment stays empty. -inf
-    beside finite elements becomes +0. A segment of -inf only, or one that holds NaN or +inf, becomes all NaN, and no
-    other segment does. Gradient: ``y * (g - sum(y * g))`` with ``y`` the result. Clauses: SOFTMAX-1 to SOFTMAX-9. After
+    beside finite elements becomes +0. A segment that holds a NaN or +inf, or only -inf, becomes all NaN; no other
+    segment does. Gradient: ``y * (g - sum(y * g))`` with ``y`` the result. Clauses: SOFTMAX-1 to SOFTMAX-9. After
     `torch.nn.functional.softmax`.
 
     >>> nt = pn.nested_array([[1000.0, 1000.0], [-np.inf, 3.0], []], layout=pn.jagged)
@@ -48,7 +48,7 @@ def log_softmax(self: ArrayT, dim: int | None = None, *, dtype: DType | None = N
     """Return the logarithm of the softmax along ``dim``: ``(B, *, D) -> (B, *, D)``.
 
     An element far below the maximum keeps its logarithm, though its softmax is 0. An empty segment stays empty. -inf
-    beside finite elements stays. A segment of -inf only, or one that holds NaN or +inf, becomes all NaN, and no other
+    beside finite elements stays. A segment that holds a NaN or +inf, or only -inf, becomes all NaN; no other
     segment does. Gradient: ``g - softmax * sum(g)``. Clauses: LOG_SOFTMAX-1 to LOG_SOFTMAX-9. After
     `torch.nn.functional.log_softmax`.
 
@@ -73,7 +73,7 @@ def softmin(self: ArrayT, dim: int | None = None, *, dtype: DType | None = None,
     """Return the softmax of ``-x`` along ``dim``: ``(B, *, D) -> (B, *, D)``.
 
     The least element gets the largest share. An empty segment stays empty. +inf beside finite elements becomes +0. A
-    segment of +inf only, or one that holds NaN or -inf, becomes all NaN, and no other segment does. Gradient:
+    segment that holds a NaN or -inf, or only +inf, becomes all NaN; no other segment does. Gradient:
     ``-y * (g - sum(y * g))`` with ``y`` the result. Clauses: SOFTMIN-1 to SOFTMIN-9. After
     `torch.nn.functional.softmin`.
 

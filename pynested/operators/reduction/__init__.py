@@ -8,8 +8,8 @@ irregular dimension is as long as the longest component. If all dimensions are r
 have no effect.
 
 ``dim`` is the dimension to reduce, or a tuple of dimensions; None reduces all. ``keepdim`` keeps a reduced dimension,
-with size 1. ``axis`` and ``keepdims`` are NumPy's names of ``dim`` and ``keepdim``. With a ``dtype``, every element is
-first converted to it, as `to` does, and the result has it.
+with size 1. ``axis`` and ``keepdims`` are NumPy's names of ``dim`` and ``keepdim``. If a ``dtype`` is given, every
+element is first converted as `to` does, and the result has this dtype.
 
 Errors: DimensionError for a dimension that is out of range or named twice. In `mean` and `nanmean`, DTypeError for a
 ``dtype`` that is not floating. In `amax`, `amin`, `argmax` and `argmin`, EmptyReductionError for a segment without

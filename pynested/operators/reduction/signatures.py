@@ -1,4 +1,4 @@
-"""Signatures of reductions for type checkers: the result of a dense operand is dense, that of a nested operand any.
+"""Signatures of reductions for type checkers: a dense operand, or a reduction of all dimensions, gives a dense result.
 
 Each decorator gives a function the overloads of one signature, and returns the function itself.
 """
