@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.call_errors import check_optional_flags
 from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ExchangeError
 from pynested.nested.nested_array import NestedArray
 
-from .exchange_checks import ARROW, check_may_copy, import_optional, refuse_tracked, values_for_export
+from .exchange_checks import ARROW, check_may_copy, import_for_exchange, refuse_tracked, values_for_export
 from .list_arrays import ListLevel, NestedLists, from_lists, level_from_offsets, level_from_starts, to_lists
 
 
@@ -29,8 +28,7 @@ def from_arrow(array: Any, *, copy: bool | None = None) -> NestedArray | Array:
     >>> pn.from_arrow(pyarrow.array([[1.0, 2.0], [3.0]])).offsets()  # doctest: +SKIP
     array([0, 2, 3])
     """
-    check_optional_flags("from_arrow", copy=copy)
-    pa = import_optional("from_arrow", "pyarrow")
+    pa = import_for_exchange("from_arrow", copy, "pyarrow")
     if isinstance(array, pa.ChunkedArray):
         if array.num_chunks != 1:
             check_may_copy("from_arrow", copy, f"there are {array.num_chunks} chunks")
@@ -121,12 +119,10 @@ def to_arrow(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     >>> pn.to_arrow(x).type  # doctest: +SKIP
     LargeListType(large_list<item: int64>)
     """
-    check_optional_flags("to_arrow", copy=copy)
-    name = "to_arrow"
-    pa = import_optional(name, "pyarrow")
+    pa = import_for_exchange("to_arrow", copy, "pyarrow")
     if isinstance(x, Array):
-        refuse_tracked(name, x)
-        return _dense_to_arrow(pa, name, values_for_export(ARROW, x, copy))
+        refuse_tracked("to_arrow", x)
+        return _dense_to_arrow(pa, values_for_export(ARROW, x, copy))
     lists = to_lists(ARROW, x, copy)
     result = pa.array(lists.content.reshape(-1))
     rows = list(np.cumprod(lists.content.shape))
@@ -156,9 +152,9 @@ def _fixed_size_lists(pa: Any, values: Any, size: int, count: int) -> Any:
     return pa.Array.from_buffers(pa.list_(values.type, size), count, [None], children=[values])
 
 
-def _dense_to_arrow(pa: Any, name: str, values: Any) -> Any:
+def _dense_to_arrow(pa: Any, values: Any) -> Any:
     if not values.ndim:
-        raise ExchangeError(f"{name}: an array without dimensions is not a column. Reshape it: x.reshape(1).")
+        raise ExchangeError("to_arrow: an array without dimensions is not a column. Reshape it: x.reshape(1).")
     flat = pa.array(values.reshape(-1))
     if values.ndim == 1:
         return flat

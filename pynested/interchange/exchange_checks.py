@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import DTYPES, own_class
+from pynested.autograd.call_errors import check_optional_flags
 from pynested.backends.errors import (
     ArgumentError,
     DTypeError,
@@ -113,6 +114,12 @@ def import_optional(name: str, module: str, package: str | None = None) -> Any:
             f"{name}: {module} is installed, but its import fails: {error}. Repair it: pip install --force-reinstall "
             f"{package}."
         ) from error
+
+
+def import_for_exchange(name: str, copy: bool | None, module: str, package: str | None = None) -> Any:
+    """Check the option ``copy`` of an exchange, and import the module of the other library."""
+    check_optional_flags(name, copy=copy)
+    return import_optional(name, module, package)
 
 
 def refuse_tracked(name: str, x: Array | NestedArray) -> None:

@@ -13,7 +13,14 @@ from pynested.construct.from_buffers import nested_array_from_jagged
 from pynested.nested.nested_array import NestedArray
 from pynested.structure.layout import jagged
 
-from .exchange_checks import CSR, check_may_copy, import_optional, refuse_tracked, values_for_export, values_for_import
+from .exchange_checks import (
+    CSR,
+    check_may_copy,
+    import_for_exchange,
+    refuse_tracked,
+    values_for_export,
+    values_for_import,
+)
 
 
 @operator
@@ -57,8 +64,7 @@ def to_csr(x: NestedArray, *, copy: bool | None = None) -> Any:
     array([[1, 2],
            [3, 0]])
     """
-    check_optional_flags("to_csr", copy=copy)
-    sparse = import_optional("to_csr", "scipy.sparse", "scipy")
+    sparse = import_for_exchange("to_csr", copy, "scipy.sparse", "scipy")
     refuse_tracked("to_csr", x)
     if x.ndim != 2:
         raise ShapeError(f"to_csr: takes an array of two dimensions, (B, *), not of {x.ndim}.")

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.call_errors import check_optional_flags
 from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ExchangeError
 from pynested.nested.nested_array import NestedArray
@@ -16,7 +15,7 @@ from .exchange_checks import (
     TENSORFLOW,
     check_known_dtype,
     check_may_copy,
-    import_optional,
+    import_for_exchange,
     refuse_tracked,
     values_for_export,
     values_for_import,
@@ -35,8 +34,7 @@ def from_tensorflow(tensor: Any, *, copy: bool | None = None) -> NestedArray | A
     >>> pn.from_tensorflow(tf.ragged.constant([[1, 2], [3]])).offsets()  # doctest: +SKIP
     array([0, 2, 3])
     """
-    check_optional_flags("from_tensorflow", copy=copy)
-    tf = import_optional("from_tensorflow", "tensorflow", "tensorflow-cpu")
+    tf = import_for_exchange("from_tensorflow", copy, "tensorflow", "tensorflow-cpu")
     if isinstance(tensor, tf.RaggedTensor):
         levels = tuple(level_from_offsets(splits.numpy())[0] for splits in tensor.nested_row_splits)
         lists = NestedLists(levels, _memory_of(tensor.flat_values), len(levels[0].list_lengths))
@@ -66,14 +64,12 @@ def to_tensorflow(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     >>> pn.to_tensorflow(pn.nested_array([[1, 2], [3]], layout=pn.jagged))  # doctest: +SKIP
     <tf.RaggedTensor [[1, 2], [3]]>
     """
-    check_optional_flags("to_tensorflow", copy=copy)
-    name = "to_tensorflow"
-    tf = import_optional(name, "tensorflow", "tensorflow-cpu")
-    refuse_tracked(name, x)
+    tf = import_for_exchange("to_tensorflow", copy, "tensorflow", "tensorflow-cpu")
+    refuse_tracked("to_tensorflow", x)
     if isinstance(x, Array):
         return _tensor(tf, values_for_export(TENSORFLOW, x, copy))
     if not x.structure.is_packed:
-        check_may_copy(name, copy, "a ragged tensor has no gaps")
+        check_may_copy("to_tensorflow", copy, "a ragged tensor has no gaps")
         x = x.contiguous()
     lists = to_lists(TENSORFLOW, x, copy)
     result = _tensor(tf, lists.content)

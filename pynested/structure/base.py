@@ -56,16 +56,16 @@ class StructureView(NamedTuple):
     entries: slice | int | Ints = FULL_SLICE
 
 
-def slice_bounds(part: slice, sizes: Ints) -> tuple[Ints, Ints, int]:
+def slice_bounds(entries: slice, sizes: Ints) -> tuple[Ints, Ints, int]:
     """Return the first index and the number of entries that a slice selects for each size, and its step.
 
     A size of -1 is unknown; its number of entries is -1, too.
     """
-    step = part.indices(0)[2]
+    step = entries.indices(0)[2]
     bounds_by_size = {-1: (0, -1)}
     for size in np.unique(sizes).tolist():
         if size >= 0:
-            start, stop, _ = part.indices(size)
+            start, stop, _ = entries.indices(size)
             bounds_by_size[size] = (start, len(range(start, stop, step)))
     bounds = np.array([bounds_by_size[size] for size in sizes.tolist()], np.int64).reshape(len(sizes), 2)
     # Every step that is at least the longest size selects one entry. Larger steps are replaced, as they could overflow.
