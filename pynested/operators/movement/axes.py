@@ -1,4 +1,8 @@
-"""Exchange, insertion and removal of dimensions. The results are views: only the structure changes."""
+"""Exchange, insertion and removal of dimensions. The results are views: only the structure changes.
+
+``dim0`` and ``dim1`` of `transpose` are any dimensions but the batch. ``dims`` of `permute` names every dimension once,
+first the batch: ``(0, 3, 1, 2)``.
+"""
 
 from __future__ import annotations
 
@@ -32,21 +36,11 @@ def canonical_component_dim(name: str, dim: Any, ndim: int) -> int:
 def transpose(self: ArrayT, dim0: int, dim1: int) -> ArrayT:
     """Exchange two dimensions of every component, as a view: ``(B, *, D) -> (B, D, *)``.
 
-    The ragged dimension can move. An empty component of shape (0, D) becomes one of shape (D, 0). Gradient: the
-    cotangent, transposed back. Clauses: TRANSPOSE-1 to TRANSPOSE-5. After `torch.transpose`.
+    The ragged dimension can move. An empty component of shape (0, D) gets the shape (D, 0). If both dimensions are
+    equal, the result is equal to ``self``. DimensionError for dimension 0 of a nested array, even if both dimensions
+    are 0, and for a dimension out of range. Gradient: the cotangent, transposed back. Clauses: TRANSPOSE-1 to
+    TRANSPOSE-5. After `torch.transpose`.
 
-    Parameters
-    ----------
-    dim0, dim1 : int
-        Any dimensions but the batch. If they are equal the result is equal to ``self``.
-
-    Raises
-    ------
-    DimensionError
-        For dimension 0 of a nested array, even if both are 0, and for a dimension out of range.
-
-    Examples
-    --------
     >>> nt = pn.nested_array([[[1, 2], [3, 4]], [[5, 6]]], layout=pn.jagged)
     >>> pn.transpose(nt, 1, 2).unbind()
     (array([[1, 3],
@@ -73,23 +67,11 @@ def _exchanged_axes(ndim: int, a: int, b: int) -> tuple[int, ...]:
 def permute(self: ArrayT, dims: Sequence[int]) -> ArrayT:
     """Reorder the dimensions of every component, as a view: ``(B, *, D, E) -> (B, E, *, D)``.
 
-    The ragged dimension can move. An empty component of shape (0, D) becomes one of shape (D, 0). As a method also
-    ``nt.permute(0, 2, 1)``. Gradient: the cotangent, permuted back. Clauses: PERMUTE-1 to PERMUTE-6. After
-    `torch.permute`.
+    The ragged dimension can move. An empty component of shape (0, D) gets the shape (D, 0). As a method also
+    ``nt.permute(0, 2, 1)``. DimensionError for a nested array, if ``dims`` does not begin with 0; and for a dimension
+    that is out of range, missing, or named twice. Gradient: the cotangent, permuted back. Clauses: PERMUTE-1 to
+    PERMUTE-6. After `torch.permute`.
 
-    Parameters
-    ----------
-    dims : sequence of int
-        Every dimension once, first the batch: ``(0, 3, 1, 2)``.
-
-    Raises
-    ------
-    DimensionError
-        For a nested array, if ``dims`` does not begin with 0. For a dimension that is out of range, missing, or named
-        twice.
-
-    Examples
-    --------
     >>> nt = pn.nested_array([[[1, 2], [3, 4]], [[5, 6]]], layout=pn.jagged)
     >>> pn.permute(nt, (0, 2, 1)).unbind()
     (array([[1, 3],

@@ -1,4 +1,8 @@
-"""Dimensions of components merged into one (`flatten`), or one dimension divided into several (`unflatten`)."""
+"""Dimensions of components merged into one (`flatten`), or one dimension divided into several (`unflatten`).
+
+``start_dim`` and ``end_dim`` are the first and the last of the dimensions to merge. ``sizes`` are the sizes of the new
+dimensions, whose product is the size of the divided dimension; one of them can be -1, and is computed from the others.
+"""
 
 from __future__ import annotations
 
@@ -32,22 +36,11 @@ def flatten(self: ArrayT, start_dim: int = 0, end_dim: int = -1) -> ArrayT:
     """Merge the dimensions from ``start_dim`` to ``end_dim`` of every component: ``(B, *, D, E) -> (B, *, D * E)``.
 
     The result is a view if the memory allows it, else a copy. Elements keep their C order. An empty component stays
-    empty. Gradient: the cotangent in the shape of ``self``. Clauses: FLATTEN-1 to FLATTEN-6. After `torch.flatten`.
+    empty. If an irregular dimension is merged, the new dimension is irregular: ``(B, *, D) -> (B, *)``. DimensionError
+    for a range that includes dimension 0 of a nested array, as the default does; for a ``start_dim`` after ``end_dim``;
+    and for a dimension out of range. Gradient: the cotangent in the shape of ``self``. Clauses: FLATTEN-1 to FLATTEN-6.
+    After `torch.flatten`.
 
-    Parameters
-    ----------
-    start_dim, end_dim : int
-        The first and the last of the dimensions. For a nested array ``start_dim`` is at least 1. If an irregular
-        dimension is among them, the new one is irregular: ``(B, *, D) -> (B, *)``.
-
-    Raises
-    ------
-    DimensionError
-        For a range that includes dimension 0 of a nested array, as the default does. For a ``start_dim`` after
-        ``end_dim``, and for a dimension out of range.
-
-    Examples
-    --------
     >>> nt = pn.nested_array([[[1, 2], [3, 4]], [[5, 6]]], layout=pn.jagged)
     >>> pn.flatten(nt, 1).unbind()
     (array([1, 2, 3, 4]), array([5, 6]))
@@ -89,26 +82,10 @@ def _merged_dims(start_dim: Any, end_dim: Any, ndim: int) -> tuple[int, int]:
 def unflatten(self: ArrayT, dim: int, sizes: Sequence[int]) -> ArrayT:
     """Divide a regular dimension into several, in C order, as a view: ``(B, *, D1 * D2) -> (B, *, D1, D2)``.
 
-    An empty component gets the dimensions too. Gradient: the cotangent, flattened back. Clauses: UNFLATTEN-1 to
-    UNFLATTEN-5. After `torch.unflatten`.
+    An empty component gets the dimensions, too. DimensionError for dimension 0 of a nested array, and for an irregular
+    dimension. ShapeError for sizes whose product is not the size of the dimension, and for more than one -1. Gradient:
+    the cotangent, flattened back. Clauses: UNFLATTEN-1 to UNFLATTEN-5. After `torch.unflatten`.
 
-    Parameters
-    ----------
-    dim : int
-        Any regular dimension but the batch.
-    sizes : sequence of int
-        The new sizes, whose product is the size of the dimension. One of them can be -1, and is computed from the
-        others.
-
-    Raises
-    ------
-    DimensionError
-        For dimension 0 of a nested array, and for an irregular dimension.
-    ShapeError
-        For sizes whose product is not the size of the dimension, and for more than one -1.
-
-    Examples
-    --------
     >>> nt = pn.nested_array([[[1, 2, 3, 4]], np.zeros((0, 4), int)], layout=pn.jagged)
     >>> [component.shape for component in pn.unflatten(nt, 2, (2, -1))]
     [(1, 2, 2), (0, 2, 2)]
