@@ -41,7 +41,6 @@ from pynested.nested.shape_comparison import (
 )
 from pynested.operators.movement.axes import transpose
 from pynested.structure import Ints
-from pynested.structure.extents import freeze
 from pynested.structure.layout import strided
 
 # ---- dense operands -------------------------------------------------------------------------------------------------
@@ -201,7 +200,7 @@ def matmul_nested_nested(a: NestedArray, b: NestedArray) -> NestedArray | Array:
     product = matrix_rules.matmul_components(left_values, right_values, left, right)
     extents = np.maximum(left_extents, right_extents) if rank > 2 else np.empty_like(left_extents)
     extents[:, -2], extents[:, -1] = left_extents[:, -2], right_extents[:, -1]
-    return wrap_elements(product, freeze(extents), count, _product_ragged_dim(a, b))
+    return wrap_elements(product, extents, count, _product_ragged_dim(a, b))
 
 
 # ---- one product for each component ---------------------------------------------------------------------------------
@@ -291,15 +290,15 @@ def _product_ragged_dim(a: Any, b: Any) -> Any:
     dimension 1 is dimension 1 of the product. ``(D,) @ (B, D, *)`` is ``(B, *)``: the ragged dimension is 2 in the
     right operand, and 1 in the product, which has no dimension of rows.
     """
-    operands = [(x, summed_dim) for x, summed_dim in ((a, a.ndim - 1), (b, b.ndim - 2)) if type(x) is NestedArray]
-    product_ndim = max([x.ndim for x, _ in operands])
+    a_ndim, b_ndim = a.ndim, b.ndim
+    product_ndim = max(a_ndim if type(a) is NestedArray else 0, b_ndim if type(b) is NestedArray else 0)
     ragged_dims: list[int | None] = []
-    for x, summed_dim in operands:
-        ragged_dim = x.structure.ragged_dim
+    for x, ndim, summed_dim in ((a, a_ndim, a_ndim - 1), (b, b_ndim, b_ndim - 2)):
+        ragged_dim = x.structure.ragged_dim if type(x) is NestedArray else summed_dim
         if ragged_dim is None:
             ragged_dims.append(None)
         elif ragged_dim != summed_dim:
-            has_no_rows = a.ndim == 1 and ragged_dim > summed_dim
+            has_no_rows = a_ndim == 1 and ragged_dim > summed_dim
             # The dimensions of operands are aligned at the right with those of the product.
-            ragged_dims.append(ragged_dim + product_ndim - x.ndim - has_no_rows)
+            ragged_dims.append(ragged_dim + product_ndim - ndim - has_no_rows)
     return common_ragged_dim(ragged_dims)
