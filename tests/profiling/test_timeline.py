@@ -48,32 +48,15 @@ def test_a_picture_is_the_golden_one_and_fits_the_page(monkeypatch: pytest.Monke
     golden_sheet(picture, PICTURE, monkeypatch)
 
 
-@pytest.mark.parametrize("device", DEVICES)
-def test_the_stages_of_the_presentation(device: str) -> None:
+def test_facts_of_the_events_of_the_presentation() -> None:
     """``_t1 = rand(3, 4); _t2 = _t1[0]; del _t1; _t3 = rand(3, 4); r = _t2 + _t3; del _t2; del _t3``."""
-    t = sum_of_a_row_and_a_matrix(device)
+    t = sum_of_a_row_and_a_matrix("emulated")
     assert calls(t) == ["rand", "getitem", "rand", "add"]
-    inside = [event.name for event in of_kind(t, "call") if event.depth == 1]
-    assert inside == ["empty", "uniform_", "select", "empty", "uniform_"]
-    (view,) = of_kind(t, "view")
-    assert view.facts == {"size": [4], "stride": [1], "storage_offset": 0}
-    add = of_kind(t, "primitive")[-1]
-    assert (add.name, add.facts["broadcast"], add.facts["device"]) == ("add", [[4], [3, 4]], device)
-    assert of_kind(t, "kernel")[-1].facts == {"function": "numpy.add"}
-    assert {event.facts["version"] for event in of_kind(t, "write")} == {1}
-    allocated = {event.name: event.facts for event in of_kind(t, "allocate")}
-    assert all(facts["bytes"] == 3 * 4 * 8 for facts in allocated.values())
-    (result,) = of_kind(t, "alive")
-    freed = [event.name for event in of_kind(t, "free")]
-    assert sorted([*freed, result.name]) == sorted(allocated), "only the result remains"
-    assert t.events.index(of_kind(t, "free")[-1]) > t.events.index(add), "the storage of _t1 lives as long as _t2"
-
-
-def test_composite_operators_contain_the_calls_that_they_make() -> None:
-    x = pn.array([1.0, 2.0])
-    with pn.timeline() as t:
-        pn.allclose(x, x)
-    assert calls(t) == ["allclose"] and len(of_kind(t, "call")) > 1
+    facts = {kind: of_kind(t, kind)[-1].facts for kind in ("view", "primitive", "kernel", "write", "allocate", "alive")}
+    assert facts["view"] == {"size": [4], "stride": [1], "storage_offset": 0}
+    assert (facts["primitive"]["broadcast"], facts["primitive"]["device"]) == ([[4], [3, 4]], "emulated")
+    assert facts["kernel"] == {"function": "numpy.add"} and facts["write"]["version"] == 1
+    assert facts["allocate"]["bytes"] == facts["alive"]["bytes"] == 3 * 4 * 8
 
 
 def test_a_method_and_an_operator_of_python_are_calls_of_the_function() -> None:
@@ -89,19 +72,15 @@ def test_a_method_and_an_operator_of_python_are_calls_of_the_function() -> None:
 def test_the_tape_shows_its_node_or_the_reason_for_none() -> None:
     x, constant = pn.array([1.0, 2.0], requires_grad=True), pn.array([1.0, 2.0])
     with pn.timeline() as t:
-        y = x * constant
-        z = pn.exp(y)
-    mul, exp = of_kind(t, "tape")
-    assert (mul.name, mul.facts) == ("node 1", {"sources": ["leaf s1"], "saves": ["operand 1"]})
-    assert (exp.name, exp.facts) == ("node 2", {"sources": ["node 1"], "saves": ["the result"]})
-    with pn.timeline() as t, pn.no_grad():
-        x * constant
-    with pn.timeline() as other:
+        y = pn.exp(x * constant).sum()
+        with pn.no_grad():
+            x * constant
         constant * constant
-    assert of_kind(t, "tape")[0].facts == {"why_not": "gradients are off"}
-    assert of_kind(other, "tape")[0].facts == {"why_not": "no operand requires grad"}
-    with pn.timeline() as t:
-        z.sum().backward()
+        y.backward()
+    assert [event.facts for event in of_kind(t, "tape")][:5] == [
+        {"sources": ["leaf s1"], "saves": ["operand 1"]}, {"sources": ["node 1"], "saves": ["the result"]},
+        {"sources": ["node 2"], "saves": []}, {"why_not": "gradients are off"}, {"why_not": "no operand requires grad"},
+    ]  # fmt: skip
     assert [event.facts["primitive"] for event in of_kind(t, "vjp")] == ["sum", "exp", "mul"]
     (gradient,) = of_kind(t, "accumulate")
     assert of_kind(t, "vjp")[-1].facts["sources"] == [f"leaf {gradient.name}"] and gradient.facts["is_first"]
@@ -116,29 +95,6 @@ def test_names_of_freed_storages_and_nodes_are_not_used_again() -> None:
     assert (
         [event.name for event in of_kind(t, "allocate")] == ["s2", "s3", "s4"] == [e.name for e in of_kind(t, "free")]
     )
-
-
-@pytest.mark.parametrize("device", DEVICES)
-def test_a_write_leads_to_a_version(device: str) -> None:
-    x = ragged(device=device)
-    version = x.data.storage.version
-    with pn.timeline() as t:
-        x.unbind()[0].mul_(3)
-    (write,) = of_kind(t, "write")
-    assert write.facts["version"] == version + 1 == x.data.storage.version and "write s1: version 1" in str(t)
-
-
-def test_kernels_name_their_function_and_their_launches() -> None:
-    x = ragged(device="emulated")
-    with pn.timeline() as t:
-        pn.softmax(x, 1)
-        x + x
-    assert [event.facts["function"] for event in of_kind(t, "kernel")] == [
-        "backends.cuda.segment.segment_softmax", "numpy.add",
-    ]  # fmt: skip
-    (launch,) = of_kind(t, "launch")
-    assert launch.name.startswith("segment_softmax<") and launch.facts["file"] == "segment_softmax.cu"
-    assert launch.depth == of_kind(t, "kernel")[0].depth + 1 and launch.took is not None
 
 
 @pytest.mark.parametrize("other", [pn.array([1, 2, 3]), 2**70])
