@@ -43,7 +43,7 @@ THOROUGH = {
     "mutation": "mutation",
     "fuzz": "fuzz",
     "fuzzing": "campaign programs workers",
-    "graph": "kernels guarded_kernels faithful_passes",
+    "graph": "kernels",
     "operators": "gradients law result_structure",
     "operators/attention": "flex sdpa",
     "operators/resources": "garbage neighbours warnings",

@@ -12,9 +12,8 @@ from pynested.backends.cuda.emulated import Emulator, emulated_backend
 from pynested.backends.cuda.naming import CTYPES
 from pynested.backends.errors import DeviceError
 from tests.backends import kernel_checks_moves  # noqa: F401  enters its checks
+from tests.backends.conftest import SCHEDULES
 from tests.backends.kernel_checks import CHECKS
-
-SCHEDULES = (("forward", 0), ("reverse", 0), ("random", 1), ("eager", 0), ("eager", 1))
 
 
 def units(dtype: str) -> dict[str, list[str]]:
@@ -32,7 +31,7 @@ def units(dtype: str) -> dict[str, list[str]]:
 
 def rejection(check: str, dtype: str) -> str:
     """Return the schedule that rejects the kernels and the reason, or an empty text."""
-    for schedule, seed in SCHEDULES:
+    for schedule, seed in SCHEDULES.values():
         backend = emulated_backend(Emulator(schedule, seed, units=units(dtype)))
         try:
             CHECKS[check][1](backend, dtype)
