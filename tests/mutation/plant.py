@@ -34,7 +34,7 @@ from pynested.autograd.rules.rule import RULES
 from pynested.backends import get_backend
 
 ROOT = Path(__file__).resolve().parents[2]
-NOT_COPIED = (".git", ".nox", ".venv*", "*_cache", ".hypothesis", "*-pytest-*.pyc")  # the last hold paths of the source
+NOT_COPIED = (".git", ".nox", ".venv*", "*_cache", ".hypothesis", "build", "*-pytest-*.pyc")  # the last name ROOT
 PLANT_AT_IMPORT = """
 from tests.mutation.plant import plant_for_good
 
