@@ -55,8 +55,10 @@ def test_few_weights_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         monkeypatch.setattr(attending, "KEPT_WEIGHTS", kept)
         monkeypatch.setattr(attending_blocks, "BLOCK_KEYS", keys)
-        (out, saved), (bare, nothing) = (cpu.attention(q, k, v, mask, heads, is_saved) for is_saved in (True, False))
+        (out, saved), (unsaved_out, nothing) = (
+            cpu.attention(q, k, v, mask, heads, is_saved) for is_saved in (True, False)
+        )
         assert nothing is None and saved is not None and saved.shape == (size,)
-        np.testing.assert_array_equal(out, bare)
+        np.testing.assert_array_equal(out, unsaved_out)
         first, again = (cpu.attention_backward(g, q, k, v, mask, out, saved, heads, False) for _ in range(2))
         np.testing.assert_array_equal(np.concatenate(first[:3]), np.concatenate(again[:3]))
