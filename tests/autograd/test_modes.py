@@ -1,4 +1,4 @@
-"""no_grad and enable_grad: where operations are recorded; anomaly: the errors that it finds and the lines it names."""
+"""`no_grad` and `enable_grad` switch recording off and on; `anomaly` finds NaN and names the lines of the user."""
 
 from __future__ import annotations
 
@@ -45,17 +45,15 @@ def test_a_decorated_function_can_call_itself() -> None:
     assert is_grad_enabled() and not without_parentheses(X).requires_grad
 
 
-async def coroutine() -> None: ...
+def test_generators_and_coroutines_are_refused() -> None:
+    async def coroutine() -> None: ...
 
+    async def asynchronous_generator() -> Any:
+        yield
 
-async def asynchronous_generator() -> Any:
-    yield
-
-
-@pytest.mark.parametrize("suspended", [lambda: (yield), coroutine, asynchronous_generator])
-def test_a_generator_or_coroutine_is_refused(suspended: Any) -> None:
-    with pytest.raises(ArgumentError, match="generator or a coroutine.*Write `with pn.no_grad"):
-        no_grad(suspended)
+    for function in (lambda: (yield), coroutine, asynchronous_generator):
+        with pytest.raises(ArgumentError, match="generator or a coroutine.*Write `with pn.no_grad"):
+            no_grad(function)
 
 
 def test_one_object_in_two_threads() -> None:

@@ -1,4 +1,4 @@
-"""The default stream of random numbers: one for each thread and for each process, and none handed out twice."""
+"""Random numbers: a default stream for each thread and each process, and no number of it twice."""
 
 from __future__ import annotations
 
@@ -19,12 +19,6 @@ from pynested.autograd.random import drawn_again, get_state
 from ..crowd import together
 
 
-def in_thread(function: Any) -> Any:
-    """What ``function`` returns in a thread that is new."""
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(function).result()
-
-
 def drawn(count: int = 3) -> list[float]:
     numbers: list[float] = pn.rand(count).tolist()
     return numbers
@@ -37,8 +31,22 @@ def test_a_seed_begins_the_stream_of_numpys_generator() -> None:
     assert returned.random(2).tolist() == expected[4:]
 
 
+class Largest(np.random.Generator):
+    """A generator that draws the largest float64 below 1."""
+
+    def random(self, size: Any = None, out: Any = None) -> Any:  # type: ignore[override]
+        out = np.empty(size) if out is None else out
+        out[...] = 1 - 2.0**-53
+        return out
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_random_numbers_stay_below_1(dtype: str) -> None:
+    assert (pn.rand(4, dtype=dtype, generator=Largest(np.random.PCG64())) < 1.0).tolist() == [True] * 4
+
+
 @pytest.mark.shows("RANDOM-10")
-def test_a_generator_of_ones_own_leaves_the_default_stream_where_it_is() -> None:
+def test_an_argument_generator_leaves_the_default_stream_where_it_is() -> None:
     x = pn.nested_array([[1.0, 2.0], [3.0]])
     draws: list[Callable[[Any], Any]] = [
         lambda generator: pn.rand(4, generator=generator),
@@ -64,7 +72,8 @@ def test_each_thread_has_a_stream_of_its_own() -> None:
         pn.manual_seed(7)
         assert drawn() == np.random.default_rng(7).random(3).tolist()
         assert other.submit(drawn).result() == np.random.default_rng(3).random(3).tolist()
-        assert len({*drawn(), *in_thread(drawn), *in_thread(drawn)}) == 9
+        with ThreadPoolExecutor(1) as third:
+            assert len({*drawn(), *other.submit(drawn).result(), *third.submit(drawn).result()}) == 9
 
 
 def test_many_threads_never_draw_the_same_number() -> None:
@@ -73,13 +82,13 @@ def test_many_threads_never_draw_the_same_number() -> None:
     assert len({number for numbers in lists for number in numbers}) == 8 * 500
 
 
-def test_drawing_again_touches_nobody() -> None:
+def test_drawing_again_leaves_every_stream_unchanged() -> None:
     with ThreadPoolExecutor(1) as other:
         expected = np.random.default_rng(4).random(9).tolist()
         pn.manual_seed(4)
         other.submit(drawn).result()
         state = get_state()
-        first, theirs = drawn(), other.submit(get_state).result()
+        first, other_state = drawn(), other.submit(get_state).result()
         with drawn_again(state):
             assert drawn() == first == expected[:3]
             pn.manual_seed(6)  # inside the function that is called again
@@ -87,9 +96,9 @@ def test_drawing_again_touches_nobody() -> None:
             with drawn_again(state):
                 assert drawn() == first
             assert drawn() == np.random.default_rng(6).random(6)[3:].tolist()
-            assert other.submit(get_state).result() == theirs
+            assert other.submit(get_state).result() == other_state
         assert drawn() == expected[3:6]
-        assert other.submit(get_state).result() == theirs
+        assert other.submit(get_state).result() == other_state
 
 
 FORK = """
@@ -110,7 +119,7 @@ print(pn.rand(2).tolist(), child(), child(), pn.rand(2).tolist(), sep=chr(10))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
-def test_a_forked_process_does_not_go_on_where_its_parent_was() -> None:
+def test_a_forked_process_has_a_stream_of_its_own() -> None:
     run = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, check=True)
     numbers = [json.loads(line) for line in run.stdout.splitlines()]
     assert numbers[0] + numbers[3] == np.random.default_rng(1).random(4).tolist()  # not those of the two children

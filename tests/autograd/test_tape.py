@@ -54,7 +54,7 @@ def test_a_deep_graph_is_differentiated_and_freed(nodes: int, without_collector:
 
 
 def test_each_node_is_visited_once() -> None:
-    """Through 60 doublings lead 2 ** 60 paths."""
+    """60 doublings have 2 ** 60 paths."""
 
     def doubled(x: Array) -> Array:
         for _ in range(60):
@@ -66,6 +66,8 @@ def test_each_node_is_visited_once() -> None:
 
 
 class Cube(Function):
+    """The cube, which saves its argument and its result."""
+
     @staticmethod
     def forward(context: Any, x: Any) -> Any:
         y = x * x * x
@@ -96,7 +98,7 @@ def failing_pass(x: Array) -> None:
         y.backward()
 
 
-WAYS: dict[str, Callable[[Array], Any]] = {
+PASSES: dict[str, Callable[[Array], Any]] = {
     "forward only": loss,
     "backward": lambda x: loss(x).backward(),
     "create_graph": recorded_pass,
@@ -106,15 +108,15 @@ WAYS: dict[str, Callable[[Array], Any]] = {
     "hessian": lambda x: hessian(loss, x),
     "function": lambda x: Cube.apply(x).sum().backward(create_graph=True),
     "checkpoint": lambda x: checkpoint(loss, x).backward(create_graph=True),
-    "a leaf that is gone": lambda x: (pn.ones(2, requires_grad=True) * 3).sum().backward(),
+    "a leaf that is freed": lambda x: (pn.ones(2, requires_grad=True) * 3).sum().backward(),
     "an error in the middle": failing_pass,
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_nothing_stays_alive(way: str, without_collector: None) -> None:
+@pytest.mark.parametrize("differentiate", PASSES.values(), ids=PASSES)
+def test_nothing_stays_alive(differentiate: Callable[[Array], Any], without_collector: None) -> None:
     before = count_alive()
-    WAYS[way](pn.array(np.arange(1.0, 7.0).reshape(3, 2), requires_grad=True))
+    differentiate(pn.array(np.arange(1.0, 7.0).reshape(3, 2), requires_grad=True))
     assert count_alive() == before
 
 

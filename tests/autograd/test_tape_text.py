@@ -1,4 +1,4 @@
-"""The tape as text."""
+"""The tape as text: one line for each node, written as the call of a public function."""
 
 from __future__ import annotations
 
@@ -25,17 +25,13 @@ y  tanh(#4)        float64 (2,)
 8  sum(#7, 0)      float64 ()"""
 
 
-def example() -> tuple[pn.Array, dict[str, pn.Array]]:
+def test_text() -> None:
     x = pn.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], requires_grad=True)
     w = pn.array([0.5, 1.5], requires_grad=True)
     a, b, _ = (x * w).unbind()
     y = b.tanh()
-    return (a * y + 2.0).sum(), {"x": x, "w": w, "y": y}
-
-
-def test_text() -> None:
-    z, names = example()
-    assert str(tape(z, **names)) == repr(tape(z, **names)) == EXPECTED
+    z = (a * y + 2.0).sum()
+    assert str(tape(z, x=x, w=w, y=y)) == repr(tape(z, x=x, w=w, y=y)) == EXPECTED
     assert len(tape(z)) == 10
     assert [line.split()[0] for line in str(tape(z)).splitlines()] == ["#", "x0", "x1", *"12345678"]
 

@@ -49,7 +49,7 @@ def test_numbers_arrive_or_are_refused(form: str, dtype: str, device: str) -> No
                 ways_in.check_way(ways_in.NUMBERS[name], form, dtype, number, error)
         if dtype != "bfloat16":
             ways_in.test_numbers_that_are_counted_or_drawn(dtype)
-        ways_in.test_a_number_has_to_fit_whatever_alpha_makes_of_the_result(form)
+        ways_in.test_a_number_must_fit_for_any_alpha(form)
 
 
 def test_numbers_out_of_range_are_refused_beside_a_mask_and_in_bfloat16(device: str) -> None:

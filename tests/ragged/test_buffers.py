@@ -123,15 +123,15 @@ def test_other_arguments_that_do_not_fit(call: Callable[[], Any], error: type[Ex
         call()
 
 
-def test_a_frozen_view_of_what_the_caller_changes_later_is_copied() -> None:
+def test_read_only_views_of_memory_that_changes_later_are_copied() -> None:
     offsets, sizes = np.array([0, 6]), np.array([[2], [1]])
-    views = [one[:] for one in (offsets, sizes)]
+    views = [array[:] for array in (offsets, sizes)]
     for view in views:
         view.setflags(write=False)
-    made = pn.nested_array_from_jagged(ROWS, views[0]), pn.nested_array_from_strided(FLAT[:3], views[1])
+    jagged, strided = pn.nested_array_from_jagged(ROWS, views[0]), pn.nested_array_from_strided(FLAT[:3], views[1])
     offsets[1] = sizes[0] = 99
-    assert_same(made[0], [ROWS])
-    assert_same(made[1], [FLAT[:2], FLAT[2:3]])
+    assert_same(jagged, [ROWS])
+    assert_same(strided, [FLAT[:2], FLAT[2:3]])
 
 
 def test_lengths_that_leave_a_tail() -> None:

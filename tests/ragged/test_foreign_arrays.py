@@ -1,6 +1,6 @@
-"""Arrays of other classes and dtypes, wherever an array is taken: subclasses become plain, all others are refused.
+"""Arrays of other classes and dtypes as arguments: subclasses of ndarray become ndarrays, all others are refused.
 
-An array is taken by each way into an array, by each parameter that describes a structure, and by each dense operand of
+The arguments are those of each way into an array, each parameter that describes a structure, and each dense operand of
 the sample inputs.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -27,10 +28,10 @@ from ..nests import DENSE, LAYOUTS, Numbers, nest, plain
 from .test_ways_in import FORMS, WRITES, target
 
 ROW, MATRIX = np.array([1.0, 2.0]), np.array([[1.0, 2.0], [3.0, 4.0]])
-Taken = tuple[Callable[[Any], Any], Numbers]  # a function of one array, and an array that it takes
+Sample = tuple[Callable[[Any], Any], Numbers]  # a function of one array, and an argument of it
 
 # Functions without a sample input, and operands that sample inputs leave out.
-FUNCTIONS: dict[str, Taken] = {
+FUNCTIONS: dict[str, Sample] = {
     "the constructor": (pn.Array, ROW),
     "array": (pn.array, ROW),
     "array without a copy": (lambda m: pn.array(m, copy=False), ROW),
@@ -54,10 +55,10 @@ FUNCTIONS: dict[str, Taken] = {
         f"{form} {name}": (lambda m, write=write, form=form: write(target("float64", form), m), ROW)
         for form in FORMS
         for name, write in {"add_": lambda x, m: x.add_(m), **WRITES}.items()
-        if name != "one by one"
+        if name != "element by element"
     },
 }
-INTEGERS: dict[str, Taken] = {
+INTEGERS: dict[str, Sample] = {
     "offsets": (lambda m: pn.nested_array_from_jagged(ROW, m), np.array([0, 1, 2])),
     "lengths": (lambda m: pn.nested_array_from_jagged(ROW, lengths=m), np.array([1, 1])),
     "offsets beside lengths": (lambda m: pn.nested_array_from_jagged(ROW, m, [1]), np.array([0, 2])),
@@ -72,7 +73,7 @@ INTEGERS: dict[str, Taken] = {
     "Strided, strides": (lambda m: Strided([[2]], m, None, 2).strides.tolist(), np.array([[1]])),
     "Strided, offsets": (lambda m: Strided([[2]], None, m, 2).offsets.tolist(), np.array([0])),
 }
-TAKEN = FUNCTIONS | INTEGERS
+SAMPLES = FUNCTIONS | INTEGERS
 FOREIGN = ("complex64", "complex128", "uint16", "uint32", "uint64", "longdouble", "M8[s]", "m8[s]", "O", "S3", "U3",
            "V4", "i4, f8")  # fmt: skip
 
@@ -92,21 +93,25 @@ def subclasses(array: Numbers) -> list[Any]:
 
 def check_plain(call: Callable[[Any], Any], array: Numbers) -> None:
     """Check that the result of each subclass is that of the array, in memory of NumPy's own class."""
-    due = plain(call(array.copy()))
+    expected = plain(call(array.copy()))
     for other in subclasses(array.copy()):
-        made = call(other)
-        np.testing.assert_equal(plain(made), due)
-        for part in made if isinstance(made, tuple) else (made,):
+        result = call(other)
+        np.testing.assert_equal(plain(result), expected)
+        for part in result if isinstance(result, tuple) else (result,):
             buffer = part.data if isinstance(part, pn.NestedArray) else part
             assert not isinstance(buffer, pn.Array) or type(buffer.data) is np.ndarray
 
 
-@pytest.mark.parametrize("name", TAKEN)
-def test_functions(name: str) -> None:
-    call, array = TAKEN[name]
-    for one in masked(array):
+def check_masked(call: Callable[[Any], Any], array: Numbers) -> None:
+    for masked_array in masked(array):
         with pytest.raises(ArgumentError, match=r"m\.filled\(0\).*masked_select"):
-            call(one)
+            call(masked_array)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_functions(name: str) -> None:
+    call, array = SAMPLES[name]
+    check_masked(call, array)
     check_plain(call, array)
     if name in INTEGERS:
         np.testing.assert_equal(plain(call(pn.array(array))), plain(call(array)))
@@ -125,11 +130,11 @@ def dense_operands(call: Call, batch: Batch) -> list[Numbers]:
     """Return the operands of a sample input that are dense arrays."""
     operands: list[Any] = []
     call.given(batch, operands.append)
-    given = [one for one in operands if batch.kind is DENSE or not isinstance(one, Operand)]
-    return [stacked(one.components) if isinstance(one, Operand) else one for one in given]
+    dense = [operand for operand in operands if batch.kind is DENSE or not isinstance(operand, Operand)]
+    return [stacked(operand.components) if isinstance(operand, Operand) else operand for operand in dense]
 
 
-def with_operand(call: Call, batch: Batch, number: int, array: Any) -> Any:
+def call_with(call: Call, batch: Batch, number: int, array: Any) -> Any:
     """Call with another array as dense operand ``number``."""
     numbers = count()
 
@@ -148,14 +153,12 @@ def test_operands(op: str) -> None:
         for kind in call.forms:
             batch = Batch(kind, (2, 2))
             for number, array in enumerate(dense_operands(call, batch)):
-                with_array = lambda m, c=call, b=batch, n=number: with_operand(c, b, n, m)  # noqa: E731
-                check_plain(with_array, array)
-                for one in masked(array):
-                    with pytest.raises(ArgumentError, match=r"m\.filled\(0\).*masked_select"):
-                        with_array(one)
+                call_with_array = partial(call_with, call, batch, number)
+                check_plain(call_with_array, array)
+                check_masked(call_with_array, array)
                 for dtype in ("complex128", "uint64", "O"):
                     with pytest.raises((DTypeError, ExchangeError)):
-                        with_array(np.zeros(array.shape, dtype))
+                        call_with_array(np.zeros(array.shape, dtype))
 
 
 OPERATORS = ("eq", "ne", "lt", "le", "gt", "ge", "add", "sub", "mul", "truediv", "matmul", "floordiv", "mod", "pow")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -19,27 +20,21 @@ Function = Callable[..., Any]
 Errors = list[tuple[Function, type[PynestedError], str]]
 
 
-def check_refused(call: Callable[[Any, Any], Any], errors: Errors) -> None:
-    for x in everywhere(X):
-        for function, error, text in errors:
-            with pytest.raises(error, match=re.escape(text)):
-                call(function, x)
+def check_errors(call: Callable[[Any, Any], Any], errors: Errors) -> None:
+    for x, (function, error, text) in product(everywhere(X), errors):
+        with pytest.raises(error, match=re.escape(text)):
+            call(function, x)
 
 
 @pytest.mark.shows("EXTEND-8")
 def test_one_call_serves_all_components_and_gaps_take_no_part() -> None:
     for x in everywhere(X):
-        seen: list[Any] = []
-
-        def cube(values: Any, seen: list[Any] = seen) -> Any:
-            seen.append(values.numpy())
-            return values * values * values
-
-        result = pn.elementwise("cube", cube, x)
-        assert_same(result, [one * one * one for one in X])
-        assert result.layout == x.layout and [values.size for values in seen] == [10] and not np.isnan(seen[0]).any()
+        arguments: list[Any] = []
+        result = pn.elementwise("cube", lambda a, calls=arguments: (calls.append(a.numpy()), a * a * a)[1], x)
+        assert_same(result, [component**3 for component in X], 1e-15)
+        assert result.layout == x.layout and [a.size for a in arguments] == [10] and not np.isnan(arguments[0]).any()
         result = pn.elementwise("fma", lambda a, b, c: a * b + c, x, distinct((2,)), nest(X, pn.strided))
-        assert_same(result, [one * distinct((2,)) + one for one in X])
+        assert_same(result, [component * distinct((2,)) + component for component in X])
 
 
 @pytest.mark.shows("EXTEND-5")
@@ -70,13 +65,13 @@ def test_errors_of_elementwise() -> None:
         (lambda a: None, ArgumentError, "f: the function returned None"),
         (lambda a: pn.Array(a.numpy() * 1j), DTypeError, "complex128"),
     ]  # fmt: skip
-    check_refused(lambda function, x: pn.elementwise("f", function, x), results)
+    check_errors(lambda function, x: pn.elementwise("f", function, x), results)
     operands: Errors = [
         (lambda: nest(X[::-1]), StructureError, "f: the operands differ at component 0"),
         (lambda: distinct((3,)), ShapeError, "f: a dense operand of shape (3,)"),
         (lambda: "a", ArgumentError, "f: str"),
     ]
-    check_refused(lambda operand, x: pn.elementwise("f", pn.add, x, operand()), operands)
+    check_errors(lambda operand, x: pn.elementwise("f", pn.add, x, operand()), operands)
     thin = nest([x[:, :1] for x in X])
     for other in (distinct((1, 4)), nest(X)):
         with pytest.raises(ShapeError, match="broadcast to"):
@@ -84,27 +79,27 @@ def test_errors_of_elementwise() -> None:
 
 
 def test_the_result_of_an_elementwise_function_may_lie_anywhere() -> None:
-    for x in everywhere(X):
-        for function in (
-            lambda a: pn.array(2.0).broadcast_to(a.shape),
-            lambda a: pn.stack([a, a], -1)[..., 0] * 0.0 + 2.0,
-            lambda a: pn.array(np.full(a.shape, 2.0, order="F")),
-            lambda a: pn.array(np.full((2 * a.shape[0], *a.shape[1:]), 2.0))[::2],
-        ):
-            result = pn.elementwise("two", function, x)
-            assert_same(result, [np.full(one.shape, 2.0) for one in X])
-            assert_same(result[::-1], [np.full(one.shape, 2.0) for one in X[::-1]])
+    functions: list[Function] = [
+        lambda a: pn.array(2.0).broadcast_to(a.shape),
+        lambda a: pn.stack([a, a], -1)[..., 0] * 0.0 + 2.0,
+        lambda a: pn.array(np.full(a.shape, 2.0, order="F")),
+        lambda a: pn.array(np.full((2 * a.shape[0], *a.shape[1:]), 2.0))[::2],
+    ]
+    for x, function in product(everywhere(X), functions):
+        result = pn.elementwise("two", function, x)
+        assert_same(result, [np.full(component.shape, 2.0) for component in X])
+        assert_same(result[::-1], [np.full(component.shape, 2.0) for component in X[::-1]])
 
 
 @pytest.mark.shows("EXTEND-1", "EXTEND-2", "EXTEND-3")
 def test_components_and_their_slices_of_dense_operands() -> None:
     for x in everywhere(X):
-        assert_same(pn.map_components(lambda c: c.sum(0), x), [one.sum(0) for one in X])
+        assert_same(pn.map_components(lambda c: c.sum(0), x), [component.sum(0) for component in X])
         sums = pn.map_components(lambda c: c.sum(), x)
-        assert isinstance(sums, pn.Array) and sums.tolist() == [one.sum() for one in X]
-        assert_same(pn.map_components(pn.matmul, x, distinct((2, 3))), [one @ distinct((2, 3)) for one in X])
+        assert isinstance(sums, pn.Array) and sums.tolist() == [component.sum() for component in X]
+        assert_same(pn.map_components(pn.matmul, x, distinct((2, 3))), [c @ distinct((2, 3)) for c in X])
         for d in (distinct((3, 1, 2)), distinct((1, 1, 2))):
-            assert_same(pn.map_components(pn.add, x, d), [one + d[i % len(d)] for i, one in enumerate(X)])
+            assert_same(pn.map_components(pn.add, x, d), [c + d[i % len(d)] for i, c in enumerate(X)])
         mixed = pn.map_components(lambda c: c.to(pn.float32) if c.shape[0] == 2 else c, x)
         assert mixed.dtype == np.float64 and mixed.layout is x.layout
         for layout in LAYOUTS:
@@ -123,11 +118,11 @@ def test_errors_of_map_components() -> None:
         *[(function, ArgumentError, "for component 0 the function returned") for function in kinds],
         (lambda c: pn.Array(c.numpy() * 1j), DTypeError, "complex128"),
     ]  # fmt: skip
-    check_refused(pn.map_components, results)
-    check_refused(lambda function, x: pn.map_components(function, x[:0]), [
+    check_errors(pn.map_components, results)
+    check_errors(lambda function, x: pn.map_components(function, x[:0]), [
         (function, ArgumentError, "the function returned") for function in kinds
     ])  # fmt: skip
-    check_refused(lambda operand, x: pn.map_components(pn.add, x, operand()), [
+    check_errors(lambda operand, x: pn.map_components(pn.add, x, operand()), [
         (lambda: distinct((2, 1, 2)), ShapeError, "(2, 1, 2)"),
         (lambda: nest(X[:2]), StructureError, "3 and 2 components"),
     ])  # fmt: skip
@@ -135,8 +130,8 @@ def test_errors_of_map_components() -> None:
         pn.map_components(pn.silu, nest([np.array([1, 2])]))
 
 
-# The function, the layout of the result, None for that of the operand, and the sizes of the result of no components.
-OF_NOTHING: list[tuple[Function, Any, tuple[int | None, ...]]] = [
+# The function, the layout of the result (None: that of the operand), and the sizes of the result of no components.
+OF_NO_COMPONENTS: list[tuple[Function, Any, tuple[int | None, ...]]] = [
     (lambda c: c.sum(0), None, (0, None)),
     (lambda c: c.sum(0), pn.strided, (0, 2)),
     (lambda c: c, pn.strided, (0, None, 2)),
@@ -148,15 +143,15 @@ OF_NOTHING: list[tuple[Function, Any, tuple[int | None, ...]]] = [
 
 @pytest.mark.shows("EXTEND-4")
 def test_without_components_the_function_is_called_once() -> None:
-    for function, layout, sizes in OF_NOTHING:
+    for function, layout, sizes in OF_NO_COMPONENTS:
         result = pn.map_components(function, nest(X)[:0], layout=layout)
         assert tuple(result.regular_size(dim) for dim in range(result.ndim)) == sizes
     for layout in LAYOUTS:
         shapes: list[Any] = []
-        nothing = nest(X, layout)[:0]
-        result = pn.map_components(lambda c, shapes=shapes: shapes.append(c.shape) or c.to(pn.float32), nothing)
+        empty = nest(X, layout)[:0]
+        result = pn.map_components(lambda c, shapes=shapes: shapes.append(c.shape) or c.to(pn.float32), empty)
         assert (shapes, result.dtype, len(result)) == ([(0, 2)], pn.float32, 0)
-        assert pn.map_components(lambda c: c.sum(), nothing).shape == (0,)
+        assert pn.map_components(lambda c: c.sum(), empty).shape == (0,)
         weight = pn.array([1.0, 1.0], requires_grad=True)
-        pn.map_components(pn.mul, nothing, weight).sum().backward()
+        pn.map_components(pn.mul, empty, weight).sum().backward()
         assert weight.grad is not None and weight.grad.tolist() == [0, 0]

@@ -1,10 +1,11 @@
-"""Structures: their facts follow from where components lie, they are immutable, and equal by value."""
+"""Structures: facts that follow from the places of components, immutability, and sizes that are equal by value."""
 
 from __future__ import annotations
 
 import copy
 import math
 import pickle
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ def test_facts_of_jagged_structures(pair: tuple[Jagged, Numbers]) -> None:
     places = elements(Jagged(structure.offsets, structure.lengths), rows)
     assert structure.row_index.tolist() == places
     assert structure.has_overlap is (len(set(places)) < len(places))
-    assert structure.component_lengths.tolist() == [one.shape[axis] for one in shown(structure, values)]
+    assert structure.component_lengths.tolist() == [component.shape[axis] for component in shown(structure, values)]
     assert structure.is_packed is (structure.lengths is None)
     packed = structure.packed
     assert packed.lengths is None and packed.ragged_dim == structure.ragged_dim
@@ -55,8 +56,9 @@ def test_facts_of_strided_structures(pair: tuple[Strided, Numbers], more: int) -
     packed = structure.packed
     assert elements(packed, np.arange(len(places))) == list(range(len(places)))
     assert packed.is_contiguous and packed.is_packed and packed.packed is packed
-    due = [[math.prod(max(size, 1) for size in sizes[axis:]) for axis in (1, 2, 3)] for sizes in packed.sizes.tolist()]
-    assert structure.repacked.strides.tolist() == due
+    extents = np.maximum(packed.sizes, 1)
+    strides = [[math.prod(sizes[axis:]) for axis in (1, 2, 3)] for sizes in extents.tolist()]
+    assert structure.repacked.strides.tolist() == strides
 
 
 def test_ragged_sizes_are_equal_by_value() -> None:
@@ -68,11 +70,9 @@ def test_ragged_sizes_are_equal_by_value() -> None:
     assert repr(x.shape) == f"(2, {x.shape[1]}, 2)"
 
 
-@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
-@pytest.mark.parametrize("placement", PLACEMENTS)
 @pytest.mark.parametrize("kind", [JAGGED, JAGGED_2], ids=str)
-def test_sizes_of_small_batches(kind: Any, placement: str, layout: Any) -> None:
-    for lengths in filter(None, layouts()):
+def test_sizes_of_small_batches(kind: Any) -> None:
+    for lengths, layout, placement in product(filter(None, layouts()), LAYOUTS, PLACEMENTS):
         shapes = kind.shapes(lengths)
         x = nest(batch(shapes), layout, placement, kind.ragged)
         assert x.component_sizes().tolist() == [list(shape) for shape in shapes]
@@ -87,7 +87,7 @@ def test_sizes_of_small_batches(kind: Any, placement: str, layout: Any) -> None:
 @pytest.mark.parametrize(
     "x", [nest(X), nest(X, pn.strided), nest(X, pn.jagged, "holes")], ids=["jagged", "strided", "with gaps"]
 )
-def test_nothing_of_it_can_be_set(x: Any) -> None:
+def test_arrays_and_structures_are_immutable(x: Any) -> None:
     for owner, names in ((x, ("data", "structure")), (x.structure, ("offsets", "count", "is_packed", "new"))):
         for name in names:
             with pytest.raises((ReadOnlyError, AttributeError), match=name):
@@ -103,14 +103,14 @@ def test_nothing_of_it_can_be_set(x: Any) -> None:
     assert_same(copy.copy(x), X)
 
 
-def test_numbers_that_say_nothing_cannot_overflow() -> None:
+def test_strides_and_offsets_without_elements_cannot_overflow() -> None:
     """A stride without a second element, and the offset of an empty component, can have any value."""
     far = 2**62
     strides = [[far, 1], [far, -far], [far, far]]
     x = pn.nested_array_from_strided(X[0][0], [[1, 2], [0, 5], [1, 1]], strides, [0, far, 1])
     assert_same(x, [X[0][:1], np.zeros((0, 5)), X[0][:1, 1:]])
-    assert_same(x.transpose(1, 2)[:, :, None], [one.T[:, None] for one in plain(x)])
-    assert_same(x * 2.0, [2 * one for one in plain(x)])
+    assert_same(x.transpose(1, 2)[:, :, None], [component.T[:, None] for component in plain(x)])
+    assert_same(x * 2.0, [2 * component for component in plain(x)])
     assert pn.arange(3).as_strided((1, 2), (far, 1)).tolist() == [[0, 1]]
 
 
@@ -122,7 +122,7 @@ def test_views_of_reversed_memory_are_valid_arrays(axis: int) -> None:
     assert values.flags.c_contiguous and min(values.strides) < 0
     dense, rows = pn.array(values, copy=False), shape[0]
     offsets, ones = [0, rows, rows], [1] * rows
-    for view, due in (
+    for view, expected in (
         (pn.nested_array_from_jagged(values, [0, 0, shape[1]], [0, shape[1]], jagged_dim=2), [values[:, :0], values]),
         (pn.nested_array_from_jagged(values, offsets), [values, values[:0]]),
         (pn.narrow(dense, 1, [0] * rows, ones, layout=pn.strided), list(values[:, :1])),
@@ -130,4 +130,4 @@ def test_views_of_reversed_memory_are_valid_arrays(axis: int) -> None:
     ):
         view = view.to(layout=pn.strided)
         assert view.structure.strides.min() >= 0
-        assert_same(pickle.loads(pickle.dumps(view)), due)
+        assert_same(pickle.loads(pickle.dumps(view)), expected)

@@ -1,6 +1,6 @@
 """Views and parts of a structure: its components change as NumPy changes each of them.
 
-Structures are drawn with all their facts (`tiles`, `overlapping`, …), which a view inherits or works out again.
+Structures are drawn with all their facts (`is_packed`, `has_overlap`, …), which a view inherits or computes again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SLICES = st.builds(slice, *[st.none() | st.integers(-4, 4)] * 2, st.none() | st.
 
 
 def with_facts(pair: tuple[Any, Numbers]) -> tuple[Any, Numbers]:
-    """Return the pair, once the structure has worked out all facts."""
+    """Return the pair, once the structure has computed all facts."""
     structure = pair[0]
     assert structure.packed and structure.has_overlap in (True, False) and structure.is_packed in (True, False)
     assert isinstance(structure, Strided) or structure.segments
@@ -31,14 +31,14 @@ def with_facts(pair: tuple[Any, Numbers]) -> tuple[Any, Numbers]:
 ANY = st.one_of(jagged(), strided()).map(with_facts)
 
 
-def same(found: Sequence[Numbers], due: Sequence[Numbers]) -> None:
-    assert [one.shape for one in found] == [one.shape for one in due]
-    assert all(map(np.array_equal, found, due))
+def check_components(components: Sequence[Numbers], expected: Sequence[Numbers]) -> None:
+    assert [x.shape for x in components] == [x.shape for x in expected]
+    assert all(map(np.array_equal, components, expected))
 
 
 def check_view(structure: Any, values: Numbers, view: Any, change: Callable[[Numbers], Numbers]) -> None:
     """Compare the components of a view with the changed ones; jagged values change likewise, a buffer stays."""
-    same(
+    check_components(
         shown(view, change(values) if isinstance(structure, Jagged) else values),
         list(map(change, shown(structure, values))),
     )
@@ -57,32 +57,32 @@ def check_view(structure: Any, values: Numbers, view: Any, change: Callable[[Num
 @given(ANY, st.permutations(range(NDIM)))
 def test_axes_in_another_order(pair: Any, order: list[int]) -> None:
     structure, values = pair
-    check_view(structure, values, structure.with_axes(order), lambda one: one.transpose(order))
+    check_view(structure, values, structure.with_axes(order), lambda x: x.transpose(order))
 
 
 @given(ANY, st.integers(0, NDIM))
 def test_an_axis_of_size_1_comes_and_goes(pair: Any, axis: int) -> None:
     structure, values = pair
     more = structure.with_new_axis(axis)
-    check_view(structure, values, more, lambda one: np.expand_dims(one, axis))
+    check_view(structure, values, more, lambda x: np.expand_dims(x, axis))
     kept = [k for k in range(NDIM + 1) if k != axis]
-    same(shown(more.with_axes(kept), values), shown(structure, values))
+    check_components(shown(more.with_axes(kept), values), shown(structure, values))
 
 
 @given(ANY, AXIS, st.data())
 def test_one_axis_as_several(pair: Any, axis: int, data: Any) -> None:
     structure, values = pair
-    sizes = {one.shape[axis] for one in shown(structure, values)}
+    sizes = {x.shape[axis] for x in shown(structure, values)}
     assume(structure.ragged_dim != axis + 1 and len(sizes) == 1)
     (size,) = sizes
     factors = {1: [()], 4: [(2, 2), (2, 1, 2)]}.get(size, [])
     parts = data.draw(st.sampled_from([(size,), (1, size), (size, 1), (1, size, 1), *factors]))
     view = structure.unflattened(axis, parts)
-    check_view(structure, values, view, lambda one: one.reshape(*one.shape[:axis], *parts, *one.shape[axis + 1 :]))
+    check_view(structure, values, view, lambda x: x.reshape(*x.shape[:axis], *parts, *x.shape[axis + 1 :]))
 
 
-def merged(one: Numbers, first: int, last: int) -> Numbers:
-    return one.reshape(*one.shape[:first], int(np.prod(one.shape[first : last + 1])), *one.shape[last + 1 :])
+def merged(x: Numbers, first: int, last: int) -> Numbers:
+    return x.reshape(*x.shape[:first], int(np.prod(x.shape[first : last + 1])), *x.shape[last + 1 :])
 
 
 @given(ANY, AXIS, AXIS)
@@ -94,12 +94,12 @@ def test_several_axes_as_one(pair: Any, first: int, last: int) -> None:
         assert (view is None) is (first < structure.ragged_dim - 1 <= last)
     else:
         view = structure.flattened(first, last)
-        steps = [np.diff(merged(one, first, last), axis=first) for one in shown(structure, values)]
+        steps = [np.diff(merged(x, first, last), axis=first) for x in shown(structure, values)]
         if view is None:
-            told = [structure.sizes[i, last] > 1 for i in range(structure.count)]  # else its last stride says nothing
-            assert any((step != step.flat[0]).any() for step in steps if step.size) or not all(told)
+            has_stride = structure.sizes[:, last] > 1  # else the last stride of a component has no meaning
+            assert any((step != step.flat[0]).any() for step in steps if step.size) or not has_stride.all()
     if view is not None:
-        check_view(structure, values, view, lambda one: merged(one, first, last))
+        check_view(structure, values, view, lambda x: merged(x, first, last))
 
 
 @given(strided().map(with_facts), st.permutations(range(NDIM)))
@@ -107,18 +107,20 @@ def test_components_in_other_sizes(pair: Any, order: list[int]) -> None:
     structure, values = pair
     extents, before = structure.extents[:, order], shown(structure, values)
     view = structure.reshaped(extents)
-    in_order = all(one.size < 2 or (np.diff(one.reshape(-1)) == 1).all() for one in before)
+    in_order = all(x.size < 2 or (np.diff(x.reshape(-1)) == 1).all() for x in before)
     assert view is not None if structure.is_contiguous else in_order or view is None
     if view is not None:
-        same(shown(view, values), [one.reshape(sizes) for one, sizes in zip(before, extents.tolist(), strict=False)])
+        check_components(
+            shown(view, values), [x.reshape(sizes) for x, sizes in zip(before, extents.tolist(), strict=False)]
+        )
 
 
-def check_part(structure: Any, values: Numbers, part: StructureView, due: Sequence[Numbers], view: bool) -> None:
+def check_part(structure: Any, values: Numbers, part: StructureView, expected: Sequence[Numbers], view: bool) -> None:
     """Take the entries of a part out of the values, and compare the components that its structure shows of them."""
     left = values[(*[slice(None)] * part.axis, part.entries)]
     assert np.shares_memory(left, values) or not view or not left.size
     assert isinstance(part.entries, slice | int) is view
-    same(shown(part.structure, left), due)
+    check_components(shown(part.structure, left), expected)
     assert part.structure.fits(left) and type(part.structure) is type(structure)
 
 
@@ -138,20 +140,20 @@ def test_one_entry_of_each_component(pair: Any, axis: int, data: Any) -> None:
     size = values.shape[axis] if isinstance(structure, Jagged) else structure.sizes[:, axis].min(initial=3)
     assume(structure.ragged_dim != axis + 1 and size)
     index = data.draw(st.integers(-size, size - 1))
-    due = [one.take(index, axis) for one in shown(structure, values)]
-    check_part(structure, values, structure.select_index(axis, index), due, True)
+    expected = [x.take(index, axis) for x in shown(structure, values)]
+    check_part(structure, values, structure.select_index(axis, index), expected, True)
 
 
 @given(ANY, AXIS, SLICES)
 def test_some_entries_of_each_component(pair: Any, axis: int, part: slice) -> None:
     structure, values = pair
-    due = [one[(*[slice(None)] * axis, part)] for one in shown(structure, values)]
+    expected = [x[(*[slice(None)] * axis, part)] for x in shown(structure, values)]
     step = part.step or 1
     if isinstance(structure, Jagged):
         copied = axis == structure.ragged_dim - 1 and min(step, max(1, *structure.component_lengths, 1)) != 1
     else:
         copied = step < 0
-    check_part(structure, values, structure.slice_axis(axis, part), due, not copied)
+    check_part(structure, values, structure.slice_axis(axis, part), expected, not copied)
 
 
 def test_neighbours_without_gaps_leave_the_rows_of_others_behind() -> None:

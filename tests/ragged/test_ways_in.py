@@ -1,4 +1,4 @@
-"""Ways into an array, for each dtype: numbers in its range arrive, or are rounded once; others are refused.
+"""Ways into an array, for each dtype: numbers in its range are stored, or rounded once; others are refused.
 
 A refused write leaves the memory as it was.
 """
@@ -28,7 +28,7 @@ ENDS: dict[str, tuple[int, int]] = {
 }
 FORMS = {"dense": None, "jagged": pn.jagged, "strided": pn.strided}
 
-# A way takes an array of two zeros, for its dtype and layout, and two numbers; it returns an array of the numbers.
+# A function of an array of two zeros, for its dtype and layout, and of two numbers; it returns an array of the numbers.
 Way = Callable[[Any, Any], Any]
 
 
@@ -37,8 +37,8 @@ def assigned(x: Any, index: Any, value: Any) -> Any:
     return x
 
 
-def one_by_one(x: Any, values: Numbers) -> Any:
-    for i, number in enumerate(values[::-1]):  # the second one first, because it may be refused
+def element_by_element(x: Any, values: Numbers) -> Any:
+    for i, number in enumerate(values[::-1]):  # the second number first, because it may be refused
         x[..., 1 - i] = number
     return x
 
@@ -70,7 +70,7 @@ WRITES: dict[str, Way] = {
     "[...]": lambda x, v: assigned(x, ..., v),
     "slice": lambda x, v: assigned(x, (..., slice(0, 2)), pn.array(v)),
     "backwards": lambda x, v: assigned(x, (..., slice(None, None, -1)), v[::-1]),
-    "one by one": one_by_one,
+    "element by element": element_by_element,
 }
 TRUE = np.array([True, True])
 NUMBERS: dict[str, Way] = {  # one number, twice
@@ -140,21 +140,21 @@ def fills(dtype: str, promotes: bool) -> Iterator[tuple[Any, Any]]:
 
 
 def check_way(way: Way, form: str, dtype: str, values: Any, error: Any) -> None:
-    """Compare what arrives with exact arithmetic, or check that nothing does."""
-    made = x = target(dtype, form)
-    due = [0, 0]
+    """Compare the stored numbers with exact arithmetic, or check that a refusal stores none."""
+    result = x = target(dtype, form)
+    expected = [0, 0]
     if error is None:
-        made = way(x, values)
+        result = way(x, values)
         numbers = values.tolist() if isinstance(values, np.ndarray) else [values, values]
-        due = converted(numbers, np.dtype(dtype))
+        expected = converted(numbers, np.dtype(dtype))
     else:
         with pytest.raises(error, match=dtype):
             way(x, values)
-    assert made.dtype == dtype and (made.values() if made.is_nested else made).tolist() == due
+    assert result.dtype == dtype and (result.values() if result.is_nested else result).tolist() == expected
 
 
 @pytest.mark.parametrize(("form", "name"), [(form, name) for form in FORMS for name in ways(form)])
-def test_numbers_of_an_array_arrive_or_are_refused(form: str, name: str) -> None:
+def test_numbers_of_an_array_are_stored_or_refused(form: str, name: str) -> None:
     with nothing_warns():
         for dtype in DTYPES:
             for values, error in pairs(dtype):
@@ -163,7 +163,7 @@ def test_numbers_of_an_array_arrive_or_are_refused(form: str, name: str) -> None
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", NUMBERS)
-def test_a_number_arrives_or_is_refused(name: str, form: str) -> None:
+def test_a_number_is_stored_or_refused(name: str, form: str) -> None:
     with nothing_warns():
         for dtype in DTYPES:
             for number, error in fills(dtype, "where" in name):
@@ -174,8 +174,7 @@ def test_a_number_arrives_or_is_refused(name: str, form: str) -> None:
 def test_numbers_that_are_counted_or_drawn(dtype: str) -> None:
     if dtype in ENDS:
         least, greatest = ENDS[dtype]
-        due = converted([least, least + 1], np.dtype(dtype))
-        assert pn.arange(least, least + 2, dtype=dtype).tolist() == due
+        assert pn.arange(least, least + 2, dtype=dtype).tolist() == converted([least, least + 1], np.dtype(dtype))
         assert pn.randint(greatest, greatest + 1, (1,), dtype=dtype).tolist() == converted([greatest], np.dtype(dtype))
         for call in (
             lambda: pn.arange(greatest, greatest + 2, dtype=dtype),
@@ -206,7 +205,7 @@ def test_limits_of_arange() -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_number_has_to_fit_whatever_alpha_makes_of_the_result(form: str) -> None:
+def test_a_number_must_fit_for_any_alpha(form: str) -> None:
     x = target("uint8", form)
     for function in (pn.add, pn.sub):
         for pair in ((-129, x), (x, -129)):
@@ -214,7 +213,7 @@ def test_a_number_has_to_fit_whatever_alpha_makes_of_the_result(form: str) -> No
                 function(*pair, alpha=0.5)
 
 
-def test_integers_beyond_int64_are_no_floats() -> None:
+def test_integers_beyond_int64_are_refused() -> None:
     for value in ([2**63, -1], [2**64, 0], 2**70, [[1], [2**63]], (2**63,)):
         for make in (pn.array, lambda value: pn.nested_array([value]), lambda value: pn.zeros(2).copy_([value])):
             with pytest.raises(OverflowError, match="int64"):
@@ -222,12 +221,12 @@ def test_integers_beyond_int64_are_no_floats() -> None:
     assert pn.array([2**63, 0.5]).tolist() == [2.0**63, 0.5]
 
 
-def test_lists_of_nothing_and_of_lists_that_hold_themselves() -> None:
+def test_empty_lists_and_a_list_that_contains_itself() -> None:
     assert pn.array([]).dtype == pn.array([[], []]).dtype == np.float64
     for dtype in ("bool", "int8", "float16"):  # a list without elements has none to lose
-        for made in (pn.array([[], []], dtype=dtype), pn.nested_array([], dtype=dtype), pn.as_nested_array((), dtype)):
-            assert made.dtype == np.dtype(dtype) and not made.numel()
-    own: list[Any] = [1.0]
-    own.append(own)
+        for x in (pn.array([[], []], dtype=dtype), pn.nested_array([], dtype=dtype), pn.as_nested_array((), dtype)):
+            assert x.dtype == np.dtype(dtype) and not x.numel()
+    endless: list[Any] = [1.0]
+    endless.append(endless)
     with pytest.raises(ArgumentError):
-        pn.array(own)
+        pn.array(endless)

@@ -1,4 +1,4 @@
-"""Windows over a few elements, and components without elements, take no memory, however large their sizes are."""
+"""Windows over a few elements and huge components without elements: they take no memory; writes where none repeats."""
 
 from __future__ import annotations
 
@@ -21,17 +21,14 @@ import numpy as np
 import pynested as pn
 from pynested.backends.errors import StructureError
 
-def refused(call, error=StructureError):
-    try:
-        call()
-    except error:
-        return
-    raise AssertionError("not refused")
-
-def look(x):
+def check(x):
     assert not x.is_contiguous() and x.numel() >= 2**28 and len(x.unbind()) == len(x) == len(list(x))
     assert "..." in repr(x) and x.shape
-    refused(lambda: x.mul_(2.0))
+    try:
+        x.mul_(2.0)
+        raise AssertionError("a write into elements that repeat is not refused")
+    except StructureError:
+        pass
     first = x[0]
     assert first.shape == x.component_shape(0) and first[(-1,) * first.ndim].item() == 1
     assert x[:, :2].numel() < 2**40 and x[:, ::2**62].numel() >= 1
@@ -43,7 +40,7 @@ for device in ("cpu", "emulated"):
         ([[2**28]], [[0]]), ([[2**40]], [[0]]), ([[2**28, 2]], [[0, 3]]), ([[2, 2**30]], [[1, 0]]),
         ([[2**30, 2], [2**31, 2]], [[0, 1], [0, 2]]), ([[2**20, 2, 2**20]], [[0, 1, 0]]),
     ):
-        look(pn.nested_array_from_strided(buffer, sizes, strides, [0] * len(sizes)))
+        check(pn.nested_array_from_strided(buffer, sizes, strides, [0] * len(sizes)))
     windows = buffer.as_strided((2**40,), (0,))
     windows[5] = 1.0
     for layout in (pn.jagged, pn.strided):
@@ -76,7 +73,7 @@ def test_they_take_no_memory(root: Path) -> None:
     assert (done.stdout, done.stderr) == ("held\n", "")
 
 
-def test_a_part_in_which_no_place_repeats_is_written() -> None:
+def test_parts_in_which_no_element_repeats_are_written() -> None:
     memory = np.arange(6.0)
     x = pn.nested_array_from_strided(memory, [[2, 3], [1, 2]], [[0, 1], [2, 1]], [0, 3])
     before = x.data.storage.version
@@ -84,18 +81,14 @@ def test_a_part_in_which_no_place_repeats_is_written() -> None:
     x[0][0, ::2] = pn.array([8.0, 9.0])
     x[0, 1, 1] = 6.0
     x[0][0][2:].mul_(10.0)
-    assert memory.tolist() == [8.0, 6.0, 90.0, 3.0, 4.0, 5.0]
-    x[1].fill_(1.0)
     x[1:2].add_(1.0)
-    x[1:] = 3.0
-    assert memory.tolist() == [8.0, 6.0, 90.0, 3.0, 3.0, 5.0]
-    assert x.data.storage.version == before + 7
+    assert memory.tolist() == [8.0, 6.0, 90.0, 4.0, 5.0, 5.0] and x.data.storage.version == before + 5
     for write in (lambda: x[0][:, 1].zero_(), lambda: x[0].__setitem__((slice(None), 0), 1.0)):
         with pytest.raises(GradientError, match="elements repeat"):
             write()
 
 
-def test_views_of_dense_arrays_in_which_places_repeat() -> None:
+def test_views_of_dense_arrays_in_which_elements_repeat() -> None:
     x = pn.arange(4.0)
     view = x.as_strided((3, 2), (1, 1))
     nested = pn.nested_array_from_jagged(view, [0, 1, 3])
