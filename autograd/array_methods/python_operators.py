@@ -25,8 +25,8 @@ class PythonOperators(Generic[Reduced]):
     dtype: Any
     _ops: ClassVar[Any]  # the module `pynested.method_functions`
 
-    __array_priority__ = 100.0  # NumPy's matrices and masked arrays then leave their operators to these methods
-    __hash__ = object.__hash__  # by identity, so that an array can be a key although == compares elements
+    __array_priority__ = 100.0  # so that NumPy's matrices and masked arrays call these methods
+    __hash__ = object.__hash__  # by identity, so that an array can be a key, although == compares elements
 
     def __add__(self, other: Operand) -> Self:
         return self._ops.add(self, other) if isinstance(other, OPERANDS) else NotImplemented

@@ -108,22 +108,22 @@ class ShapeMethods(Generic[Reduced]):
 
     def permute(self, *dims: Any) -> Self:
         """See `pynested.permute`."""
-        return self._ops.permute(self, _one_sequence(dims))
+        return self._ops.permute(self, _as_sequence(dims))
 
     def reshape(self, *shape: Any) -> Self:
         """See `pynested.reshape`."""
-        return self._ops.reshape(self, _one_sequence(shape))
+        return self._ops.reshape(self, _as_sequence(shape))
 
     def view(self, *shape: Any) -> Self:
         """See `pynested.view`."""
-        return self._ops.view(self, _one_sequence(shape))
+        return self._ops.view(self, _as_sequence(shape))
 
     def expand(self, *shape: Any) -> Self:
         """Return a read-only view with dimensions of size 1 repeated to a shape; -1 keeps a size.
 
         The batch and the irregular dimensions of a nested array stay.
         """
-        return self._ops.expand(self, _one_sequence(shape))
+        return self._ops.expand(self, _as_sequence(shape))
 
     @method
     def astype(self, dtype: DType) -> Self:
@@ -132,6 +132,6 @@ class ShapeMethods(Generic[Reduced]):
         return self._ops.clone(converted) if converted.dtype == self.dtype else converted
 
 
-def _one_sequence(sizes: tuple[Any, ...]) -> Any:
-    """Return a shape that is passed as ``(2, 3)`` or as ``2, 3``."""
+def _as_sequence(sizes: tuple[Any, ...]) -> Any:
+    """Return a shape or an order of dimensions as a sequence, from ``(2, 3)`` or from ``2, 3``."""
     return sizes[0] if len(sizes) == 1 and several(sizes[0]) else sizes

@@ -31,7 +31,7 @@ BOOLS, INTEGERS = "b", "iu"  # kinds of dtype, as in NumPy's `dtype.kind`, that 
 
 
 def apply_rule(name: str, rule: Callable[[Array], Array], self: ArrayT, refused: str = "") -> ArrayT:
-    """Apply ``rule`` to each element of an operand, nested or dense; ``refused`` are kinds of dtype."""
+    """Apply ``rule`` to each element of an operand; raise for a dtype whose kind is in ``refused``."""
     x: Any = self._buffer if type(self) is NestedArray else self
     x = x if type(x) is Array else as_array(name, x)
     if refused and x.dtype.kind in refused:
