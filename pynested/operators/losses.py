@@ -102,11 +102,9 @@ def cross_entropy(
             "cross_entropy: the last dimension, the classes, is irregular. Every row must have equally many scores."
         )
     scores = check_float("cross_entropy", elements(x))
-    rows = movement_rules.reshape(scores, (labels.numel(), classes))
-    rows, flat_labels, raw_weights = _prepare_rows(rows, labels, elements(labels), class_weights, ignore, classes)
-    losses = _row_losses(rows, flat_labels, raw_weights, ignore, smoothing)
+    losses = _losses(scores, labels, elements(labels), class_weights, classes, reduction, ignore, smoothing)
     if reduction != "none":
-        return _reduce_losses(losses, flat_labels, raw_weights, ignore, reduction)
+        return losses
     return from_elements(losses, np.maximum(x.extents[:, :-1], labels.extents), len(x), labels.structure.ragged_dim)
 
 
@@ -122,12 +120,8 @@ def _dense_cross_entropy(scores: Any, target: Any, weight: Any, reduction: str, 
         raise ShapeError(
             f"cross_entropy: scores of shape {x.shape} need targets of shape {x.shape[:-1]}, not {labels.shape}."
         )
-    classes = x.shape[-1]
-    rows, flat_labels, raw_weights = _prepare_rows(x, labels, labels, class_weights, ignore, classes)
-    losses = _row_losses(rows, flat_labels, raw_weights, ignore, smoothing)
-    if reduction == "none":
-        return movement_rules.reshape(losses, labels.shape)
-    return _reduce_losses(losses, flat_labels, raw_weights, ignore, reduction)
+    losses = _losses(x, labels, labels, class_weights, x.shape[-1], reduction, ignore, smoothing)
+    return movement_rules.reshape(losses, labels.shape) if reduction == "none" else losses
 
 
 # ---- checks ---------------------------------------------------------------------------------------------------------
@@ -171,13 +165,24 @@ def _checked_options(ignore_index: Any, label_smoothing: Any) -> tuple[int, floa
 # ---- losses of rows -------------------------------------------------------------------------------------------------
 
 
-def _prepare_rows(
-    x: Array, target: NestedArray | Array, labels: Array, weight: Array | None, ignore: int, classes: int
-) -> tuple[Array, Any, Any]:
-    """Return the rows of scores, their labels as raw int64, and the raw weights of the classes or None.
+def _losses(
+    scores: Array, target: NestedArray | Array, labels: Array, weight: Array | None, classes: int, reduction: str,
+    ignore: int, smoothing: float,
+) -> Array:  # fmt: skip
+    """Return the losses of all rows as a flat array, 0 for an ignored label; or their sum or mean, see ``reduction``.
 
     ``labels`` are the elements of ``target``. An error names the position of a label in ``target``.
     """
+    rows, flat_labels, raw_weights = _prepare_rows(scores, target, labels, weight, ignore, classes)
+    result = get_backend(rows.device).cross_entropy(raw(rows), flat_labels, raw_weights, ignore, smoothing)
+    losses = row_rules.cross_entropy(rows, flat_labels, raw_weights, ignore, smoothing, result)
+    return losses if reduction == "none" else _reduce_losses(losses, flat_labels, raw_weights, ignore, reduction)
+
+
+def _prepare_rows(
+    x: Array, target: NestedArray | Array, labels: Array, weight: Array | None, ignore: int, classes: int
+) -> tuple[Array, Any, Any]:
+    """Return the rows of scores, their labels as raw int64, and the raw weights of the classes or None."""
     if labels.dtype.kind not in "iu":
         raise DTypeError(f"cross_entropy: targets must be integers, the numbers of classes, not {labels.dtype}.")
     flat_labels, is_out = flat_indices(labels, classes, ignore)
@@ -192,12 +197,6 @@ def _prepare_rows(
             raise ShapeError(f"cross_entropy: weight must have shape ({classes},), not {weight.shape}.")
         raw_weights = get_backend(x.device).cast(weight.data, x.dtype)  # always a copy, which no later write changes
     return movement_rules.reshape(x, (flat_labels.size, classes)), flat_labels, raw_weights
-
-
-def _row_losses(rows: Array, labels: Any, weights: Any, ignore: int, smoothing: float) -> Array:
-    """Return the loss of each row, 0 if its label is ignored."""
-    result = get_backend(rows.device).cross_entropy(raw(rows), labels, weights, ignore, smoothing)
-    return row_rules.cross_entropy(rows, labels, weights, ignore, smoothing, result)
 
 
 def _reduce_losses(losses: Array, labels: Any, weights: Any, ignore: int, reduction: str) -> Array:
