@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -158,16 +158,14 @@ def mapped(change: Callable[[Any], Any], value: Any) -> Any:
     return [mapped(change, one) for one in value] if isinstance(value, list) else value
 
 
-def of_calls(calls: Iterable[Call], beside: Mapping[Kind, Kind] | None = None, turns: int = 1) -> Any:
-    """Parametrize over sample inputs and kinds of arrays, and over the kinds ``beside`` one of these.
+def of_calls(calls: Iterable[Call], turns: int = 1) -> Any:
+    """Parametrize over sample inputs and kinds of arrays.
 
     With ``turns=n`` each sample input runs on every n-th kind; the others are marked exhaustive.
     """
-    more, found = beside or {}, []
+    cases = []
     for first, call in enumerate(calls):
-        kinds = [*call.forms, *[more[kind] for kind in call.kinds if kind in more]]
-        for number, kind in enumerate(kinds, first):
-            waits = number % min(turns, len(kinds))
-            marks = pytest.mark.exhaustive if waits else ()
-            found.append(pytest.param(call, kind, marks=marks, id=f"{call}-{kind}"))
-    return pytest.mark.parametrize(("call", "kind"), found)
+        for number, kind in enumerate(call.forms, first):
+            marks = pytest.mark.exhaustive if number % min(turns, len(call.forms)) else ()
+            cases.append(pytest.param(call, kind, marks=marks, id=f"{call}-{kind}"))
+    return pytest.mark.parametrize(("call", "kind"), cases)

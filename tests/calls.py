@@ -1,10 +1,9 @@
 """Sample calls of every operator on a small batch.
 
 Properties of all operators run each of them, on nested arrays of both layouts and on dense ones: a call equals its
-definition (`operators/test_law.py`) and PyTorch (`against_torch/test_operators.py`), its gradient equals finite
-differences (`operators/test_gradients.py`), a batch of no components obeys the same rules
-(`operators/test_result_structure.py`), a device computes what the CPU does (`backends/cuda/test_device_law.py`), and
-nothing stays in memory (`operators/resources/test_garbage.py`).
+definition (`operators/test_law.py`) and PyTorch (`against_torch/test_operators.py`), the layout of its result follows
+from those of its operands (`operators/test_result_structure.py`), a device computes what the CPU does
+(`backends/cuda/test_device_law.py`), and nothing stays in memory (`operators/resources/test_garbage.py`).
 """
 
 from __future__ import annotations

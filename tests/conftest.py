@@ -44,7 +44,7 @@ THOROUGH = {
     "fuzz": "fuzz",
     "fuzzing": "campaign programs workers",
     "graph": "kernels",
-    "operators": "gradients law result_structure",
+    "operators": "law result_structure",
     "operators/attention": "flex sdpa",
     "operators/resources": "garbage neighbours warnings",
     "ragged": "structure_views",

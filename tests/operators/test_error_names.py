@@ -20,8 +20,7 @@ from ..batches import REGULAR, Batch, Call
 from ..calls import CALLS
 from ..nests import DENSE, Kind
 from ..support.methods import ARITHMETIC, COMPARISONS, IN_PLACE
-from ..support.samples import sample_arguments
-from .resources.samples import EVERY, samples
+from ..support.samples import EVERY, sample_arguments, samples
 
 COMPONENTS = [np.ones((2, 4)), np.ones((3, 4))]
 ARRAYS: dict[str, Callable[[], Any]] = {
@@ -52,7 +51,7 @@ def assert_refused(name: str, call: Callable[[], Any]) -> None:
 def test_operands(every: bool) -> None:
     wrong = []
     for call, kind in samples(every):
-        given, keywords = sample_arguments(call, Batch(kind, (2, 2) if kind is DENSE else (2, 0, 3)), grad=True)
+        given, keywords, _ = sample_arguments(call, Batch(kind, (2, 2) if kind is DENSE else (2, 0, 3)), grad=True)
         arrays = [i for i, value in enumerate(given) if isinstance(value, pn.Array | pn.NestedArray)]
         for i in arrays:
             for other in (*NO_ARRAYS, *NO_FITTING_ARRAYS):
@@ -69,8 +68,9 @@ def with_one_elsewhere(call: Call, kind: Kind, which: int | None) -> tuple[list[
     """Return the arguments of a call, with array number ``which`` on another device, and the number of arrays."""
     numbers = count()
     batch = Batch(kind, (2, 2) if kind is DENSE else (2, 0, 3))
-    made = sample_arguments(call, batch, change=lambda x: x.to("plain") if next(numbers) == which else x)
-    return *made, next(numbers)
+    move = lambda x: x.to("plain") if next(numbers) == which else x  # noqa: E731
+    arguments, keywords, _ = sample_arguments(call, batch, convert=move)
+    return arguments, keywords, next(numbers)
 
 
 @pytest.mark.parametrize("kind", [DENSE, *REGULAR], ids=str)

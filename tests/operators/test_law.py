@@ -107,13 +107,13 @@ def agrees(got: Any, expected: Any, tol: Any) -> bool:
 
 def gradients(operands: list[Any]) -> list[Any]:
     """Return the gradient of every operand that can have one, by components; in gaps it must be +0."""
-    found: list[Any] = []
+    slopes: list[Any] = []
     for operand in operands:
         if isinstance(operand, Placed):
-            found += [operand.gradient()] if operand.buffer.requires_grad else []
+            slopes += [operand.gradient()] if operand.buffer.requires_grad else []
         elif operand.requires_grad:
-            found.append(np.zeros(operand.shape) if operand.grad is None else operand.grad.numpy())
-    return found
+            slopes.append(np.zeros(operand.shape) if operand.grad is None else operand.grad.numpy())
+    return slopes
 
 
 def inner(a: Any, b: Any) -> tuple[float, float]:
@@ -193,16 +193,16 @@ def check(law: Law, kind: Kind, placement: str) -> None:
     if not TABLE[call.op].differentiable:
         return
     pull_back(result, cotangent_like(exact))
-    found = gradients(operands)
-    pulled, size = inner(law.directions, found)
+    slopes = gradients(operands)
+    pulled, size = inner(law.directions, slopes)
     pushed, other = law.slope
     near = (1e-12 if call.smooth else 1e-9) * (size + other)
-    assert abs(pulled - pushed) <= near, f"{where}: gradients {found}, off by {pulled - pushed}"
+    assert abs(pulled - pushed) <= near, f"{where}: gradients {slopes}, off by {pulled - pushed}"
 
 
 def check_row(call: Call, kinds: list[Kind], lengths: tuple[int, ...], number: int) -> None:
     """Check a call on one batch, in all kinds of arrays that hold these components."""
-    placements = [one for one in PLACEMENTS if call.op != "view" or one != "transposed"]
+    placements = [placement for placement in PLACEMENTS if call.op != "view" or placement != "transposed"]
     placement, batch = placements[number % len(placements)], Batch(kinds[0], lengths)
     refused = call.refuses(batch)
     if refused is None:
@@ -217,13 +217,13 @@ def check_row(call: Call, kinds: list[Kind], lengths: tuple[int, ...], number: i
 
 def sample_inputs(op: str) -> list[tuple[Call, list[Kind]]]:
     """Return the calls of an operator, each with groups of kinds that have the same components."""
-    found = []
+    samples = []
     for call in CALLS:
         groups: dict[Any, list[Kind]] = {}
         for kind in call.forms if call.op == op else ():
             groups.setdefault((kind.ragged, kind.both, kind is DENSE), []).append(kind)
-        found += [(call, kinds) for kinds in groups.values()]
-    return found
+        samples += [(call, kinds) for kinds in groups.values()]
+    return samples
 
 
 def every_row(kinds: list[Kind]) -> list[Row]:
@@ -261,7 +261,7 @@ def test_every_batch(op: str) -> None:
 
 def test_every_operator_has_a_sample_input() -> None:
     assert {str(call) for call in CALLS} >= MEMBERS
-    missing = {one.name for one in TABLE.values() if not one.is_idea} - set(OPERATORS)
+    missing = {entry.name for entry in TABLE.values() if not entry.is_idea} - set(OPERATORS)
     apart = {"masked_select", "nested_array_from_jagged", "nested_array_from_strided"}  # take no nested operand
     apart |= {"create_nested_block_mask"}  # returns no array
     assert missing == apart, f"without sample calls in tests/calls.py: {sorted(missing - apart)}"

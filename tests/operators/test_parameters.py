@@ -1,4 +1,4 @@
-"""Parameters by kind: every spelling of a value is taken alike, and what is none of its kind is refused in words.
+"""Parameters by kind: all spellings of a value are equal, and a value of another kind is refused.
 
 Parameters come from the signatures of the public functions, and the other arguments of a call from its sample.
 """
@@ -51,33 +51,33 @@ ALIASES = {"axis": "dim", "keepdims": "keepdim"}
 
 
 def arguments(name: str) -> dict[str, Any]:
-    """The arguments of a call of this function that is right, by name."""
+    """Return arguments that this function accepts, by name."""
     if name in ARGUMENTS:
         return dict(ARGUMENTS[name])
-    made, keywords = sample_arguments(SAMPLES[name], Batch(JAGGED, (2, 1)))
+    made, keywords, _ = sample_arguments(SAMPLES[name], Batch(JAGGED, (2, 1)))
     return dict(inspect.signature(PUBLIC[name]).bind(*made, **keywords).arguments)
 
 
 def parameters(*annotations: str) -> list[tuple[str, str]]:
-    """The functions, and the parameters of each that are annotated so."""
+    """Return pairs of a function and a parameter with one of these annotations."""
     return [
-        (name, one.name)
+        (name, parameter.name)
         for name, function in PUBLIC.items()
         if name in ARGUMENTS or name in SAMPLES
-        for one in inspect.signature(function).parameters.values()
-        if str(one.annotation) in annotations
+        for parameter in inspect.signature(function).parameters.values()
+        if str(parameter.annotation) in annotations
     ]
 
 
 def call(name: str, parameter: str, value: Any) -> Any:
     """Call a function with another value of one parameter, and the same random numbers."""
-    given = arguments(name)
-    given.pop(ALIASES.get(parameter, ""), None)
-    if parameter == "generator":  # which is not looked at where nothing is drawn
-        given |= {one: 0.5 for one in ("p", "dropout_p") if one in inspect.signature(PUBLIC[name]).parameters}
-    if "generator" in inspect.signature(PUBLIC[name]).parameters:
-        given["generator"] = np.random.default_rng(0)
-    made = PUBLIC[name](**given | {parameter: value})
+    values, names = arguments(name), inspect.signature(PUBLIC[name]).parameters
+    values.pop(ALIASES.get(parameter, ""), None)
+    if parameter == "generator":  # a call that draws no number ignores it
+        values |= dict.fromkeys({"p", "dropout_p"}.intersection(names), 0.5)
+    if "generator" in names:
+        values["generator"] = np.random.default_rng(0)
+    made = PUBLIC[name](**values | {parameter: value})
     return pn.array(made.blocks[0]) if type(made) is pn.BlockMask else made
 
 
@@ -217,15 +217,15 @@ KINDS: dict[str, tuple[Any, list[Any], list[Any], Any]] = {  # annotations, spel
 )
 def test_other_kinds(kind: str, name: str, parameter: str) -> None:
     _, spellings, none, error = KINDS[kind]
-    made = [call(name, parameter, value) for value in spellings]
-    assert all(one.dtype == made[0].dtype and one.device == "cpu" for one in made)
+    results = [call(name, parameter, value) for value in spellings]
+    assert all(result.dtype == results[0].dtype and result.device == "cpu" for result in results)
     for value in none:
         with pytest.raises(error) as caught:
             call(name, parameter, value)
         assert len(str(caught.value)) > 20
 
 
-GIVEN: tuple[tuple[Any, str], ...] = (
+DESCRIPTIONS: tuple[tuple[Any, str], ...] = (
     (3, "3"), ("x", "'x'"), ([1, 2], "[1, 2]"), (1 << 90, "an integer of 91 bits"), (None, "None"),
     (DENSE, "an array of shape (2, 2) and dtype float64"), (np.zeros(3), "array([0., 0., 0.])"),
     (np.zeros((40, 2), np.int8), "an array of shape (40, 2) and dtype int8"), (list(range(99)), "a list of 99"),
@@ -233,8 +233,8 @@ GIVEN: tuple[tuple[Any, str], ...] = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("given", "words"), GIVEN, ids=[words for _, words in GIVEN])
-def test_a_wrong_value_is_described(given: Any, words: str) -> None:
+@pytest.mark.parametrize(("value", "words"), DESCRIPTIONS, ids=[words for _, words in DESCRIPTIONS])
+def test_a_wrong_value_is_described(value: Any, words: str) -> None:
     with pytest.raises(ArgumentError) as caught:
-        pn.create_block_mask(given, 1, 1, 2, 2)
+        pn.create_block_mask(value, 1, 1, 2, 2)
     assert f"mask_mod must be a function, not {words}" in str(caught.value)

@@ -43,7 +43,7 @@ lengths = st.lists(st.sampled_from([0, 0, 1, 1, 2, 3]), min_size=1, max_size=4).
 def fill(elements: Numbers, index: list[Numbers], size: int) -> Numbers:
     """Return a buffer with elements of an operand wherever a component lies, and `poison` elsewhere."""
     buffer = np.full(size, poison(elements.dtype), elements.dtype)
-    held = np.unique(np.concatenate([one.ravel() for one in index]))
+    held = np.unique(np.concatenate([part.ravel() for part in index]))
     buffer[held] = np.resize(elements, held.size)
     return buffer
 
@@ -71,9 +71,9 @@ def draw_strided(data: st.DataObject, operand: Operand) -> Placed:
         sum((np.indices(part.shape)[d] * step for d, step in enumerate(steps)), np.zeros(part.shape, np.int64))
         for part, steps in zip(parts, strides, strict=True)
     ]
-    size = max((int(one.max(initial=0)) for one in inner), default=0) + SPARE
-    offsets = [data.draw(st.integers(0, size - 1 - int(one.max(initial=0)))) for one in inner]
-    index = [one + offset for one, offset in zip(inner, offsets, strict=True)]
+    size = max((int(part.max(initial=0)) for part in inner), default=0) + SPARE
+    offsets = [data.draw(st.integers(0, size - 1 - int(part.max(initial=0)))) for part in inner]
+    index = [part + offset for part, offset in zip(inner, offsets, strict=True)]
     elements = np.concatenate([part.ravel() for part in parts])
     leaf = pn.array(fill(elements, index, size), requires_grad=elements.dtype.kind == "f")
     sizes = np.array([part.shape for part in parts], np.int64).reshape(len(parts), -1)
@@ -84,18 +84,18 @@ def draw_strided(data: st.DataObject, operand: Operand) -> Placed:
 def contiguous(drawn: Placed, operand: Operand, layout: Any) -> Placed:
     """Return the same components in an array in which they lie side by side."""
     parts = drawn.components_of(drawn.buffer.detach().numpy())
-    given = Components(parts, operand.components.shape, operand.components.dtype)
-    return place(given, layout, "packed", operand.ragged, drawn.buffer.requires_grad)
+    components = Components(parts, operand.components.shape, operand.components.dtype)
+    return place(components, layout, "packed", operand.ragged, drawn.buffer.requires_grad)
 
 
 def check_gradients(drawn: Placed, expected: Placed) -> None:
     """Compare the gradient of a buffer with the sum, at each element, of those of the contiguous components."""
     total = np.zeros(drawn.buffer.numel())
-    for where, one in zip(drawn.places, expected.gradient(), strict=True):
-        np.add.at(total, where, one)
+    for where, part in zip(drawn.places, expected.gradient(), strict=True):
+        np.add.at(total, where, part)
     drawn.gradient()  # it must be +0 in gaps
-    found = np.zeros(total.shape) if drawn.buffer.grad is None else drawn.buffer.grad.numpy().ravel()
-    np.testing.assert_allclose(found, total, rtol=1e-11, atol=1e-11)
+    gradient = np.zeros(total.shape) if drawn.buffer.grad is None else drawn.buffer.grad.numpy().ravel()
+    np.testing.assert_allclose(gradient, total, rtol=1e-11, atol=1e-11)
 
 
 def check_same(got: Any, expected: Any) -> None:
@@ -132,7 +132,7 @@ def check_drawn(call: Call, kind: Kind, batch: Batch, data: st.DataObject) -> No
         left = iter(pairs)
         choose = lambda value: (  # noqa: E731
             next(left)[number].array if isinstance(value, Placed) else
-            [choose(one) for one in value] if isinstance(value, list) else value
+            [choose(part) for part in value] if isinstance(value, list) else value
         )  # fmt: skip
         return call.function(*map(choose, arguments), **call.keywords)
 

@@ -68,10 +68,10 @@ def test_a_sign_is_that_of_numpy(sign: str, array: Callable[[Any], Any]) -> None
         expect(by_sign(7, y), by_sign(7, B))
         expect(by_sign(y, 2), by_sign(B, 2))
     if ARITHMETIC.get(sign) in IN_PLACE:
-        own = A.astype(float) if sign == "truediv" else A
-        written = array(own)
+        numbers = A.astype(float) if sign == "truediv" else A
+        written = array(numbers)
         assert getattr(operator, f"i{sign}")(written, y) is written
-        expect(written, by_sign(own, B))
+        expect(written, by_sign(numbers, B))
 
 
 @samples_of(UFUNCS, SAMPLES)
@@ -83,12 +83,12 @@ def test_a_ufunc_is_that_of_numpy(call: Call, kind: Kind) -> None:
     assert_equal(result, getattr(pn, call.op)(*operands))
     dense = [plain(x) if isinstance(x, pn.Array) else x for x in operands]
     for i, component in enumerate(plain(result) if kind is not DENSE else [plain(result)]):
-        its = [
+        parts = [
             x[i].numpy() if isinstance(x, pn.NestedArray)
             else x[i % len(x)] if kind is not DENSE and np.ndim(x) == 3 else x for x in dense
         ]  # fmt: skip
-        assert component.dtype == ufunc(*its).dtype
-        np.testing.assert_allclose(component, ufunc(*its), rtol=1e-13)
+        assert component.dtype == ufunc(*parts).dtype
+        np.testing.assert_allclose(component, ufunc(*parts), rtol=1e-13)
 
 
 NUMPY_REDUCTIONS = [name for name, entry in load_table().items() if entry.chapter == "reduction" and hasattr(np, name)]
@@ -96,12 +96,12 @@ SAME: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = [  # NumPy's spe
     *[
         pair
         for name in NUMPY_REDUCTIONS
-        for function, own in [
+        for theirs, ours in [
             (getattr(np, name), partial(getattr(pn, name), **{"correction": 0} if name in ("var", "std") else {}))
         ]
         for pair in (
-            (lambda x, f=function: f(x, 1), lambda x, f=own: f(x, 1)),
-            (lambda x, f=function: f(x, axis=0, keepdims=True), lambda x, f=own: f(x, 0, True)),
+            (lambda x, f=theirs: f(x, 1), lambda x, f=ours: f(x, 1)),
+            (lambda x, f=theirs: f(x, axis=0, keepdims=True), lambda x, f=ours: f(x, 0, True)),
         )
     ],
     (lambda x: np.max(x, 1), lambda x: pn.amax(x, 1)), (lambda x: np.min(x, 1), lambda x: pn.amin(x, 1)),
@@ -194,9 +194,9 @@ def test_axis_is_dim(name: str, array: Callable[[Any], Any]) -> None:
     with pytest.raises(ArgumentError, match=rf"^{name}: dim=1 and axis=1 are the same parameter. Give only one"):
         function(x, 1, axis=1)
     if "keepdims" not in inspect.signature(function).parameters:
-        for given in ({"axis": None}, {"dim": None}, {}):
+        for dims in ({"axis": None}, {"dim": None}, {}):
             with pytest.raises(ArgumentError, match=f"^{name}"):
-                function(x, **given)
+                function(x, **dims)
         return
     for kept in (True, False):
         assert_equal(function(x, axis=1, keepdims=kept), function(x, 1, kept))

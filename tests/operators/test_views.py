@@ -104,27 +104,25 @@ JAGGED_COPIES: dict[str, View] = {
 }
 
 
-def rows(packed: bool = True) -> list[Any]:
-    """Return every view by form, with its placements."""
-    tables: list[tuple[str, dict[str, View], tuple[str, ...]]] = [("dense", DENSE_VIEWS, ("packed", "holes"))]
-    tables += [(form, NESTED_VIEWS, ("packed", "holes")) for form in ("jagged", "strided")]
-    tables += [("strided", STRIDED_VIEWS, ("packed", "holes")), ("dense", PACKED_DENSE_VIEWS, ("packed",))]
-    tables += [(form, PACKED_NESTED_VIEWS, ("packed",)) for form in ("jagged", "strided")]
-    return [
-        pytest.param(form, view, placement, id=f"{form}-{name}-{placement}")
-        for form, table, placements in tables
-        for name, view in table.items()
-        for placement in (placements[:1] if packed else placements)
-    ]
+def views(placements: tuple[str, ...] = ("packed",)) -> Any:
+    """Parametrize over every view by form; views of memory without gaps are of packed arrays only."""
+    tables = [("dense", DENSE_VIEWS), ("jagged", NESTED_VIEWS), ("strided", NESTED_VIEWS | STRIDED_VIEWS)]
+    of_packed = [("dense", PACKED_DENSE_VIEWS), ("jagged", PACKED_NESTED_VIEWS), ("strided", PACKED_NESTED_VIEWS)]
+    cases = [(form, *item, placement) for form, table in tables for item in table.items() for placement in placements]
+    cases += [(form, *item, "packed") for form, table in of_packed for item in table.items()]
+    return pytest.mark.parametrize(
+        ("form", "view", "placement"),
+        [pytest.param(form, view, placement, id=f"{form}-{name}-{placement}") for form, name, view, placement in cases],
+    )
 
 
-def made(form: str, placement: str = "packed", grad: bool = False) -> Any:
+def make(form: str, placement: str = "packed", grad: bool = False) -> Any:
     if form == "dense":
         return place(list(distinct((3, 4))), None, placement, grad=grad)
     return place(X, getattr(pn, form), placement, grad=grad)
 
 
-def bare(x: Any) -> Any:
+def ndarray(x: Any) -> Any:
     return x.data.data if x.is_nested else x.data
 
 
@@ -132,34 +130,34 @@ def storage(x: Any) -> Any:
     return x.data.storage if x.is_nested else x.storage
 
 
-@pytest.mark.parametrize(("form", "view", "placement"), rows(packed=False))
+@views(("packed", "holes"))
 class TestViews:
     def test_a_write_reaches_the_array(self, form: str, view: View, placement: str) -> None:
-        x = made(form, placement)
+        x = make(form, placement)
         seen, before, gaps = view(x.array), storage(x.array).version, x.holes_of(x.buffer.numpy()).copy()
-        assert np.shares_memory(bare(seen), bare(x.array)) and storage(seen) is storage(x.array)
+        assert np.shares_memory(ndarray(seen), ndarray(x.array)) and storage(seen) is storage(x.array)
         seen.fill_(77.0)
         assert storage(x.array).version > before
-        assert sum(int((one == 77).sum()) for one in x.components_of(x.buffer.numpy())) == seen.numel()
+        assert sum(int((part == 77).sum()) for part in x.components_of(x.buffer.numpy())) == seen.numel()
         np.testing.assert_array_equal(x.holes_of(x.buffer.numpy()), gaps)
         x.array.fill_(5.0)
         assert (seen == 5).all().item()
 
     def test_it_has_a_gradient_of_its_own(self, form: str, view: View, placement: str) -> None:
-        x = made(form, placement, grad=True)
+        x = make(form, placement, grad=True)
         seen = view(x.array)
         assert seen.requires_grad
         if not seen.is_leaf:  # an operator that returns the array itself returns the leaf
             seen.retain_grad()
         (seen * seen).sum().backward()
-        values, grads = [list(one) if one.is_nested else [one] for one in (seen.detach(), seen.grad)]
-        assert_same(grads, [2 * one.numpy() for one in values])
+        values, grads = [list(array) if array.is_nested else [array] for array in (seen.detach(), seen.grad)]
+        assert_same(grads, [2 * value.numpy() for value in values])
         gradient = x.gradient()
-        assert sum(int((one != 0).sum()) for one in gradient) == seen.numel()
+        assert sum(int((slope != 0).sum()) for slope in gradient) == seen.numel()
         with pn.no_grad():  # elements with a gradient are the elements that a write reaches
             seen.fill_(77.0)
-        for one, slope in zip(x.components_of(x.buffer.detach().numpy()), gradient, strict=True):
-            np.testing.assert_array_equal(one == 77, slope != 0)
+        for part, slope in zip(x.components_of(x.buffer.detach().numpy()), gradient, strict=True):
+            np.testing.assert_array_equal(part == 77, slope != 0)
 
 
 WRITES: dict[str, Callable[[Any], Any]] = {
@@ -175,19 +173,19 @@ WRITES: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("recorded", [False, True], ids=["leaf", "recorded"])
-@pytest.mark.parametrize(("form", "view", "placement"), rows())
+@views()
 def test_a_view_made_under_no_grad_is_not_written_while_recording(
     form: str, view: View, placement: str, recorded: bool
 ) -> None:
-    leaf = made(form, placement, grad=True).array
+    leaf = make(form, placement, grad=True).array
     owner = leaf * 3 if recorded else leaf
     with pn.no_grad():
         seen = view(owner)
-    before = bare(owner).copy()
+    before = ndarray(owner).copy()
     for write in WRITES.values():
         with pytest.raises(GradientError, match=r"a view, made inside no_grad|requires grad, and a write"):
             write(seen)
-    np.testing.assert_array_equal(bare(owner), before)
+    np.testing.assert_array_equal(ndarray(owner), before)
     for allowed in (seen, seen.detach()):
         version = storage(owner).version
         with pn.no_grad() if allowed is seen else nullcontext():
@@ -195,11 +193,11 @@ def test_a_view_made_under_no_grad_is_not_written_while_recording(
         assert storage(owner).version == version + 1
 
 
-@pytest.mark.parametrize(("form", "view", "placement"), rows())
+@views()
 def test_a_view_of_a_leaf_is_written_under_no_grad_only_and_gradients_notice(
     form: str, view: View, placement: str
 ) -> None:
-    leaf = made(form, placement, grad=True).array
+    leaf = make(form, placement, grad=True).array
     square, seen = (leaf * leaf).sum(), view(leaf)
     with pytest.raises(GradientError, match="requires grad, and a write"):
         seen.mul_(3)
@@ -239,12 +237,12 @@ COPIES += [("jagged", name, copied) for name, copied in JAGGED_COPIES.items()]
 
 @pytest.mark.parametrize(("form", "name", "copied"), COPIES, ids=[f"{form}-{name}" for form, name, _ in COPIES])
 def test_copies_share_nothing(form: str, name: str, copied: View) -> None:
-    x = place(batch([(2, 4), (1, 4), (3, 4)]), getattr(pn, form)) if "amax" in name else made(form)
+    x = place(batch([(2, 4), (1, 4), (3, 4)]), getattr(pn, form)) if "amax" in name else make(form)
     with pn.no_grad():
-        found = copied(x.array.requires_grad_())
-    assert not np.shares_memory(bare(found), bare(x.array))
-    before, version = bare(x.array).copy(), storage(x.array).version
+        result = copied(x.array.requires_grad_())
+    assert not np.shares_memory(ndarray(result), ndarray(x.array))
+    before, version = ndarray(x.array).copy(), storage(x.array).version
     for write in WRITES.values():
-        write(found)
-    np.testing.assert_array_equal(bare(x.array), before)
+        write(result)
+    np.testing.assert_array_equal(ndarray(x.array), before)
     assert storage(x.array).version == version

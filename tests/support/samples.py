@@ -1,14 +1,29 @@
-"""Arguments of sample calls as arrays of pynested."""
+"""Arguments of sample calls as arrays of pynested, and the parts of their results."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import pytest
+
 import pynested as pn
+from pynested.spec.encoding import Components
 
 from ..batches import Batch, Call, Operand, mapped
-from ..nests import place
+from ..calls import CALLS
+from ..nests import Kind, Numbers, Placed, place
+
+EVERY = pytest.mark.parametrize(
+    "every", [False, pytest.param(True, marks=pytest.mark.exhaustive)], ids=["in turns", "every"]
+)
+
+
+def samples(every: bool, turn: int = 0) -> Iterator[tuple[Call, Kind]]:
+    """Yield each sample call with every kind of array, or with one of them: the kinds take turns."""
+    for number, call in enumerate(CALLS, turn):
+        for kind in call.forms if every else [call.forms[number % len(call.forms)]]:
+            yield call, kind
 
 
 def sample_arguments(
@@ -16,25 +31,41 @@ def sample_arguments(
     batch: Batch,
     placement: str = "packed",
     grad: bool = False,
-    change: Callable[[Any], Any] = lambda x: x,
-) -> tuple[list[Any], dict[str, Any]]:
-    """Return the arguments and keywords of a sample call on the CPU, with ``change`` of each array.
+    change: Callable[[Numbers, int | None], Numbers] = lambda numbers, component: numbers,
+    convert: Callable[[Any], Any] = lambda array: array,
+    gap: float | None = None,
+) -> tuple[list[Any], dict[str, Any], list[Placed]]:
+    """Return the arguments and keywords of a sample call on the CPU, and its nested operands.
 
     Parameters
     ----------
     placement : where the components of nested operands lie
     grad : floats require a gradient
+    change : function of the numbers of an array, and of the number of the component that they are
+    convert : function of each array that is made
+    gap : what gaps between floats contain
     """
+    operands: list[Placed] = []
 
-    def made(operand: Any) -> Any:
-        nested = isinstance(operand, Operand)
-        wanted = grad and (operand.components if nested else operand).dtype.kind == "f"
-        if nested:
-            return change(place(operand.components, batch.kind.layout, placement, operand.ragged, wanted).array)
-        return change(pn.array(operand, requires_grad=wanted, device="cpu"))
+    def make(value: Any) -> Any:
+        if not isinstance(value, Operand):
+            numbers = change(value, None)
+            return convert(pn.array(numbers, requires_grad=grad and numbers.dtype.kind == "f", device="cpu"))
+        parts = [change(part, i) for i, part in enumerate(value.components)]
+        components = Components(parts, value.components.shape, parts[0].dtype if parts else value.components.dtype)
+        is_float = components.dtype.kind == "f"
+        gaps = gap if is_float else None
+        operands.append(place(components, batch.kind.layout, placement, value.ragged, grad and is_float, gaps))
+        return convert(operands[-1].array)
 
     def argument(value: Any) -> Any:
-        return {name: made(one) for name, one in value.items()} if isinstance(value, dict) else mapped(made, value)
+        return {name: make(part) for name, part in value.items()} if isinstance(value, dict) else mapped(make, value)
 
     keywords = {name: argument(value) for name, value in call.keywords.items()}
-    return [argument(value) for value in call.arguments(batch)], keywords
+    return [argument(value) for value in call.arguments(batch)], keywords, operands
+
+
+def recorded(result: Any) -> list[Any]:
+    """Return the arrays of a result that have a history."""
+    parts = result if isinstance(result, tuple | list) else [result]
+    return [part for part in parts if isinstance(part, pn.Array | pn.NestedArray) and part.requires_grad]

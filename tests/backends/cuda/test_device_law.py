@@ -58,7 +58,7 @@ def computed(
 
     batches = [Batch(kind, (2, 2))] if kind is DENSE else [Batch(kind, lengths) for lengths in BATCHES]
     batch = next(batch for batch in batches if call.refuses(batch) is None)
-    arguments, keywords = sample_arguments(call, batch, PLACEMENTS[placement], change=moved)
+    arguments, keywords, _ = sample_arguments(call, batch, PLACEMENTS[placement], convert=moved)
     synchronized.clear()
     result = call.function(*arguments, **keywords)
     outputs = [y for y in flatten(result)[0] if y.requires_grad]

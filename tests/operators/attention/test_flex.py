@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tracemalloc
 from collections.abc import Callable
 from itertools import product
@@ -179,92 +178,16 @@ def test_memory_is_that_of_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
     assert slope.grad is not None and peak < 4 << 20
 
 
-@pytest.mark.skipif(shutil.which("g++") is None, reason="the emulation needs g++")
-def test_a_block_mask_on_a_device() -> None:
-    found = []
-    for device in ("cpu", "emulated"):
-        q, k = (x.detach().to(device=device).requires_grad_() for x in (Q, K))
-        slopes = pn.array([0.5, -1.0], device=device, requires_grad=True)
-        mask = pn.create_nested_block_mask(lambda b, h, i, j: i >= j, q, k, 2)
-        out = flex(q, k, k, lambda s, b, h, i, j, slopes=slopes: s + slopes[h] * (i - j), mask)
-        (out.sum() + flex(q, k, k, block_mask=mask).sum()).backward()
-        found.append([one for x in (out, q.grad, k.grad) for one in plain(x.to("cpu"))])  # type: ignore[union-attr]
-        found[-1].append(slopes.grad.to("cpu").numpy())  # type: ignore[union-attr]
-    for here, there in zip(*found, strict=True):
-        np.testing.assert_allclose(there, here, rtol=1e-12, atol=1e-13)
-
-
-# ---- log-sums and greatest scores ------------------------------------------------------------------------------------
-
-
 def test_log_sums_and_greatest_scores_are_returned_as_requested() -> None:
     x = X.to(pn.float16)
     for lse, greatest in product((False, True), repeat=2):
         out, aux = flex(x, x, x, return_aux=pn.AuxRequest(lse, greatest))
         assert type(aux) is pn.AuxOutput and out.dtype == pn.float16
-        dtypes = [pn.float32 if one else None for one in (lse, greatest)]
-        assert [one if one is None else one.dtype for one in aux] == dtypes
+        dtypes = [pn.float32 if is_requested else None for is_requested in (lse, greatest)]
+        assert [part if part is None else part.dtype for part in aux] == dtypes
     for rows, keys in product((0, 2), (0, 3)):
         q, k = pn.zeros(1, 1, rows, 2), pn.zeros(1, 1, keys, 2)
         _, aux = flex(q, k, k, return_aux=pn.AuxRequest(True, True))
         due = np.full((1, 1, rows), np.log(keys) if keys else -np.inf)
         np.testing.assert_allclose(aux.lse.numpy(), due, rtol=1e-6)
         np.testing.assert_array_equal(aux.max_scores.numpy(), np.minimum(due, 0))
-
-
-def test_log_sums_and_greatest_scores_are_those_of_pairs_that_meet() -> None:
-    mask = pn.create_block_mask(lambda b, h, i, j: i > j, 1, 1, 3, 3, BLOCK_SIZE=2)
-    _, aux = flex(X, X, X, block_mask=mask, scale=0.5, return_aux=pn.AuxRequest(True, True))
-    scores = np.where(np.tri(3, k=-1) > 0, X.numpy() @ X.numpy().swapaxes(2, 3) / 2, -np.inf)
-    np.testing.assert_allclose(aux.max_scores.numpy(), scores.max(-1), rtol=1e-14)
-    sums = np.exp(scores).sum(-1)
-    np.testing.assert_allclose(aux.lse.numpy(), np.log(sums, out=np.full_like(sums, -np.inf), where=sums > 0), 1e-12)
-
-
-def test_greatest_scores_are_constant() -> None:
-    """Neither a gradient nor a tangent flows through them; those of the other results stay."""
-    x, tangent = (pn.array(distinct((1, 2, 3, 2), seed)) for seed in range(2))
-
-    def total(q: Any, lse: bool, greatest: bool) -> Any:
-        out, aux = flex(q, x, x, lambda s, b, h, i, j: s * s, return_aux=pn.AuxRequest(lse, greatest))
-        return out.sum() + (aux.lse.sum() if lse else 0) + (aux.max_scores.sum() if greatest else 0)
-
-    q = x.detach().requires_grad_()
-    for lse in (False, True):
-        with_them, without = (pn.grad(total(q, lse, one), q).numpy() for one in (True, False))
-        np.testing.assert_array_equal(with_them, without)
-        moved = [pn.jvp(lambda q: total(q, lse, one), (x,), (tangent,))[1].item() for one in (True, False)]  # noqa: B023
-        assert moved[0] == moved[1]
-
-
-# ---- derivatives -----------------------------------------------------------------------------------------------------
-
-
-def test_derivatives_of_both_orders() -> None:
-    """Derivatives of operands, of log-sums and of an array that the function of scores captures are right."""
-    q, k = nest(batch([(2, 2, 1), (2, 1, 1)]), pn.jagged, "holes", 2), nest(batch([(1, 2, 1), (1, 1, 1)]), ragged=2)
-    mask = pn.create_nested_block_mask(lambda b, h, i, j: i + h >= j, q, k, 1)
-
-    def call(q: Any, k: Any, bias: Any) -> Any:
-        mod = lambda s, b, h, i, j: pn.tanh(s) * 3 + bias[h] * (i - j).to(s.dtype)  # noqa: E731
-        out, sums = flex(q, k, k / 2, mod, mask, enable_gqa=True, return_lse=True)
-        return out[:, :, :, 0] * sums
-
-    pn.gradcheck(call, (q, k, pn.array([0.5, -0.25])))
-
-
-def test_a_nan_that_the_function_leaves_out_reaches_no_gradient() -> None:
-    """The last key, which only the last query meets, contains a NaN; mask and function do the same."""
-    found = []
-    for recorded, by_mask in product((False, True), repeat=2):
-        q, k, v = (distinct((1, 1, 3, 2), seed) / 4 for seed in range(3))
-        k[..., 2, :], v[..., 2, :] = np.nan, np.inf
-        leaves = [pn.array(x, requires_grad=True) for x in (q, k, v)]
-        mask = pn.create_block_mask(lambda b, h, i, j: i >= j, 1, 1, 3, 3, BLOCK_SIZE=2) if by_mask else None
-        mod = None if by_mask else lambda s, b, h, i, j: pn.where(i >= j, s, -np.inf)
-        out = flex(*leaves, mod, mask)[:, :, :2]
-        out.backward(pn.array(distinct((1, 1, 2, 2), 7)), create_graph=recorded)
-        found.append([one.grad.detach().numpy()[:, :, :2] for one in leaves])  # type: ignore[union-attr]
-    assert np.isfinite(found[0][0]).all()
-    for other in found[1:]:
-        np.testing.assert_allclose(other, found[0], rtol=1e-12, atol=1e-14)

@@ -34,20 +34,6 @@ def test_one_matrix_for_all_is_three_apart(layout: Any) -> None:
         assert pn.allclose(pn.multi_head_attention(rows, rows, rows, HEADS, **GIVEN), one)
 
 
-@LAYOUTS
-def test_weights_of_queries_that_meet_no_key(layout: Any) -> None:
-    q = pn.nested_array([numbers(2, 4), numbers(1, 4)], layout=layout)
-    k = pn.nested_array([numbers(0, 4), numbers(3, 4)], layout=layout)
-    made, weights = pn.multi_head_attention(q, k, k, HEADS, **GIVEN, need_weights=True, average_attn_weights=False)
-    np.testing.assert_array_equal(made[0].numpy(), np.stack([GIVEN["out_proj_bias"]] * 2))
-    assert weights.layout is pn.strided and [one.shape for one in weights] == [(2, 2, 0), (2, 1, 3)]
-    np.testing.assert_allclose(weights[1].sum(-1).numpy(), 1)
-    _, weights = pn.multi_head_attention(pn.array(numbers(2, 5, 4)), k, k, HEADS, **GIVEN, need_weights=True)
-    assert weights.layout is layout and [one.shape for one in weights] == [(5, 0), (5, 3)]
-    _, weights = pn.multi_head_attention(q[:0], k[:0], k[:0], HEADS, **GIVEN, need_weights=True)
-    assert len(weights) == 0
-
-
 def test_dropped_weights_are_those_that_are_returned() -> None:
     """Values of ones in a single row of each head: the result of a query is the sum of its weights."""
     x = pn.nested_array([numbers(n, 4) for n in (5, 3)], layout=pn.jagged)

@@ -47,14 +47,12 @@ ALWAYS: list[ErrorInput] = [
         ((None, ALL), DimensionError, "index: None before the batch dimension"),
         ((ALL,) * 4, DimensionError, "index: 4 indices are too many for a nested array of 3"),
         ((..., ..., 0), DimensionError, "index: an index can have only one ellipsis"),
-        (1.0, ArgumentError, "integer"), (slice(None, None, 0), ArgumentError, "step 0"),
-        ((ALL, slice(0.5, None)), ArgumentError, "an end of a slice"), (slice("a"), ArgumentError, "an end of a slice"),
-        (pn.array(True), ArgumentError, "index"), ((..., [0]), ArgumentError, "is the first entry"),
-        (([0], [0]), ArgumentError, "is the first entry"), ([None], ArgumentError, "must hold integers or bools"),
+        (slice(None, None, 0), ArgumentError, "step 0"), (slice("a"), ArgumentError, "an end of a slice"),
+        (pn.array(True), ArgumentError, "index: an index must be an integer, not array(True)"),
+        (([0], [0]), ArgumentError, "is the first entry"),
         (np.zeros((3, 1), int), ArgumentError, "an array that selects from a batch of components must have one dim"),
         (np.array([1.0]), ArgumentError, "must hold integers or bools, not float64"),
         ([[0], [1, 2]], ArgumentError, "must hold integers"))],
-    (lambda nest: nest(X)[:, nest(MASK)], ArgumentError, "is the first entry, x"),
     (lambda nest: nest(X)[nest(MASK), 0], ArgumentError, "index: a nested mask stands alone"),
     (lambda nest: nest(X)[nest(MASK).unsqueeze(1)], StructureError, "2 to 3 dimensions"),
     (lambda nest: nest(X)[nest(INTS)], ArgumentError, "a nested array in an index is a mask of bools, not of int8"),
@@ -63,41 +61,35 @@ ALWAYS: list[ErrorInput] = [
     # conversion
     *[(lambda nest, size=size: pn.to_padded_array(nest(X), 0.0, size), ShapeError, text) for size, text in (
         ((3, 4, 3, 1), "output_size (3, 4, 3, 1) has 4 sizes and the nested array has 3 dimensions"),
-        ((3, 4, 2), "Truncation is not supported: dimension 2"), ((2**70, 2, 3), "too many elements"))],
+        ((3, 4, 2), "Truncation is not supported: dimension 2"))],
     (lambda nest: pn.to_padded_array(nest(X), 0.0, out=pn.zeros(3, 2, 2)), ShapeError, "to_padded_array: out has"),
     (lambda nest: pn.to_padded_array(x := wants_grad(nest(X)), 0.0, out=x.detach().to_padded_array(0.0)), GradientError,
      "out= cannot be"),
     (lambda nest: nest(X).to_padded_array(), ArgumentError, "'padding' is missing"),
     *[(lambda nest, args=args: nest(X).to(*args), kind, text) for args, kind, text in (
-        ((np.complex128,), DTypeError, "complex128"), (("nowhere",), DTypeError, "Devices are 'cpu'"),
+        ((np.complex128,), DTypeError, "complex128"),
+        (("nowhere",), DTypeError, "Devices are 'cpu', 'cuda', 'emulated', 'plain'"),
         ((None,), DTypeError, "to: None is neither a dtype nor a device"),
         (("int8", "int8"), ArgumentError, "to: two dtypes are given, 'int8' and 'int8'"))],
     (lambda nest: nest(X).to(layout="jagged"), LayoutError, "jagged"),
-    (lambda nest: nest(X).astype("floaty"), DTypeError, "is not a dtype"),
     (lambda nest: nest(X).pin_memory(), DeviceError, "pin_memory: an array on 'cpu' cannot be pinned"),
-    *[(lambda nest, dim=dim, one=one: pn.narrow(nest(X), dim, *one), kind, text)
-      for dim in (0, 1, 2) for kind, text, *one in (
-          (StructureError, "narrow: start has shape (2,). Give an integer.", [0, 0], 1),
-          (StructureError, "narrow: length has shape (1, 1). Give an integer.", 0, [[1]]),
-          (DTypeError, "integer", 0.0, 1), (ArgumentError, "length is missing. Give an integer."))],
+    (lambda nest: pn.narrow(nest(X), 1, [0, 0], 1), StructureError, "narrow: start has shape (2,). Give an integer."),
+    (lambda nest: pn.narrow(nest(X), 2, 0.0, 1), DTypeError, "narrow: start must be integers, not float64"),
+    (lambda nest: pn.narrow(nest(X), 0), ArgumentError, "length is missing. Give an integer."),
     (lambda nest: pn.narrow(nest(X), 0, 2**70, 1), StructureError, "start holds an integer that is beyond int64"),
     (lambda nest: pn.embedding(pn.ones(3, 2), nest(X)), ArgumentError, "must be dense"),
-    (lambda nest: pn.nested_array_from_strided(nest(X), [[1]]), ArgumentError, "must be dense"),
     # writes
     *[(lambda nest, write=write: write(wants_grad(nest(X))), GradientError, words) for write, words in (
         (lambda x: setitem(x, ..., 1.0), "pn.where(mask, value, x)"), (lambda x: x.copy_(x), "clone()"),
-        (lambda x: setitem(x, (ALL, slice(1)), 1.0), "assignment: this array requires grad"),
-        (lambda x: x.fill_(1), "pn.full_like"), (lambda x: x.zero_(), "zero_: this array requires grad"),
+        (lambda x: x.fill_(1), "fill_: this array requires grad, and a write in place would not be recorded. Use the "
+         "functional form, x = pn.full_like"),
         (lambda x: x.add_(1), "x = x.add(...)"), (lambda x: x.uniform_(), "x = pn.rand_like(x)"),
         (lambda x: x.normal_(), "x = pn.randn_like(x)"),
         (lambda x: x.detach().add_(x), "add_: an operand requires grad"))],
     (lambda nest: nest(X).add_(np.zeros((1, 1, 4))), ShapeError, "(1, 1, 4)"),
     (lambda nest: nest([x[:, :1] for x in X]).add_(np.zeros(3)), StructureError, "add_: the operands "),
-    (lambda nest: nest([x[:, :1] for x in X]).copy_(nest(X)), StructureError, "1 and 3 along dimension 2"),
-    (lambda nest: setitem(nest(INTS), ..., 0.5), DTypeError, "int8"),
-    *[(lambda nest, name=name: getattr(pn.ones(1), name)(nest([x[:, 0] for x in X])), StructureError,
-       f"{name}: the result is nested and cannot be written into a dense array") for name in ("add_", "clamp_")],
-    (lambda nest: nest(X).add_(), ArgumentError, "add_: 'other' is missing"),
+    (lambda nest: pn.ones(1).clamp_(nest([x[:, 0] for x in X])), StructureError,
+     "clamp_: the result is nested and cannot be written into a dense array"),
     *[(lambda nest, call=call: call(nest(X), nest(X).to("plain")), DeviceError, text) for call, text in (
         (lambda x, y: x.copy_(y), "copy_"), (lambda x, y: x.add_(y), "add"),
         (lambda x, y: setitem(x, ALL, y), "assignment"),
@@ -113,21 +105,17 @@ ALWAYS: list[ErrorInput] = [
 
 FILLED: list[ErrorInput] = [
     *[(lambda nest, index=index: nest(X)[index], IndexOutOfRange, text) for index, text in (
-        (3, "index 3"), ((ALL, 0), "component 1 (length 0)"), ((0, 2), "index 2"),
         ([0, 3], "index: 3, at position 1 of the index, is out of bounds for a batch of components of 3"),
         ([True, False], "a mask of 2 entries selects from a batch of components of 3"),
         ([2**70], "index: a list has an integer beyond int64"))],
     (lambda nest: nest(X)[nest([one[:1] for one in MASK])], StructureError,
      "index: the mask has shape (1, 3) at component 0 of shape (2, 3)"),
-    (lambda nest: nest(X)[nest(MASK[:2])], StructureError, "2 components cannot select from 3 dimensions"),
-    *[(lambda nest, one=one: pn.narrow(nest(X), *one), StructureError,
-       f"narrow: entry {entry}: start ({one[1]}) + length ({one[2]}) ") for entry, one in (
-          (1, (1, 0, 2)), (1, (-2, 1, 1)), (0, (2, 0, -1)), (0, (0, 1, 3)), (0, (1, 2**62, 2**62)))],
+    *[(lambda nest, span=span: pn.narrow(nest(X), 1, *span), StructureError,
+       f"narrow: entry {entry}: start ({span[0]}) + length ({span[1]}) ")
+      for entry, span in ((1, (0, 2)), (0, (0, -1)), (0, (2**62, 2**62)))],
     (lambda nest: nest(X).to_dense(), StructureError, "to_dense: component 1 has shape (0, 3)"),
     (lambda nest: setitem(nest(X), [0, 0], 1.0), StructureError, "the index names it twice"),
     (lambda nest: setitem(nest(X), 0, [[1.0], [2.0, 3.0]]), ArgumentError, "a list with parts of different lengths"),
-    (lambda nest: setitem(nest(X), 0, CUBE), ShapeError, "assignment: "),
-    (lambda nest: (nest(X) + 0).add_(nest(X)[:2]), StructureError, "add_: the operands have 3 and 2 components"),
     (lambda nest: pn.map_components(lambda _: 3, nest(X)), ArgumentError, "component 0 "),
     (lambda nest: pn.grad(wants_grad(nest(X)) * 2, []), GradientError, "nested, of 18 elements"),
 ]  # fmt: skip
@@ -140,75 +128,60 @@ FROZEN.setflags(write=False)
 VALUES = pn.arange(6, dtype=pn.float64)
 OVERLAPPING = pn.nested_array_from_jagged(VALUES, [0, 0, 6], [3, 2])
 WOVEN = pn.nested_array_from_strided(VALUES, [[3, 2]], [[1, 1]], [0])
-SMALL = (pn.array([1], dtype=pn.int8), pn.nested_array([[1]], dtype=pn.int8))
+SMALL = pn.nested_array([[1]], dtype=pn.int8)
 DENSE: list[ErrorInput] = [
     # indices
     *[(lambda index=index: A[index], kind, text) for index, kind, text in (
-        (2**63, IndexOutOfRange, "beyond int64"), (-(2**70), IndexOutOfRange, "beyond int64"),
-        (2, IndexOutOfRange, "index: index 2 is out of bounds"),
-        (True, ArgumentError, "index"), (slice(True), ArgumentError, "an end of a slice"),
-        ((pn.array(True), pn.array(True)), ArgumentError, "index"),
+        (-(2**70), IndexOutOfRange, "beyond int64"), (2, IndexOutOfRange, "index: index 2 is out of bounds"),
+        (slice(True), ArgumentError, "an end of a slice"),
         (np.ones((2, 3, 1)) > 0, DimensionError, "3 were indexed (the array has shape (2, 3))"))],
     *[(lambda index=index: BLOCK[index], kind, text) for index, kind, text in (
         (([0], [2]), IndexOutOfRange, "2, at position 0 of the index, is out of bounds for dimension 1 of"),
         (([0, 1], [0, 1, 0]), ShapeError, "index: arrays of shapes (2,) and (3,) do not broadcast"),
-        (([0],) * 4, DimensionError, "(the array has shape (4, 2, 3))"),
         (([True, False, True, False], [0, 1]), ArgumentError, "a mask cannot be combined with other lists"),
-        ((None, 0, ALL, [1]), ArgumentError, "index: a slice separates an integer from the lists"),
         ((ALL, 0, ..., [0]), ArgumentError, "Index twice: x[0][:, [1, 2]]"),
         ((ALL, np.eye(2) > 0), IndexOutOfRange, "a mask of shape (2, 2) selects from sizes (2, 3) of an array"))],
     # conversion
     (lambda: pn.to_padded_array(A, 0.0), StructureError, "to_padded_array: the input must be nested, not Array"),
-    (lambda: A.to("gpu"), DTypeError, "Devices are 'cpu', 'cuda', 'emulated', 'plain'"),
-    (lambda: A.to("cpu", device="emulated"), ArgumentError, "to: two devices are given, 'cpu' and 'emulated'"),
     (lambda: A.to(layout=pn.jagged), StructureError, "to: a dense array has no nested layout"),
     (lambda: RAGGED.sum(dtype="foo"), DTypeError, "'foo' is not a dtype"),
     (lambda: pn.nested_array(batch([(2, 1), (0, 3)]), layout=pn.strided).to(layout=pn.jagged), LayoutError, "irreg"),
     (lambda: np.array(pn.nested_array_from_jagged(VALUES, [0, 3, 6], [2, 2]), copy=False), ArgumentError, "need a"),
     (lambda: np.array(pn.nested_array(CUBE), dtype=np.float32, copy=False), ValueError, "copy"),
-    *[(lambda start=start, length=length: pn.narrow(CUBE, 1, start, length), kind, text)
-      for start, length, kind, text in (
-          ([0, 0, 3], 2, StructureError, "size"), ([0, 1], 1, StructureError, "shape"), (True, 1, DTypeError, "int"))],
-    *[(lambda dim=dim: pn.narrow(CUBE, dim, 0, 1, pn.jagged), DimensionError,
-       f"narrow: a jagged result has ranges along dimension 1, not {dim}") for dim in (0, 2)],
+    (lambda: pn.narrow(CUBE, 1, [0, 1], 1), StructureError, "Give an integer, or one for each of the 3 entries"),
+    (lambda: pn.narrow(CUBE, 0, 0, 1, pn.jagged), DimensionError, "narrow: a jagged result has ranges along dim"),
     (lambda: pn.nested_array_from_strided(pn.ones(6)[::2], [[3]]), StructureError, "shape (3,) and strides (2,)"),
     (lambda: pn.masked_select(CUBE, np.ones((2, 3, 4, 2), np.bool_)), ShapeError, "masked_select"),
-    (lambda: pn.masked_select(pn.array(1.0), True), ShapeError, "masked_select"),
     # construction
-    (lambda: pn.array(RAGGED), StructureError, "array: component"),
     (lambda: pn.Array(None), ArgumentError, "Array: NoneType"),
     (lambda: pn.NestedArray([1, 2], [0, 2]), ArgumentError, "pn.nested_array"),
     *[(lambda args=args: pn.nested_array_from_jagged(*args), kind, text) for args, kind, text in (
         ((pn.ones(5), [0, [2], 5]), StructureError, "offsets"),
         ((pn.ones(5), [0, 5], None, 3), DimensionError, "<=1, but got 3"),
-        ((pn.ones((1,) * 64), [0, 1]), StructureError, "64"),
-        ((pn.ones(4), np.array([], "i8,i8")), DTypeError, "offsets must be integers"))],
+        ((pn.ones((1,) * 64), [0, 1]), StructureError, "64"))],
     *[(lambda sizes=sizes: pn.nested_array_from_strided(pn.ones(4), sizes), StructureError, text) for sizes, text in (
-        ([[1], [1, 2]], "sizes"), ([[0, 2**62, 2**62]], "too many elements"), ([[1] * 64], "at most 64"))],
+        ([[0, 2**62, 2**62]], "too many elements"), ([[1] * 64], "at most 64"))],
     (lambda: pn.zeros_like(pn.ones(2), layout=pn.jagged), StructureError, "zeros_like: "),
     (lambda: pn.pictures.picture([1.0, 2.0]), ArgumentError, "list"),
     (lambda: pn.array(1, device=0), DeviceError, "no backend for device 0"),
     (lambda: pn.zeros(2, device=[]), DeviceError, "no allocator"),
     (lambda: pn.arange(0, 1, 0), ArgumentError, "the step not 0"),
-    (lambda: pn.arange("a"), ArgumentError, "a limit must be a number, not 'a'"),
-    (lambda: pn.arange(), ArgumentError, "'start' is missing"),
-    *[(lambda seed=seed: pn.manual_seed(seed), ArgumentError, repr(seed)) for seed in ("a", -1)],
-    *[(lambda x=x, name=name, args=args: getattr(pn, name)(x, *args), kind, f"{name}: ")
-      for x in SMALL for name, args, kind in (
-          ("full_like", (300,), OverflowError), ("rand_like", (), DTypeError), ("randn_like", (), DTypeError),
-          ("randint_like", (0,), ArgumentError), ("randint_like", (300,), OverflowError))],
+    (lambda: pn.manual_seed(-1), ArgumentError, "manual_seed: the seed must be an integer of 0 or more, not -1"),
+    *[(lambda name=name, args=args: getattr(pn, name)(SMALL, *args), kind, f"{name}: {text}")
+      for name, args, kind, text in (
+          ("full_like", (300,), OverflowError, "300 is out of bounds for int8"),
+          ("rand_like", (), DTypeError, "random real numbers need a floating point dtype, not int8"),
+          ("randint_like", (0,), ArgumentError, "there is no integer from 0 to 0 - 1"),
+          ("randint_like", (300,), OverflowError, "values from 0 to 299 do not all fit into dtype int8"))],
     # writes
     (lambda: setitem(pn.ones(2), [0, 1], pn.ones(3, 2)), ShapeError, "a value of shape (3, 2) does not fit into"),
     (lambda: pn.ones(2).add_(pn.ones(3, 2)), ShapeError, "add_: a result of shape (3, 2) does not fit into"),
-    *[(lambda write=write: write(pn.ones(2), wants_grad(PAIR)), GradientError, "an operand requires grad")
-      for write in (lambda x, y: x.add_(y), lambda x, y: x.copy_(y), lambda x, y: setitem(x, ..., y))],
     (lambda: view_in_no_grad(wants_grad(PAIR)).fill_(1.0), GradientError, "a view, made inside no_grad, of an array"),
     (lambda: pn.ones(1).expand(3).fill_(1.0), GradientError, "its elements repeat"),
-    *[(lambda x=x, index=index: setitem(x, (ALL, index), 1.0), StructureError, "overlap")
-      for x, index in ((OVERLAPPING, 0), (OVERLAPPING, slice(None, None, -1)), (WOVEN, slice(None, None, -1)))],
+    *[(lambda x=x: setitem(x, (ALL, slice(None, None, -1)), 1.0), StructureError, "overlap")
+      for x in (OVERLAPPING, WOVEN)],
     (lambda: OVERLAPPING.fill_(1.0), StructureError, "fill_: components overlap"),
-    *[(lambda index=index: setitem(pn.nested_array_from_jagged(FROZEN, [0, 5]), index, 1.0), GradientError, "read-only")
-      for index in ((ALL, 0), ...)],
+    (lambda: pn.nested_array_from_jagged(FROZEN, [0, 5]).fill_(1.0), GradientError, "the memory is read-only"),
     (lambda: PAIR.uniform_(2, 1), ArgumentError, "uniform_: low is 2 and high is 1"),
     (lambda: PAIR.uniform_(NAN, 1), ArgumentError, "uniform_: low must be a number"),
     (lambda: PAIR.uniform_(0, np.inf), ArgumentError, "uniform_: high must be finite, not inf"),
@@ -217,12 +190,10 @@ DENSE: list[ErrorInput] = [
     (lambda: pn.arange(3).uniform_(), DTypeError, "random real numbers need a floating point dtype, not int64"),
     (lambda: pn.normal_([1.0]), ArgumentError, "normal_: takes an array to write to, not a list"),
     # gradients and Python's own functions
-    (lambda: setattr(pn.array(1), "requires_grad", True), DTypeError, "only floating point"),
     (lambda: pn.grad(RAGGED.sum(), 3), ArgumentError, "not an int"),
     (lambda: pn.tape(3), ArgumentError, "not an int"),
     (lambda: pn.hessian(pn.sum, np.ones(2)), ArgumentError, "hessian: x must"),
     (lambda: pn.hvp(pn.sum, PAIR, pn.ones(3)), ArgumentError, "hvp: a tangent"),
     (lambda: bool(A > 0), ArgumentError, "not one. Ask any() or all()"),
-    (lambda: f"{PAIR:.2f}", ArgumentError, "format: "),
     (lambda: A.item(), ArgumentError, "6 elements, not one."),
 ]  # fmt: skip

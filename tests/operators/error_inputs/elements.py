@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
-
 import numpy as np
 
 from pynested.backends.errors import (
@@ -21,9 +18,6 @@ from pynested.backends.errors import (
 from ...nests import batch, distinct
 from . import ErrorInput, pn
 
-NAN = float("nan")
-RUNWISE, QUOTIENTS = ("softmax", "log_softmax", "softmin", "cumsum"), ("floor_divide", "remainder")
-CHOOSING = ("amax", "amin", "argmax", "argmin")
 X = batch([(2, 2), (0, 2), (3, 2)])
 SHORT = batch([(2, 2), (0, 2), (1, 2)])
 VECTORS = [x[:, 0] for x in X]
@@ -35,42 +29,32 @@ WIDE = batch([(2, 3), (0, 3), (4, 3)])
 COLUMNS = [x.T for x in WIDE]
 
 
-def rows(names: Any, call: Any, error: type[Exception], text: str) -> list[ErrorInput]:
-    """Return a row for each name: ``call`` gets the function first, and ``{}`` in the text is the name."""
-    return [(partial(call, getattr(pn, name)), error, text.format(name)) for name in names]
-
-
 ALWAYS: list[ErrorInput] = [
-    *rows(("add", "eq"), lambda f, nest: f(nest(X), nest(VECTORS)), StructureError,
-          "{}: the operands have 3 and 2 dimensions"),
-    *rows(("add", "eq"), lambda f, nest: f(nest(X), distinct((1, 3, 1, 2))), ShapeError, "(1, 3, 1, 2)"),
-    *rows(("pow", "bitwise_or"), lambda f, nest: f(nest(BYTES), 300), OverflowError, "{}: 300 is out of bounds for"),
-    *rows(("pow", "bitwise_or"), lambda f, nest: f(300, nest(BYTES)), OverflowError, "{}: 300 is out of bounds for"),
+    (lambda nest: nest(X) + nest(VECTORS), StructureError, "add: the operands have 3 and 2 dimensions"),
+    (lambda nest: pn.eq(nest(X), distinct((1, 3, 1, 2))), ShapeError, "(1, 3, 1, 2)"),
+    (lambda nest: nest(BYTES) ** 300, OverflowError, "pow: 300 is out of bounds for"),
+    (lambda nest: 300 | nest(BYTES), OverflowError, "bitwise_or: 300 is out of bounds for"),
     (lambda nest: pn.floor_divide(nest(BOOLS), True), DTypeError, "floor_divide: takes numbers, not bools"),
     (lambda nest: pn.bitwise_and(nest(INTS), 1.0), DTypeError, "bitwise_and: takes bools and integers, not float64"),
     (lambda nest: pn.gelu(nest(INTS)), DTypeError, "gelu: takes floating point, not int64"),
     (lambda nest: pn.gelu(nest(X), "exact"), ArgumentError, "gelu: approximate must be 'none' or 'tanh', not 'exact'"),
     (lambda nest: pn.sub(nest(X), nest(X), alpha="2"), ArgumentError, "sub: alpha must be a number"),
     (lambda nest: pn.add(nest(BYTES), nest(BYTES), alpha=300), OverflowError, "add: alpha=300 is out of bounds for"),
-    (lambda nest: pn.add(nest(BYTES), 1, alpha=128), OverflowError, "out of bounds for int8"),
-    (lambda nest: pn.add(3, nest(BYTES), alpha=-(2**70)), OverflowError, "out of bounds for int8"),
     (lambda nest: nest(BOOLS) - True, DTypeError, "sub: bools have no difference. Use logical_xor"),
     (lambda nest: nest(INTS) + 1j, DTypeError, "complex"),
     (lambda nest: nest(INTS) + "1", TypeError, "unsupported operand"),
     (lambda nest: ~nest(INTS), DTypeError, "logical_not"),
     (lambda nest: pn.where(nest(INTS), nest(INTS), 0), DTypeError, "where: condition must be bool, not int64"),
     (lambda nest: nest([x[:, :1] for x in X]).masked_fill(nest(MASK), 0.0), StructureError, "masked_fill"),
-    (lambda nest: nest([x[:, :1] for x in X]).masked_fill(distinct((1, 1, 2)) > 0, 0.0), ShapeError, "masked_fill"),
     (lambda nest: pn.masked_fill(distinct((3, 1, 2)), nest(MASK), 0.0), StructureError, "Nest the array first"),
     (lambda nest: nest(BYTES).masked_fill(nest(BOOLS), 0.5), DTypeError, "int8 can equal 0.5"),
     (lambda nest: nest(BOOLS).masked_fill(nest(BOOLS), 2), DTypeError, "bool can equal 2"),
     # reductions and operators of runs
-    *rows(("prod", "argmax"), lambda f, nest: f(nest(X), 3), DimensionError,
-          "{}: Dimension out of range (expected to be in range of [-3, 2], but got 3)"),
-    *rows(RUNWISE, lambda f, nest: f(nest(X), 0), DimensionError, "{}: dimension 0 is the batch"),
-    *rows(RUNWISE, lambda f, nest: f(nest(X), None), ArgumentError, "{}: the dimension is missing. Give 'dim'"),
-    *rows(RUNWISE, lambda f, nest: f(nest(X), 1, axis=1), ArgumentError, "{}: dim=1 and axis=1 are the same parameter"),
-    *rows(("sum", "argmax"), lambda f, nest: f(nest(X), 1, axis=1), ArgumentError, "{}: dim=1 and axis=1 are the same"),
+    (lambda nest: pn.prod(nest(X), 3), DimensionError, "prod: Dimension out of range (expected to be in range of [-3"),
+    (lambda nest: pn.softmax(nest(X), 0), DimensionError, "softmax: dimension 0 is the batch"),
+    (lambda nest: pn.softmax(nest(X), None), ArgumentError, "softmax: the dimension is missing. Give 'dim'"),
+    (lambda nest: pn.cumsum(nest(X), 1, axis=1), ArgumentError, "cumsum: dim=1 and axis=1 are the same parameter"),
+    (lambda nest: pn.sum(nest(X), 1, axis=1), ArgumentError, "sum: dim=1 and axis=1 are the same"),
     (lambda nest: pn.sum(nest(X), 1, True, keepdims=True), ArgumentError, "sum: keepdim=True and keepdims=True are"),
     (lambda nest: pn.softmax(nest(INTS), 1), DTypeError, "softmax: the array must be floating point, not int64"),
     (lambda nest: pn.var(nest(X), correction=-1), ArgumentError, "var: correction"),
@@ -96,7 +80,6 @@ ALWAYS: list[ErrorInput] = [
     (lambda nest: pn.cross_entropy(nest(SCORES), np.zeros((3, 2), int)), StructureError, "must both be nested"),
     (lambda nest: pn.cross_entropy(nest(SCORES), nest(TARGETS), weight=distinct((2, 1))), ShapeError,
      "cross_entropy: weight must have shape (2,), not (2, 1)"),
-    (lambda nest: pn.cross_entropy(nest(SCORES), nest(TARGETS), label_smoothing=1.5), ArgumentError, "label_smoothing"),
     (lambda nest: pn.cross_entropy(nest(SCORES), nest(TARGETS), ignore_index=2**70), OverflowError, "ignore_index "),
 ]  # fmt: skip
 
@@ -104,50 +87,40 @@ FILLED: list[ErrorInput] = [
     (lambda nest: nest(X) + distinct((3, 2)), ShapeError, "v[:, None"),
     (lambda nest: nest(VECTORS) * distinct((3,)), ShapeError, "v[:, None]"),
     (lambda nest: nest(X) + distinct((4, 1, 1)), ShapeError, "(4, 1, 1)"),
-    *rows(("add", "eq", "pow", "logical_or", "maximum", "clamp"), lambda f, nest: f(nest(X), nest(SHORT)),
-          StructureError, "{}: the operands differ at component 2: lengths 3 and 1 along dimension 1"),
-    *rows(QUOTIENTS, lambda f, nest: f(nest(INTS), nest([abs(x) * 0 for x in INTS])), DivisionByZero,
-          "{}: component 0: an integer is divided by the divisor 0 at [0]"),
-    *rows(QUOTIENTS, lambda f, nest: f(nest(INTS), 0), ZeroDivisionError, "{}: component 0: an integer is divided"),
-    *rows(QUOTIENTS, lambda f, nest: f(nest(INTS), np.array([[1], [1], [0]])), ZeroDivisionError, "component 2"),
+    (lambda nest: pn.clamp(nest(X), 0, nest(SHORT)), StructureError,
+     "clamp: the operands differ at component 2: lengths 3 and 1 along dimension 1"),
+    (lambda nest: nest(INTS) // nest([x * 0 for x in INTS]), DivisionByZero,
+     "floor_divide: component 0: an integer is divided by the divisor 0 at [0]"),
+    (lambda nest: nest(INTS) % 0, ZeroDivisionError, "remainder: component 0: an integer is divided by 0"),
+    (lambda nest: nest(INTS) // np.array([[1], [1], [0]]), ZeroDivisionError, "component 2"),
     (lambda nest: nest(INTS) ** -1, ValueError, "pow: component 0: the exponent is negative"),
-    (lambda nest: pn.clamp(nest(X), 0, nest(SHORT)), StructureError, "component 2"),
-    *rows(CHOOSING, lambda f, nest: f(nest(X), 1), EmptyReductionError, "{}: component 1, of shape (0, 2)"),
-    *rows(CHOOSING[:2], lambda f, nest: f(nest([np.zeros((0, 2))])), EmptyReductionError, "no elements"),
+    (lambda nest: pn.amax(nest(X), 1), EmptyReductionError, "amax: component 1, of shape (0, 2), is empty along dim; "
+     "the maximum of no elements is undefined"),
+    (lambda nest: pn.argmin(nest(X), 1), EmptyReductionError, "the minimum of no elements is undefined"),
+    (lambda nest: pn.amin(nest([np.zeros((0, 2))])), EmptyReductionError, "the nested array has no elements"),
     (lambda nest: pn.embedding(nest([*INDICES[:2], np.array([1, 4, 2])]), TABLE), IndexOutOfRange,
      "embedding: index 4 at component 2, position (1,), is not one of the 4 rows"),
     (lambda nest: pn.cross_entropy(nest(SCORES), nest([*TARGETS[:2], np.array([0, 0, 3])])), IndexOutOfRange,
      "target 3 at component 2, position (2,)"),
     (lambda nest: pn.cross_entropy(nest(SCORES), nest([*TARGETS[:2], np.array([0])])), StructureError, "component 2"),
-    (lambda nest: pn.cross_entropy(nest(SCORES), nest(TARGETS[:2])), StructureError, "3 components need targets"),
 ]  # fmt: skip
 
 M = pn.array(np.arange(6.0).reshape(2, 3))
-I8, F32, FLAGS = (pn.array([1, 0], dtype=dtype) for dtype in ("int8", "float32", "bool"))
 RAGGED = pn.nested_array(batch([(2, 1), (1, 2)]), layout=pn.strided)
 DENSE: list[ErrorInput] = [
-    (lambda: pn.logaddexp(I8, 2), DTypeError, "logaddexp: takes floats, not int8"),
-    *rows(QUOTIENTS, lambda f: f(5, pn.array([[1], [0]])), ZeroDivisionError, "{}: an integer"),
-    *rows(("prod", "argmax"), lambda f: f(M, 1.0), ArgumentError, "{}: dim must be an integer"),
+    (lambda: pn.logaddexp(pn.array([1], dtype=pn.int8), 2), DTypeError, "logaddexp: takes floats, not int8"),
+    (lambda: 5 // pn.array([[1], [0]]), ZeroDivisionError, "an integer is divided by the divisor 0 at [1, 0]"),
     (lambda: pn.sum(pn.array(1.0), 0), DimensionError, "no dimensions"),
-    *rows(CHOOSING, lambda f: f(pn.zeros(2, 0), 1), EmptyReductionError, "{}: dimension 1"),
-    *rows(CHOOSING[2:], lambda f: f(pn.zeros(0, 3)), EmptyReductionError, "{}: an array of shape (0, 3) has no"),
+    (lambda: pn.amin(pn.zeros(2, 0), 1), EmptyReductionError, "amin: dimension 1 of an array of shape (2, 0) is empty"),
+    (lambda: pn.argmax(pn.zeros(0, 3)), EmptyReductionError, "argmax: an array of shape (0, 3) has no"),
     (lambda: pn.amax(RAGGED, 0), EmptyReductionError, "(1, 1)"),
-    (lambda: pn.log_softmax(I8, 0), DTypeError, "log_softmax: the array must be floating point"),
     (lambda: M.sum((0, -2)), DimensionError, "named twice"),
-    (lambda: F32.mean(dtype="int64"), DTypeError, "mean"),
-    (lambda: I8.dropout(), DTypeError, "dropout"),
     (lambda: M.masked_fill(pn.ones(3, 1, 1) > 0, 0.0), ShapeError, "masked_fill"),
-    (lambda: pn.where(1, M, M), DTypeError, "condition must be bool, not int"),
-    (lambda: pn.where(FLAGS, M, M), ShapeError, "where"),
     (lambda: pn.add(M, M, alpha=True), ArgumentError, "alpha must be a number, not True"),
     (lambda: pn.add("x", M), ArgumentError, "str is neither an array nor a number"),
     (lambda: M.layer_norm(2), ShapeError, "must be the last sizes of an array of shape (2, 3)"),
-    (lambda: M.layer_norm(3, pn.array([1.0])), ShapeError, "weight must have shape (3,)"),
-    (lambda: I8.layer_norm(2), DTypeError, "layer_norm"),
     (lambda: pn.embedding(pn.array([0, 2]), M), IndexOutOfRange, "index 2 at flat position 1"),
     (lambda: pn.cross_entropy(M, pn.array([0, 3])), IndexOutOfRange, "target 3 at flat position 1"),
     (lambda: pn.cross_entropy(M, pn.array([0])), ShapeError, "scores of shape (2, 3) need targets of shape (2,)"),
-    (lambda: pn.cross_entropy(M, pn.array([0, 1]), reduction="max"), ArgumentError, "must be 'none', 'mean' or 'sum'"),
     (lambda: pn.cross_entropy(M, pn.array([0]), reduction="max"), ArgumentError, "must be 'none', 'mean' or 'sum'"),
 ]  # fmt: skip

@@ -44,22 +44,23 @@ ALWAYS: list[ErrorInput] = [
     *calls([
         ("transpose", (0, 1), DimensionError, "transpose: dimension 0 is the batch"),
         ("transpose", (), TypeError, "transpose: 'dim0' is missing, and 'dim1' is missing"),
-        ("unsqueeze", (0,), DimensionError, "unsqueeze: dimension 0 is the batch"),
         ("unflatten", (1, (1, -1)), DimensionError, "unflatten: dimension 1 is irregular"),
-        *[("unflatten", (2, sizes), ShapeError, "unflatten: ") for sizes in ((-1, -1), (-1, 3), (2, -2))],
+        ("unflatten", (2, (2, -2)), ShapeError, "unflatten: shape (2, -2) may hold one -1 and otherwise sizes of 0"),
+        ("unflatten", (2, (-1, 3)), ShapeError, "(4,) has 4 elements, which do not fill the shape (-1, 3)"),
         ("unflatten", (2, (2**32, 2**32)), ShapeError, "too many elements"),
         ("unflatten", (2, (1,) * 62 + (4,)), ShapeError, "at most 64 dimensions"),
-        *[(name, shape, ShapeError, text) for name in ("reshape", "view") for shape, text in (
-            ((2, -1, 4), f"{name}: the first size of (2, -1, 4) must be"),
-            ((-1, 2, 4), f"{name}: dimension 1 is irregular, so its only valid size is -1, not 2"),
-            ((-1, -1, 2, -1), f"{name}: -1 keeps the size that a dimension has, and dimension 3 is new"),
-            ((-1, -1, -2), f"{name}: invalid size -2"))],
+        *[("view", shape, ShapeError, text) for shape, text in (
+            ((2, -1, 4), "view: the first size of (2, -1, 4) must be"),
+            ((-1, 2, 4), "view: dimension 1 is irregular, so its only valid size is -1, not 2"),
+            ((-1, -1, 2, -1), "view: -1 keeps the size that a dimension has, and dimension 3 is new"),
+            ((-1, -1, -2), "view: invalid size -2"))],
         ("reshape", ((),), ShapeError, "reshape: the first size of () must be the number of components"),
-        ("reshape", (-1, -1, 5), ShapeError, "shape (-1, -1, 5)"),
         ("select", (2, 4), IndexOutOfRange, "select: index 4 is out of bounds along dimension 2"),
         ("chunk", (2, 1), DimensionError, "chunk: dimension 1 is irregular"),
         ("split", (2, 1), DimensionError, "split: dimension 1 is irregular; pieces of one size"),
-        *[("split", (sizes, 2), ArgumentError, "split: ") for sizes in (0, (), (5, -1), "2", (1.0, 3))],
+        *[("split", (sizes, 2), ArgumentError, f"split: {text}") for sizes, text in (
+            (0, "a piece has at least 1 entry, not 0"), ((), "there must be at least one size, and all must be 0"),
+            ((1.0, 3), "the size of a piece must be an integer, not 1.0"))],
         ("split", ((1, 1), 2), ShapeError, "split: the sizes [1, 1] add up to 2"),
         ("unbind", (1,), DimensionError, "unbound along dimension 0, not"),
         ("permute", (-1, 0, 1), DimensionError, "would make 2 the batch. Begin with 0"),
@@ -73,13 +74,12 @@ ALWAYS: list[ErrorInput] = [
         ("squeeze", (), DimensionError, "result of a nested array would depend on lengths"),
         ("squeeze", (3,), ShapeError, "squeeze: dimension 3 has size 3; only a dimension of size 1"),
         ("expand", (-1, -1, 5), ShapeError, "expand: shape (-1, -1, 5) has 3 sizes"),
-        *[("expand", shape, ShapeError, "expand: dimension ")
-          for shape in ((2, -1, 5, 3), (-1, 4, 5, 3), (-1, -1, 5, 6), (-1, -1, -2, -1))],
+        ("expand", (-1, 4, 5, 3), ShapeError, "expand: dimension 1 is irregular and cannot have size 4"),
+        ("expand", (-1, -1, 5, 6), ShapeError, "expand: dimension 3 has size 3 and cannot have size 6"),
     ], ONES),
     *[(lambda nest, shape=shape: reshaped("view", nest(X), shape, nest(X)), ShapeError, text) for shape, text in (
         ((None, -1, 4), "is a ragged size, and the first size is the number of components. Give "),
         ((-1, 4, None), "is a ragged size, and dimension 2 has size 4 in every component. Give an integer."),
-        ((-1, -1, 4, None), "view: size 3 of (-1, -1, 4, j"),
         ((-1, -1, 4, None), "is a ragged size, and dimension 3 is new. Give an integer"))],
     (lambda nest: nest(X)[:0].chunk(2**40), ArgumentError, "is split into 1099511627776 empty pieces"),
     (lambda nest: pn.reshape_as(nest(X), X[0]), ShapeError, "both arrays must be nested and have equally many"),
@@ -87,14 +87,12 @@ ALWAYS: list[ErrorInput] = [
     (lambda nest: pn.cat([nest(X), nest(VECTORS)]), StructureError, "cat: array 1 has 2 dimensions and array 0 has 3"),
     (lambda nest: pn.cat([nest(X), pn.zeros(3, 2, 4)]), StructureError, "Nest its components first"),
     (lambda nest: pn.stack([nest(X)] * 2, 0), DimensionError, "use pn.cat(arrays, 0)"),
-    *[(lambda nest, join=join: join(nest(X)), ArgumentError, f"not one array: pn.{join.__name__}([a, b])")
-      for join in (pn.cat, pn.stack)],
+    (lambda nest: pn.stack(nest(X)), ArgumentError, "not one array: pn.stack([a, b])"),
     # products
     (lambda nest: nest(ROWS) @ nest(VECTORS), StructureError, "matmul: the components of a nested operand"),
     (lambda nest: pn.matmul(nest(ROWS), pn.array(2.0)), ShapeError, "matmul: a dense operand has no dimensions"),
     (lambda nest: pn.matmul(nest(ROWS), pn.ones(3, 2, 2, 2)), ShapeError, "the dense operand has 4 dimensions"),
     (lambda nest: pn.bmm(nest(ROWS), distinct((3, 2))), StructureError, "bmm: the operands have 3 and 2 dimensions"),
-    (lambda nest: pn.bmm(nest(VECTORS), distinct((3, 3, 2))), StructureError, "must have three dimensions"),
     (lambda nest: pn.linear(nest(RIGHT, 2), distinct((2, 3))), StructureError, "linear: dimension 2, the last one, is"),
     (lambda nest: pn.linear(nest(ROWS), distinct((3,))), ShapeError, "weight must have shape (out, 3), not (3,)"),
     (lambda nest: pn.linear(nest(ROWS), distinct((2, 3)), distinct((1,))), ShapeError, "bias must have shape (2,)"),
@@ -113,21 +111,19 @@ FILLED: list[ErrorInput] = [
           ([*X[:2], LONGER[0]], "length of component 2 is 1 instead of 3"),
           (X[:2], "number of components is 2 instead of 3"))],
     (lambda nest: pn.reshape_as(nest(X), nest([*X[:2], X[2][:1]])), ShapeError, "reshape_as: component 2 of shape"),
-    (lambda nest: pn.reshape_as(nest(X), nest(X[:2])), ShapeError, "have equally many components"),
     (lambda nest: pn.cat([nest(X), nest(WIDER)], 1), StructureError,
      "component 0 has shape (2, 5) in array 1 and (2, 4) in array 0; they may differ only along dimension 1"),
     (lambda nest: pn.cat([nest(X), nest(X)[:2]], 1), StructureError, "cat: array 1 has 2 components and array 0 has 3"),
-    *[(lambda nest, other=other: pn.stack([nest(X), nest(other)], 1), StructureError, f"stack: the operands {text}")
-      for other, text in ((LONGER, "differ at component 0"), (X[:2], "have 3 and 2 components"))],
+    (lambda nest: pn.stack([nest(X), nest(X[:2])], 1), StructureError, "stack: the operands have 3 and 2 components"),
     (lambda nest: nest(RIGHT, 2) @ nest([*INNER[:2], INNER[2][:3]]), StructureError,
      "at component 2, the rows of the left operand have 4 elements, and the columns"),
     (lambda nest: nest(ROWS) @ nest(RIGHT[:2], 2), StructureError, "3 and 2 components"),
     (lambda nest: nest(batch([(2, 2, 3)] * 3)) @ nest(batch([(3, 3, 3)] * 3)), StructureError,
      "there is no product of shapes (2, 2, 3) and (3, 3, 3)"),
-    *[(lambda nest, shape=shape: pn.matmul(nest(ROWS), distinct(shape)), ShapeError, text) for shape, text in (
-        ((2, 3), "matmul: "), ((4,), "matmul: "), ((2, 3, 2), "must have 3 slices, one for each component, or one"))],
-    *[(lambda nest, shape=shape: pn.matmul(distinct(shape), nest(RIGHT, 2)), ShapeError, text) for shape, text in (
-        ((3, 2), "matmul: "), ((4,), "matmul: "), ((3, 3, 2), "matmul: "), ((2, 2, 3), "must have 3 slices"))],
+    (lambda nest: pn.matmul(nest(ROWS), distinct((4,))), ShapeError,
+     "matmul: at component 0, the rows of the left operand have 3 elements, and the columns of the right operand"),
+    (lambda nest: pn.matmul(nest(ROWS), distinct((2, 3, 2))), ShapeError, "must have 3 slices, one for each component"),
+    (lambda nest: pn.matmul(distinct((2, 2, 3)), nest(RIGHT, 2)), ShapeError, "must have 3 slices"),
     (lambda nest: pn.bmm(nest(ROWS), nest(RIGHT[:1], 2)), StructureError, "the operands have batch sizes 3 and 1"),
     (lambda nest: pn.bmm(nest(ROWS), nest(INNER)), StructureError, "bmm: at component 0, the rows"),
 ]  # fmt: skip
@@ -138,39 +134,31 @@ NO_ROWS = pn.nested_array_from_strided(pn.ones(0), [[0, 2**40], [2**40, 0]])
 COLUMN = pn.nested_array_from_strided(pn.ones(1), [[2**40, 1]], [[0, 0]], [0])
 ROW = pn.ones(1).broadcast_to((2**20,))
 RANK_64 = (1,) * 64
-LEVEL_ROWS = pn.nested_array(np.ones((2, 1, 1)), layout=pn.jagged)
 BY_COLUMNS = pn.nested_array_from_jagged(pn.zeros(4, 2, 2), [0, 1, 2], jagged_dim=2)
 DENSE: list[ErrorInput] = [
     (lambda: pn.linear(pn.nested_array([1.0, 2.0]), M), StructureError, "linear: the components have no dimensions"),
-    (lambda: LEVEL_ROWS.squeeze(1), DimensionError, "dimension 1 is irregular; only a regular dimension"),
     (lambda: BY_COLUMNS.view(2, 2, -1, 4), ShapeError, "view: the elements of the components do not lie in the order"),
     (lambda: BY_COLUMNS.reshape(2, 8), ShapeError, "(2, 8) has no size for the ragged dimension 2"),
     *[(lambda name=name, args=args: getattr(M, name)(*args), kind, text) for name, args, kind, text in (
         ("reshape", (4,), ShapeError, "6 elements, which do not fill"), ("reshape", (-1, -1), ShapeError, "one -1"),
-        ("permute", ((0, 0),), DimensionError, "permute"), ("transpose", (), TypeError, "'dim0' is missing, and"),
-        ("squeeze", (1,), ShapeError, "squeeze: dimension 1 has size 3"),
         ("broadcast_to", ((3, 3),), ShapeError, "broadcast_to: shapes (2, 3) and (3, 3) do not broadcast"),
-        *[("expand", shape, ShapeError, "broadcast_to: ") for shape in ((-1, 2, 3), (2, -2), (1, 3), (3,))],
+        ("expand", (-1, 2, 3), ShapeError, "broadcast_to: shape (-1, 2, 3) has a size below 0"),
+        ("expand", (1, 3), ShapeError, "broadcast_to: an array of shape (2, 3) does not broadcast to (1, 3)"),
         ("select", (1, 3), IndexOutOfRange, "index 3 is out of bounds for dimension 1 with size 3"),
-        ("select", (0, -(2**70)), IndexOutOfRange, "select"),
         ("narrow", (1, 2, 2), IndexOutOfRange, "narrow: start (2) + length (2) exceeds dimension size (3)"),
         ("chunk", (0,), ArgumentError, "chunk: chunks must be greater than 0, not 0"),
-        ("split", ((2, 2), 1), ShapeError, "dimension 1 has size 3"),
-        ("split", (0,), ArgumentError, "split: a piece has at least 1 entry, not 0"),
-        ("as_strided", ((4,), (2,)), ShapeError, "reaches element 6"),
         ("as_strided", ((2,), (2**70,)), ShapeError, "reaches element"),
         ("as_strided", ((2,), (-1,)), ShapeError, "as_strided: sizes (2,) and strides (-1,) must be equally many"))],
     (lambda: M.T.view(6), ShapeError, "has no view of shape (6,)"),
     (lambda: M.T.as_strided((1,), (1,)), ShapeError, "as_strided: the array is not contiguous"),
     (lambda: pn.zeros(2**40, 0).split(1), ArgumentError, "pieces without elements are too many"),
-    *[(lambda join=join, given=given: join(given), kind, f"{join.__name__}: {text}") for join in (pn.cat, pn.stack)
-      for given, kind, text in (
-          ([], StructureError, "the list is empty"), (1.0, ArgumentError, ""), (M, ArgumentError, ""),
-          ([M, M.T], ShapeError, "array 1 has shape (3, 2) and array 0 has shape (2, 3)"))],
+    (lambda: pn.stack([]), StructureError, "stack: the list is empty"),
+    (lambda: pn.stack(1.0), ArgumentError, "stack: takes a list of arrays, not float"),
+    *[(lambda join=join: join([M, M.T]), ShapeError, "array 1 has shape (3, 2) and array 0 has shape (2, 3)")
+      for join in (pn.cat, pn.stack)],
     (lambda: M @ M, ShapeError, "matmul: the rows of a left operand of shape (2, 3) have 3 elements"),
     (lambda: M @ 2.0, ShapeError, "both need at least one dimension"),
     (lambda: pn.bmm(M, M), ShapeError, "bmm: shapes (2, 3) and (2, 3) must have three dimensions each"),
-    (lambda: pn.linear(M, M.T), ShapeError, "weight must have shape (out, 3)"),
     # more elements, or dimensions, than any memory has
     *[(call, ShapeError, f"{name}: shape (") for name, call in (
         ("rand", lambda: pn.rand(2**62)), ("full", lambda: pn.full((2**62,), 1)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import re
 from contextlib import nullcontext
 from typing import Any
 
@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pynested as pn
-from pynested.backends.errors import PynestedError, StructureError
+from pynested.backends.errors import ArgumentError, IndexOutOfRange, PynestedError, StructureError
 
 from ...nests import (
     KINDS,
@@ -30,10 +30,9 @@ from ...nests import (
 )
 
 ALL = slice(None)
-BACK = slice(None, None, -1)
 X = batch([(2, 3), (0, 3), (4, 3)])
 FULL = batch([(3, 2), (1, 2), (4, 2)])
-HOLDS = [x > 0.05 for x in X]
+MASKS = [x > 0.05 for x in X]
 
 
 def as_numpy(entry: Any) -> Any:
@@ -41,6 +40,9 @@ def as_numpy(entry: Any) -> Any:
     if isinstance(entry, list):
         return np.array(entry, None if entry else np.int64)
     return np.asarray(entry) if isinstance(entry, pn.Array) else entry
+
+
+# ---- every component -------------------------------------------------------------------------------------------------
 
 
 def by_numpy(components: list[Numbers], index: list[Any]) -> tuple[list[int], list[Numbers]]:
@@ -81,10 +83,10 @@ def test_any_index(
         return
     if not due:  # NumPy cannot say whether an index of no components is in range
         return
-    found, is_one = made.array[entries], np.ndim(as_numpy(first)) == 0 and not isinstance(first, slice)
-    assert_same([found.detach()] if is_one else found.detach(), due)
-    weights = [np.abs(distinct(one.shape, i)) for i, one in enumerate(due)]
-    pull_back(found, weights[0] if is_one else weights)
+    picked, is_one = made.array[entries], np.ndim(as_numpy(first)) == 0 and not isinstance(first, slice)
+    assert_same([picked.detach()] if is_one else picked.detach(), due)
+    weights = [np.abs(distinct(part.shape, i)) for i, part in enumerate(due)]
+    pull_back(picked, weights[0] if is_one else weights)
     slopes = [np.zeros(x.shape) for x in components]
     positions = by_numpy([np.arange(x.size).reshape(x.shape) for x in components], index)[1]
     for i, where, weight in zip(numbers, positions, weights, strict=True):
@@ -92,22 +94,22 @@ def test_any_index(
     assert_same(made.gradient(), slopes, 1e-15)
     x, gaps = made.array.detach(), made.holes_of(made.buffer.detach().numpy()).copy()
     if len(set(numbers)) < len(numbers):
-        is_twice = any(one.size for i, one in zip(numbers, due, strict=True) if numbers.count(i) > 1)
+        is_twice = any(part.size for i, part in zip(numbers, due, strict=True) if numbers.count(i) > 1)
         with pytest.raises(StructureError, match="names it twice") if is_twice else nullcontext():
             x[entries] = 7.0
         return
     x[entries] = 7
-    expected = [np.where(slope != 0, 7.0, one) for slope, one in zip(slopes, components, strict=True)]
+    expected = [np.where(slope != 0, 7.0, part) for slope, part in zip(slopes, components, strict=True)]
     assert_same(x, expected)
     x[entries] = x[entries] * 2 + 1
     x[entries] += 1
-    assert_same(x, [np.where(one == 7, 16.0, one) for one in expected])
+    assert_same(x, [np.where(part == 7, 16.0, part) for part in expected])
     np.testing.assert_array_equal(made.holes_of(made.buffer.detach().numpy()), gaps)
 
 
 def test_slices_of_slices_and_of_everything(lay: Any) -> None:
     assert_same(lay(X)[:, ::2][:, ::-1][:, :, 1:], [x[::2][::-1][:, 1:] for x in X])
-    for index in (..., (...,), (ALL, ...), (..., ALL), (ALL, ALL, ALL, ...), ()):
+    for index in (..., (...,), (ALL, ALL, ALL, ...), ()):
         assert_same(lay(X)[index], X)
 
 
@@ -116,52 +118,138 @@ def test_a_value_for_each_component(layout: Any, placement: str) -> None:
     rows = np.arange(6.0).reshape(3, 2)
     for at in (0, -1):
         x[:, at] = rows
-        assert_same([one[at] for one in plain(x)], list(rows))
+        assert_same([part[at] for part in plain(x)], list(rows))
     x[:, ::-1] = rows[:, None]
-    assert_same(x, [np.broadcast_to(row, one.shape) for row, one in zip(rows, FULL, strict=True)])
+    assert_same(x, [np.broadcast_to(row, part.shape) for row, part in zip(rows, FULL, strict=True)])
     x[:, ::-1] = nest(FULL, layout)
-    assert_same(x, [one[::-1] for one in FULL])
+    assert_same(x, [part[::-1] for part in FULL])
     x[:, ::-1] = x
     assert_same(x, FULL)
     x[0] = [[1, 2], [3, 4], [5, 6]]
     assert_same(x[0], np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
     x[:, 0] = [8, 9]
-    assert_same([one[0] for one in plain(x)], [np.array([8.0, 9.0])] * 3)
+    assert_same([part[0] for part in plain(x)], [np.array([8.0, 9.0])] * 3)
 
 
-def test_masks_of_rows_and_of_no_components(layout: Any, placement: str) -> None:
-    x, rows = nest(X, layout, placement), [mask[:, 0] for mask in HOLDS]
+def test_masks_of_another_layout_select_and_assign(layout: Any, placement: str) -> None:
     for mask_layout in LAYOUTS:
-        for masks in (HOLDS, rows):
-            result = x[nest(masks, mask_layout, placement)]
-            assert_same(result, [one[mask] for one, mask in zip(X, masks, strict=True)])
-            assert result.layout is layout
-    chosen = x[:0][x[:0] > 0]
-    assert (len(chosen), chosen.ndim, chosen.layout) == (0, 2, layout)
+        x = nest(X, layout, placement)
+        for masks in (MASKS, [mask[:, 0] for mask in MASKS]):
+            picked = x[nest(masks, mask_layout, placement)]
+            assert_same(picked, [part[mask] for part, mask in zip(X, masks, strict=True)])
+            assert picked.layout is layout
+        before = x.data.storage.version
+        x[nest(MASKS, mask_layout)] = nest([np.full(int(mask.sum()), 2.0) for mask in MASKS], layout)
+        assert_same(x, [np.where(mask, 2.0, part) for part, mask in zip(X, MASKS, strict=True)])
+        assert x.data.storage.version > before
 
 
-def test_a_mask_leaves_a_ragged_dimension() -> None:
-    x, columns = [one.T for one in X], [np.array([True, False, True]), np.array([False] * 3), np.array([True] * 3)]
-    result = nest(x, pn.jagged, "holes", 2)[nest(columns, pn.strided)]
-    assert_same(result, [one[mask] for one, mask in zip(x, columns, strict=True)])
-    assert result.layout is pn.strided
+# ---- dense arrays, and one component ---------------------------------------------------------------------------------
+
+ENTRIES: tuple[Any, ...] = (
+    ALL, slice(1, None), slice(None, None, -1), None, ..., 0, -1, [0, 1], [1], [[0, 1], [1, 0]], [],
+    np.array([[0, -1], [1, 1]]), np.array([1, -2]), np.array([[[0, -1], [1, 1]]]), np.zeros((0, 2), int), np.int8(1),
+    np.array([True, False]), np.array([True, False, True]), np.eye(3, 4) > 0, np.ones((3, 4), np.bool_),
+)  # fmt: skip
+REFUSED = "a mask cannot be combined with other lists|a slice separates an integer"
 
 
-def test_assignment_by_a_mask(layout: Any, placement: str) -> None:
-    x = nest(X, layout, placement)
-    x[nest(HOLDS)] = -1.0
-    assert_same(x, [np.where(mask, -1.0, one) for one, mask in zip(X, HOLDS, strict=True)])
-    before = x.data.storage.version
-    x[nest(HOLDS)] = nest([np.full(int(mask.sum()), 2.0) for mask in HOLDS], layout)
-    assert_same(x, [np.where(mask, 2.0, one) for one, mask in zip(X, HOLDS, strict=True)])
-    assert x.data.storage.version > before
+def of_dense(numbers: Numbers, index: tuple[Any, ...]) -> Any:
+    """Return what NumPy picks, None if NumPy refuses."""
+    try:
+        return numbers[tuple(map(as_numpy, index))]
+    except IndexError:
+        return None
 
 
-@pytest.mark.skipif(shutil.which("g++") is None, reason="the emulation needs g++")
-def test_devices() -> None:
-    there = pn.nested_array(X, device="emulated")
-    assert_same(there[pn.array([2, 0], device="emulated")].to("cpu"), [X[2], X[0]])
-    assert_same(there[[2, 0]][:, 1:].to("cpu"), [X[2][1:], X[0][1:]])
-    assert_same(there[there > 0.05].to("cpu"), [x[mask] for x, mask in zip(X, HOLDS, strict=True)])
-    there[there > 0.05] = 1.0
-    assert_same(there.to("cpu"), [np.where(mask, 1.0, x) for x, mask in zip(X, HOLDS, strict=True)])
+def picked_or_refused(x: Any, index: tuple[Any, ...], due: Any) -> Any:
+    """Return ``x[index]``; None if it is refused, as NumPy does or for a documented reason."""
+    if due is None:
+        with pytest.raises(PynestedError):
+            x[index]
+        return None
+    try:
+        return x[index]
+    except ArgumentError as error:
+        assert re.search(REFUSED, str(error))
+        return None
+
+
+@given(index=st.lists(st.sampled_from(ENTRIES), min_size=1, max_size=5).map(tuple), order=st.sampled_from("CF"))
+@settings(max_examples=300)
+def test_dense_arrays_by_anything(index: tuple[Any, ...], order: Any) -> None:
+    numbers = np.array(distinct((2, 3, 4, 2)), order=order)
+    due, x = of_dense(numbers, index), pn.array(numbers, requires_grad=True)
+    picked = picked_or_refused(x, index, due)
+    if picked is None:
+        return
+    np.testing.assert_array_equal(picked.detach().numpy(), due)
+    ours = tuple(pn.array(entry) if isinstance(entry, np.ndarray) else entry for entry in index)
+    np.testing.assert_array_equal(x[ours].detach().numpy(), due)
+    picked.sum().backward()
+    counts, positions = np.zeros(numbers.size), of_dense(np.arange(numbers.size).reshape(numbers.shape), index).ravel()
+    np.add.at(counts, positions, 1.0)
+    np.testing.assert_array_equal(x.grad.numpy(), counts.reshape(numbers.shape))  # type: ignore[union-attr]
+    written = pn.array(numbers)
+    if len(set(positions.tolist())) < positions.size:
+        with pytest.raises(StructureError, match="names it twice"):
+            written[index] = 9.0
+        return
+    written[index] = 9.0
+    numbers[tuple(map(as_numpy, index))] = 9.0
+    np.testing.assert_array_equal(written.numpy(), numbers)
+
+
+def test_beside_an_empty_list_no_index_is_out_of_range() -> None:
+    x = np.zeros((1, 3, 2))
+    for index in (([1], []), ([[7], [9]], []), ([], ALL, [-5])):
+        assert pn.array(x)[index].shape == x[index].shape
+    with pytest.raises(IndexOutOfRange):
+        pn.array(x)[[1], [0]]
+
+
+@given(
+    number=st.integers(-2, 1),
+    index=st.lists(st.sampled_from(ENTRIES), min_size=1, max_size=4).map(tuple),
+    layout=st.sampled_from(LAYOUTS),
+    placement=st.sampled_from(PLACEMENTS),
+)
+def test_a_component_by_anything(number: int, index: tuple[Any, ...], layout: Any, placement: str) -> None:
+    components = [distinct((3, 4, 2)), distinct((1, 4, 2), 5)]
+    due = of_dense(components[number], index)
+    picked = picked_or_refused(nest(components, layout, placement), (number, *index), due)
+    assert picked is None or np.array_equal(picked.numpy(), due)
+
+
+def test_a_component_by_lists_has_gradients_and_is_assigned(layout: Any) -> None:
+    components = [distinct((3, 2)), distinct((1, 2), 5)]
+    x = nest(components, layout).requires_grad_()
+    (x[0, [2, 0, 2], 1] * pn.array([1.0, 10.0, 100.0])).sum().backward()
+    assert_same(x.grad, [np.array([[0.0, 10.0], [0.0, 0.0], [0.0, 101.0]]), np.zeros((1, 2))])
+    y = nest(components, layout)
+    y[0, :, [1]] = 7.0
+    assert_same(y, [np.stack([components[0][:, 0], np.full(3, 7.0)], -1), components[1]])
+
+
+@pytest.mark.parametrize("rest", [(), (1,), (slice(1, None),), (..., 2), (None,)], ids=str)
+def test_a_mask_without_dimensions_comes_first(rest: tuple[Any, ...]) -> None:
+    numbers, nested = np.arange(6.0).reshape(2, 3), pn.nested_array([[[1.0, 2.0, 3.0]] * 2, [[4.0, 5.0, 6.0]]])
+    for mask in (True, False):
+        assert_same(nested[0, np.array(mask), *rest], nested[0].numpy()[np.array(mask), *rest])
+        for own in (pn.array(mask), np.array(mask), np.bool_(mask)):
+            x, expected = pn.array(numbers), numbers.copy()
+            assert_same(x[own, *rest], numbers[np.array(mask), *rest])
+            expected[np.array(mask), *rest] = -1
+            x[own, *rest] = -1
+            assert x.tolist() == expected.tolist()
+
+
+def test_a_comparison_of_an_array_without_dimensions_indexes_it() -> None:
+    x = pn.array(3.0, requires_grad=True)
+    assert x[x > 0].tolist() == [3.0] and x[x < 0].tolist() == []
+    assert pn.grad((x[x > 0] * 2).sum(), x).item() == 2.0
+    y = pn.array(3.0)
+    y[y < 0] = 5
+    assert y.item() == 3.0
+    y[y > 0] = pn.array([7.0])
+    assert y.item() == 7.0

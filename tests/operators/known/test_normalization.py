@@ -10,7 +10,7 @@ import pytest
 
 import pynested as pn
 
-from ...nests import batch, distinct, nest
+from ...nests import batch, nest
 from ...support.devices import DEVICES
 
 DTYPES = pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64], ids=lambda dtype: dtype.__name__)
@@ -60,31 +60,6 @@ class TestLayerNorm:
         tangent = read(pn.jvp(lambda x: pn.layer_norm(x, 3, eps=0.0), (x.detach(),), (g,))[1])
         assert not tangent[:3].any() and tangent[3].all()
 
-    @ON_DEVICES
-    @pytest.mark.parametrize("eps", [1e-5, 0.25, 1e-60])
-    def test_derivatives_of_equal_elements_are_divided_by_the_root_of_eps(self, device: str, eps: float) -> None:
-        """By x in all three passes, and once more by the weight; an eps that float32 cannot represent included."""
-        a = pn.array(np.array([[2.0, 2.0, 2.0]]), requires_grad=True, device=device)
-        weight = pn.array(np.array([0.5, -1.0, 3.0]), requires_grad=True, device=device)
-        direction = np.array([1.0, 4.0, -2.0])
-        (slope,) = pn.grad(
-            pn.layer_norm(pn.nested_array_from_jagged(a, [0, 1]), (3,), weight, eps=eps).sum(),
-            (weight,),
-            create_graph=True,
-        )
-        centred = (direction - direction.mean()) / np.sqrt(eps)
-        mixed = pn.grad((slope * pn.array(direction, device=device)).sum(), a)
-        tangent = pn.array(direction[None], device=device)
-        moved = pn.jvp(lambda a: pn.layer_norm(a, (3,), eps=eps), (a.detach(),), (tangent,))[1]
-        for found in (mixed, moved):
-            scale = np.abs(centred).max()
-            np.testing.assert_allclose(found.to("cpu").numpy(), [centred], atol=1e-14 * scale, rtol=1e-12)
-        x = nest([np.full((1, 2), 3, np.float32)], pn.jagged).to(device=device).requires_grad_()
-        g = nest([np.array([[1, 3]], np.float32)], pn.jagged).to(device=device)
-        for recorded in (False, True):
-            found = pn.grad(pn.layer_norm(x, 2, eps=eps), (x,), g, create_graph=recorded)[0]
-            np.testing.assert_allclose(read(found), np.array([[-1, 1]]) / np.sqrt(eps), rtol=1e-6)
-
 
 class TestDropout:
     def test_elements_are_dropped_and_kept_ones_are_divided(self, lay: Any) -> None:
@@ -117,15 +92,3 @@ def test_half_precision_losses_are_rounded_once_after_the_mean(lay: Any, layout:
     for x, y in ((lay([scores]), nest([targets], layout)), (pn.array(scores), pn.array(targets))):
         found = pn.cross_entropy(x, y)
         assert found.dtype == np.float16 and found.item() == np.float16(math.log(2))
-
-
-INDICES, TABLE = [np.array([3, 0]), np.array([], np.int64), np.array([1, 1, 2])], distinct((4, 3))
-
-
-def test_second_derivatives_leave_the_padding_row_out(lay: Any) -> None:
-    table = pn.array(TABLE, requires_grad=True)
-    (first,) = pn.grad((pn.embedding(lay(INDICES), table, 1) ** 2).sum(), [table], create_graph=True)
-    (second,) = pn.grad(first.sum(), [table])
-    counts = np.bincount(np.concatenate(INDICES), minlength=4)[:, None] * (np.arange(4) != 1)[:, None]
-    assert first.tolist() == (2 * counts * TABLE).tolist()
-    assert second.tolist() == np.broadcast_to(2.0 * counts, TABLE.shape).tolist()

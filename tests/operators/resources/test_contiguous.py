@@ -14,8 +14,7 @@ from pynested.structure import Strided
 from ...batches import Batch
 from ...nests import DENSE, assert_same
 from ...support import structures
-from ...support.samples import sample_arguments
-from .samples import EVERY, samples
+from ...support.samples import EVERY, sample_arguments, samples
 
 
 @given(structures.jagged() | structures.strided(), st.sampled_from("CF"))
@@ -52,17 +51,12 @@ BATCHES = [(2, 0, 3), (3, 2), (2, 2), ()]  # lengths that differ, an empty compo
 
 @EVERY
 def test_computed_results(every: bool) -> None:
-    wrong = []
     for call, kind in samples(every):
-        if call.op in VIEWS:
-            continue
         for lengths in [(2, 2)] if kind is DENSE else BATCHES:
             batch = Batch(kind, lengths)
-            if call.refuses(batch):
+            if call.op in VIEWS or call.refuses(batch):
                 continue
-            arguments, keywords = sample_arguments(call, batch)
+            arguments, keywords, _ = sample_arguments(call, batch)
             result = call.function(*arguments, **keywords)
             for part in result if isinstance(result, tuple) else (result,):
-                if not (isinstance(part, bool) or part.is_contiguous()):
-                    wrong.append(f"{call} {kind} {lengths}: strides {part.stride()}")
-    assert wrong == []
+                assert isinstance(part, bool) or part.is_contiguous(), f"{call} {kind} {lengths}"

@@ -1,4 +1,4 @@
-"""Arrays and the tape are freed by reference counts alone: operators leave nothing to the garbage collector."""
+"""Reference counts alone free arrays and the tape, and nothing but the result and its history stays in memory."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from pynested.backends.errors import PynestedError
 
 from ...batches import Batch, Call
 from ...nests import DENSE, KINDS, Kind, place
-from ...support.samples import sample_arguments
-from .samples import EVERY, recorded, samples
+from ...support.leaks import storages_left
+from ...support.samples import EVERY, recorded, sample_arguments, samples
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +39,7 @@ def garbage_of(*calls: Callable[[], object]) -> int:
 
 
 def run(call: Call, kind: Kind, lengths: tuple[int, ...], placement: str) -> None:
-    arguments, keywords = sample_arguments(call, Batch(kind, lengths), placement, grad=True)
+    arguments, keywords, _ = sample_arguments(call, Batch(kind, lengths), placement, grad=True)
     try:
         for part in recorded(call.function(*arguments, **keywords)):
             part.sum().backward()
@@ -78,9 +78,41 @@ def test_hooks(kind: Kind | None) -> None:
         assert garbage_of(partial(run_hook, kind, *case)) == 0, case
 
 
-def test_a_cycle_is_found() -> None:
+@pytest.mark.parametrize(("layout", "device"), [(pn.jagged, "cpu"), (pn.strided, "emulated")])
+def test_forward_and_backward_leave_the_result_and_the_gradient(layout: pn.Layout, device: str) -> None:
+    x = pn.nested_array([[1.0, 2.0], [], [3.0]], layout=layout, device=device, requires_grad=True)
+    with storages_left(2):
+        y = (x.softmax(-1) * x + 1).sum()
+        y.backward()
+    assert y.shape == () and x.grad is not None
+
+
+def test_saved_arrays_of_a_function_live_as_long_as_its_result() -> None:
+    class Cube(pn.Function):
+        @staticmethod
+        def forward(context: Any, x: Any) -> Any:
+            context.save_for_backward(x * 1)
+            return x * x * x
+
+        @staticmethod
+        def backward(context: Any, g: Any) -> Any:
+            (x,) = context.saved
+            return g * 3 * x * x
+
+    x = pn.ones(3, requires_grad=True)
+    with storages_left(2):
+        y = Cube.apply(x)
+    with storages_left(0):
+        del y
+
+
+def test_cycles_and_held_storages_are_found() -> None:
     def make_cycle() -> None:
-        cycle: list[Any] = []
+        cycle: list[Any] = [pn.zeros(7)]
         cycle.append(cycle)
 
-    assert garbage_of(make_cycle) == 1
+    assert garbage_of(make_cycle) > 0
+    with pytest.raises(AssertionError, match="2 storages are alive, not 0: .*56 bytes on cpu"), storages_left(0):
+        kept = pn.zeros(5)
+        make_cycle()
+    assert kept.shape == (5,)

@@ -18,7 +18,7 @@ import pynested as pn
 from ...batches import Batch, Call
 from ...calls import CALLS
 from ...nests import DENSE, Kind, Numbers, place, plain
-from .samples import EVERY, make_arguments, recorded, samples
+from ...support.samples import EVERY, recorded, sample_arguments, samples
 
 # Equal lengths are computed together, and sums of more than 8 components by one product.
 LENGTHS = (3, 2, 2, 2) * 3
@@ -49,8 +49,8 @@ def kept(call: Call, kind: Kind, dtype: str, placement: str, number: float | Non
         return np.full(array.shape, number if is_float else 1, array.dtype)
 
     batch = Batch(kind, LENGTHS if kind is not DENSE else LENGTHS[KEPT:][:1] * len(LENGTHS))
-    given, operands = make_arguments(call, batch, placement, change, number)
-    result = call.function(*given, **call.keywords)
+    arguments, keywords, operands = sample_arguments(call, batch, placement, True, change, gap=number)
+    result = call.function(*arguments, **keywords)
     if call.op == "unbind":
         return [plain(result[KEPT]).tobytes()]
     for part in recorded(result):

@@ -13,7 +13,7 @@ from pynested.backends.errors import PynestedError
 
 from ...batches import ROWS, Batch, Call, nothing_warns
 from ...nests import DENSE, Kind, Numbers, distinct
-from .samples import EVERY, make_arguments, recorded, samples
+from ...support.samples import EVERY, recorded, sample_arguments, samples
 
 DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "float16", "float32", "float64")
 FLOATS = DTYPES[-3:]
@@ -51,10 +51,11 @@ def run(call: Call, kind: Kind, dtype: np.dtype[Any], placement: str) -> bool:
     def change(array: Numbers, component: int | None) -> Numbers:
         return edge_values(array.shape, dtype, next(seeds)) if array.dtype.kind == "f" else array
 
-    given, _ = make_arguments(call, Batch(kind, (2, 2) if kind is DENSE else (3, 0, 4)), placement, change)
+    batch = Batch(kind, (2, 2) if kind is DENSE else (3, 0, 4))
+    arguments, _, _ = sample_arguments(call, batch, placement, grad=True, change=change)
     with nothing_warns():
         try:
-            result = call.function(*given, **call.keywords)
+            result = call.function(*arguments, **call.keywords)
         except (PynestedError, OverflowError):
             return False
         for part in recorded(result):
