@@ -14,8 +14,8 @@ import math
 from collections.abc import Iterable
 from pathlib import Path
 
-from pynested.pictures.palette import line as colour
 from pynested.pictures.svg import Sheet, text_width
+from pynested.pictures.svg import line_color as colour
 
 from .printed import Table, tables
 

@@ -53,8 +53,8 @@ from pynested.autograd.rules.rule import kernel  # noqa: E402
 from pynested.backends import errors  # noqa: E402
 
 from . import allocators, training  # noqa: E402
+from . import html_repr as _html_repr  # noqa: E402, F401  what notebooks show of arrays
 from . import method_functions as _method_functions  # noqa: E402
-from . import notebook as _notebook  # noqa: E402, F401  adds the HTML of arrays for notebooks
 from . import operators as _operators  # noqa: E402
 from ._version import __version__  # noqa: E402
 from .construct.like import empty_like, full_like, ones_like, rand_like, randint_like, randn_like, zeros_like  # noqa: E402

@@ -15,11 +15,8 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd.tape import OFF
-from pynested.pictures import palette
-from pynested.pictures.memory import PAGE
 from pynested.pictures.picture import Picture
-from pynested.pictures.strip import lanes
-from pynested.pictures.svg import Sheet, text_width
+from pynested.pictures.svg import PAGE, Sheet, assign_lanes, line_color, text_width
 from pynested.structure.layout import Layout
 
 from .inputs import CONTAINERS, Value, children, values_in
@@ -134,7 +131,7 @@ def picture_of(function: Callable[..., Any], recording: Recording) -> Picture:
     reads = [*([] for _ in inputs), *(list(node.reads) for node in recording.nodes), list(values_in(recording.outputs))]
     maker = {value: row for row in reversed(range(len(makes))) for value in makes[row]}
     arrows = [(value, maker[value], row) for row, values in enumerate(reads) for value in dict.fromkeys(values)]
-    columns = lanes([(start, end) for _, start, end in arrows], apart=0.5)
+    columns = assign_lanes([(start, end) for _, start, end in arrows], apart=0.5)
     left = 20 + _LANE * (max(columns, default=0) + 1)
     sheet = Sheet(f"A graph of {len(recording.nodes)} calls: {'; '.join(texts)}")
     for row, text in enumerate(texts):
@@ -163,4 +160,4 @@ def _draw_arrow(sheet: Sheet, x: float, right: float, start: float, end: float, 
 def _colour(values: Iterable[Value], recording: Recording) -> str:
     """Return the colour of a ragged structure, by its number in the names ``j1``, ``j2``."""
     ragged = [match for value in values if (match := re.search(r"\bj(\d+)", recording.facts[value.number].text))]
-    return palette.line(int(ragged[0][1]) - 1) if ragged else _GREY
+    return line_color(int(ragged[0][1]) - 1) if ragged else _GREY

@@ -17,13 +17,12 @@ from pynested.nested.nested_array import NestedArray
 from pynested.operators.block_masks.block_mask import BlockMask
 from pynested.structure import Jagged
 
-from .beside import draw_beside
-from .block_mask import draw_block_mask
-from .dense import draw_dense
-from .jagged import draw_jagged
-from .strided import draw_strided
+from .block_mask_picture import draw_block_mask
+from .jagged_picture import draw_jagged
+from .side_by_side_picture import draw_side_by_side
+from .strided_picture import draw_dense, draw_strided
 from .svg import Sheet
-from .tape import draw_tape
+from .tape_picture import draw_tape
 
 # Whoever says that the page is dark or light; where nobody does, a picture asks the system.
 _THEMES = {
@@ -148,7 +147,7 @@ def beside(
     >>> beside({"x": x, "padded": x.to_padded_array(0.0)}, padded=["padded"])
     <Picture: Side by side, 3 components of each: x, padded>
     """
-    return Picture(draw_beside(arrays, padded, stretched))
+    return Picture(draw_side_by_side(arrays, padded, stretched))
 
 
 def _draw_nested(array: NestedArray, name: str = "x") -> Sheet:

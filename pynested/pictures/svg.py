@@ -1,7 +1,9 @@
-"""A sheet of SVG: a few marks, and a record of every text box so that a test can find two that collide.
+"""A sheet of SVG: its marks, its colours, and a record of every text box, so that a test can find two that collide.
 
-No ids, no ``<defs>``, no script: several pictures may stand on one page. What is not a component's colour is
-``currentColor`` at some opacity, and the one style sheet inside follows the reader's light or dark theme.
+No ids, no ``<defs>``, no script: several pictures can stand on one page. Every component has one colour, the same
+wherever it appears; all else is ``currentColor`` at some opacity, and the one style sheet inside follows the reader's
+light or dark theme. The fills are Paul Tol's *light* scheme, made for cells that carry dark text and told apart with
+the common colour-vision deficiencies. The lines are the same hues, dark enough on white and light enough on black.
 """
 
 from __future__ import annotations
@@ -10,10 +12,35 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-from .palette import MONO, PAGE_INK, SANS
+PAGE = 940  # pixels that a picture may take; a notebook's column is hardly wider
+FILLS = ("#77AADD", "#EEDD88", "#44BB99", "#EE8866", "#FFAABB", "#BBCC33", "#99DDFF")
+LINES = ("#3D7FC4", "#94790A", "#208A6C", "#D05A2B", "#D0587A", "#758500", "#2C86AD")
+CELL_INK = "#1b1f24"
+PAGE_INK = {"light": "#57606a", "dark": "#9aa4ae"}  # greys that can be read on both pages
+MONO = "ui-monospace,'SF Mono',Menlo,Consolas,'DejaVu Sans Mono',monospace"
+SANS = "system-ui,-apple-system,'Segoe UI',Inter,'DejaVu Sans',sans-serif"
 
 _CHARACTER = 0.605  # width of a monospace character, in ems; a sans-serif caption is narrower
 _STYLE = f"<style>@media (prefers-color-scheme:dark){{svg{{color:{PAGE_INK['dark']}!important}}}}</style>"
+
+
+def fill_color(component: int) -> str:
+    """Return the colour of the cells of a component."""
+    return FILLS[component % len(FILLS)]
+
+
+def tint_color(component: int) -> str:
+    """Return the colour of hidden cells of a component: opaque, half way to white, so that dark text can be read.
+
+    >>> fill_color(0), tint_color(0)
+    ('#77AADD', '#BBD4EE')
+    """
+    return "#" + "".join(f"{(int(fill_color(component)[k : k + 2], 16) + 255) // 2:02X}" for k in (1, 3, 5))
+
+
+def line_color(component: int) -> str:
+    """Return the colour of the arrows, brackets and names of a component."""
+    return LINES[component % len(LINES)]
 
 
 class Box(NamedTuple):
@@ -32,8 +59,26 @@ class Box(NamedTuple):
 
 
 def text_width(text: str, size: float) -> float:
-    """Width of a text in pixels, at most."""
+    """Return the largest width of a text in pixels."""
     return len(text) * size * _CHARACTER
+
+
+def assign_lanes(spans: Sequence[tuple[float, float]], apart: float = 5) -> list[int]:
+    """Return for each span the first lane in which it meets no other, so that no two captions collide.
+
+    >>> assign_lanes([(0, 10), (8, 20), (30, 40)])
+    [0, 1, 0]
+    """
+    taken: list[list[tuple[float, float]]] = []
+    result = []
+    for left, right in spans:
+        free = (k for k, lane in enumerate(taken) if all(right + apart <= a or b + apart <= left for a, b in lane))
+        lane = next(free, len(taken))
+        if lane == len(taken):
+            taken.append([])
+        taken[lane].append((left, right))
+        result.append(lane)
+    return result
 
 
 class Sheet:
@@ -116,6 +161,10 @@ class Sheet:
             f'<text x="{x:g}" y="{y:g}"{family} font-size="{size:g}" '
             f'fill="{fill}"{_attributes(look)}>{tip}{escape(text)}</text>'
         )
+
+    def note(self, x: float, y: float, text: str) -> None:
+        """Write a remark, from x to the right."""
+        self.text(x, y, text, size=11, anchor="start", sans=True, opacity=0.9)
 
     def heading(self, x: float, y: float, text: str) -> None:
         """Write the title of one half of a picture."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pynested.pictures.palette import line as line_color
 from pynested.pictures.picture import Picture
-from pynested.pictures.svg import Sheet, text_width
+from pynested.pictures.svg import Sheet, line_color, text_width
 
 from .event_recorder import Event
 from .event_text import describe_event

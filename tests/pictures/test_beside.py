@@ -13,7 +13,7 @@ import pytest
 import pynested as pn
 from pynested.backends.errors import ArgumentError
 from pynested.pictures import picture
-from pynested.pictures.beside import draw_beside
+from pynested.pictures.side_by_side_picture import draw_side_by_side
 
 from .drawings import PICTURES, SVG, ragged, texts_of
 
@@ -56,7 +56,7 @@ WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 def test_what_cannot_stand_side_by_side_is_refused(name: str) -> None:
     arrays, options, message = WRONG[name]
     with pytest.raises(ArgumentError, match=message):
-        draw_beside(arrays, **options)
+        draw_side_by_side(arrays, **options)
 
 
 def test_what_cannot_be_drawn_is_refused() -> None:

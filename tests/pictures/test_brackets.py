@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from pynested.pictures.jagged import draw_jagged
+from pynested.pictures.jagged_picture import draw_jagged
 from pynested.pictures.svg import Sheet
 
 BRACKET = re.compile(r"^M([\d.]+) ([\d.]+)v5H([\d.]+)v-5$")

@@ -12,9 +12,8 @@ import pytest
 import pynested as pn
 from pynested.backends.errors import ArgumentError, MissingDependency
 from pynested.pictures import picture
-from pynested.pictures.palette import CELL_INK, FILLS, LINES, PAGE_INK, contrast, tint
-from pynested.pictures.strip import lanes, pieces
-from pynested.pictures.svg import Sheet
+from pynested.pictures.drawn_buffer import DrawnBuffer
+from pynested.pictures.svg import CELL_INK, FILLS, LINES, PAGE_INK, Sheet, assign_lanes, tint_color
 
 from .drawings import PICTURES, texts_of
 
@@ -32,11 +31,24 @@ def test_text_is_escaped() -> None:
     assert "<script>" not in sheet.finish()
 
 
+def luminance(color: str) -> float:
+    """Return the relative luminance of ``#rrggbb``, from 0 for black to 1 for white, as WCAG 2 defines it."""
+    channels = (int(color[k : k + 2], 16) / 255 for k in (1, 3, 5))
+    linear = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels)
+    return sum(weight * channel for weight, channel in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(color: str, other: str) -> float:
+    """Return the contrast ratio of two colours, from 1 to 21; text wants 4.5, lines and large text 3."""
+    dark, light = sorted((luminance(color), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
 def test_colours_can_be_read() -> None:
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
     assert min(contrast(CELL_INK, fill) for fill in FILLS) > 4.5
     assert min(contrast(line, page) for line in LINES for page in PAGES.values()) > 3.5
-    assert min(contrast(CELL_INK, tint(k)) for k in range(7)) > 4.5
+    assert min(contrast(CELL_INK, tint_color(k)) for k in range(7)) > 4.5
     assert min(contrast(PAGE_INK[theme], PAGES[theme]) for theme in PAGES) > 6
 
 
@@ -44,26 +56,22 @@ def test_ink_can_be_read_where_a_page_is_not_of_the_theme_of_the_system() -> Non
     assert contrast(PAGE_INK["light"], PAGES["dark"]) > 2.5 < contrast(PAGE_INK["dark"], PAGES["light"])
 
 
-def test_pieces_tell_holes_from_what_is_left_out() -> None:
-
-    def users(start: int, _: int) -> tuple[int, ...] | None:
-        return (0,) if start < 5 else () if start < 8 else None
-
-    cut = pieces({0: (0,), 1: (0,), 8: (0,), 20: (1,)}, 30, [0, 5, 9], users, hidden=4)
-    assert [(piece.start, piece.stop, piece.kind, piece.owners) for piece in cut] == [
-        (0, 2, "cells", (0,)),
-        (2, 5, "cells", (0,)),
-        (5, 8, "cells", ()),
-        (8, 9, "cells", (0,)),
-        (9, 20, "hole", ()),
-        (20, 21, "cells", (1,)),
-        (21, 30, "hole", ()),
+def test_pieces_tell_holes_from_what_is_hidden() -> None:
+    """Components of lengths 20, 2, 30 and 1 at 1, 22, 30 and 61 of 62: of two of them two elements each are drawn."""
+    sizes, offsets = np.array([[20], [2], [30], [1]]), np.array([1, 22, 30, 61])
+    buffer = DrawnBuffer(np.zeros(62), sizes, np.ones_like(sizes), offsets, (2, 2), 30, fewest=1)
+    assert [(piece.start, piece.stop, piece.kind, piece.owners) for piece in buffer.pieces] == [
+        (0, 1, "hole", ()),
+        (1, 3, "cells", (0,)),
+        (3, 21, "hidden", (0,)),
+        (21, 22, "hole", ()),
+        (22, 24, "cells", (1,)),
+        (24, 62, "hidden", ()),
     ]
-    assert [piece.kind for piece in pieces({0: (0,)}, 4, [], users, hidden=3)] == ["cells", "more"]
 
 
 def test_lanes_keep_captions_apart() -> None:
-    assert lanes([(0, 10), (5, 15), (12, 20), (18, 30)]) == [0, 1, 2, 0]
+    assert assign_lanes([(0, 10), (5, 15), (12, 20), (18, 30)]) == [0, 1, 2, 0]
 
 
 def test_picture_of_a_jagged_array() -> None:

@@ -23,7 +23,7 @@ FLOORS = {
     "pynested.fuzzing": 4,
     "pynested.graph": 4,
     "pynested.interchange": 4,
-    "pynested.notebook": 4,
+    "pynested.html_repr": 4,
     "pynested.pictures": 4,
     "pynested.profiling": 4,
     "pynested.training": 4,

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pynested.operators.block_masks.block_mask import BlockMask, coarse_states
 from pynested.operators.block_masks.block_mask_lists import EMPTY, FULL, States
 
-from .memory import PAGE
-from .palette import fill, tint
-from .svg import Sheet
+from .svg import PAGE, Sheet, fill_color, tint_color
 
 _SIDE, _MOST, _GRIDS = 15, 24, 4  # pixels of a block; blocks along a side; grids
 _LEFT, _TOP, _APART = 18, 48, 28
@@ -18,7 +16,7 @@ def draw_block_mask(mask: BlockMask, name: str = "mask") -> Sheet:
     """Draw a grid for each head of each component, queries downwards, keys to the right; large ones coarser."""
     empty, partial, full = mask.counts()
     sheet = Sheet(f"A block mask: {full} full, {partial} partial and {empty} empty blocks of {mask.BLOCK_SIZE}")
-    heads = [(i, head) for i, one in enumerate(mask.blocks) for head in range(len(one))]
+    heads = [(i, head) for i, blocks in enumerate(mask.blocks) for head in range(len(blocks))]
     sheet.heading(_LEFT, 22, f"queries ↓  keys →  blocks of {mask.BLOCK_SIZE[0]} × {mask.BLOCK_SIZE[1]}")
     x, y, bottom = float(_LEFT), float(_TOP), float(_TOP)
     for i, head in heads[:_GRIDS]:
@@ -30,7 +28,7 @@ def draw_block_mask(mask: BlockMask, name: str = "mask") -> Sheet:
         _draw_grid(sheet, states, x, y)
         x, bottom = x + width + _APART, max(bottom, y + states.shape[0] * _SIDE)
     if len(heads) > _GRIDS:
-        sheet.text(x, y + 14, f"and {len(heads) - _GRIDS} more", size=11, anchor="start", sans=True, opacity=0.9)
+        sheet.note(x, y + 14, f"and {len(heads) - _GRIDS} more")
     _draw_meaning(sheet, bottom + 16)
     return sheet
 
@@ -47,10 +45,10 @@ def _draw_blocks(sheet: Sheet, places: list[tuple[float, float]], state: int) ->
     if state == EMPTY:
         sheet.squares(places, _SIDE - 1, "currentColor", 0.13)
         return
-    sheet.squares(places, _SIDE - 1, fill(0) if state == FULL else tint(0))
+    sheet.squares(places, _SIDE - 1, fill_color(0) if state == FULL else tint_color(0))
     if state != FULL:
         strokes = "".join(f"M{x + 3:g} {y + _SIDE - 4:g}L{x + _SIDE - 4:g} {y + 3:g}" for x, y in places)
-        sheet.path(strokes, stroke=fill(0), width=1.6)
+        sheet.path(strokes, stroke=fill_color(0), width=1.6)
 
 
 def _draw_meaning(sheet: Sheet, y: float) -> None:

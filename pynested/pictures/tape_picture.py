@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from pynested.autograd.tape_text import HEAD, Tape
 
-from .elide import Gap, ends, more, with_gaps
-from .palette import line
-from .strip import lanes
-from .svg import Sheet, text_width
+from .svg import Sheet, assign_lanes, line_color, text_width
+from .truncation import Gap, hidden_count, visible_indices, with_gaps
 
 _ROW, _RAIL = 24, 16  # pixels between rows and between rails
 _TOP, _LEFT, _APART = 30, 22, 22
@@ -17,7 +15,7 @@ _SIZE = 12
 
 def draw_tape(tape: Tape, name: str = "tape") -> Sheet:
     """Draw a tape from the leaves down to the results; a rail has the colour of what it leads away from."""
-    chosen = ends(len(tape), _SHOWN // 2)[:-1]
+    chosen = visible_indices(len(tape), _SHOWN // 2)[:-1]
     chosen = [*chosen, *range(max(len(tape) - _SHOWN // 2, len(chosen)), len(tape))]
     sheet = Sheet(f"The {name}: {len(tape)} records, from {_leaves(tape)} leaves to the results")
     rows = with_gaps(chosen, len(tape))
@@ -45,7 +43,7 @@ def _rails(tape: Tape, row_of: dict[int, int]) -> dict[int, int]:
         for source in (record, *_sources(tape, record, row_of)):
             last[source] = max(last[source], row)
     spans = [(row, max(last[record], row + 1)) for record, row in row_of.items()]
-    return dict(zip(row_of, lanes(spans, apart=0), strict=True))
+    return dict(zip(row_of, assign_lanes(spans, apart=0), strict=True))
 
 
 def _draw_rails(sheet: Sheet, tape: Tape, row_of: dict[int, int], rails: dict[int, int]) -> None:
@@ -54,11 +52,11 @@ def _draw_rails(sheet: Sheet, tape: Tape, row_of: dict[int, int], rails: dict[in
         for source in _sources(tape, record, row_of):
             from_x, from_y = _place(rails[source], row_of[source])
             bend = f"C{from_x:g} {y - 6:g} {x:g} {y - 14:g} {x:g} {y - 5:g}"
-            sheet.path(f"M{from_x:g} {from_y:g}V{max(y - _ROW, from_y):g}{bend}", stroke=line(source), width=1.6)
+            sheet.path(f"M{from_x:g} {from_y:g}V{max(y - _ROW, from_y):g}{bend}", stroke=line_color(source), width=1.6)
     for record, row in row_of.items():
         x, y = _place(rails[record], row)
         leaf = tape.records[record].is_leaf
-        sheet.rect(x - 4.5, y - 4.5, 9, 9, line(record), round=1.5 if leaf else 4.5)
+        sheet.rect(x - 4.5, y - 4.5, 9, 9, line_color(record), round=1.5 if leaf else 4.5)
 
 
 def _place(rail: int, row: int) -> tuple[float, float]:
@@ -72,15 +70,15 @@ def _draw_text(sheet: Sheet, tape: Tape, rows: list[int | Gap], x: float) -> Non
     for column in range(3):
         lefts.append(lefts[-1] + max(text_width(row[column], _SIZE) for row in table) + _APART)
     for text, left in zip(HEAD, lefts, strict=True):
-        sheet.text(left, 20, text, size=11, anchor="start", sans=True, opacity=0.9)
+        sheet.note(left, 20, text)
     for k, row in enumerate(rows):
         baseline = _TOP + (k + 0.5) * _ROW + 4
         if isinstance(row, Gap):
-            sheet.text(lefts[1], baseline, more(row.size), size=_SIZE, anchor="start", opacity=0.9)
+            sheet.text(lefts[1], baseline, hidden_count(row.size), size=_SIZE, anchor="start", opacity=0.9)
             continue
         for column, (text, left) in enumerate(zip(cells[row], lefts, strict=True)):
-            color = line(row) if column == 0 else "currentColor"
+            color = line_color(row) if column == 0 else "currentColor"
             if text:
                 sheet.text(left, baseline, text, size=_SIZE, anchor="start", bold=column == 0, fill=color)
     if not rows:
-        sheet.text(lefts[0], _TOP + 16, "nothing was recorded", size=11, anchor="start", sans=True, opacity=0.9)
+        sheet.note(lefts[0], _TOP + 16, "nothing was recorded")
