@@ -18,7 +18,7 @@ NEED = {
     "pynested.interchange.pandas": "pandas",
     "pynested.interchange.tensorflow": "tensorflow",
     "pynested.interchange.torch": "torch",
-    "pynested.training.state_dicts": "torch",
+    "pynested.training.parameter_trees": "torch",
 }
 
 
