@@ -148,14 +148,14 @@ class Call:
 
     def given(self, batch: Batch, change: Callable[[Any], Any]) -> list[Any]:
         """Return the arguments, with each array changed; arrays among the keywords are constants."""
-        return [mapped(change, one) for one in self.arguments(batch)]
+        return [mapped(change, argument) for argument in self.arguments(batch)]
 
 
 def mapped(change: Callable[[Any], Any], value: Any) -> Any:
     """Return ``value`` with ``change`` applied to each array in it, nested or dense."""
     if isinstance(value, Operand | np.ndarray):
         return change(value)
-    return [mapped(change, one) for one in value] if isinstance(value, list) else value
+    return [mapped(change, part) for part in value] if isinstance(value, list) else value
 
 
 def of_calls(calls: Iterable[Call], turns: int = 1) -> Any:

@@ -25,7 +25,7 @@ from .nests import BOTH, DENSE, JAGGED, JAGGED_2, STRIDED, Numbers, distinct
 
 
 def _pairs(pair: Pair) -> Iterator[Call]:
-    """Operands of every kind: floats, of which the first are above 0, or integers."""
+    """Yield operands of every kind: floats, of which the first are above 0, or integers."""
     whole, dtype = not pair.gradient, np.dtype("float64" if pair.gradient else pair.dtypes[0])
     first = lambda x: np.rint(64 * x).astype(dtype) if whole else np.abs(x) + 0.3  # noqa: E731
     second = lambda x: np.rint(8 * x).astype(dtype) if whole else x + 1.7  # noqa: E731
@@ -38,7 +38,7 @@ def _pairs(pair: Pair) -> Iterator[Call]:
 
 
 def _apart(x: Numbers) -> Numbers:
-    """Numbers that are equal to none of `distinct`, where a maximum would have no derivative."""
+    """Return numbers that equal none of `distinct`, at which a maximum would have no derivative."""
     return x + 1 / 32
 
 
@@ -46,7 +46,7 @@ def _elementwise() -> Iterator[Call]:
     for op in ("neg", "gelu", "silu", "logical_not", "clone", "detach", "contiguous", "unbind"):
         yield Call(op, "", lambda b: (b.x(),))
     for function in FUNCTIONS.values():
-        yield Call(function.name, "", lambda b, one=function: (b.of(one.inside),), smooth=not function.is_step)
+        yield Call(function.name, "", lambda b, f=function: (b.of(f.inside),), smooth=not function.is_step)
     for op in ("abs", "sgn", "relu"):
         yield Call(op, "", lambda b: (b.x(),), smooth=False)
     yield Call("gelu", "tanh", lambda b: (b.x(), "tanh"))
@@ -92,7 +92,7 @@ def _comparison() -> Iterator[Call]:
 
 
 def _empty_run(dims: tuple[int, ...]) -> Refusal:
-    """A maximum over ``dims`` is refused where a run is empty and the result has an element there."""
+    """Return the refusal of a maximum over ``dims``: a segment is empty and the result has an element there."""
 
     def refused(b: Batch) -> type[Exception] | None:
         if 0 not in dims:
@@ -112,13 +112,13 @@ def _reduction() -> Iterator[Call]:
         dim = None if len(dims) == 3 else dims if len(dims) == 2 else dims[0]
         for keepdim in (False, True):
             label = f"{dim}" + " kept" * keepdim
-            composed = [name for name, one in REDUCTIONS.items() if one.differentiable]
+            composed = [name for name, reduction in REDUCTIONS.items() if reduction.differentiable]
             for op in ["sum"] if keepdim else ["sum", "mean", *composed]:
                 yield Call(op, label, lambda b, dim=dim, keepdim=keepdim: (b.x(), dim, keepdim))
             arguments = lambda b, dim=dim, keepdim=keepdim: (b.x(), dim, keepdim)  # noqa: E731
             for op in ("argmax", "argmin")[: 2 * (len(dims) == 1)]:
                 yield Call(op, label, arguments, refuses=_empty_run(dims))
-            for op in [name for name, one in REDUCTIONS.items() if not one.differentiable]:
+            for op in [name for name, reduction in REDUCTIONS.items() if not reduction.differentiable]:
                 yield Call(op, label, lambda b, a=arguments: (b.of(lambda x: x > 0, np.bool_), *a(b)[1:]))
             for op in ("amax", "amin"):
                 yield Call(op, label, arguments, refuses=_empty_run(dims), smooth=False)
@@ -160,23 +160,23 @@ def _runs() -> Iterator[Call]:
 
 
 def _others(b: Batch) -> Operand:
-    """As many components, each a row longer than those of the batch, and the longest of none."""
+    """Return as many components, each a row longer than those of the batch; the longest become empty."""
     made = [distinct(((n + 1) % 4, 2), seed) for seed, n in enumerate(b.lengths, 1)]
     return Operand(Components(made, (b.count, (b.lengths[0] + 1) % 4 if b.kind is DENSE else None, 2), np.float64), 1)
 
 
 def _per_key(b: Batch) -> Operand:
-    """What is added to the scores of each key of `Batch.x`."""
+    """Return numbers to add to the scores of each key of `Batch.x`."""
     made = [distinct((1, n), seed) for seed, n in enumerate(b.lengths, 1)]
     return Operand(Components(made, (b.count, 1, b.lengths[0] if b.kind is DENSE else None), np.float64), 2)
 
 
 def _layer(weights: tuple[Numbers, ...], *attentions: str) -> dict[str, Numbers]:
-    """The parameters of a layer of a transformer, two wide, with these attentions."""
+    """Return the parameters of a layer of a transformer, two wide, with these attentions."""
     names = ("in_proj_weight", "in_proj_bias", "out_proj.weight", "out_proj.bias")
     made = {"linear1.weight": distinct((3, 2)), "linear2.weight": distinct((2, 3), 1)}
     for attention in attentions:
-        made |= {f"{attention}.{name}": one for name, one in zip(names, weights, strict=True)}
+        made |= {f"{attention}.{name}": weight for name, weight in zip(names, weights, strict=True)}
     return made | {f"norm{number + 1}.weight": distinct((2,), number) for number in range(len(attentions) + 1)}
 
 
@@ -193,9 +193,9 @@ def _attention() -> Iterator[Call]:
     weights = distinct((6, 2)) / 8, distinct((6,), 1), distinct((2, 2), 2), distinct((2,), 3)
     yield Call("multi_head_attention", "", lambda b: (b.x(), b.x(1), b.x(2), 2, *weights), kinds=ROWS)
     yield Call(op, "dense query", lambda b: (distinct((3, 2)), b.x(1), b.x(2)), kinds=ROWS)
-    own, across = _layer(weights, "self_attn"), _layer(weights, "self_attn", "multihead_attn")
-    yield Call("transformer_encoder_layer", "", lambda b: (b.x(), own, 2), {"norm_first": True}, ROWS)
-    yield Call("transformer_decoder_layer", "", lambda b: (b.x(), b.x(1), across, 2), {"norm_first": True}, ROWS)
+    encoder, decoder = _layer(weights, "self_attn"), _layer(weights, "self_attn", "multihead_attn")
+    yield Call("transformer_encoder_layer", "", lambda b: (b.x(), encoder, 2), {"norm_first": True}, ROWS)
+    yield Call("transformer_decoder_layer", "", lambda b: (b.x(), b.x(1), decoder, 2), {"norm_first": True}, ROWS)
     op = "flex_attention"
     yield Call(op, "", lambda b: (b.x(), b.x(1), b.x(2)), kinds=ROWS)
     mod = {"score_mod": lambda score, b, h, q_idx, kv_idx: score * score * 0.5 - score}

@@ -1,4 +1,4 @@
-"""What the tests that look at the repository itself share: where it lies, and which modules are in it."""
+"""Settings of all tests, and the folder and modules of the repository for tests that read it."""
 
 from __future__ import annotations
 
@@ -13,20 +13,19 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
-# How long a machine takes is no property of the code: a busy one fails no test.
+# A test must not fail because the machine is busy.
 hypothesis.settings.register_profile(
     "any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("any machine")
-# A property with one test for each operator draws the same few examples in each run, and many in the exhaustive tests.
+# A property with one test for each operator draws the same few examples in each run.
 hypothesis.settings.register_profile("few examples", derandomize=True, database=None, max_examples=10)
-hypothesis.settings.register_profile("many examples", max_examples=25)
 
 # Matrices are tiny here, and tests run side by side, where threads of BLAS would wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-# Hundreds of processes are started here. What one has compiled is kept for the others, also where the environment says
-# to keep nothing, as that of containers does: else each would compile every module anew.
+# Tests start hundreds of processes. The modules that one compiles are kept for the others, even if the environment
+# forbids it, as that of containers does. Otherwise each process would compile every module.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
@@ -66,16 +65,16 @@ PACKAGES = {
 
 def find_modules() -> dict[str, Path]:
     """Return every module on disk, by its name; a walk with pkgutil would miss the mapped folders."""
-    found = {}
+    files_by_name = {}
     for folder, package in PACKAGES.items():
         for file in sorted((ROOT / folder).rglob("*.py")):
             parts = file.relative_to(ROOT / folder).with_suffix("").parts
-            found[".".join((package, *parts)).removesuffix(".__init__")] = file
-    return found
+            files_by_name[".".join((package, *parts)).removesuffix(".__init__")] = file
+    return files_by_name
 
 
 def pytest_configure() -> None:
-    """Say so where modules are new since pynested was installed: commands and other processes would not find them."""
+    """Stop if modules are new since pynested was installed: commands and other processes would not find them."""
     links = [Path(entry) for entry in sys.path if "__editable__.pynested" in entry]
     places = [name.split(".") for name in find_modules()]
     new = [place for place in places for link in links if not any(map(Path.exists, forms(link.joinpath(*place))))]
@@ -100,10 +99,10 @@ def modules() -> dict[str, Path]:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leave out files that are not quick if only quick tests are wanted, and slow files if nobody names them."""
-    wanted = config.getoption("markexpr")
-    if wanted == "quick":
+    expression = config.getoption("markexpr")
+    if expression == "quick":
         return True if _thorough(collection_path) else None
-    is_default = wanted in config.getini("addopts")
+    is_default = expression in config.getini("addopts")
     is_left_out = is_default and is_slow(collection_path) and not is_named(collection_path, config.args)
     return True if is_left_out else None
 
@@ -128,7 +127,7 @@ def _thorough(path: Path) -> bool:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is quick, and what is slow."""
+    """Mark the quick tests and the slow ones."""
     for item in items:
         if is_slow(item.path):
             item.add_marker("slow")
@@ -137,12 +136,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Keep the thousands of tests, which stay to the end, out of every garbage collection."""
+    """Keep the thousands of tests, which live to the end, out of every garbage collection."""
     gc.collect()
     gc.freeze()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test that takes `module` runs once for each."""
+    """Run a test that takes `module` once for each module."""
     if "module" in metafunc.fixturenames:
         metafunc.parametrize("module", sorted(find_modules()))

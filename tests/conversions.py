@@ -1,4 +1,4 @@
-"""What a number of one dtype becomes in another, in exact arithmetic: for the tests of whatever converts."""
+"""Conversion of numbers between dtypes in exact arithmetic, as the expected value of tests."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ FORMATS = {
     "float64": (52, -1074, 1023),
 }
 
-# Where conversions go wrong: ends of the integers, halves and their neighbours, what is rounded twice by those who take
-# float32 on the way, subnormals, zeros, and no numbers at all.
+# Numbers that wrong conversions change: ends of the integers, halves and their neighbours, numbers that are rounded
+# twice on a way through float32, subnormals, zeros, infinities and NaN.
 HALFWAY_FOR_FLOAT16 = 1 + 2.0**-11
 TELLING = (
     0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.5, -2.5, 127.5, 128.0, -128.9, -129.0, 255.9, 256.0, -0.9, 1e5, -1e5,
@@ -39,7 +39,7 @@ TELLING_INTEGERS = (
 
 
 def telling(dtype: np.dtype[Any]) -> Numbers:
-    """Numbers of ``dtype``: those above that it has, or what they become in it."""
+    """Return the numbers above that ``dtype`` can represent, or the floats of ``dtype`` that are nearest to them."""
     if dtype.kind == "b":
         return np.array([False, True])
     if dtype.kind in "iu":
@@ -49,7 +49,7 @@ def telling(dtype: np.dtype[Any]) -> Numbers:
 
 
 def converted(values: Iterable[Any], dtype: np.dtype[Any]) -> list[Any]:
-    """Every number in ``dtype``, as one of Python's."""
+    """Return each number converted to ``dtype``, as a number of Python."""
     return [_converted(value, dtype) for value in values]
 
 
@@ -69,7 +69,7 @@ def _converted(value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def nearest(value: Any, dtype: np.dtype[Any]) -> float:
-    """The number of ``dtype`` that is nearest to ``value``, the even one of two; an infinity beyond the greatest."""
+    """Return the number of ``dtype`` nearest to ``value``, the even one of two; an infinity beyond the greatest."""
     digits, least, greatest = FORMATS[dtype.name]
     exact = Fraction(value)
     exponent = max(math.frexp(abs(value))[1] - 1 - digits, least) if value else least

@@ -1,4 +1,4 @@
-"""Threads that meet: they start together, and take turns so short that they interrupt each other everywhere."""
+"""Threads that start together, and take turns so short that they interrupt each other everywhere."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TURN = 1e-6  # seconds after which another thread may go on
 
 
 def together(works: Sequence[Callable[[], T]]) -> list[T]:
-    """Run every function in a thread of its own, all at once; return what they return, in their order."""
+    """Run every function in a thread of its own, all at once; return their results in order."""
     start = Barrier(len(works))
 
     def run(work: Callable[[], T]) -> T:

@@ -1,4 +1,4 @@
-"""A function called in a forked child, which has nothing to import and may hang or crash."""
+"""A call of a function in a forked child, which may hang or crash."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 
 def in_child(answer: Callable[[], str], seconds: int = 10) -> str:
-    """What a forked child says, "ended by signal ..." where one ended it: SIGALRM after so many seconds.
+    """Return the answer of a forked child, or "ended by signal ..." if a signal ended it: SIGALRM after ``seconds``.
 
-    "failed" where it raised an error, which goes to the standard error output.
+    "failed" if the child raised an error, which goes to the standard error output.
     """
     reading, writing = os.pipe()
     child = os.fork()
@@ -25,6 +25,6 @@ def in_child(answer: Callable[[], str], seconds: int = 10) -> str:
         os._exit(0)
     os.close(writing)
     with open(reading, encoding="utf-8") as pipe:
-        said = pipe.read()
+        reply = pipe.read()
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    return f"ended by signal {-status}" if status < 0 else "failed" if status else said
+    return f"ended by signal {-status}" if status < 0 else "failed" if status else reply

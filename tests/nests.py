@@ -6,6 +6,7 @@ the elements of each component independently of the code under test.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -35,11 +36,11 @@ class Kind:
 
     @property
     def regular(self) -> int | None:
-        """The other of the two dimensions of components, where it is regular."""
+        """The other of the two dimensions of components if it is regular."""
         return None if self.both else 3 - self.ragged
 
     def shapes(self, lengths: Sequence[int], width: int = 2) -> list[tuple[int, ...]]:
-        """The shapes of components of these lengths."""
+        """Return the shapes of components of these lengths."""
         if self.both:
             return [(length, (2 * length + i) % 4) for i, length in enumerate(lengths)]
         return [(length, width) if self.ragged == 1 else (width, length) for length in lengths]
@@ -106,12 +107,12 @@ def place(
 
     Gaps contain ``gap``, or `poison`.
     """
-    given = Components([np.asarray(one) for one in components], getattr(components, "shape", None), _dtype(components))
+    parts = Components(list(map(np.asarray, components)), getattr(components, "shape", None), _dtype(components))
     make = _jagged if layout is pn.jagged else _dense if layout is None else _strided
-    buffer, places, nest = make(given, placement, ragged)
+    buffer, places, nest = make(parts, placement, ragged)
     if gap is not None:
         buffer[...] = gap
-    for component, where in zip(given, places, strict=True):
+    for component, where in zip(parts, places, strict=True):
         buffer.reshape(-1)[where] = component
     leaf = pn.array(_in_memory(buffer, placement), requires_grad=grad)
     return Placed(nest(leaf), leaf, places, nest)
@@ -153,7 +154,7 @@ def _dense(components: Components, placement: str, ragged: int) -> Any:
 
 def _jagged(components: Components, placement: str, ragged: int) -> Any:
     axis = ragged - 1
-    lengths = [one.shape[axis] for one in components]
+    lengths = [component.shape[axis] for component in components]
     starts, total = _starts(lengths, placement)
     shape = list(components[0].shape if components else [size or 0 for size in components.shape[1:]])
     shape[axis] = total
@@ -168,16 +169,16 @@ def _jagged(components: Components, placement: str, ragged: int) -> Any:
 def _strided(components: Components, placement: str, ragged: int) -> Any:
     if not components:
         return _nothing(components)
-    rank = len(components.shape) - 1
-    sizes = np.array([one.shape for one in components], np.int64).reshape(len(components), rank)
-    starts, total = _starts([one.size for one in components], placement)
-    order = "F" if placement == "transposed" else "C"
-    counted = [
-        np.arange(s, s + one.size).reshape(one.shape, order=order) for s, one in zip(starts, components, strict=True)
+    shapes, rank = [component.shape for component in components], len(components.shape) - 1
+    sizes = np.array(shapes, np.int64).reshape(len(components), rank)
+    starts, total = _starts([component.size for component in components], placement)
+    order: Any = "F" if placement == "transposed" else "C"
+    places = [
+        s + np.arange(math.prod(shape)).reshape(shape, order=order) for s, shape in zip(starts, shapes, strict=True)
     ]
-    strides = np.array([_strides(one.shape, order) for one in components], np.int64).reshape(len(components), rank)
+    strides = np.array([_strides(shape, order) for shape in shapes], np.int64).reshape(len(components), rank)
     buffer = np.full(total, poison(components.dtype), components.dtype)
-    return buffer, counted, lambda leaf: pn.nested_array_from_strided(leaf, sizes, strides, starts)
+    return buffer, places, lambda leaf: pn.nested_array_from_strided(leaf, sizes, strides, starts)
 
 
 def _nothing(components: Components) -> Any:
@@ -220,30 +221,30 @@ def batch(shapes: Sequence[Sequence[int]], seed: int = 0, dtype: Any = np.float6
 def plain(result: Any) -> Any:
     """Return a result as NumPy arrays: a list of components, one array, or a list of these."""
     if isinstance(result, pn.NestedArray):
-        return [one.detach().numpy() for one in result.unbind()]
+        return [component.detach().numpy() for component in result.unbind()]
     if isinstance(result, pn.Array):
         return result.detach().numpy()
-    return [plain(one) for one in result] if isinstance(result, tuple | list) else result
+    return [plain(part) for part in result] if isinstance(result, tuple | list) else result
 
 
 def assert_same(result: Any, expected: Sequence[Any] | Numbers, tol: Any = None) -> None:
     """Compare components (or entries) and dtypes of a result: bit for bit unless a tolerance is given."""
-    got, wanted = list(plain(result)), list(expected)
-    assert [one.shape for one in got] == [np.shape(one) for one in wanted]
-    for i, (mine, theirs) in enumerate(zip(got, wanted, strict=True)):
-        assert mine.dtype == np.asarray(theirs).dtype, f"component {i}"
+    components, expected_components = list(plain(result)), list(expected)
+    assert [component.shape for component in components] == [np.shape(component) for component in expected_components]
+    for i, (component, due) in enumerate(zip(components, expected_components, strict=True)):
+        assert component.dtype == np.asarray(due).dtype, f"component {i}"
         if tol is None:
-            np.testing.assert_array_equal(mine, theirs, f"component {i}", strict=True)
-            same = np.signbit(mine) == np.signbit(theirs) if mine.dtype.kind == "f" else np.array(True)
-            assert (same | np.isnan(mine)).all(), f"component {i}: the sign of zero"
+            np.testing.assert_array_equal(component, due, f"component {i}", strict=True)
+            same = np.signbit(component) == np.signbit(due) if component.dtype.kind == "f" else np.array(True)
+            assert (same | np.isnan(component)).all(), f"component {i}: the sign of zero"
         else:
-            np.testing.assert_allclose(mine, theirs, rtol=tol, atol=tol, err_msg=f"component {i}")
+            np.testing.assert_allclose(component, due, rtol=tol, atol=tol, err_msg=f"component {i}")
 
 
 def cotangent_like(tree: Any, seed: int = 7) -> Any:
     """Return numbers for every array of a result, or of the components of an operand: a cotangent or a direction."""
     if isinstance(tree, list | tuple):
-        return [cotangent_like(one, seed + 3 * i) for i, one in enumerate(tree)]
+        return [cotangent_like(part, seed + 3 * i) for i, part in enumerate(tree)]
     return np.cos(np.arange(np.size(tree)) * 1.7 + seed).reshape(np.shape(tree))
 
 
@@ -256,8 +257,8 @@ def check_gradients(function: Callable[..., Any], *points: Any) -> None:
 def pull_back(result: Any, cotangent: Any) -> None:
     """Send the cotangent of a result, a list of components if it is nested, back into the leaves."""
     if isinstance(result, tuple | list):
-        for part, its in zip(result, cotangent, strict=True):
-            pull_back(part, its)
+        for part, of_part in zip(result, cotangent, strict=True):
+            pull_back(part, of_part)
     elif result.requires_grad and isinstance(result, pn.NestedArray):
         ragged = getattr(result.structure, "ragged_dim", 1)
         shape = (len(result), *[result.regular_size(dim) for dim in range(1, result.ndim)])

@@ -1,4 +1,4 @@
-"""Pictures that are held to a file, to the page, and to texts that can be read."""
+"""A check of pictures: the golden file, the width of the page, and texts that do not overlap."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pynested.pictures.svg import Sheet
 
 
 def golden_sheet(draw: Callable[[], Picture], golden: Path, monkeypatch: pytest.MonkeyPatch) -> Sheet:
-    """Return the one sheet that is drawn: it is the golden one, fits the page, and no text lies on another."""
+    """Return the only sheet that is drawn; it must equal the golden file and fit the page, and no texts may overlap."""
     sheets: list[Sheet] = []
     finish = Sheet.finish
     monkeypatch.setattr(Sheet, "finish", lambda sheet: sheets.append(sheet) or finish(sheet))

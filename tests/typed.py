@@ -1,4 +1,4 @@
-"""What type checkers see of an installed pynested: run mypy or pyright on this file, with no settings of ours."""
+"""Types of an installed pynested: run mypy or pyright on this file, without the settings of this repository."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ column = pn.array([[1.0], [2.0]])
 rows = pn.nested_array([[[1.0, 2.0]], [[3.0, 4.0], [5.0, 6.0]]], layout=pn.jagged)
 leaf = pn.array([1.0, 2.0], requires_grad=True)
 
-# Functions whose result is of the kind of the operand, written by hand and from a table.
+# Functions whose result is of the kind of the operand.
 assert_type(x, NestedArray)
 assert_type(pn.relu(x), NestedArray)
 assert_type(pn.relu(y), Array)
@@ -24,7 +24,7 @@ assert_type(pn.log1p(x), NestedArray)
 assert_type(pn.log1p(y), Array)
 assert_type(pn.softmax(x, 1), NestedArray)
 
-# Of several operands: nested where one of them is.
+# Functions of several operands: the result is nested if an operand is.
 assert_type(pn.add(x, 1), NestedArray)
 assert_type(pn.mul(2.0, x), NestedArray)
 assert_type(pn.mul(column, x), NestedArray)
@@ -61,7 +61,7 @@ assert_type(y.grad, Array | None)
 assert_type(y.numpy(), np.ndarray[Any, Any])
 assert_type(leaf.register_hook(lambda gradient: None), Callable[[], None])
 
-# Without a dimension everything is reduced, and the result is dense; with one, that depends on which it is.
+# A reduction of all dimensions is dense; the kind of any other result depends on the dimension.
 assert_type(x.sum(), Array)
 assert_type(pn.amax(x), Array)
 assert_type(pn.amax(y, 0), Array)

@@ -125,9 +125,9 @@ def test_one_operand(name: str) -> None:
 
 @pytest.mark.parametrize("name", WITH_DTYPE)
 def test_a_requested_dtype(name: str) -> None:
-    for new, kind, wanted in product(FORMS.values(), DTYPES, DTYPES):
-        due = np.dtype(wanted) if name in SUMS or wanted in FLOATS else REFUSED
-        assert dtype_of(getattr(pn, name), new(np.ones(2, kind)), -1, dtype=wanted) == due, (kind, wanted)
+    for new, kind, requested in product(FORMS.values(), DTYPES, DTYPES):
+        due = np.dtype(requested) if name in SUMS or requested in FLOATS else REFUSED
+        assert dtype_of(getattr(pn, name), new(np.ones(2, kind)), -1, dtype=requested) == due, (kind, requested)
 
 
 @pytest.mark.parametrize("name", PROMOTING)

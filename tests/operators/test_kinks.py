@@ -37,55 +37,45 @@ class Kink:
     ----------
     points : the numbers of a component, for each operand
     gradients : as many numbers, for each operand
-    cotangent : what each result of a component brings; 1 if None
+    cotangent : the cotangent of each result of a component; 1 if None
     """
 
     call: Callable[..., Any]
-    points: tuple[list[float], ...]
-    gradients: tuple[list[float], ...]
+    points: list[list[float]]
+    gradients: list[list[float]]
     cotangent: Any = None
     tol: float | None = None
 
 
-def kink(call: Callable[..., Any], point: list[float], gradient: list[float], cotangent: Any = None) -> Kink:
-    """Return a row for a function of one operand."""
-    return Kink(call, (point,), (gradient,), cotangent)
-
-
-def pair(call: Callable[..., Any], points: Any, gradients: Any, tol: float | None = None) -> Kink:
-    """Return a row for a function of two operands or more."""
-    return Kink(call, tuple(points), tuple(gradients), None, tol)
-
-
 KINKS = {
     # Ties share their cotangent.
-    "amax of -inf": kink(lambda x: x.amax(1), [-INF, -INF], [0.5, 0.5]),
-    "amax of inf": kink(lambda x: x.amax(1), [INF, 1], [1, 0]),
-    "amax over no dimension": kink(lambda x: x.amax(()), [3, 1, NAN], [1, 1, 1]),
-    "var of equal elements": kink(lambda x: x.var(1), [0.1, 0.1, 0.1], [0, 0, 0]),
-    "std of equal elements": kink(lambda x: x.std(1), [1e300, 1e300, 1e300], [0, 0, 0]),
+    "amax of -inf": Kink(lambda x: x.amax(1), [[-INF, -INF]], [[0.5, 0.5]]),
+    "amax of inf": Kink(lambda x: x.amax(1), [[INF, 1]], [[1, 0]]),
+    "amax over no dimension": Kink(lambda x: x.amax(()), [[3, 1, NAN]], [[1, 1, 1]]),
+    "var of equal elements": Kink(lambda x: x.var(1), [[0.1, 0.1, 0.1]], [[0, 0, 0]]),
+    "std of equal elements": Kink(lambda x: x.std(1), [[1e300, 1e300, 1e300]], [[0, 0, 0]]),
     # Kinks, steps and poles of functions of one element.
-    "1 / x": kink(lambda x: 1 / x, [0.0], [-INF]),
-    "0 / x": kink(lambda x: 0 / x, [0.0], [NAN]),
-    "norm of zeros": kink(lambda x: pn.sqrt((x * x).sum(1)), [0.0, 0.0], [NAN, NAN]),
-    "a NaN stays where it is": kink(lambda x: pn.square(x) * x, [NAN, 1], [NAN, 3]),
+    "1 / x": Kink(lambda x: 1 / x, [[0.0]], [[-INF]]),
+    "0 / x": Kink(lambda x: 0 / x, [[0.0]], [[NAN]]),
+    "norm of zeros": Kink(lambda x: pn.sqrt((x * x).sum(1)), [[0.0, 0.0]], [[NAN, NAN]]),
+    "a NaN stays where it is": Kink(lambda x: pn.square(x) * x, [[NAN, 1]], [[NAN, 3]]),
     # Pairs.
-    "pow of zeros": pair(pn.pow, ([0.0, 0.0, 0.0, 0.0], [0, 1, 2, 0.5]), ([0, 1, 0, INF], [0, 0, 0, 0])),
-    "pow of negative bases": pair(pn.pow, ([-2, -2, -1], [3, 0, -2]), ([12, 0, 2], [NAN, NAN, NAN])),
-    "pow of exponents": pair(pn.pow, ([E, 1], [2, 5]), ([2 * E, 5], [E**2, 0]), 1e-15),
-    "x ** 0": kink(lambda x: x**0, [0, 2, -1], [0, 0, 0]),
-    "x ** 2": kink(lambda x: x**2, [0, 2, -1], [0, 4, -2]),
-    "x ** 3.0": kink(lambda x: x**3.0, [0, 2, -1], [0, 12, 3]),
-    "0 ** x": kink(lambda x: 0**x, [0, 2], [0, 0]),
-    "remainder": pair(pn.remainder, ([7, -7], [2, 2]), ([1, 1], [-3, 4])),
+    "pow of zeros": Kink(pn.pow, [[0.0, 0.0, 0.0, 0.0], [0, 1, 2, 0.5]], [[0, 1, 0, INF], [0, 0, 0, 0]]),
+    "pow of negative bases": Kink(pn.pow, [[-2, -2, -1], [3, 0, -2]], [[12, 0, 2], [NAN, NAN, NAN]]),
+    "pow of exponents": Kink(pn.pow, [[E, 1], [2, 5]], [[2 * E, 5], [E**2, 0]], tol=1e-15),
+    "x ** 0": Kink(lambda x: x**0, [[0, 2, -1]], [[0, 0, 0]]),
+    "x ** 2": Kink(lambda x: x**2, [[0, 2, -1]], [[0, 4, -2]]),
+    "x ** 3.0": Kink(lambda x: x**3.0, [[0, 2, -1]], [[0, 12, 3]]),
+    "0 ** x": Kink(lambda x: 0**x, [[0, 2]], [[0, 0]]),
+    "remainder": Kink(pn.remainder, [[7, -7], [2, 2]], [[1, 1], [-3, 4]]),
     # An operator that chooses gives +0 to what it does not choose, not 0 times the cotangent.
-    "an index chooses": kink(lambda x: x[:, -1:], [3, 1], [0, NAN], [NAN]),
-    "a slice chooses": kink(lambda x: x[:, ::-2], [3, 1, 2], [NAN, 0, NAN], [NAN] * 2),
-    "where has a log of 0 in the other branch": kink(lambda x: pn.where(x > 0, x.log(), 0.0), [0, 1], [NAN, 1]),
-    "where is inside the log": kink(lambda x: pn.where(x > 0, x, 1.0).log(), [0, 2], [0, 0.5]),
-    "dropout multiplies by 0": kink(lambda x: pn.dropout(x, 1.0), [1, 1, 1], [NAN, 0, NAN], [NAN, 2, INF]),
+    "an index chooses": Kink(lambda x: x[:, -1:], [[3, 1]], [[0, NAN]], [NAN]),
+    "a slice chooses": Kink(lambda x: x[:, ::-2], [[3, 1, 2]], [[NAN, 0, NAN]], [NAN] * 2),
+    "where has a log of 0 in the other branch": Kink(lambda x: pn.where(x > 0, x.log(), 0.0), [[0, 1]], [[NAN, 1]]),
+    "where is inside the log": Kink(lambda x: pn.where(x > 0, x, 1.0).log(), [[0, 2]], [[0, 0.5]]),
+    "dropout multiplies by 0": Kink(lambda x: pn.dropout(x, 1.0), [[1, 1, 1]], [[NAN, 0, NAN]], [NAN, 2, INF]),
     # Segments.
-    "softmax of -inf": kink(lambda x: x.softmax(1), [-INF, 0, 0], [0, 0.25, -0.25], [0, 1, 0]),
+    "softmax of -inf": Kink(lambda x: x.softmax(1), [[-INF, 0, 0]], [[0, 0.25, -0.25]], [0, 1, 0]),
 }
 
 

@@ -3,7 +3,7 @@
 The definition of an operator gives the logical shape of its result, with None for each irregular dimension. A nested
 operand is jagged only if its result is: a jagged result has one irregular dimension, `ragged_dim`. Without an irregular
 dimension the result is dense, and with several it is strided. A result of strided operands stays strided. A batch of no
-components obeys the same rules.
+components obeys the same rules. A computed result is contiguous.
 """
 
 from __future__ import annotations
@@ -15,21 +15,26 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import pynested as pn
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.spec.encoding import Components
+from pynested.structure import Strided
 
 from ..batches import Batch, Call, Operand
 from ..calls import CALLS
-from ..nests import LAYOUTS, PLACEMENTS, place, plain
+from ..nests import DENSE, LAYOUTS, PLACEMENTS, assert_same, place, plain
+from ..support import structures
+from ..support.samples import EVERY, sample_arguments, samples
 from .test_law import OPERATORS, agrees, called, defined, tolerance
 
 LISTS = {"nested_array", "as_nested_array"}  # their option `layout` says the layout
 FROM_SECOND = {"cross_entropy", "reshape_as"}  # the result has the layout of the second nested operand
 # The result is jagged only if all operands are, apart from the mask of attention.
 FROM_ALL = {"matmul", "bmm", "cat", "stack", "scaled_dot_product_attention", "multi_head_attention", "flex_attention"}
-BATCHES = (1, 3), (3, 1, 2), (2, 2), (1, 1, 1), (0,), ()
+BATCHES = (1, 3), (2, 0, 3), (2, 2), (1, 1, 1), (0,), ()
 
 
 def structure_of(result: Any) -> tuple[str, int | None]:
@@ -50,13 +55,14 @@ def expected_structure(shape: Sequence[int | None], jagged: bool) -> tuple[str, 
 def check_structure(result: Any, expected: Any, jagged: bool, where: str) -> None:
     """Compare the structure of a result with the logical shape of the definition's."""
     if isinstance(expected, list) and not isinstance(expected, Components):
-        for part, its in zip(result, expected, strict=True):
-            check_structure(part, its, jagged, where)
+        for part, of_part in zip(result, expected, strict=True):
+            check_structure(part, of_part, jagged, where)
     elif not isinstance(expected, Components):
         assert structure_of(result) == ("dense", None), where
     else:
         layout, ragged = expected_structure(expected.shape, jagged)
         assert structure_of(result) == (layout, ragged), f"{where}: {expected.shape}"
+        assert result.dtype == expected.dtype, where
         sizes = result.shape[1:] if layout == "dense" else [result.regular_size(d) for d in range(1, result.ndim)]
         for size, due in zip(sizes, expected.shape[1:], strict=True):
             assert size == due or (due is None and layout != "jagged"), f"{where}: {sizes}, due {expected.shape}"
@@ -84,16 +90,16 @@ def test_layouts_of_nested_operands_may_differ(call: Call) -> None:
     for kind in [kind for kind in call.kinds if kind.layout is pn.jagged]:
         batch = Batch(kind, (2, 3))
         exact = defined(call, batch)
-        for given in product(LAYOUTS, repeat=nested_count(call)):
-            left = iter(given)
+        for layouts in product(LAYOUTS, repeat=nested_count(call)):
+            left = iter(layouts)
 
             def new(operand: Any, left: Iterator[Any] = left) -> Any:
                 nested = isinstance(operand, Operand)
                 return place(operand.components, next(left), "holes", operand.ragged).array if nested else operand
 
             result = call.function(*call.given(batch, new), **call.keywords)
-            deciding = given[:3] if call.op in FROM_ALL else given[1:2] if call.op in FROM_SECOND else given[:1]
-            where = f"{kind} {[layout.name for layout in given]}"
+            deciding = layouts[:3] if call.op in FROM_ALL else layouts[1:2] if call.op in FROM_SECOND else layouts[:1]
+            where = f"{kind} {[layout.name for layout in layouts]}"
             check_structure(result, exact, all(layout is pn.jagged for layout in deciding), where)
             assert agrees(plain(result), exact, tolerance(call, batch, exact)), where
 
@@ -150,3 +156,45 @@ def test_a_dense_operand_of_no_components_has_a_gradient_of_zero(x: Any) -> None
         weight = pn.array(np.ones(shape), requires_grad=True)
         function(x, weight).sum().backward()
         assert weight.grad is not None and weight.grad.tolist() == np.zeros(shape).tolist()
+
+
+# ---- contiguous arrays ----------------------------------------------------------------------------------------------
+
+
+@given(structures.jagged() | structures.strided(), st.sampled_from("CF"))
+def test_contiguous_arrays(drawn: Any, order: Any) -> None:
+    """Elements must lie side by side in C order: of strided components one by one, of jagged ones as one array."""
+    structure, values = drawn
+    buffer = values.astype(float) if isinstance(structure, Strided) else values.astype(float, order=order)
+    x = pn.NestedArray(pn.array(buffer, copy=False), structure)
+    places = np.arange(buffer.size).reshape(buffer.shape, order=order if buffer.ndim > 1 else "C")
+    parts = structures.shown(structure, places)
+    joined = [np.concatenate(parts, structure.ragged_dim - 1)] if structure.ragged_dim and parts else parts
+    memory = np.concatenate([np.zeros(0, int), *[part.ravel() for part in joined]])
+    expected = bool((np.diff(memory) == 1).all())
+    if memory.size:
+        assert x.is_contiguous() is expected
+    made = x.contiguous()
+    assert made.is_contiguous() and made.numel() == made.values().numel()  # there are no gaps
+    assert_same(made.to(pn.int64), structures.shown(structure, values))
+    assert (made.data.storage is x.data.storage) is expected or not memory.size, "a contiguous array is not copied"
+
+
+# Operators that return a view of their operand if they can.
+VIEWS = {
+    "as_nested_array", "chunk", "detach", "flatten", "getitem", "narrow", "permute", "reshape", "select", "split",
+    "squeeze", "transpose", "unbind", "unflatten", "unsqueeze", "view",
+}  # fmt: skip
+
+
+@EVERY
+def test_computed_results_are_contiguous(every: bool) -> None:
+    for call, kind in samples(every):
+        for lengths in [(2, 2)] if kind is DENSE else BATCHES:
+            batch = Batch(kind, lengths)
+            if call.op in VIEWS or call.refuses(batch):
+                continue
+            arguments, keywords, _ = sample_arguments(call, batch)
+            result = call.function(*arguments, **keywords)
+            for part in result if isinstance(result, tuple) else (result,):
+                assert isinstance(part, bool) or part.is_contiguous(), f"{call} {kind} {lengths}"

@@ -28,17 +28,17 @@ def attention(q: Any, k: Any, v: Any, met: Any, added: Any, g: Any, scale: float
 
 def met_pairs(mod: Any, component: int, heads: int, rows: int, keys: int) -> Any:
     """Return which pairs of a component a mask function lets meet, one pair after the other."""
-    found = np.zeros((heads, rows, keys), bool)
-    for h, i, j in np.ndindex(*found.shape):
-        found[h, i, j] = mod(component, h, i, j)
-    return found
+    pairs = np.zeros((heads, rows, keys), bool)
+    for h, i, j in np.ndindex(*pairs.shape):
+        pairs[h, i, j] = mod(component, h, i, j)
+    return pairs
 
 
 def block_states(met: Any, q_size: int, kv_size: int) -> Any:
     """Return 0 for each block of pairs (heads, queries, keys) where none meet, 2 where all do, 1 otherwise."""
     heads, rows, keys = met.shape
-    found = np.zeros((heads, -(-rows // q_size), -(-keys // kv_size)), np.int8)
-    for h, i, j in np.ndindex(*found.shape):
+    states = np.zeros((heads, -(-rows // q_size), -(-keys // kv_size)), np.int8)
+    for h, i, j in np.ndindex(*states.shape):
         block = met[h, i * q_size : (i + 1) * q_size, j * kv_size : (j + 1) * kv_size]
-        found[h, i, j] = 2 if block.all() else int(block.any())
-    return found
+        states[h, i, j] = 2 if block.all() else int(block.any())
+    return states

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import product
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,24 +14,14 @@ from pynested.spec.encoding import Components
 from ...nests import Numbers, place, plain
 from ...support import loops
 
-MOST_PAIRS = 6
-
-
-def every_mask() -> Iterator[list[Numbers]]:
-    """Yield all masks of each number of queries and keys that has few pairs, of shape (1, queries, keys)."""
-    for rows, keys in product(range(4), repeat=2):
-        if rows * keys <= MOST_PAIRS:
-            choices = product((False, True), repeat=rows * keys)
-            yield [np.array(choice, np.bool_).reshape(1, rows, keys) for choice in choices]
-
 
 @st.composite
 def masks_and_heads(draw: Any) -> tuple[list[Numbers], int, int]:
     """Draw the masks of some components, for each head or for all, and the numbers of heads of query and key."""
     heads, kv_heads = draw(st.sampled_from([(1, 1), (2, 2), (2, 1), (4, 2)]))
     sizes = draw(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=3))
-    own = draw(st.sampled_from([1, heads]))
-    return [draw(arrays.arrays(np.bool_, (own, *size))) for size in sizes], heads, kv_heads
+    mask_heads = draw(st.sampled_from([1, heads]))
+    return [draw(arrays.arrays(np.bool_, (mask_heads, *size))) for size in sizes], heads, kv_heads
 
 
 def check(
@@ -47,7 +36,7 @@ def check(
     ----------
     call : function of nested query, key and value
     heads : numbers of heads of query and of key
-    added : for each component, what the call adds to the scores
+    added : for each component, the numbers that the call adds to the scores
 
     Returns
     -------
@@ -58,19 +47,19 @@ def check(
     draw = np.random.default_rng(count).standard_normal
     met = [np.broadcast_to(mask, (heads, *mask.shape[1:])) for mask in masks]
     q, k, v, cotangents = (
-        [draw((number, one.shape[axis], width)) for one in met]
+        [draw((number, pairs.shape[axis], width)) for pairs in met]
         for number, axis, width in ((heads, 1, 2), (kv_heads, 2, 2), (kv_heads, 2, 3), (heads, 1, 3))
     )
-    met_keys = [one.reshape(kv_heads, group * one.shape[1], one.shape[2]).any(axis=1) for one in met]
-    given = [[np.where(some[..., None], x, np.nan) for x, some in zip(xs, met_keys, strict=True)] for xs in (k, v)]
+    met_keys = [pairs.reshape(kv_heads, group * pairs.shape[1], pairs.shape[2]).any(axis=1) for pairs in met]
+    poisoned = [[np.where(some[..., None], x, np.nan) for x, some in zip(xs, met_keys, strict=True)] for xs in (k, v)]
     placed = [
         place(Components(xs, (count, len(xs[0]), None, xs[0].shape[-1])), layout, placement, 2, True)
-        for xs in (q, *given)
+        for xs in (q, *poisoned)
     ]
-    result = call(*[one.array for one in placed])
+    result = call(*[operand.array for operand in placed])
     assert result.layout is layout
     result.backward(place(Components(cotangents, (count, heads, None, 3)), layout, "packed", 2).array)
-    found, to_scores = [plain(result), *[one.gradient() for one in placed]], []
+    results, to_scores = [plain(result), *[operand.gradient() for operand in placed]], []
     for i, pairs in enumerate(met):
         plus = np.broadcast_to(added[i], pairs.shape)
         out, dq, dk, dv, dm = map(np.stack, zip(*[
@@ -78,7 +67,7 @@ def check(
             for h in range(heads)
         ], strict=True))  # fmt: skip
         dk, dv = (x.reshape(kv_heads, group, *x.shape[1:]).sum(axis=1) for x in (dk, dv))
-        for part, due in zip(found, (out, dq, dk, dv), strict=True):
+        for part, due in zip(results, (out, dq, dk, dv), strict=True):
             np.testing.assert_allclose(part[i], due, rtol=1e-12, atol=1e-13, err_msg=f"{i} {pairs}")
         to_scores.append(dm)
     return to_scores

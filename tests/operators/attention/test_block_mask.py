@@ -1,4 +1,4 @@
-"""Block masks: each block against its pairs, lists of blocks, what an index picks, pictures, masks of bools."""
+"""Block masks: each block against its pairs, lists of blocks, indices, pictures, masks of bools."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ MODS: dict[str, Any] = {  # all but the last are the same for all heads
 BOTH = pytest.mark.parametrize("mod", [striped, causal], ids=["striped", "causal"])
 
 
-def check_blocks(found: Any, met: Any, block_size: tuple[int, int] = (2, 2)) -> None:
+def check_blocks(states: Any, met: Any, block_size: tuple[int, int] = (2, 2)) -> None:
     """Compare the blocks of a component, of one head if all have the same, with those of its pairs."""
     due = loops.block_states(met, *block_size)
-    np.testing.assert_array_equal(np.broadcast_to(found, due.shape), due)
+    np.testing.assert_array_equal(np.broadcast_to(states, due.shape), due)
 
 
 @pytest.mark.parametrize("most", [1, 1 << 20])
@@ -55,17 +55,17 @@ def test_every_block_is_what_its_pairs_are(
     nested = pn.create_nested_block_mask(mod, Q, K, block_size)
     assert nested.shape == (3, 2, None, None) and sizes == nested.BLOCK_SIZE
     assert (len(nested.blocks[0]) == 1) == (name != "by head")
-    for i, found in enumerate(nested.blocks):
-        check_blocks(found, loops.met_pairs(mod, i, *SIZES[i]), sizes)
-    for i, found in enumerate(pn.create_block_mask(mod, 2, 2, 5, 3, BLOCK_SIZE=block_size).blocks):
-        check_blocks(found, loops.met_pairs(mod, i, 2, 5, 3), sizes)
+    for i, states in enumerate(nested.blocks):
+        check_blocks(states, loops.met_pairs(mod, i, *SIZES[i]), sizes)
+    for i, states in enumerate(pn.create_block_mask(mod, 2, 2, 5, 3, BLOCK_SIZE=block_size).blocks):
+        check_blocks(states, loops.met_pairs(mod, i, 2, 5, 3), sizes)
 
 
 def test_functions_of_masks_are_joined_and_can_have_parameters_with_a_value() -> None:
     near = lambda b, h, i, j: abs(i - j) < 2  # noqa: E731
     for join, both in ((pn.and_masks, np.logical_and), (pn.or_masks, np.logical_or)):
-        found = pn.create_block_mask(join(causal, near), None, None, 4, 4, BLOCK_SIZE=1).blocks[0]
-        np.testing.assert_array_equal(found, 2 * both(*(loops.met_pairs(one, 0, 1, 4, 4) for one in (causal, near))))
+        states = pn.create_block_mask(join(causal, near), None, None, 4, 4, BLOCK_SIZE=1).blocks[0]
+        np.testing.assert_array_equal(states, 2 * both(*(loops.met_pairs(mod, 0, 1, 4, 4) for mod in (causal, near))))
     assert pn.create_block_mask(pn.and_masks(), None, None, 2, 2).counts() == (0, 0, 1)
     assert pn.create_block_mask(pn.or_masks(), None, None, 2, 2).counts() == (1, 0, 0)
     for window in (partial(lambda w, b, h, i, j: i - j < w, 1), lambda b, h, i, j, w=1: i - j < w):
@@ -97,7 +97,7 @@ OF_QUERIES = ("q_num_blocks", "q_indices", "full_q_num_blocks", "full_q_indices"
 
 
 def check_lists(mask: pn.BlockMask, component: int, blocks: Any, names: tuple[str, ...]) -> None:
-    """The lists of a component say which of its blocks are partial and full."""
+    """Compare the lists of the partial and the full blocks of a component with its blocks."""
     for state, (counts, indices) in ((1, names[:2]), (2, names[2:])):
         count, index = (np.asarray(plain(getattr(mask, name))[component]) for name in (counts, indices))
         assert count.dtype == index.dtype == np.int32
@@ -119,10 +119,10 @@ def test_lists_of_blocks_and_back(mod: Any) -> None:
         again = pn.BlockMask.from_kv_blocks(*(getattr(mask, name) for name in LISTS), mask.BLOCK_SIZE, mod, lengths)
         assert repr(again) == repr(mask)
         np.testing.assert_array_equal(again.extents, mask.extents)
-        for one, other in zip(again.blocks, mask.blocks, strict=True):
-            np.testing.assert_array_equal(one, np.broadcast_to(other, one.shape))
-    for one, other in zip(*(plain(flex(Q, K, K, block_mask=one)) for one in (nested, again)), strict=True):
-        np.testing.assert_array_equal(one, other)
+        for blocks, expected in zip(again.blocks, mask.blocks, strict=True):
+            np.testing.assert_array_equal(blocks, np.broadcast_to(expected, blocks.shape))
+    for result, expected in zip(*(plain(flex(Q, K, K, block_mask=mask)) for mask in (nested, again)), strict=True):
+        np.testing.assert_array_equal(result, expected)
 
 
 def test_blocks_alone_are_a_mask() -> None:
@@ -166,20 +166,20 @@ INDICES: tuple[Any, ...] = (
 
 def numbers(entry: Any, size: int) -> Any:
     """Return what NumPy picks of so many; an integer as a slice of one."""
-    found = np.arange(size)[entry.numpy() if isinstance(entry, pn.Array) else entry] if size else np.arange(0)
-    return np.atleast_1d(found).tolist()
+    chosen = np.arange(size)[entry.numpy() if isinstance(entry, pn.Array) else entry] if size else np.arange(0)
+    return np.atleast_1d(chosen).tolist()
 
 
 def by_mask_mod(mask: pn.BlockMask, component: int, heads: int, rows: int, keys: int) -> Any:
     """Return what the function of a mask returns for all pairs of a component."""
-    h, i, j = (pn.array(one) for one in np.ogrid[:heads, :rows, :keys])
+    h, i, j = (pn.array(index) for index in np.ogrid[:heads, :rows, :keys])
     return np.broadcast_to(mask.mask_mod(pn.array(component), h, i, j).numpy(), (heads, rows, keys))
 
 
 @pytest.mark.parametrize("index", INDICES, ids=str)
 @BOTH
 def test_an_index_picks_components_heads_and_blocks_of_queries(mod: Any, index: Any) -> None:
-    """The blocks, the function and attention are those of what is picked."""
+    """The blocks, the function and attention are those of the picked components, heads and rows."""
     entries = (*(index if isinstance(index, tuple) else (index,)), ALL, ALL)[:3]
     picked, chosen = pn.create_nested_block_mask(mod, Q, K, 2)[index], numbers(entries[0], 3)
     assert len(picked.blocks) == len(chosen)
@@ -198,8 +198,8 @@ def test_an_index_picks_components_heads_and_blocks_of_queries(mod: Any, index: 
         queries, keys = nest(q, ragged=2), nest(k, ragged=2)
         due = plain(attend(queries, keys, keys, pn.nested_array(met)))
         for score_mod in (None, lambda s, b, h, i, j: s):
-            for one, other in zip(plain(flex(queries, keys, keys, score_mod, picked)), due, strict=True):
-                np.testing.assert_allclose(one, other, rtol=1e-14, atol=1e-15)
+            for result, expected in zip(plain(flex(queries, keys, keys, score_mod, picked)), due, strict=True):
+                np.testing.assert_allclose(result, expected, rtol=1e-14, atol=1e-15)
 
 
 def test_a_mask_of_one_component_serves_any_number() -> None:
@@ -240,9 +240,9 @@ def test_the_function_and_the_lengths_can_be_replaced() -> None:
 
 @pytest.mark.parametrize("mod", [striped, causal, lambda b, h, i, j: b < 1], ids=["striped", "causal", "first"])
 def test_masks_of_bools(mod: Any) -> None:
-    found = pn.create_mask(mod, 2, 3, 4, 5)
+    mask = pn.create_mask(mod, 2, 3, 4, 5)
     due = np.stack([loops.met_pairs(mod, b, 3, 4, 5) for b in range(2)])
-    np.testing.assert_array_equal(found.numpy(), due, strict=True)
+    np.testing.assert_array_equal(mask.numpy(), due, strict=True)
     of_scores = pn.create_mask(lambda s, b, h, i, j: pn.where(mod(b, h, i, j), s - 1e30, -np.inf), 2, 3, 4, 5)
     np.testing.assert_array_equal(of_scores.numpy(), due, strict=True)
     for sizes in ((0, 2, 3, 4), (2, 0, 3, 4), (2, 2, 0, 4), (2, 2, 3, 0)):

@@ -1,4 +1,4 @@
-"""`multi_head_attention` and the layers of a transformer: forms of parameters, weights, and what is dropped."""
+"""`multi_head_attention` and the layers of a transformer: forms of parameters, weights and dropout."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import pynested as pn
 
-from ..error_inputs.attention import ATTENTION as GIVEN
+from ..error_inputs.attention import ATTENTION as WEIGHTS
 from ..error_inputs.attention import parameters
 
 HEADS = 2
@@ -23,26 +23,25 @@ def numbers(*shape: int, seed: int = 0) -> np.ndarray:
 @LAYOUTS
 def test_one_matrix_for_all_is_three_apart(layout: Any) -> None:
     components = [numbers(n, 4) for n in (2, 3)]
-    x, given = pn.nested_array(components, layout=layout), dict(GIVEN)
-    parts = np.split(given.pop("in_proj_weight"), 3)
-    apart = {f"{name}_proj_weight": one for name, one in zip("qkv", parts, strict=True)}
-    packed = pn.multi_head_attention(x, x, x, HEADS, **GIVEN)
+    x, parts = pn.nested_array(components, layout=layout), np.split(WEIGHTS["in_proj_weight"], 3)
+    apart = {f"{name}_proj_weight": part for name, part in zip("qkv", parts, strict=True)}
+    packed = pn.multi_head_attention(x, x, x, HEADS, **WEIGHTS)
     for others in ((x, x), (x, pn.clone(x)), (pn.clone(x), x)):
-        for weights in (GIVEN, {"in_proj_weight": None, **given, **apart}):
+        for weights in (WEIGHTS, WEIGHTS | {"in_proj_weight": None} | apart):
             assert pn.allclose(pn.multi_head_attention(x, *others, HEADS, **weights), packed)
-    for one, rows in zip(packed.unbind(), components, strict=True):  # dense, and without a batch
-        assert pn.allclose(pn.multi_head_attention(rows, rows, rows, HEADS, **GIVEN), one)
+    for result, rows in zip(packed.unbind(), components, strict=True):  # dense, and without a batch
+        assert pn.allclose(pn.multi_head_attention(rows, rows, rows, HEADS, **WEIGHTS), result)
 
 
 def test_dropped_weights_are_those_that_are_returned() -> None:
     """Values of ones in a single row of each head: the result of a query is the sum of its weights."""
     x = pn.nested_array([numbers(n, 4) for n in (5, 3)], layout=pn.jagged)
-    given = {"in_proj_weight": np.zeros((12, 4)), "in_proj_bias": np.repeat([0.0, 0.0, 1.0], 4)}
+    weights = {"in_proj_weight": np.zeros((12, 4)), "in_proj_bias": np.repeat([0.0, 0.0, 1.0], 4)}
     options: dict[str, Any] = {"dropout_p": 0.5, "need_weights": True, "average_attn_weights": False}
-    drawn = [np.random.default_rng(seed) for seed in (1, 1, 2)]
+    generators = [np.random.default_rng(seed) for seed in (1, 1, 2)]
     first, again, other = (
-        pn.multi_head_attention(x, x, x, HEADS, **given, out_proj_weight=np.eye(4), generator=one, **options)
-        for one in drawn
+        pn.multi_head_attention(x, x, x, HEADS, **weights, out_proj_weight=np.eye(4), generator=generator, **options)
+        for generator in generators
     )
     assert pn.equal(first[0], again[0]) and not pn.equal(first[0], other[0])
     for out, weights, n in zip(first[0].unbind(), first[1].unbind(), (5, 3), strict=True):
@@ -63,11 +62,11 @@ def test_layers_drop_by_their_generator(norm_first: bool) -> None:
     for first, again, other, without in zip(both(0.3, 1), both(0.3, 1), both(0.3, 2), both(0.0, 1), strict=True):
         assert pn.equal(first, again) and not pn.equal(first, other) and not pn.equal(first, without)
     if norm_first:  # all that is added is dropped
-        assert all(pn.equal(one, x) for one in both(1.0, 1))
+        assert all(pn.equal(result, x) for result in both(1.0, 1))
 
 
 def test_a_parameter_of_none_is_a_missing_one() -> None:
     x, p = pn.nested_array([numbers(2, 4)]), parameters("self_attn")
-    without = {name: one for name, one in p.items() if name != "linear1.bias"}
-    found, due = (pn.transformer_encoder_layer(x, one, HEADS) for one in (without | {"linear1.bias": None}, without))
-    assert pn.equal(found, due)
+    without = {name: part for name, part in p.items() if name != "linear1.bias"}
+    due = pn.transformer_encoder_layer(x, without, HEADS)
+    assert pn.equal(pn.transformer_encoder_layer(x, without | {"linear1.bias": None}, HEADS), due)

@@ -31,13 +31,13 @@ ATTENTION = {
 
 
 def parameters(*attentions: str) -> dict[str, Any]:
-    """The parameters of a layer of a transformer, four wide, with these attentions."""
+    """Return the parameters of a layer of a transformer, four wide, with these attentions."""
     shapes = {"linear1.weight": (6, 4), "linear1.bias": (6,), "linear2.weight": (4, 6), "linear2.bias": (4,)}
     for i in range(len(attentions) + 1):
         shapes |= {f"norm{i + 1}.weight": (4,), f"norm{i + 1}.bias": (4,)}
     made = {name: distinct(shape) for name, shape in shapes.items()}
     for part in attentions:
-        made |= {f"{part}.{name.replace('out_proj_', 'out_proj.')}": one for name, one in ATTENTION.items()}
+        made |= {f"{part}.{name.replace('out_proj_', 'out_proj.')}": weight for name, weight in ATTENTION.items()}
     return made
 
 
@@ -45,7 +45,7 @@ ENCODER, DECODER = parameters("self_attn"), parameters("self_attn", "multihead_a
 
 
 def heads(query: Any, make: Any, **change: Any) -> Any:
-    """Multi-head attention of these rows, with some arguments changed."""
+    """Return multi-head attention of these rows, with some arguments changed."""
     x = make(query)
     return pn.multi_head_attention(**{"query": x, "key": x, "value": x, "num_heads": 2, **ATTENTION} | change)
 
@@ -131,7 +131,7 @@ DENSE: list[ErrorInput] = [
     (lambda: decode(distinct((2, 4)), distinct((4,))), ShapeError, "memory must be an array (B, L, E) or (L, E)"),
     *[(lambda layer=layer: pn.transformer_encoder_layer(ENCODER_ROWS, layer, 2), ArgumentError, text)
       for layer, text in (
-          ({name: one for name, one in ENCODER.items() if name != "linear2.weight"}, "parameters lack linear2.weight"),
+          ({name: x for name, x in ENCODER.items() if name != "linear2.weight"}, "parameters lack linear2.weight"),
           (ENCODER | {"norm3.weight": np.ones(4)}, "the parameters have norm3.weight, which"),
           ([*ENCODER.values()], "parameters must be a mapping of names to arrays, not list"))],
     (lambda: pn.transformer_encoder_layer(ENCODER_ROWS, ENCODER, 2, activation=["relu"]), ArgumentError,

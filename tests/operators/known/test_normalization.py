@@ -21,7 +21,7 @@ X = batch(SHAPES)
 
 def read(x: Any) -> np.ndarray:
     """Return the rows of all components, on the CPU."""
-    return np.concatenate([one.numpy() for one in x.detach().to(device="cpu").unbind()])
+    return np.concatenate([component.numpy() for component in x.detach().to(device="cpu").unbind()])
 
 
 class TestLayerNorm:
@@ -37,10 +37,10 @@ class TestLayerNorm:
         for exponent in (least + 4, least // 2 - 3, -9, 0, 9, most // 2 + 3, most - 1):
             x = nest([np.ldexp(row, exponent, dtype=dtype)[None]], layout).to(device=device).requires_grad_()
             direction, norm = nest([g], layout).to(device=device), lambda x: pn.layer_norm(x, 3, eps=0.0)
-            found = [pn.grad(norm(x), (x,), direction, create_graph=recorded)[0] for recorded in (False, True)]
-            found.append(pn.jvp(norm, (x.detach(),), (direction,))[1])
-            for one in found:
-                got = np.ldexp(read(one)[0].astype(np.float64), exponent)
+            derivatives = [pn.grad(norm(x), (x,), direction, create_graph=recorded)[0] for recorded in (False, True)]
+            derivatives.append(pn.jvp(norm, (x.detach(),), (direction,))[1])
+            for derivative in derivatives:
+                got = np.ldexp(read(derivative)[0].astype(np.float64), exponent)
                 far = 2.0 ** (exponent + np.finfo(dtype).minexp - 2)  # of a number that is less than the least
                 np.testing.assert_allclose(got, due, rtol=32 * float(np.finfo(dtype).eps), atol=far)
 
@@ -65,7 +65,7 @@ class TestDropout:
     def test_elements_are_dropped_and_kept_ones_are_divided(self, lay: Any) -> None:
         x = [np.full((50, 2), -3.0), np.full((50, 2), np.inf), np.full((50, 2), np.nan)]
         result = pn.dropout(lay(x), 0.25, generator=np.random.default_rng(0))
-        first, second, third = (one.numpy() for one in result)
+        first, second, third = (component.numpy() for component in result)
         assert set(first.ravel().tolist()) == {0.0, -4.0} and 0.6 < np.mean(first != 0) < 0.9
         assert (np.isnan(second) | (second == np.inf)).all() and 0.6 < np.mean(second == np.inf) < 0.9
         assert np.isnan(third).all()
@@ -90,5 +90,5 @@ class TestDropout:
 def test_half_precision_losses_are_rounded_once_after_the_mean(lay: Any, layout: Any) -> None:
     scores, targets = np.zeros((100_000, 2), np.float16), np.zeros(100_000, np.int64)  # 69,315 is no float16
     for x, y in ((lay([scores]), nest([targets], layout)), (pn.array(scores), pn.array(targets))):
-        found = pn.cross_entropy(x, y)
-        assert found.dtype == np.float16 and found.item() == np.float16(math.log(2))
+        loss = pn.cross_entropy(x, y)
+        assert loss.dtype == np.float16 and loss.item() == np.float16(math.log(2))

@@ -28,19 +28,13 @@ def test_a_sum_of_dense_floats_in_integers_converts_every_element_first() -> Non
     assert pn.array([0.5, 1.5, 127.0]).cumsum(0, dtype=pn.int8).tolist() == [0, 1, -128]
 
 
-def test_a_product_and_a_bias_are_rounded_once(lay: Any) -> None:
-    half = np.float16
-    x, weight, bias = np.array([[2048, 1]], half), np.array([[1, 1]], half), np.array([1], half)
-    for found in (pn.linear(lay([x]), weight, bias)[0], pn.linear(pn.array(x), weight, bias)):
-        assert found.dtype == half and found.tolist() == [[2050.0]]  # 2048 + 1 is between two halves
-    for found in (pn.linear(lay([x]), weight, bias.astype(np.float32)), pn.linear(x, weight, np.ones(1, "f"))):
-        assert found.dtype == np.float32
+def test_a_wider_bias_widens_the_product(lay: Any) -> None:
     for narrow, wide in (("float32", np.float64), ("float16", np.float64), ("float16", np.float32)):
         x, weight, bias = np.array([[0.1, 0.3]], narrow), np.array([[0.7, 0.9]], narrow), np.array([0.1], wide)
         due = [float(x[0, 0]) * float(weight[0, 0]) + float(x[0, 1]) * float(weight[0, 1]) + float(bias[0])]
-        for found in (pn.linear(lay([x]), weight, bias)[0], pn.linear(pn.array(x), weight, bias)):
-            assert found.dtype == wide
-            np.testing.assert_allclose(found.numpy()[0], due, 4 * float(np.finfo(wide).eps))
+        for result in (pn.linear(lay([x]), weight, bias)[0], pn.linear(pn.array(x), weight, bias)):
+            assert result.dtype == wide
+            np.testing.assert_allclose(result.numpy()[0], due, 4 * float(np.finfo(wide).eps))
 
 
 def test_products_of_many_components(layout: Any) -> None:
