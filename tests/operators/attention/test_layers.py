@@ -13,14 +13,12 @@ from ..error_inputs.attention import ATTENTION as WEIGHTS
 from ..error_inputs.attention import parameters
 
 HEADS = 2
-LAYOUTS = pytest.mark.parametrize("layout", [pn.jagged, pn.strided], ids=["jagged", "strided"])
 
 
 def numbers(*shape: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng([seed, *shape]).standard_normal(shape)
 
 
-@LAYOUTS
 def test_one_matrix_for_all_is_three_apart(layout: Any) -> None:
     components = [numbers(n, 4) for n in (2, 3)]
     x, parts = pn.nested_array(components, layout=layout), np.split(WEIGHTS["in_proj_weight"], 3)
