@@ -1,8 +1,8 @@
 """Lists within lists, which are the arrays of Arrow, awkward and TensorFlow; and their conversion to nested arrays.
 
-`NestedLists` is the common form of these arrays. `to_lists` converts a nested array to it, `from_lists` converts it to
-an array. The module of each library only translates `NestedLists` from and to the classes of that library. A dimension
-is *regular* if all components have the same size along it, else *irregular*.
+`NestedLists` is the common form of these arrays. `to_lists` converts a nested array to `NestedLists`, `from_lists`
+converts `NestedLists` to an array. The module of each library only translates `NestedLists` from and to its classes. A
+dimension is *regular* if all components have the same size along it, else *irregular*.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class NestedLists:
 
 
 def level_from_offsets(offsets: Any) -> tuple[ListLevel, slice]:
-    """Return the level of lists that follow each other, with offsets from 0, and the part of the content in them."""
+    """Return the level of lists that follow each other, with offsets from 0, and the part of the content in use."""
     absolute = np.asarray(offsets).astype(np.int64)
     content_start, content_end = (int(absolute[0]), int(absolute[-1])) if absolute.size else (0, 0)
     relative = absolute - content_start if absolute.size else np.zeros(1, np.int64)

@@ -73,7 +73,7 @@ def equal(self: Operand, other: Operand) -> bool:
 
     If one operand is dense, its slices along dimension 0 are compared with the components of the other operand. Layout,
     placement and dtype are not compared; numbers of different dtypes are compared exactly. The operands do not
-    broadcast: different shapes give False. NaN equals nothing, and +0 equals -0. Two batches of no components are equal
+    broadcast; different shapes give False. NaN equals nothing, and +0 equals -0. Two batches of no components are equal
     if their component shapes are equal. No gradient. Clauses: EQUAL-1 to EQUAL-6. After `torch.equal`.
 
     >>> nt = pn.nested_array([[1, 2], [3]], layout=pn.jagged)

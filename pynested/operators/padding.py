@@ -30,9 +30,9 @@ def to_padded_array(
 ) -> Array:
     """Pad the components with ``padding`` at the end of each dimension to one size: ``(B, *, D) -> (B, max(*), D)``.
 
-    The dtype stays. Gaps have no effect. If all components are empty the result is (B, 0, ...); without components it
-    is (0, ...). Gradient: the cotangent at the position of each element; the cotangent of the padding is not used.
-    Clauses: TO_PADDED_ARRAY-1 to TO_PADDED_ARRAY-10. After `torch.nested.to_padded_tensor`.
+    The dtype stays. Gaps have no effect. If all components are empty, the result has the shape (B, 0, ...); without
+    components it has the shape (0, ...). Gradient: the cotangent at the position of each element; the cotangent of the
+    padding is not used. Clauses: TO_PADDED_ARRAY-1 to TO_PADDED_ARRAY-10. After `torch.nested.to_padded_tensor`.
 
     Parameters
     ----------

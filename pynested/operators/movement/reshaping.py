@@ -1,8 +1,8 @@
 """Reshaping of every component: `reshape`, `view`, `reshape_as`, and `expand`, the method of arrays.
 
-A ``shape`` begins with the number of components, or -1. After it, -1 keeps the size of the dimension in each component;
-a size is never inferred. For an irregular dimension give -1 or its ragged size, an entry of ``self.shape``. One size of
-a dense array can be -1, and is computed.
+A ``shape`` begins with the number of components, or -1. For any other dimension of a nested array, -1 keeps the size of
+the dimension in each component; no size is computed from the other sizes. An irregular dimension takes -1, or its
+ragged size, which is an entry of ``self.shape``. For a dense array, one size can be -1, and is computed.
 """
 
 from __future__ import annotations
