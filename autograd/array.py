@@ -1,7 +1,7 @@
 """`Array`: one view of a storage, and where it stands on the tape.
 
 An array is dense and strided, lies on a backend, and is differentiable. What operators do with it is in
-`pynested.operators` (arguments made canonical) and `pynested.autograd.rules` (values and derivatives).
+`pynested.operators` (arguments made canonical) and `pynested.autograd.primitives` (values and derivatives).
 """
 
 from __future__ import annotations
@@ -295,8 +295,3 @@ def raw(value: Any) -> Any:
 def new_zeros(shape: tuple[int, ...], like: Array) -> Array:
     """Return zeros in the dtype and on the device of ``like``."""
     return Array(get_backend(like.device).xp.zeros(shape, like.dtype), like.device)
-
-
-def zeros_like(value: Array) -> Array:
-    """Return zeros of the shape, dtype and device of ``value``."""
-    return new_zeros(value.shape, value)

@@ -17,12 +17,9 @@ from .call_errors import check_flags, check_optional_flags
 from .dispatch import operator
 from .hooks import hooked
 from .modes import Mode
-from .pending import Pending
-from .rules.movement import copy
-from .tape import OFF, RECORDING, source_of, state
+from .primitives.movement import copy
+from .tape import OFF, RECORDING, BackwardPass, Pairs, source_of, state
 from .traversal import nodes_between, pull_back
-
-Seeds = list[tuple[Any, Array]]
 
 
 def backward(
@@ -69,14 +66,14 @@ def backward(
 
 
 def run(
-    seeds: Seeds, graph: bool, keep: bool, wanted: set[Any] | None = None, needed: set[Any] | None = None
-) -> Pending:
+    seeds: Pairs, graph: bool, keep: bool, wanted: set[Any] | None = None, needed: set[Any] | None = None
+) -> BackwardPass:
     """Run one backward pass, without warnings; it is recorded only if ``graph``."""
     with Mode((state.mode or RECORDING) if graph else OFF), np.errstate(all="ignore"):
         return pull_back(seeds, create_graph=graph, retain_graph=keep, wanted=wanted, needed=needed)
 
 
-def _settled(leaf: Array, cotangent: Array, graph: bool, done: Pending) -> Array:
+def _settled(leaf: Array, cotangent: Array, graph: bool, done: BackwardPass) -> Array:
     """Return a cotangent as a gradient of ``leaf``, after the leaf's hooks, in memory of its own."""
     if leaf._hooks:
         cotangent = hooked(leaf._hooks, cotangent, done)
@@ -84,7 +81,7 @@ def _settled(leaf: Array, cotangent: Array, graph: bool, done: Pending) -> Array
     return gradient if graph else gradient.detach()
 
 
-def _seeds(name: str, outputs: Any, gradients: Any, graph: bool) -> Seeds:
+def _seeds(name: str, outputs: Any, gradients: Any, graph: bool) -> Pairs:
     """Pairs of node and cotangent for the outputs that require grad."""
     arrays = flatten(outputs)[0]
     return [
@@ -184,7 +181,7 @@ def grad(
     return rebuild(results)
 
 
-def pulled(seeds: Seeds, nodes: Sequence[Any], graph: bool, keep: bool) -> Pending:
+def pulled(seeds: Pairs, nodes: Sequence[Any], graph: bool, keep: bool) -> BackwardPass:
     """The pass from ``seeds`` that visits only what lies between them and ``nodes``."""
     needed = nodes_between([node for node, _ in seeds], nodes)
     return run(seeds, graph, keep, set(nodes), needed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pynested.backends.errors import GradientError
@@ -14,10 +14,9 @@ from .default_device import get_default_device, set_default_device
 from .default_dtype import get_default_dtype, set_default_dtype
 from .dispatch import operator
 from .modes import Mode
-from .pending import Pending
-from .rules.rule import Rule, attach_outputs
-from .tape import OFF, RECORDING, Node, next_number, source_of, state
-from .traversal import boundary, nodes_between, pull_back, push_forward
+from .primitives.primitive import attach_outputs
+from .tape import OFF, RECORDING, BackwardPass, Node, Pairs, next_number, source_of, state
+from .traversal import boundary, pull_through, push_forward
 
 
 @operator
@@ -51,11 +50,11 @@ def checkpoint(function: Callable[..., Any], *arguments: Any) -> Any:
     return _Checkpoint(function, arguments).recorded()
 
 
-class _Checkpoint(Rule):
-    """A call that a pass repeats. It is the rule of its own node, which saves the arguments and the results."""
+class _Checkpoint:
+    """A call that a pass repeats: the operation of one node, which saves the arguments and the results."""
 
     def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-        self.name = f"checkpoint of {getattr(function, '__name__', function)}"
+        self.name = self.public = f"checkpoint of {getattr(function, '__name__', function)}"
         self.function = function
         self.stream = random.get_state()
         self.device, self.dtype = get_default_device(), get_default_dtype()
@@ -72,16 +71,15 @@ class _Checkpoint(Rule):
             output.guard = result.guard
         self.differentiable = [result.requires_grad for result in results]
         if sources:
-            node = Node(self, tuple(sources), (), (), None)
             inputs = [array.as_saved() for array in self.arrays]
-            node.save((*inputs, *[output.detach() for output in outputs]), None)
+            node = Node(self, sources, None, None, [*inputs, *[output.detach() for output in outputs]])
             attach_outputs(outputs, node, self.differentiable)
         self.arrays = []
         return rebuild(outputs)
 
     def repeated(self, node: Node) -> list[Array]:
         """Return the results of another call on the saved arguments."""
-        saved = node.saved()[0]
+        saved = node.saved()
         with (
             Mode(state.mode or RECORDING),
             random.drawn_again(self.stream),
@@ -92,7 +90,7 @@ class _Checkpoint(Rule):
         self.check_results(saved[self.count :], results)
         return results
 
-    def check_results(self, first: tuple[Array, ...], second: list[Array]) -> None:
+    def check_results(self, first: Sequence[Array], second: list[Array]) -> None:
         """Raise if the results of the two calls differ in more than their numbers."""
         difference = "" if len(first) == len(second) else f"{len(second)} arrays instead of {len(first)}"
         for i, (old, new) in enumerate(zip(first, second, strict=False)):
@@ -111,21 +109,15 @@ class _Checkpoint(Rule):
                 "your own."
             )
 
-    def apply_vjp(self, node: Node, cotangent: Any, pending: Pending, needed: set[Any] | None) -> None:
+    def pull(self, node: Node, cotangent: Any, running: BackwardPass) -> Pairs:
         """Call again, recorded, and pull the cotangents back to the sources."""
         start = next_number()
-        nodes = [source_of(result) for result in self.repeated(node)]
-        seeds = [(node, given) for node, given in zip(nodes, cotangent, strict=True) if given is not None]
-        until = {source for source in node.sources if needed is None or source in needed}
-        between = nodes_between([node for node, _ in seeds], until, start)
-        inner = pull_back(seeds, create_graph=pending.graph, retain_graph=pending.graph, needed=between, until=until)
-        for source in until:
-            if source in inner.cotangents:
-                pending.add(source, inner.cotangents[source])
+        wanted = [source for source in node.sources if running.needed is None or source in running.needed]
+        return [*pull_through(self.repeated(node), cotangent, wanted, start, running.is_recorded).items()]
 
-    def apply_jvp(self, node: Node, tangents: list[Any]) -> Any:
+    def push(self, node: Node, tangents: Sequence[Any]) -> Any:
         """Call again, recorded, and push the tangents of the sources forward."""
         start = next_number()
         nodes = [source_of(result) for result in self.repeated(node)]
         given = {source: t for source, t in zip(node.sources, tangents, strict=True) if t is not None}
-        return push_forward(given, nodes, start) if given else None
+        return push_forward(given, nodes, start)

@@ -27,7 +27,7 @@ from .call_errors import check_flags
 from .default_device import chosen_device
 from .default_dtype import chosen_dtype, dtype_of_python
 from .dispatch import operator
-from .rules.devices import converted
+from .primitives.devices import converted
 
 
 def finished(array: Array, requires_grad: bool) -> Array:

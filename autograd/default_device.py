@@ -10,7 +10,7 @@ from pynested.backends import canonical_device, get_backend
 from .arguments.operands import as_array
 from .array import Array
 from .dispatch import operator
-from .rules.devices import to_device
+from .primitives.devices import to_device
 from .thread_defaults import DefaultBlock, ThreadDefault
 
 _default = ThreadDefault("cpu")

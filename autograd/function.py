@@ -20,9 +20,8 @@ from .backward import grad
 from .dispatch import operator
 from .hooks import read_only
 from .modes import Mode, no_grad
-from .pending import Pending
-from .rules.rule import Rule, attach_output, attach_outputs
-from .tape import OFF, RECORDING, Node, source_of, state
+from .primitives.primitive import attach_output, attach_outputs
+from .tape import OFF, RECORDING, BackwardPass, Node, Pairs, source_of, state
 
 
 class Context:
@@ -103,11 +102,11 @@ class Function:
         return _Call(cls, context, arguments, outputs).recorded(arrays)
 
 
-class _Call(Rule):
-    """The rule for one application of a `Function`."""
+class _Call:
+    """One application of a `Function`: the operation of its node."""
 
     def __init__(self, function: type[Function], context: Context, arguments: tuple[Any, ...], outputs: Any) -> None:
-        self.name = function.__name__
+        self.name = self.public = function.__name__
         self.function = function
         self.context = context
         opened = [flatten(argument) for argument in arguments]
@@ -121,8 +120,6 @@ class _Call(Rule):
 
     def recorded(self, arrays: list[Array]) -> Any:
         """The outputs, hanging from a node whose sources are ``arrays``."""
-        sources = tuple([source_of(array) for array in arrays])
-        node = Node(self, sources, (), (), None)
         saved, self.rebuild_saved = flatten(self.context.saved)
         arguments = {id(array): array.as_saved() for array in arrays}
         places = {id(result): i for i, result in enumerate(self.results) if id(result) not in arguments}
@@ -131,7 +128,7 @@ class _Call(Rule):
             arguments.get(id(a), a) if place is None else a.detach()
             for a, place in zip(saved, self.places, strict=True)
         ]
-        node.save(tuple(kept) if kept else None, None)
+        node = Node(self, [source_of(array) for array in arrays], None, None, kept)
         self.context.saved = ()
         fresh = [result.detach() for result in self.results]
         attach_outputs(fresh, node)
@@ -140,7 +137,7 @@ class _Call(Rule):
 
     def view(self, node: Node, graph: bool) -> Context:
         """The context with what was saved, as the pass wants it: an output has its history again if it is recorded."""
-        saved = node.saved()[0] or ()
+        saved = node.saved()
         if graph:
             saved = [
                 a if place is None else attach_output(a.detach(), node, place)
@@ -150,12 +147,11 @@ class _Call(Rule):
         context.saved = self.rebuild_saved(saved)
         return context
 
-    def apply_vjp(self, node: Node, cotangent: Any, pending: Pending, needed: set[Any] | None) -> None:
-        """Ask ``backward``, check what it says, and send it on."""
-        pulled = self.pulled(node, cotangent, pending.graph)
-        for source, one in zip(node.sources, pulled, strict=True):
-            if source is not None and one is not None and (needed is None or source in needed):
-                pending.add(source, one)
+    def pull(self, node: Node, cotangent: Any, running: BackwardPass) -> Pairs:
+        """Call ``backward``, and check what it returns."""
+        parts = zip(node.sources, self.pulled(node, cotangent, running.is_recorded), strict=True)
+        needed = running.needed
+        return [(x, g) for x, g in parts if x is not None and g is not None and (needed is None or x in needed)]
 
     def pulled(self, node: Node, cotangents: Sequence[Array | None], graph: bool) -> list[Array | None]:
         """What ``backward`` returns, one for each array among the arguments."""
@@ -210,10 +206,8 @@ class _Call(Rule):
                 f"it: gradient.to({device!r})."
             )
 
-    def apply_jvp(self, node: Node, tangents: list[Any]) -> Any:
-        """Ask ``jvp``; without it, transpose ``backward``, which is linear in its cotangents."""
-        if all(tangent is None for tangent in tangents):
-            return None
+    def push(self, node: Node, tangents: Sequence[Any]) -> Any:
+        """Call ``jvp``; without it, transpose ``backward``, which is linear in its cotangents."""
         if self.function.jvp is None:
             return self.transposed(node, tangents)
         given, start = [], 0
@@ -238,7 +232,7 @@ class _Call(Rule):
             )
         return pushed
 
-    def transposed(self, node: Node, tangents: list[Any]) -> list[Any]:
+    def transposed(self, node: Node, tangents: Sequence[Any]) -> list[Any]:
         """The tangents of the outputs by differentiating ``backward`` with respect to its cotangents."""
         with Mode(RECORDING):
             cotangents = [_zeros(*like) for like in self.likes]

@@ -18,11 +18,12 @@ from pynested.backends.errors import ArgumentError, DeviceError, GradientError, 
 from pynested.backends.host import from_host
 
 from .arguments.containers import flatten, matched
-from .array import Array, new_zeros, zeros_like
+from .array import Array, new_zeros
 from .backward import backward, grad, ones_like
 from .dispatch import operator
 from .modes import Mode
-from .rules.movement import alias, copy, stacked
+from .primitives.movement import alias, copy, stacked
+from .primitives.unary import zeros_like
 from .tape import OFF, RECORDING, next_number, source_of, state
 from .traversal import boundary, push_forward
 

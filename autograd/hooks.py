@@ -9,9 +9,8 @@ import numpy as np
 from pynested.backends.errors import ArgumentError, DeviceError, GradientError, named_type
 
 from .array import READ_ONLY, Array
-from .pending import Pending
-from .rules.movement import alias
-from .tape import Hook, Hooks, next_number
+from .primitives.movement import alias
+from .tape import BackwardPass, Hook, Hooks, next_number
 
 
 def read_only(gradient: Array) -> Array:
@@ -42,13 +41,13 @@ def register_hook(array: Array, hook: Hook) -> Callable[[], None]:
     return remove
 
 
-def hooked(hooks: Hooks, given: Array, pending: Pending) -> Array:
+def hooked(hooks: Hooks, given: Array, running: BackwardPass) -> Array:
     """The cotangent after ``hooks``; each may return a replacement of its shape and dtype, where it is, or None.
 
     A hook that is registered while the pass runs comes into force with the next one.
     """
     for number, hook in list(hooks.items()):
-        if number > pending.start or number not in hooks:  # new, or taken off by a hook before it
+        if number > running.start or number not in hooks:  # new, or taken off by a hook before it
             continue
         answer = hook(read_only(given))
         if answer is None:

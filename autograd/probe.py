@@ -14,10 +14,11 @@ from pynested.backends.errors import GradientError
 from pynested.backends.host import to_host
 
 from .arguments.containers import Mask, flatten, shown_in
-from .array import Array, zeros_like
+from .array import Array
 from .backward import grad
 from .functional import jvp
 from .modes import enable_grad, no_grad
+from .primitives.unary import zeros_like
 
 Arrays = list[np.ndarray[Any, Any]]
 

@@ -1,7 +1,7 @@
 """The tape: numbered nodes, each of which can pull a cotangent back and push a tangent forward.
 
-A node is recorded when an operator meets an array that wants a gradient, and gets the next number; graph.py says in
-which order nodes are visited.
+A node is recorded when an operation computes with an array that wants a gradient, and gets the next number.
+traversal.py visits the nodes, in the order of their numbers.
 
 A node holds values and the nodes before it, never the array it made. A `Leaf` refers to its array weakly. So there are
 no cycles, and a graph that nobody holds is gone at once.
@@ -12,8 +12,11 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
 
 from pynested.backends.errors import GradientError
 
@@ -21,7 +24,6 @@ from .recorded_stack import RecordedStack
 
 if TYPE_CHECKING:
     from .array import Array
-    from .rules.rule import Rule
 
 Hook = Callable[["Array"], "Array | None"]
 Hooks = dict[int, Hook]  # by the number at which each was registered
@@ -42,87 +44,130 @@ state = State()
 _numbers = itertools.count()
 
 
+class Unsaved(NamedTuple):
+    """An array argument that a node does not save."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+
+@dataclass(eq=False)
+class BackwardPass:
+    """A backward pass while it runs.
+
+    Attributes
+    ----------
+    is_recorded : bool
+        Whether the pass itself can be differentiated.
+    needed : set or None
+        The nodes and leaves that it visits; None stands for all.
+    cotangents : dict
+        What has arrived, by node; what is left at the end are the cotangents of the leaves.
+    start : int
+        The number at which the pass began: hooks with a greater one were registered later.
+    """
+
+    is_recorded: bool
+    needed: set[Any] | None = None
+    cotangents: dict[Any, Any] = field(default_factory=dict)
+    start: int = field(default_factory=lambda: next(_numbers))
+
+
+Pairs = list[tuple[Any, Any]]  # of a node or leaf, and a cotangent that arrives there
+
+
+class Operation(Protocol):
+    """What a node records: a `Primitive`, a call of a user's `Function`, a checkpoint, a fused chain.
+
+    A node with several outputs gets a list of cotangents, None where none arrived, and returns a list of tangents.
+    """
+
+    name: str
+    public: str
+
+    def pull(self, node: Node, cotangent: Any, running: BackwardPass) -> Pairs:
+        """Take the cotangent of the output back to the sources."""
+
+    def push(self, node: Node, tangents: Sequence[Any]) -> Any:
+        """Take the tangents of the sources forward; at least one of them is not None."""
+
+
 class Node:
-    """One recorded operation: its rule, where its inputs came from, and what its derivative needs.
+    """One recorded operation: where its arguments came from, and what its derivatives need.
 
     Attributes
     ----------
     number : int
         Position on the tape; every source has a smaller one.
-    sources : tuple
-        For each array argument the `Node` or the `Leaf` that it came from, or None if it is constant.
-    inputs, output, static
-        The saved values, as the rule asked for them, and the arguments that are not arrays.
+    operation : Operation
+        What was computed.
+    sources : sequence
+        For each argument the `Node` or the `Leaf` that it came from, or None if it is constant.
+    shape, dtype
+        Those of the output; None if there are several.
+    args : sequence
+        The arguments as the derivatives get them: saved arrays, `Unsaved`, and arguments that are not arrays.
+    output : Array or None
+        The output without its history, if a derivative reads it.
     version : int
         Sum of the versions of the saved storages; another sum later means that a saved value was overwritten.
-    shapes : tuple
-        The shapes of all array arguments, where the rule is not elementwise.
     parts : int
-        Number of outputs if the rule returns several, each made by a `Part` of this node; 0 if it returns one.
+        Number of outputs if there are several, each a `Part` of this node; 0 if there is one.
     stack : RecordedStack or None
         Where the node was recorded, inside `anomaly`.
     """
 
     __slots__ = (
-        "__weakref__", "dtype", "hooks", "inputs", "number", "output", "parts", "retaining", "rule", "shape", "shapes",
-        "sources", "stack", "static", "version",
+        "__weakref__", "args", "dtype", "hooks", "number", "operation", "output", "parts", "retaining", "shape",
+        "sources", "stack", "storages", "version",
     )  # fmt: skip
 
-    shapes: tuple[tuple[int, ...], ...]
-
     def __init__(
-        self, rule: Rule, sources: tuple[Any, ...], static: tuple[Any, ...], shape: tuple[int, ...], dtype: Any
+        self,
+        operation: Operation,
+        sources: Sequence[Any],
+        shape: tuple[int, ...] | None,
+        dtype: np.dtype[Any] | None,
+        args: Sequence[Any],
+        output: Array | None = None,
     ) -> None:
         self.number = next(_numbers)
-        self.rule = rule
+        self.operation = operation
         self.sources = sources
-        self.static = static
-        self.shape = shape
-        self.dtype = dtype
-        self.inputs: Any = None
-        self.output: Any = None
-        self.version = 0
+        self.shape, self.dtype = shape, dtype
+        self.args: Any = args
+        self.output = output
+        self.storages = [value.storage for value in (*args, output) if hasattr(value, "storage")]
+        self.version = sum([storage.version for storage in self.storages])
         self.parts = 0
         self.hooks: Hooks | None = None
         self.retaining: weakref.ref[Array] | None = None
-        self.stack: RecordedStack | None = None
+        self.stack = RecordedStack() if state.mode == ANOMALY else None
 
     @property
     def name(self) -> str:
-        """The rule's name; for one of several outputs that of the rule that made them."""
+        """The name of the operation; for one of several outputs that of the operation that made them."""
         first = self.sources[0] if self.sources else None
-        return first.rule.name if type(first) is Node and first.parts else self.rule.name
+        return first.operation.name if type(first) is Node and first.parts else self.operation.name
 
-    def save(self, inputs: Any, output: Any) -> None:
-        """Keep what the derivative needs: some of the inputs, and the output without its history."""
-        self.inputs, self.output = inputs, output
-        self.version = version_of(inputs, output)
-        if state.mode == ANOMALY:
-            self.stack = RecordedStack()
-
-    def saved(self) -> tuple[Any, Any]:
-        """The saved inputs and output, after checking that they are still what they were."""
-        if self.inputs is FREED:
+    def saved(self) -> Sequence[Any]:
+        """Return the arguments, after checking that the saved values are still what they were."""
+        if self.args is FREED:
             raise GradientError(
-                f"{self.rule.name}: its saved values were freed by an earlier backward pass over the same graph. "
+                f"{self.operation.name}: its saved values were freed by an earlier backward pass over the same graph. "
                 "Give retain_graph=True to the first pass to keep them."
             )
-        if self.version != version_of(self.inputs, self.output):
+        if self.version != sum([storage.version for storage in self.storages]):
             raise GradientError(
-                f"{self.rule.name}: a value saved for the gradient was overwritten in place after it was used. "
+                f"{self.operation.name}: a value saved for the gradient was overwritten in place after it was used. "
                 "Use the functional form (x = x.mul(2) for x.mul_(2)), or clone before writing."
             )
-        return self.inputs, self.output
+        return self.args  # type: ignore[no-any-return]
 
     def free(self) -> None:
         """Drop the saved arrays. A node that saved no array can be visited again."""
-        if self.output is not None:
-            self.inputs, self.output = FREED, None
-        elif self.inputs is not None:
-            for saved in self.inputs:
-                if hasattr(saved, "storage"):
-                    self.inputs = FREED
-                    break
+        if self.storages:
+            self.args, self.output, self.storages = FREED, None, []
 
 
 class Leaf:
@@ -141,15 +186,6 @@ class Leaf:
     def __init__(self, array: Array) -> None:
         self.array = weakref.ref(array)
         self.shape, self.dtype, self.storage = array.shape, array.dtype, array.storage
-
-
-def version_of(inputs: Any, output: Any) -> int:
-    """Sum of the versions of the storages of saved arrays; versions only grow, so a write changes the sum."""
-    total: int = output.storage.version if output is not None else 0
-    for saved in inputs or ():
-        if saved is not None and hasattr(saved, "storage"):
-            total += saved.storage.version
-    return total
 
 
 def source_of(array: Array) -> Node | Leaf | None:

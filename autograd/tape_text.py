@@ -2,130 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from pynested.backends.errors import ArgumentError, named_type
 
 from .arguments.containers import flatten
+from .array import Array
 from .dispatch import operator
-from .rules.rule import PART, RULES
-from .tape import FREED, Leaf, Node, source_of
+from .primitives.primitive import PART, Primitive
+from .tape import FREED, Leaf, Node, Unsaved, source_of
 from .traversal import nodes_before
 
-# ---- a node as the public call that recorded it, where its rule has another name
-
-NUMBERS = (bool, int, float)
-_RUNS = "runs"  # the dimension of a rule of segments: which one of the nested array it was, the values do not say
-
-
-def _nothing(*_: Any) -> Sequence[str]:
-    """Return no text for arguments beside the arrays, as a reader does not miss them."""
-    return []
-
-
-# By the rule: the public function, and its arguments after the arrays, as far as the node knows them.
-WRITTEN: dict[str, tuple[str, Callable[..., Sequence[str]]]] = {
-    "amax": ("amax", lambda dims: [_dims(dims)]),
-    "amin": ("amin", lambda dims: [_dims(dims)]),
-    "attention": ("scaled_dot_product_attention", _nothing),
-    "broadcast_to": ("broadcast_to", lambda shape: [str(shape)]),
-    "cast": ("to", lambda dtype: [str(dtype)]),
-    "clamp_max": ("clamp", _nothing),
-    "clamp_min": ("clamp", _nothing),
-    "concatenate": ("cat", lambda dim: [str(dim)]),
-    "copy": ("clone", _nothing),
-    "dropout": ("dropout", lambda mask, p: [str(p)]),
-    "gelu_tanh": ("gelu", lambda: ["'tanh'"]),
-    "layer_norm": ("layer_norm", lambda eps, *_: [f"eps={eps:g}"]),
-    "matmul_components": ("matmul", _nothing),
-    "pad": ("to_padded_array", _nothing),
-    "reshape": ("reshape", lambda shape: [str(shape)]),
-    "segment_cumsum": ("cumsum", lambda _: [_RUNS]),
-    "segment_max": ("amax", lambda _: [_RUNS]),
-    "segment_min": ("amin", lambda _: [_RUNS]),
-    "segment_prod": ("prod", lambda _: [_RUNS]),
-    "segment_softmax": ("softmax", lambda _: [_RUNS]),
-    "segment_sum": ("sum", lambda _: [_RUNS]),
-    "softmax_last": ("softmax", lambda *_: ["-1"]),
-    "sum": ("sum", lambda dims: [_dims(dims)]),
-    "to_device": ("to", lambda device: [repr(device)]),
-    "transpose": ("permute", lambda dims: [str(dims)]),
-}
-# What has no call of its own: steps of an operator, and of gradients.
-INSIDE = frozenset({
-    "add_rows", "alias", "components", "gather", "meeting", "mixed", "pieces", "place", "scatter", "spread", "sum_to",
-    "unpad", "unstrided",
-})  # fmt: skip
-INDEXED = {"slice": lambda key: _index(key), "take_rows": lambda *_: "rows"}
-_BY_NAME = {"clamp_max": "max", "clamp_min": "min"}
+# ---- a node as a call of the public operator
 
 
 def call_text(node: Node, names: Sequence[str | None]) -> str:
-    """A node as a call; ``names`` are those of its sources, None for a constant."""
-    rule = _rule(node)
-    operands = [_constant(node, i) if name is None else name for i, name in enumerate(names)]
-    if rule in INDEXED:
-        return f"{operands[0]}[{INDEXED[rule](*node.static)}]"
-    if rule in _BY_NAME:
-        operands[1] = f"{_BY_NAME[rule]}={operands[1]}"
-    if rule == "where":
-        operands.insert(0, "mask")
-    function, arguments = WRITTEN.get(rule, (node.rule.name, None))
-    if function == "cat":
-        operands = [f"[{', '.join(operands)}]"]
-    return f"{function}({', '.join([*operands, *(arguments(*node.static) if arguments else ())])})"
+    """Return a node as a call; ``names`` are those of its sources, None for a constant."""
+    if node.operation is PART:
+        return f"{names[0]}[{node.args[0]}]"
+    if not isinstance(node.operation, Primitive):
+        return f"{node.operation.public}({', '.join([name or CONSTANT for name in names])})"
+    args = [CONSTANT] * len(names) if node.args is FREED else node.args
+    texts = [_argument(arg) if name is None else name for name, arg in zip(names, args, strict=False)]
+    return f"{node.operation.public}({', '.join([text for text in texts if text])})"
 
 
-def has_other_name(node: Node) -> bool:
-    """Return whether the rule has another name than the public function."""
-    rule = _rule(node)
-    return rule in INDEXED or WRITTEN.get(rule, (rule, None))[0] != rule
-
-
-def _rule(node: Node) -> str:
-    """The name of a rule of ours; that of a user's function may be the same."""
-    return node.rule.name if RULES.get(node.rule.name) is node.rule else ""
-
-
-def _constant(node: Node, i: int) -> str:
-    """A number that the node holds, or the word for what it does not hold."""
-    value = None if node.inputs is None or node.inputs is FREED else node.inputs[i]
-    return repr(value) if type(value) in NUMBERS else "const"
-
-
-def _dims(dims: Sequence[int]) -> str:
-    return str(dims[0]) if len(dims) == 1 else str(tuple(dims))
-
-
-def _index(key: Any) -> str:
-    return ", ".join(map(_entry, key)) if isinstance(key, tuple) else _entry(key)
-
-
-def _entry(one: Any) -> str:
-    if isinstance(one, slice):
-        ends = ["" if end is None else str(end) for end in (one.start, one.stop)]
-        return ":".join([*ends, *([] if one.step in (None, 1) else [str(one.step)])])
-    return "..." if one is ... else str(one)
+def _argument(value: Any) -> str:
+    """Return an argument without history as text; none for a structure or a raw array, which is long."""
+    if type(value) in (Array, Unsaved) or value is CONSTANT:
+        return CONSTANT
+    if isinstance(value, slice):
+        ends = ["" if end is None else str(end) for end in (value.start, value.stop)]
+        return ":".join([*ends, *([] if value.step in (None, 1) else [str(value.step)])])
+    if type(value) is tuple and len(value) != 1:
+        return f"({', '.join(map(_argument, value))})"
+    if type(value) is tuple:
+        return _argument(value[0])
+    if value is ...:
+        return "..."
+    return str(value) if isinstance(value, bool | int | float | str | np.dtype) else ""
 
 
 # ---- all nodes of a result
 
-HEAD = ("#", "call", "output", "rule")
+HEAD = ("#", "call", "output", "primitive")
+CONSTANT = "const"  # an array that does not require grad
 
 
 @dataclass(frozen=True)
 class Record:
     """A row of a tape: a leaf, or a node as a call of the rows that it came from (None for a constant).
 
-    ``rule`` is what was recorded, where that is not the function that is called.
+    ``primitive`` is the name of what was recorded, if it differs from that of the function that is called.
     """
 
     name: str
     call: str
     output: str
-    rule: str
+    primitive: str
     sources: tuple[int | None, ...]
 
     @property
@@ -145,7 +83,7 @@ class Tape:
 
     def cells(self, record: Record) -> tuple[str, str, str, str]:
         """The four columns of a row."""
-        return record.name, record.call, record.output, record.rule
+        return record.name, record.call, record.output, record.primitive
 
     def __str__(self) -> str:
         table = [HEAD, *[self.cells(record) for record in self.records]]
@@ -166,7 +104,7 @@ def tape(outputs: Any, **names: Any) -> Tape:
     >>> import pynested as pn
     >>> x, w = pn.array([1.0, 2.0], requires_grad=True), pn.array(3.0, requires_grad=True)
     >>> pn.tape((x * w).sum(), x=x, w=w)
-    #  call        output        rule
+    #  call        output        primitive
     x  leaf        float64 (2,)
     w  leaf        float64 ()
     1  mul(x, w)   float64 (2,)
@@ -186,9 +124,9 @@ def tape(outputs: Any, **names: Any) -> Tape:
         sources = tuple(None if source is None else places[source] for source in node.sources)
         output = f"{node.parts} parts" if node.parts else _described(node)
         operands = [None if source is None else _in_call(records[source].name) for source in sources]
-        call = f"{operands[0]}[{node.static[0]}]" if node.rule is PART else call_text(node, operands)
-        rule = node.rule.name if has_other_name(node) and node.rule is not PART else ""
-        records.append(Record(called.get(node, str(number)), call, output, rule, sources))
+        name = node.operation.name
+        name = "" if name == node.operation.public else name
+        records.append(Record(called.get(node, str(number)), call_text(node, operands), output, name, sources))
     return Tape(records)
 
 

@@ -8,42 +8,42 @@ mode needs recursion.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from heapq import heappop
+from heapq import heappop, heappush
 from operator import attrgetter
 from typing import Any
 
 from pynested.backends.errors import GradientError
 from pynested.backends.events import emit_around, listening
 
+from .array import Array
 from .hooks import hooked
-from .nan_check import apply_vjp_checked
-from .pending import Pending
-from .tape import Node
+from .nan_check import pull_checked
+from .primitives.binary import add
+from .primitives.movement import broadcast_to, cast, sum_to
+from .tape import BackwardPass, Node, Pairs, source_of
 
 _number = attrgetter("number")
 
 
 def pull_back(
-    seeds: Iterable[tuple[Any, Any]],
+    seeds: Pairs,
     *,
     create_graph: bool,
     retain_graph: bool,
     wanted: set[Any] | None = None,
     needed: set[Any] | None = None,
     until: set[Any] | None = None,
-) -> Pending:
+) -> BackwardPass:
     """Read the tape backward from ``seeds`` (pairs of node and cotangent).
 
     The result's ``cotangents`` are those of the leaves, of the nodes in ``wanted``, and of those in ``until``, where
     the pass ends. With ``create_graph`` the pass itself is recorded; ``retain_graph`` leaves the saved values in place.
     Only nodes in ``needed`` are visited, if it is given.
     """
-    pending = Pending(create_graph)
-    for node, cotangent in seeds:
-        if needed is None or node in needed:
-            pending.add(node, cotangent)
-    found: dict[Any, Any] = {}
-    heap, cotangents = pending.heap, pending.cotangents
+    running = BackwardPass(create_graph, needed)
+    cotangents, found = running.cotangents, {}
+    heap: list[tuple[int, Node]] = []
+    _accumulate([(node, part) for node, part in seeds if needed is None or node in needed], cotangents, heap)
     while heap:
         node = heappop(heap)[1]
         cotangent = cotangents.pop(node)
@@ -51,30 +51,86 @@ def pull_back(
             found[node] = cotangent
             continue
         if node.hooks or node.retaining is not None:
-            cotangent = _visit(node, cotangent, pending)
+            cotangent = _visit(node, cotangent, running)
         if wanted is not None and node in wanted:
             found[node] = cotangent
         if needed is not None and needed.isdisjoint(node.sources):
             continue
+        if node.parts:
+            cotangent = [cotangent.get(i) for i in range(node.parts)]
         if node.stack is not None:
-            apply_vjp_checked(node, node.stack, cotangent, pending, needed)
+            pairs = pull_checked(node, cotangent, running)
         elif listening.count:
-            emit_around("vjp", node.name, node.rule.apply_vjp, node, cotangent, pending, needed)
+            pairs = emit_around("vjp", node.name, node.operation.pull, node, cotangent, running)
         else:
-            node.rule.apply_vjp(node, cotangent, pending, needed)
+            pairs = node.operation.pull(node, cotangent, running)
+        for i, (source, part) in enumerate(pairs):
+            if type(part) is Array and (part._bare.shape != source.shape or part._bare.dtype != source.dtype):
+                pairs[i] = source, _matched_to_source(node, source, part)
+        part = None  # a sum does not need its parts
+        _accumulate(pairs, cotangents, heap)
         if not retain_graph:
             node.free()
     cotangents.update(found)
-    return pending
+    return running
 
 
-def _visit(node: Node, cotangent: Any, pending: Pending) -> Any:
+def _accumulate(pairs: Pairs, cotangents: dict[Any, Any], heap: list[tuple[int, Node]]) -> None:
+    """Add cotangents to those that have arrived before, and note the nodes that are to be visited; empty ``pairs``."""
+    for source, part in pairs:
+        before = cotangents.get(source)
+        if before is None:
+            cotangents[source] = part
+            if type(source) is Node:
+                heappush(heap, (-source.number, source))
+        elif type(part) is dict:  # of some of several outputs, by position
+            before.update({i: add(before[i], x) if i in before else x for i, x in part.items()})
+        else:
+            cotangents[source] = add(before, part)
+    pairs.clear()
+
+
+def _visit(node: Node, cotangent: Any, running: BackwardPass) -> Any:
     """Run the hooks of ``node`` and leave the cotangent with an array that asked to retain it."""
-    given = hooked(node.hooks or {}, cotangent, pending)
+    given = hooked(node.hooks or {}, cotangent, running)
     retaining = node.retaining() if node.retaining is not None else None
     if retaining is not None:
         retaining.accumulate(given.clone())
     return given
+
+
+def _matched_to_source(node: Node, source: Any, cotangent: Array) -> Array:
+    """Return a cotangent in the shape and dtype of its argument, which was broadcast or promoted."""
+    for what, own, expected, of_output in (
+        ("shape", cotangent.shape, source.shape, node.shape),
+        ("dtype", cotangent.dtype, source.dtype, node.dtype),
+    ):
+        if own not in (expected, of_output) or not _broadcasts(source.shape, cotangent.shape):
+            raise GradientError(
+                f"{node.operation.name}: its vjp returned a cotangent of {what} {own} for argument "
+                f"{list(node.sources).index(source)}, which has {what} {expected} (the output has {of_output}). The "
+                f"derivative is wrong; it must return the argument's {what}."
+            )
+    if cotangent.shape != source.shape:
+        cotangent = sum_to(cotangent, source.shape)
+    return cotangent if cotangent.dtype == source.dtype else cast(cotangent, source.dtype)
+
+
+def _broadcasts(shape: tuple[int, ...], to: Any) -> bool:
+    sizes = zip(reversed(shape), reversed(to), strict=False)
+    return len(shape) <= len(to) and all(size in (1, large) for size, large in sizes)
+
+
+def pull_through(
+    results: Sequence[Array | None], cotangents: Sequence[Array | None], sources: Iterable[Any], since: int, graph: bool
+) -> dict[Any, Any]:
+    """Return the cotangents of ``sources``, from which ``results`` were recorded from number ``since`` on."""
+    pairs = zip(results, cotangents, strict=True)
+    seeds = [(source_of(x), g) for x, g in pairs if x is not None and x.tracked and g is not None]
+    until = {source for source in sources if source is not None}
+    between = nodes_between([node for node, _ in seeds], until, since)
+    running = pull_back(seeds, create_graph=graph, retain_graph=graph, needed=between, until=until)
+    return {source: running.cotangents[source] for source in until if source in running.cotangents}
 
 
 def nodes_between(ends: Iterable[Any], starts: Iterable[Any], since: int = 0) -> set[Any]:
@@ -87,7 +143,7 @@ def nodes_between(ends: Iterable[Any], starts: Iterable[Any], since: int = 0) ->
 
 
 def nodes_before(ends: Iterable[Any], since: int = 0) -> set[Node]:
-    """The nodes among ``ends``, and every node that they come from; none with a number below ``since``."""
+    """Return the nodes among ``ends``, and all nodes that they come from; none with a number below ``since``."""
     seen: set[Node] = set()
     pending = list(ends)
     while pending:
@@ -110,16 +166,28 @@ def push_forward(tangents: dict[Any, Any], ends: Sequence[Any], since: int = 0) 
     """Read the tape forward from node ``since``: push ``tangents``, by node, to ``ends``; None where none arrives."""
     for node in sorted(nodes_between(ends, tangents, since).difference(tangents), key=_number):
         arrived = [tangents.get(source) for source in node.sources]
-        if listening.count:
-            pushed = emit_around("jvp", node.name, node.rule.apply_jvp, node, arrived)
-        else:
-            pushed = node.rule.apply_jvp(node, arrived)
-        if pushed is None:
+        if all(tangent is None for tangent in arrived):
             continue
-        if node.parts == 0 and (pushed.shape != node.shape or pushed.dtype != node.dtype):
-            raise GradientError(
-                f"{node.rule.name}: its rule pushed a tangent of shape {pushed.shape} and dtype {pushed.dtype}; the "
-                f"output has shape {node.shape} and dtype {node.dtype}. The rule is wrong; it must return the output's."
-            )
-        tangents[node] = pushed
+        if listening.count:
+            pushed = emit_around("jvp", node.name, node.operation.push, node, arrived)
+        else:
+            pushed = node.operation.push(node, arrived)
+        if pushed is not None:
+            tangents[node] = pushed if node.parts else _matched_to_output(node, arrived, pushed)
     return [tangents.get(end) for end in ends]
+
+
+def _matched_to_output(node: Node, arrived: Sequence[Array | None], tangent: Array) -> Array:
+    """Return a tangent in the shape and dtype of the output, to which those of the arguments were broadcast."""
+    if tangent.shape == node.shape and tangent.dtype == node.dtype:
+        return tangent
+    shapes = [node.shape, *[one.shape for one in arrived if one is not None]]
+    dtypes = [node.dtype, *[one.dtype for one in arrived if one is not None]]
+    if tangent.shape not in shapes or tangent.dtype not in dtypes or not _broadcasts(tangent.shape, node.shape):
+        raise GradientError(
+            f"{node.operation.name}: its jvp returned a tangent of shape {tangent.shape} and dtype {tangent.dtype}; "
+            f"the output has shape {node.shape} and dtype {node.dtype}. The derivative is wrong; it must return the "
+            "output's shape and dtype."
+        )
+    tangent = tangent if tangent.dtype == node.dtype else cast(tangent, node.dtype)
+    return tangent if tangent.shape == node.shape else broadcast_to(tangent, node.shape)

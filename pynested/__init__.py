@@ -49,7 +49,7 @@ from pynested.autograd import (  # noqa: E402
     zeros,
 )
 from pynested.autograd.array_methods import ArrayMethods as _ArrayMethods  # noqa: E402
-from pynested.autograd.rules.rule import kernel  # noqa: E402
+from pynested.autograd.primitives.primitive import kernel  # noqa: E402
 from pynested.backends import errors  # noqa: E402
 
 from . import allocators, training  # noqa: E402

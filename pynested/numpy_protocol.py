@@ -15,8 +15,6 @@ import numpy as np
 
 from pynested import operators as ops
 from pynested.autograd import Array
-from pynested.autograd.rules.binary_functions import PAIRS
-from pynested.autograd.rules.unary_functions import FUNCTIONS
 from pynested.backends.errors import ArgumentError
 from pynested.construct import like
 from pynested.nested.nested_array import NestedArray
@@ -113,10 +111,15 @@ def _misfit(function: Any, inputs: tuple[Any, ...], options: dict[str, Any]) -> 
 
 
 UFUNC_NAMES: dict[np.ufunc, str] = {
-    np.add: "add", np.subtract: "sub", np.matmul: "matmul", np.negative: "neg", np.absolute: "abs", np.sign: "sgn",
-    np.logical_not: "logical_not",
-    **{entry.ufunc: name for name, entry in FUNCTIONS.items() if entry.ufunc is not None},
-    **{entry.ufunc: name for name, entry in PAIRS.items()},
+    np.add: "add", np.subtract: "sub", np.multiply: "mul", np.divide: "div", np.power: "pow", np.matmul: "matmul",
+    np.negative: "neg", np.absolute: "abs", np.sign: "sgn",
+    np.equal: "eq", np.not_equal: "ne", np.less: "lt", np.less_equal: "le", np.greater: "gt", np.greater_equal: "ge",
+    **{getattr(np, name): name for name in (
+        "floor_divide", "remainder", "maximum", "minimum", "logaddexp", "bitwise_and", "bitwise_or", "bitwise_xor",
+        "logical_and", "logical_or", "logical_xor", "logical_not", "exp", "exp2", "expm1", "log", "log2", "log10",
+        "log1p", "sqrt", "cbrt", "square", "reciprocal", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh",
+        "tanh", "asinh", "acosh", "atanh", "deg2rad", "floor", "ceil", "trunc", "isnan", "isinf", "isfinite",
+    )},
 }  # fmt: skip
 _OPTIONS = {
     "where": "pn.where(condition, result, x)", "out": "x.copy_(result), or x[...] = result", "dtype": "x.to(dtype)",

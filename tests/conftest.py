@@ -31,7 +31,7 @@ sys.dont_write_bytecode = False
 
 # Files that take about a second or more, by folder, every operator on every layout among them; `-m quick` is the rest.
 THOROUGH = {
-    "autograd": "rules tape",
+    "autograd": "primitives tape",
     "backends": "kernels",
     "backends/cuda": "cache cupy_failures device_law emulator",
     "conformance": (

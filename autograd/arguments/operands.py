@@ -13,7 +13,7 @@ from pynested.backends.limits import MOST_ELEMENTS
 from pynested.backends.registry import NUMPY_DEVICES
 
 from ..array import Array
-from ..rules.kinds import same_device
+from ..primitives.primitive import same_device
 from ..tape import state
 from .scalars import canonical_number, checked_scalar, dtype_of
 from .shapes import check_possible_shape

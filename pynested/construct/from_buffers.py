@@ -15,7 +15,7 @@ import numpy as np
 from pynested.autograd.arguments.shapes import canonical_int
 from pynested.autograd.default_device import as_device_array
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import movement as movement_rules
+from pynested.autograd.primitives import movement
 from pynested.backends.errors import ArgumentError, DimensionError, StructureError
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dense, IntsLike
@@ -89,7 +89,7 @@ def nested_array_from_jagged(
     if not structure.fits(buffer.data):
         raise structure.misfit_error(name, buffer)
     _check_length_bounds(name, structure, min_seqlen, max_seqlen)
-    return NestedArray(movement_rules.alias(buffer), structure)
+    return NestedArray(movement.alias(buffer), structure)
 
 
 def _consecutive_components(name: str, lengths: Any, ragged_dim: int, rows: int) -> Jagged:
@@ -161,4 +161,4 @@ def nested_array_from_strided(
             f"{buffer.stride()}. Copy it first: values.contiguous().flatten()."
         )
     structure = Strided(sizes, strides, offsets, buffer.numel(), name=name)
-    return NestedArray(movement_rules.alias(buffer), structure)
+    return NestedArray(movement.alias(buffer), structure)

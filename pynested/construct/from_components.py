@@ -23,9 +23,9 @@ from pynested.autograd.create import array
 from pynested.autograd.default_device import as_device_array, chosen_device
 from pynested.autograd.default_dtype import dtype_of_python
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import movement as movement_rules
-from pynested.autograd.rules.devices import converted
-from pynested.autograd.rules.movement import to_dtype
+from pynested.autograd.primitives import movement
+from pynested.autograd.primitives.devices import converted
+from pynested.autograd.primitives.movement import to_dtype
 from pynested.backends import get_backend, transfer
 from pynested.backends.dtypes import is_bfloat16, promoted
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, PynestedError, StructureError
@@ -245,8 +245,8 @@ def _from_dense_batch(x: Array, dtype: Any, layout: Layout) -> NestedArray:
     extents = np.tile(np.array(shape, np.int64), (max(count, 1), 1))
     if layout is jagged:
         structure = Jagged.from_lengths(extents[:count, 0])
-        return NestedArray(movement_rules.reshape(x, (count * shape[0], *shape[1:])), structure)
-    return NestedArray(movement_rules.reshape(x, (x.numel(),)).contiguous(), Strided.from_extents(extents, count))
+        return NestedArray(movement.reshape(x, (count * shape[0], *shape[1:])), structure)
+    return NestedArray(movement.reshape(x, (x.numel(),)).contiguous(), Strided.from_extents(extents, count))
 
 
 # ---- checks of a list of components ---------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from pynested.autograd.arguments.operands import as_raw_bools
 from pynested.autograd.arguments.shapes import broadcast_shape, canonical_dim
 from pynested.autograd.default_device import as_device_array
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import movement as movement_rules
+from pynested.autograd.primitives import movement
 from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, DimensionError, ShapeError, StructureError
 from pynested.backends.host import to_host
@@ -88,7 +88,7 @@ def narrow(
     starts, lengths = _checked_ranges(start_bounds, length_bounds, count, x.shape[dim])
     x = x.contiguous()
     if layout is jagged:
-        rows = movement_rules.reshape(x, (count * x.shape[1], *x.shape[2:]))
+        rows = movement.reshape(x, (count * x.shape[1], *x.shape[2:]))
         offsets = np.append(starts + np.arange(count) * x.shape[1], rows.shape[0])
         return NestedArray(rows, Jagged.from_valid(offsets, lengths))
     flat, structure = slices_as_components(x, count)
@@ -164,9 +164,7 @@ def masked_select(array: Dense, mask: Dense) -> NestedArray:
             f"masked_select: a mask of shape {raw_mask.shape} does not broadcast to an array of shape {x.shape}."
         )
     lengths, positions = _selected_positions(get_backend(x.device).xp, raw_mask, x.shape)
-    return NestedArray(
-        movement_rules.take_rows(movement_rules.reshape(x, (x.numel(),)), positions), Jagged.from_lengths(lengths)
-    )
+    return NestedArray(movement.take_rows(movement.reshape(x, (x.numel(),)), positions), Jagged.from_lengths(lengths))
 
 
 def _selected_positions(xp: Any, mask: Any, shape: tuple[int, ...]) -> tuple[Ints, Any]:

@@ -11,15 +11,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from pynested.autograd import Array, functional
 from pynested.autograd.arguments.operands import canonical_dtype
 from pynested.autograd.array import raw
-from pynested.autograd.pending import Pending
-from pynested.autograd.rules.rule import RULES, Rule, attach_outputs
+from pynested.autograd.primitives.movement import sum_to, to_dtype
+from pynested.autograd.primitives.primitive import attach_outputs
+from pynested.autograd.tape import BackwardPass, Pairs, source_of, state
 from pynested.autograd.tape import Node as TapeNode
-from pynested.autograd.tape import source_of, state
 from pynested.backends.dtypes import is_float
 from pynested.backends.numpy.running import quiet
 from pynested.nested.nested_array import NestedArray, wrap_unchecked
@@ -27,7 +25,7 @@ from pynested.structure import Jagged
 
 from .block_program import BlockProgram
 from .cuda_program import CudaProgram, has_custom_kernels
-from .fusible_ops import RECOMPUTED, ChainStep, LazyArray, LazyBackend, in_order, lower_steps
+from .fusible_ops import RECOMPUTED, LazyArray, LazyBackend, in_order, lower_steps
 from .inputs import Value
 from .nodes import Fact, Node, Replay
 
@@ -64,7 +62,7 @@ class FusedChain:
         lazy: dict[Any, LazyArray] = dict(zip(inputs, self.inputs, strict=True))
         self.steps = list(lower_steps(nodes, facts, lazy, LazyBackend(self.device)))
         self.outputs = [lazy[value] for value in outputs]
-        self.rule = FusedRule(self)
+        self.operation = FusedOperation(self)
         self._forward: dict[tuple[LazyArray, ...], Program] = {}
         self._full_steps: dict[frozenset[int], bool] = {}
 
@@ -75,7 +73,7 @@ class FusedChain:
         plan = self.plan_broadcast(operands)
         if plan is None or (self.device != "cpu" and has_custom_kernels(self.device)):
             return _one_or_all(self.one_by_one(*operands))
-        saved, kept = self.rule.saved_by(arrays, plan) if is_recorded else ([], ())
+        saved, kept = self.operation.saved_by(arrays, plan) if is_recorded else ([], ())
         wanted = tuple(dict.fromkeys((*self.outputs, *kept)))
         if wanted not in self._forward:
             self._forward[wanted] = self.program(self.name, self.inputs, wanted)
@@ -83,7 +81,7 @@ class FusedChain:
         made = {x: Array(data, self.device) for x, data in zip(wanted, datas, strict=True)}
         results = [made[x] for x in self.outputs]
         if is_recorded:
-            self.rule.record(results, arrays, plan, (saved, kept), [made[x].detach() for x in kept])
+            self.operation.record(results, arrays, plan, (saved, kept), [made[x].detach() for x in kept])
         return _one_or_all(results if plan.structure is None else [wrap_unchecked(x, plan.structure) for x in results])
 
     @quiet
@@ -146,11 +144,19 @@ class BackwardRequest(NamedTuple):
     summed: frozenset[int]  # inputs whose parts of a gradient are summed; the others get them one by one
 
 
-class FusedRule(Rule):
-    """The rule of the one node that a chain records."""
+class Unfused(NamedTuple):
+    """What a node keeps to run its operators one by one, and the arrays that its backward program reads."""
 
-    def __init__(self, chain: FusedChain) -> None:  # without Rule.__init__, which would enter it among the primitives
-        self.name, self.chain = chain.name, chain
+    plan: BroadcastPlan
+    operands: list[Any]
+    kept: tuple[LazyArray, ...]
+
+
+class FusedOperation:
+    """The operation of the one node that a chain records."""
+
+    def __init__(self, chain: FusedChain) -> None:
+        self.name, self.public, self.chain = chain.name, chain.name, chain
         self.seeds = [LazyArray(x.dtype) for x in chain.outputs]  # the cotangents of the outputs
         self._saved: dict[tuple[Any, ...], Saved] = {}
         self._backward: dict[tuple[Any, ...], tuple[Program, list[int]]] = {}
@@ -197,7 +203,7 @@ class FusedRule(Rule):
             for x, vjp in zip(step.operands, step.op.vjps, strict=True):
                 if type(x) is not LazyArray or x not in reached or vjp is None:
                     continue
-                part = _apply_vjp(vjp, cotangents[step.result], step, LazyBackend(chain.device))
+                part = vjp(LazyBackend(chain.device), cotangents[step.result], step.result, *step.operands)
                 if x in number_of and number_of[x] not in request.summed:
                     parts.append((number_of[x], part))
                 else:
@@ -207,50 +213,50 @@ class FusedRule(Rule):
 
     def record(self, results: Any, operands: Any, plan: BroadcastPlan, saved: Saved, kept: list[Array]) -> None:
         """Record the node that made ``results``."""
-        sources = tuple([source_of(x) for x in operands])
+        sources = [source_of(x) for x in operands]
         operands = [x.as_saved() for x in operands]
-        node = TapeNode(self, sources, (plan, operands, saved[1]), results[0].shape, results[0].dtype)
-        node.save((*[x if i in saved[0] else None for i, x in enumerate(operands)], *kept), None)
+        inputs = [x if i in saved[0] else None for i, x in enumerate(operands)]
+        args = [*inputs, *kept, Unfused(plan, operands, saved[1])]
+        node = TapeNode(self, sources, results[0].shape, results[0].dtype, args)
         if len(results) == 1:
             results[0].node, results[0].tracked = node, True
         else:
             attach_outputs(results, node, self.chain.is_tracked)
 
-    def apply_vjp(self, node: TapeNode, cotangent: Any, pending: Pending, needed: set[Any] | None) -> None:
-        """Send the cotangents of the outputs to the inputs."""
-        cotangents, sources = cotangent if node.parts else [cotangent], node.sources
+    def pull(self, node: TapeNode, cotangent: Any, running: BackwardPass) -> Pairs:
+        """Take the cotangents of the outputs to the inputs."""
+        cotangents, sources, needed = cotangent if node.parts else [cotangent], node.sources, running.needed
         wanted = tuple([i for i, x in enumerate(sources) if x is not None and (needed is None or x in needed)])
-        if pending.graph:  # operator by operator, so that the pass can be differentiated itself
-            _, vjp = functional.vjp(self._of_some(node, wanted), *[node.static[1][i] for i in wanted])
+        *saved, unfused = node.saved()
+        if running.is_recorded:  # operator by operator, so that the pass can be differentiated itself
+            _, vjp = functional.vjp(self._of_some(unfused, wanted), *[unfused.operands[i] for i in wanted])
             gradients = vjp(tuple(cotangents))
-            for i, gradient in zip(wanted, gradients if len(wanted) > 1 else (gradients,), strict=True):
-                pending.add(sources[i], gradient)
-            return
-        plan, _, kept = node.static
+            parts = gradients if len(wanted) > 1 else (gradients,)
+            return [(sources[i], gradient) for i, gradient in zip(wanted, parts, strict=True)]
         arrived = tuple([i for i, x in enumerate(cotangents) if x is not None])
         # If other nodes or operands add to a gradient as well, it gets the parts one by one: the order of a sum shows.
         counts = Counter(map(id, sources))
-        summed = frozenset(i for i in plan.full if counts[id(sources[i])] == 1 and sources[i] not in pending.cotangents)
-        program, inputs = self.backward(BackwardRequest(arrived, wanted, summed), kept)
-        results = program(plan.shape, [raw(x) for x in (*node.saved()[0], *cotangents)])
+        full = unfused.plan.full
+        summed = frozenset(i for i in full if counts[id(sources[i])] == 1 and sources[i] not in running.cotangents)
+        program, inputs = self.backward(BackwardRequest(arrived, wanted, summed), unfused.kept)
+        results = program(unfused.plan.shape, [raw(x) for x in (*saved, *cotangents)])
+        pairs: Pairs = []
         for i, values in zip(inputs, results, strict=True):
-            result = Array(values, self.chain.device)
-            total, dtype = RULES["sum_to"](result, sources[i].shape), sources[i].dtype
-            pending.add(sources[i], total if total.dtype == dtype else RULES["cast"](total, dtype))
+            gradient = sum_to(Array(values, self.chain.device), sources[i].shape)
+            pairs.append((sources[i], to_dtype(gradient, sources[i].dtype)))
+        return pairs
 
-    def apply_jvp(self, node: TapeNode, tangents: list[Any]) -> Any:
+    def push(self, node: TapeNode, tangents: Sequence[Any]) -> Any:
         """Return the tangents of the outputs, operator by operator."""
+        *_, unfused = node.saved()
         moving = [i for i, tangent in enumerate(tangents) if tangent is not None]
-        if not moving:
-            return None
-        primals = tuple([node.static[1][i] for i in moving])
-        _, pushed = functional.jvp(self._of_some(node, moving), primals, tuple([tangents[i] for i in moving]))
+        primals = tuple([unfused.operands[i] for i in moving])
+        _, pushed = functional.jvp(self._of_some(unfused, moving), primals, tuple([tangents[i] for i in moving]))
         return pushed if node.parts else pushed[0]
 
-    def _of_some(self, node: TapeNode, places: Sequence[int]) -> Callable[..., tuple[Any, ...]]:
+    def _of_some(self, unfused: Unfused, places: Sequence[int]) -> Callable[..., tuple[Any, ...]]:
         """Return the operators as a function of the buffers of some operands; the others stay as they are."""
-        node.saved()
-        plan, operands, _ = node.static
+        plan, operands, _ = unfused
 
         def call(*changed: Any) -> tuple[Any, ...]:
             mixed = dict(enumerate(operands)) | dict(zip(places, changed, strict=True))
@@ -262,10 +268,3 @@ class FusedRule(Rule):
             return tuple([x._buffer for x in results])
 
         return call
-
-
-def _apply_vjp(vjp: Any, cotangent: LazyArray, step: ChainStep, backend: LazyBackend) -> LazyArray:
-    """Return the part of a gradient that a step sends to one of its operands."""
-    if vjp == 0:
-        return LazyArray(cotangent.dtype, np.zeros_like, (cotangent,))
-    return cotangent if vjp == 1 else vjp(backend, cotangent, step.result, *step.operands)

@@ -1,7 +1,7 @@
 """Operators that a fused chain can compute, as expressions of lazy arrays, and their derivatives.
 
-The rules of autograd compute with arrays and with the kernels of a backend. Given a `LazyArray` and a `LazyBackend`
-they run unchanged, and each call leaves a lazy array, of which a chain makes a program: ``1 - x * x`` is np.subtract of
+The primitives compute with arrays and with the kernels of a backend. Given a `LazyArray` and a `LazyBackend` they run
+unchanged, and each call leaves a lazy array, of which a chain makes a program: ``1 - x * x`` is np.subtract of
 1 and of np.multiply of x and x.
 
 A call becomes one `FusibleOp`, or two: `clamp` with both bounds is a maximum and a minimum. `lower_call` says which.
@@ -11,19 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pynested.autograd.arguments.operands import canonical_dtype
-from pynested.autograd.rules import elementwise as rules
-from pynested.autograd.rules.binary_functions import PAIRS
-from pynested.autograd.rules.binary_functions import RULES as BINARY_RULES
-from pynested.autograd.rules.kinds.elementwise import Elementwise
-from pynested.autograd.rules.rule import Verb
-from pynested.autograd.rules.unary_functions import FUNCTIONS
-from pynested.autograd.rules.unary_functions import RULES as UNARY_RULES
+from pynested.autograd.primitives import binary, unary
+from pynested.autograd.primitives.primitive import Primitive
 from pynested.backends import get_backend
 from pynested.backends.dtypes import is_bfloat16, is_float, is_half
 from pynested.backends.errors import DTypeError
@@ -60,6 +54,8 @@ class LazyArray(np.lib.mixins.NDArrayOperatorsMixin):
         return LazyArray(resolve_dtypes(ufunc, operands)[-1], ufunc, operands)
 
     def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+        if function is np.zeros_like:
+            return LazyArray(self.dtype, function, (self,))
         if function is not np.where or len(args) != 3 or kwargs:
             return NotImplemented
         dtype = resolve_dtypes(np.maximum, args[1:])[-1]
@@ -133,12 +129,11 @@ RECOMPUTED = frozenset({
 class FusibleOp(NamedTuple):
     """One elementwise operation.
 
-    There is a vjp for each operand: 1 if the cotangent passes, 0 if it becomes zeros, None if there is no gradient,
-    otherwise ``vjp(backend, cotangent, result, *operands)``.
+    There is a ``vjp(backend, cotangent, result, *operands)`` for each operand; None if there is no gradient.
     """
 
-    kernel: Verb  # the kernel of a backend, or a function of the backend and the operands
-    vjps: tuple[Callable[..., Any] | int | None, ...]
+    compute: Callable[..., Any]  # of the backend and the operands
+    vjps: tuple[Callable[..., Any] | None, ...]
     may_return_bool: bool = False
 
 
@@ -158,33 +153,34 @@ class ChainStep(NamedTuple):
         return [x for x in self.operands if type(x) is LazyArray]
 
 
-def _from_rule(rule: Elementwise) -> FusibleOp:
-    if rule.fused is not None:
-        return FusibleOp(rule.verb, (rule.fused,))
-    return FusibleOp(rule.verb, tuple([_without_backend(vjp) for vjp in rule.partials]))
+def _from_primitive(primitive: Primitive) -> FusibleOp:
+    vjps: Any = primitive.vjps
+    return FusibleOp(primitive.compute, tuple(map(_without_backend, vjps)), all(vjp is None for vjp in vjps))
 
 
-def _without_backend(vjp: Any) -> Any:
-    return vjp if isinstance(vjp, int) else lambda backend, *operands: vjp(*operands)
+def _without_backend(vjp: Callable[..., Any] | None) -> Any:
+    return vjp and (lambda backend, *operands: vjp(*operands))
 
 
-_RULES = {
-    **UNARY_RULES, **BINARY_RULES, "add": rules.add, "sub": rules.sub, "neg": rules.neg, "abs": rules.abs_,
-    "sgn": rules.sgn, "relu": rules.relu, "silu": rules.silu, "gelu": rules.gelu,
-}  # fmt: skip
+_PRIMITIVES = {
+    primitive.name: primitive
+    for primitive in (*vars(unary).values(), *vars(binary).values())
+    if type(primitive) is Primitive and primitive.name == primitive.public
+}
+_NO_OPERATORS = {"dropout", "relu_backward", "silu_backward", "gelu_backward", "gelu_tanh_backward", "zeros_like"}
 _WHERE = FusibleOp(
     lambda backend, condition, a, b: backend.where(condition, a, b),
     (None, lambda backend, g, y, condition, a, b: backend.where(condition, g, g.dtype.type(0)),
      lambda backend, g, y, condition, a, b: backend.where(~condition, g, g.dtype.type(0))), may_return_bool=True,
 )  # fmt: skip
 OPERATIONS: dict[str, FusibleOp] = {
-    **{name: _from_rule(rule) for name, rule in _RULES.items()},
-    **{name: FusibleOp(pair.computed, (None, None), True) for name, pair in PAIRS.items() if name not in BINARY_RULES},
-    **{name: FusibleOp(name, (None,), True) for name in FUNCTIONS if name not in UNARY_RULES},
-    "logical_not": FusibleOp("logical_not", (None,), True),
+    **{name: _from_primitive(x) for name, x in _PRIMITIVES.items() if name not in _NO_OPERATORS},
+    "relu": FusibleOp(unary.relu.compute, (lambda backend, g, y, x: backend.relu_backward(g, y),)),
+    "silu": FusibleOp(unary.silu.compute, (lambda backend, g, y, x: backend.silu_backward(g, x),)),
+    "gelu": FusibleOp(unary.gelu.compute, (lambda backend, g, y, x: backend.gelu_backward(g, x),)),
     "where": _WHERE,
 }
-_CLAMP_MIN, _CLAMP_MAX = map(_from_rule, (rules.clamp_min, rules.clamp_max))
+_CLAMP_MIN, _CLAMP_MAX = map(_from_primitive, (binary.clamp_min, binary.clamp_max))
 _GELU_TANH = FusibleOp(
     lambda backend, x: LazyArray(x.dtype, activations.gelu_tanh, (x,)),
     (lambda backend, g, y, x: LazyArray(g.dtype, activations.gelu_tanh_backward, (g, x)),),
@@ -226,7 +222,8 @@ def _lower_cast(made: Fact, self: Any, *targets: Any, **named: Any) -> list[Call
         (dtype,) = [canonical_dtype(target, "cuda") for target in (*targets, *named.values())]  # "cuda": has all dtypes
     except (DTypeError, ValueError):
         return []
-    return [(FusibleOp(lambda backend, x: backend.cast(x, dtype), (1,)), (self,))] if is_float(dtype) else []
+    op = FusibleOp(lambda backend, x: backend.cast(x, dtype), (lambda backend, g, y, x: g,))
+    return [(op, (self,))] if is_float(dtype) else []
 
 
 _LOWERINGS: dict[str, Callable[..., list[Call]]] = {
@@ -251,6 +248,5 @@ def lower_steps(
     for node in nodes:
         for op, operands in lower_call(node, facts[node.results.number]):
             taken = tuple([lazy[x] if type(x) is Value or x is PREVIOUS else x for x in operands])
-            compute: Any = getattr(backend, op.kernel) if isinstance(op.kernel, str) else partial(op.kernel, backend)
-            lazy[PREVIOUS] = lazy[node.results] = compute(*taken)
+            lazy[PREVIOUS] = lazy[node.results] = op.compute(backend, *taken)
             yield ChainStep(op, taken, lazy[PREVIOUS])

@@ -14,8 +14,8 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_array
 from pynested.autograd.arguments.shapes import canonical_dim
-from pynested.autograd.rules import movement as movement_rules
-from pynested.autograd.rules.movement import to_dtype
+from pynested.autograd.primitives import movement
+from pynested.autograd.primitives.movement import to_dtype
 from pynested.backends import Segments
 from pynested.backends.errors import DimensionError
 from pynested.nested.layout_conversion import (
@@ -103,8 +103,8 @@ def _along_dim(name: str, x: NestedArray, dim: int, on_segments: OnSegments, on_
         values = on_segments(x._buffer, structure.segments)
     else:
         order = axis_first(axis, x.data.ndim)
-        rows_first = on_segments(movement_rules.transpose(x.data, order), structure.segments)
-        values = movement_rules.transpose(rows_first, inverse_permutation(order)).contiguous()
+        rows_first = on_segments(movement.transpose(x.data, order), structure.segments)
+        values = movement.transpose(rows_first, inverse_permutation(order)).contiguous()
     return wrap_unchecked(values, structure)
 
 
@@ -123,7 +123,7 @@ def swap_axes(x: Array, axis0: int, axis1: int) -> Array:
     """Exchange two axes of a dense array."""
     order = list(range(x.ndim))
     order[axis0], order[axis1] = axis1, axis0
-    return x if axis0 == axis1 else movement_rules.transpose(x, tuple(order))
+    return x if axis0 == axis1 else movement.transpose(x, tuple(order))
 
 
 def map_last_dims(x: NestedArray, sizes: tuple[int, ...], function: Callable[[Array], Array]) -> NestedArray:
@@ -137,9 +137,7 @@ def map_last_dims(x: NestedArray, sizes: tuple[int, ...], function: Callable[[Ar
         return wrap_unchecked(function(x.data), structure)
     leading_extents = structure.extents[:, : structure.extents.shape[1] - len(sizes)]
     num_rows = int(leading_extents[: structure.count].prod(axis=1).sum())
-    values = function(movement_rules.reshape(gather_elements(x), (num_rows, *sizes)))
+    values = function(movement.reshape(gather_elements(x), (num_rows, *sizes)))
     new_sizes = np.broadcast_to(np.array(values.shape[1:], np.int64), (len(leading_extents), values.ndim - 1))
     extents = np.concatenate([leading_extents, new_sizes], axis=1)
-    return wrap_unchecked(
-        movement_rules.reshape(values, (values.numel(),)), Strided.from_extents(extents, structure.count)
-    )
+    return wrap_unchecked(movement.reshape(values, (values.numel(),)), Strided.from_extents(extents, structure.count))

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.autograd import Array
-from pynested.autograd.rules import movement as movement_rules
+from pynested.autograd.primitives import movement
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.nested.layout_conversion import as_strided_parts, contiguous, packed, slices_as_components
 from pynested.nested.nested_array import NestedArray
@@ -76,9 +76,9 @@ def as_attention_operand(
         return AttentionOperand(op, name, flat, structure, np.array([size == 1 for size in x.regular], np.bool_), True)
     slices = x.shape[0] if x.ndim > dims else 1
     sizes = x.shape[x.ndim > dims :]
-    batch = movement_rules.reshape(x, (slices, *[1] * (dims - len(sizes)), *sizes))
+    batch = movement.reshape(x, (slices, *[1] * (dims - len(sizes)), *sizes))
     if separate and slices != count:
-        batch = movement_rules.broadcast_to(batch, (count, *batch.shape[1:]))
+        batch = movement.broadcast_to(batch, (count, *batch.shape[1:]))
     flat, structure = slices_as_components(batch, count)
     return AttentionOperand(op, name, flat, structure, structure.extents[0] == 1, False)
 
@@ -222,7 +222,7 @@ def _broadcast_structure(structure: Strided, extents: Ints) -> Strided:
 def _packed_copy(operand: AttentionOperand) -> AttentionOperand:
     """Return the operand with its components packed and row-major."""
     structure = operand.structure
-    flat = movement_rules.gather(operand.flat, structure.sizes, structure.strides, structure.offsets)
+    flat = movement.gather(operand.flat, structure.sizes, structure.strides, structure.offsets)
     return operand._replace(flat=flat, structure=Strided.from_extents(structure.extents, structure.count))
 
 

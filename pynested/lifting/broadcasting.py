@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.shapes import broadcast_shape
-from pynested.autograd.rules import movement as movement_rules
-from pynested.autograd.rules import segment
+from pynested.autograd.primitives import movement, segment
 from pynested.backends import same_integers
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.nested.layout_conversion import (
@@ -107,17 +106,17 @@ def dense_rows(name: str, x: Array, nested: NestedArray, structure: Jagged) -> A
     shape = aligned_shape(name, x, nested)
     ragged_dim = structure.ragged_dim
     if shape[0] == 1 and shape[ragged_dim] == 1:
-        return movement_rules.reshape(x, shape[1:])
+        return movement.reshape(x, shape[1:])
     row_shape = shape[1:ragged_dim] + shape[ragged_dim + 1 :]
     if shape[ragged_dim] == 1:  # one slice for each component, repeated for all its rows
-        rows = segment.spread(movement_rules.reshape(x, (shape[0], *row_shape)), structure.segments)
+        rows = segment.spread(movement.reshape(x, (shape[0], *row_shape)), structure.segments)
     else:  # a row for each row of each component, as all components have the same length
-        full = movement_rules.broadcast_to(movement_rules.reshape(x, shape), (len(nested), *shape[1:]))
+        full = movement.broadcast_to(movement.reshape(x, shape), (len(nested), *shape[1:]))
         axes = (0, ragged_dim, *[dim for dim in range(1, nested.ndim) if dim != ragged_dim])
         num_rows = len(nested) * shape[ragged_dim]
-        rows = movement_rules.reshape(movement_rules.transpose(full, axes), (num_rows, *row_shape))
+        rows = movement.reshape(movement.transpose(full, axes), (num_rows, *row_shape))
     order = axis_first(ragged_dim - 1, nested.ndim - 1)
-    return movement_rules.transpose(rows, inverse_permutation(order)) if ragged_dim > 1 else rows
+    return movement.transpose(rows, inverse_permutation(order)) if ragged_dim > 1 else rows
 
 
 # ---- against packed values ------------------------------------------------------------------------------------------
@@ -174,7 +173,7 @@ def row_operands(name: str, template: NestedArray, structure: Strided, operands:
         if type(x) is NestedArray:
             if not structure.same_placement(x.structure):
                 return None
-            aligned.append(movement_rules.reshape(x.data, rows.data.shape))
+            aligned.append(movement.reshape(x.data, rows.data.shape))
         else:
             aligned.append(dense_rows(name, x, rows, rows.structure) if type(x) is Array and x.ndim else x)  # type: ignore[arg-type]
     return _check_joint_broadcast(name, aligned, operands) if len(operands) > 2 else aligned
@@ -238,7 +237,7 @@ def _as_strided_operand(name: str, template: NestedArray, x: Any) -> Any:
     if type(x) is not Array or not x.ndim:
         return x
     shape = aligned_shape(name, x, template)
-    flat, structure = slices_as_components(movement_rules.reshape(x, shape), len(template))
+    flat, structure = slices_as_components(movement.reshape(x, shape), len(template))
     return _StridedOperand(flat, structure, np.array(shape[1:]) == 1)
 
 

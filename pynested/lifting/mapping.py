@@ -20,7 +20,7 @@ from pynested.autograd.arguments.operands import as_array, as_operand, canonical
 from pynested.autograd.arguments.shapes import broadcast_shape
 from pynested.autograd.array import new_zeros
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import movement as movement_rules
+from pynested.autograd.primitives import movement
 from pynested.backends.errors import ArgumentError, ShapeError, StructureError
 from pynested.nested.component_views import unbind_components
 from pynested.nested.layout_conversion import rows_to_strided, to_jagged
@@ -228,7 +228,7 @@ def _map_empty_batch(function: Callable[..., Any], operands: Sequence[Any], layo
     nested = [x for x in operands if isinstance(x, NestedArray)]
     result = _as_pynested_array(function(*[_probe_argument(x, nested[0]) for x in operands]), nested[0].device)
     _check_result("map_components", "", result)
-    flat: Array = movement_rules.slice_(movement_rules.reshape(result, (result.numel(),)), (slice(0, 0),))
+    flat: Array = movement.slice_(movement.reshape(result, (result.numel(),)), (slice(0, 0),))
     if not result.ndim:
         return flat
     # A size of 0 can come from an irregular dimension of the operands; then it is unknown.

@@ -15,10 +15,9 @@ from typing import Protocol
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.rules import elementwise as elementwise_rules
-from pynested.autograd.rules import movement as movement_rules
-from pynested.autograd.rules import reduction as axis_rules
-from pynested.autograd.rules import segment as segment_rules
+from pynested.autograd.primitives import binary, movement
+from pynested.autograd.primitives import reduction as axis_primitives
+from pynested.autograd.primitives import segment as segment_primitives
 from pynested.backends import Segments, get_backend
 from pynested.backends.host import from_host
 
@@ -57,16 +56,16 @@ class AxisReducer:
         self.axes = axes
 
     def sum(self, x: Array) -> Array:
-        return axis_rules.sum_axes(x, self.axes)
+        return axis_primitives.sum_axes(x, self.axes)
 
     def prod(self, x: Array) -> Array:
-        return self._as_segment(x, segment_rules.segment_prod)
+        return self._as_segment(x, segment_primitives.segment_prod)
 
     def amax(self, x: Array) -> Array:
-        return axis_rules.amax(x, self.axes)
+        return axis_primitives.amax(x, self.axes)
 
     def amin(self, x: Array) -> Array:
-        return axis_rules.amin(x, self.axes)
+        return axis_primitives.amin(x, self.axes)
 
     def arg_reduce(self, kernel: str, x: Array) -> Array:
         return self._as_segment(x, lambda rows, segments: SegmentReducer(segments).arg_reduce(kernel, rows))
@@ -75,16 +74,14 @@ class AxisReducer:
         return max(math.prod([x.shape[axis] for axis in self.axes]) - correction, 0)
 
     def spread(self, y: Array, x: Array) -> Array:
-        return movement_rules.broadcast_to(
-            movement_rules.reshape(y, axis_rules.keepdim_shape(x.shape, self.axes)), x.shape
-        )
+        return movement.broadcast_to(movement.reshape(y, axis_primitives.keepdim_shape(x.shape, self.axes)), x.shape)
 
     def _as_segment(self, x: Array, reduce_segments: Callable[[Array, Segments], Array]) -> Array:
         """Reduce all slices as one segment of rows; each row has one element of every slice."""
         other_axes = tuple(axis for axis in range(x.ndim) if axis not in self.axes)
         num_rows, row_shape = math.prod(x.shape[axis] for axis in self.axes), tuple(x.shape[k] for k in other_axes)
-        rows = movement_rules.reshape(movement_rules.transpose(x, (*self.axes, *other_axes)), (num_rows, *row_shape))
-        return movement_rules.reshape(reduce_segments(rows, Segments(np.array([0, num_rows]))), row_shape)
+        rows = movement.reshape(movement.transpose(x, (*self.axes, *other_axes)), (num_rows, *row_shape))
+        return movement.reshape(reduce_segments(rows, Segments(np.array([0, num_rows]))), row_shape)
 
 
 class SegmentReducer:
@@ -96,16 +93,16 @@ class SegmentReducer:
         self.segments = segments
 
     def sum(self, x: Array) -> Array:
-        return segment_rules.segment_sum(x, self.segments)
+        return segment_primitives.segment_sum(x, self.segments)
 
     def prod(self, x: Array) -> Array:
-        return segment_rules.segment_prod(x, self.segments)
+        return segment_primitives.segment_prod(x, self.segments)
 
     def amax(self, x: Array) -> Array:
-        return segment_rules.segment_max(x, self.segments)
+        return segment_primitives.segment_max(x, self.segments)
 
     def amin(self, x: Array) -> Array:
-        return segment_rules.segment_min(x, self.segments)
+        return segment_primitives.segment_min(x, self.segments)
 
     def arg_reduce(self, kernel: str, x: Array) -> Array:
         return Array(getattr(get_backend(x.device), kernel)(x.data, self.segments), x.device)
@@ -115,7 +112,7 @@ class SegmentReducer:
         return Array(from_host(counts.astype(x.dtype).reshape(-1, *[1] * (x.ndim - 1)), x.device), x.device)
 
     def spread(self, y: Array, x: Array) -> Array:
-        return segment_rules.spread(y, self.segments)
+        return segment_primitives.spread(y, self.segments)
 
 
 def subtract_maximum(reducer: Reducer, x: Array) -> tuple[Array, Array]:
@@ -125,5 +122,5 @@ def subtract_maximum(reducer: Reducer, x: Array) -> tuple[Array, Array]:
     constants.
     """
     maximum = reducer.amax(x.detach())
-    shift = elementwise_rules.where(maximum, x.dtype.type(0), get_backend(x.device).isfinite(maximum.data))
+    shift = binary.where(maximum, x.dtype.type(0), get_backend(x.device).isfinite(maximum.data))
     return x - reducer.spread(shift, x), shift

@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_array
 from pynested.autograd.arguments.shapes import canonical_dim, canonical_dims, check_possible_shape
-from pynested.autograd.rules import elementwise as elementwise_rules
-from pynested.autograd.rules import movement as movement_rules
-from pynested.autograd.rules import reduction as axis_rules
-from pynested.autograd.rules.movement import to_dtype
+from pynested.autograd.primitives import binary, movement
+from pynested.autograd.primitives import reduction as axis_primitives
+from pynested.autograd.primitives.movement import to_dtype
 from pynested.backends import Segments, strided_index
 from pynested.backends.errors import ArgumentError, EmptyReductionError
 from pynested.backends.host import from_host
@@ -158,7 +157,7 @@ class _Reduction:
 
 def _stop_gradient(result: Array, has_elements: NDArray[np.bool_]) -> Array:
     """Return the result with constants as the entries of slices without elements."""
-    return elementwise_rules.where(result, result.detach(), from_host(has_elements, result.device))
+    return binary.where(result, result.detach(), from_host(has_elements, result.device))
 
 
 def _reduce_dense(
@@ -167,13 +166,13 @@ def _reduce_dense(
     if dims is None and reduction.returns_index:  # the index among all elements, in C order
         if not x.numel():
             raise reduction.empty_error(f"an array of shape {x.shape} has no elements", "Join an element to it first.")
-        index = _reduce_dense(reduction, movement_rules.reshape(x, (x.numel(),)), 0, False, dtype_rule, dtype)
-        return movement_rules.reshape(index, (1,) * x.ndim) if keepdim else index
+        index = _reduce_dense(reduction, movement.reshape(x, (x.numel(),)), 0, False, dtype_rule, dtype)
+        return movement.reshape(index, (1,) * x.ndim) if keepdim else index
     axes = reduction.canonical_dims(dims, x.ndim)
     x, result_dtype = dtype_rule(reduction.name, x, dtype)
     result = reduction.reduce_axes(x, axes)
     return to_dtype(
-        movement_rules.reshape(result, axis_rules.keepdim_shape(x.shape, axes)) if keepdim else result, result_dtype
+        movement.reshape(result, axis_primitives.keepdim_shape(x.shape, axes)) if keepdim else result, result_dtype
     )
 
 
@@ -200,13 +199,13 @@ def _reduce_nested(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...],
     if not keepdim:
         return result
     sizes = iter(result.shape)
-    return movement_rules.reshape(result, tuple(1 if dim in dims else next(sizes) for dim in range(x.ndim)))
+    return movement.reshape(result, tuple(1 if dim in dims else next(sizes) for dim in range(x.ndim)))
 
 
 def _reduce_all(reduction: _Reduction, x: NestedArray) -> Array:
     if reduction.empty is None and not x.data.numel():
         raise reduction.empty_error("the nested array has no elements")
-    return reduction.reduce_axes(movement_rules.reshape(x.data, (x.data.numel(),)), (0,))
+    return reduction.reduce_axes(movement.reshape(x.data, (x.data.numel(),)), (0,))
 
 
 def _reduce_jagged(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...], keepdim: bool) -> ArrayResult:
@@ -220,10 +219,10 @@ def _reduce_jagged(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...],
         if not keepdim:
             return result
         sizes = [1 if dim in dims else size for dim, size in enumerate((len(x), *x.data.shape))]
-        return movement_rules.reshape(result, tuple(sizes))
+        return movement.reshape(result, tuple(sizes))
     values = reduction.reduce_axes(x.data, axes)
     if keepdim:
-        return NestedArray(movement_rules.reshape(values, axis_rules.keepdim_shape(x.data.shape, axes)), structure)
+        return NestedArray(movement.reshape(values, axis_primitives.keepdim_shape(x.data.shape, axes)), structure)
     num_before = len([axis for axis in axes if axis < ragged_dim - 1])
     return NestedArray(values, structure.with_ragged_dim(ragged_dim - num_before))
 
@@ -241,14 +240,14 @@ def _reduce_ragged(reduction: _Reduction, x: NestedArray, structure: Jagged, axe
     before, after = [axis for axis in kept_axes if axis < last], [axis for axis in kept_axes if axis > last]
     num_blocks, width = (prod(shape[axis] for axis in group) for group in (before, axes))
     order = (*before, ragged, *axes, *after)
-    ordered = x.data if order == tuple(range(len(shape))) else movement_rules.transpose(x.data, order)
-    rows = movement_rules.reshape(ordered, (num_blocks * shape[ragged] * width, *[shape[axis] for axis in after]))
+    ordered = x.data if order == tuple(range(len(shape))) else movement.transpose(x.data, order)
+    rows = movement.reshape(ordered, (num_blocks * shape[ragged] * width, *[shape[axis] for axis in after]))
     segments = structure.segments.repeated(num_blocks, width)
     result = reduction.reduce_segments(rows, segments, lambda i: _describe_component(x, i % len(x)))
     if not before:
         return result
-    result = movement_rules.reshape(result, (*[shape[axis] for axis in before], len(x), *result.shape[1:]))
-    return movement_rules.transpose(result, axis_first(len(before), result.ndim)).contiguous()
+    result = movement.reshape(result, (*[shape[axis] for axis in before], len(x), *result.shape[1:]))
+    return movement.transpose(result, axis_first(len(before), result.ndim)).contiguous()
 
 
 def _in_strided_layout(result: ArrayResult, x: NestedArray) -> ArrayResult:
@@ -261,7 +260,7 @@ def _in_strided_layout(result: ArrayResult, x: NestedArray) -> ArrayResult:
     if result.ndim == 1:
         return result
     sizes = np.tile(np.array(result.shape[1:], np.int64), (len(x), 1))
-    return NestedArray(movement_rules.reshape(result, (result.numel(),)), Strided.from_extents(sizes, len(x)))
+    return NestedArray(movement.reshape(result, (result.numel(),)), Strided.from_extents(sizes, len(x)))
 
 
 def _describe_component(x: NestedArray, i: int) -> str:
@@ -317,9 +316,9 @@ def _reduce_batch(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...]) 
     def describe_segment(i: int) -> str:
         return f"position {tuple(int(index) for index in np.unravel_index(i, shape))} of the result"
 
-    rows, segments = movement_rules.take_rows(gather_elements(to_strided(x)), order), Segments.from_lengths(counts)
+    rows, segments = movement.take_rows(gather_elements(to_strided(x)), order), Segments.from_lengths(counts)
     result = reduction.reduce_segments(rows, segments, describe_segment)
     if reduction.returns_index:  # replace the index among the elements of a position by the number of a component
         numbers = from_host(np.repeat(np.arange(len(x)), sizes.prod(axis=1, dtype=np.int64))[order], x.device)
         result = Array(numbers[from_host(segments.offsets[:-1], x.device) + result.data], x.device)
-    return movement_rules.reshape(result, shape)
+    return movement.reshape(result, shape)

@@ -14,7 +14,7 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import canonical_dtype
-from pynested.autograd.rules.movement import to_dtype
+from pynested.autograd.primitives.movement import to_dtype
 from pynested.backends.dtypes import computing_dtype, is_float
 from pynested.backends.errors import DTypeError
 

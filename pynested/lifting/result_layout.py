@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.rules import movement as movement_rules
+from pynested.autograd.primitives import movement
 from pynested.backends.dtypes import promoted
 from pynested.nested.layout_conversion import axis_first, from_elements, inverse_permutation, nest, to_jagged
 from pynested.nested.nested_array import NestedArray
@@ -51,7 +51,7 @@ def nest_results(results: Sequence[Array], template: NestedArray, layout: Layout
     """
     if not results[0].ndim:
         dtype = promoted(*[result.dtype for result in results])
-        return movement_rules.stacked([movement_rules.to_dtype(result, dtype) for result in results])
+        return movement.stacked([movement.to_dtype(result, dtype) for result in results])
     sizes = np.array([result.shape for result in results], np.int64)
     ragged = ragged_dim_of_results(regular_sizes(sizes), template) if layout is jagged else None
     return nest(results, strided if ragged is None else jagged, ragged)
@@ -112,7 +112,7 @@ def _ragged_dims(operands: Iterable[tuple[Any, int | None]]) -> Iterator[int | N
 def wrap_elements(flat: Array, extents: Ints, count: int, ragged_dim: int | str | None) -> NestedArray | Array:
     """Return the array with the elements ``flat``: jagged along ``ragged_dim``, dense for "dense", strided for None."""
     if isinstance(ragged_dim, str):
-        return movement_rules.reshape(flat, (count, *np.maximum(extents[0], 0).tolist()))
+        return movement.reshape(flat, (count, *np.maximum(extents[0], 0).tolist()))
     return from_elements(flat, extents, count, ragged_dim)
 
 
@@ -127,8 +127,8 @@ def wrap_attention(flat: Array, extents: Ints, count: int, ragged_dim: Any, quer
     if ragged_dim != rows_axis + 1:
         return wrap_elements(flat, extents, count, ragged_dim)
     structure: Jagged = query.structure.packed
-    values = movement_rules.reshape(flat, (structure.rows, *sizes[:rows_axis], sizes[-1]))
+    values = movement.reshape(flat, (structure.rows, *sizes[:rows_axis], sizes[-1]))
     if not rows_axis:
         return NestedArray(values, structure)
-    behind_heads = movement_rules.transpose(values, inverse_permutation(axis_first(rows_axis, len(sizes))))
+    behind_heads = movement.transpose(values, inverse_permutation(axis_first(rows_axis, len(sizes))))
     return NestedArray(behind_heads.contiguous() if query.is_contiguous() else behind_heads, structure)

@@ -50,7 +50,7 @@ def _keyword_text(x: NestedArray) -> str:
     if not is_default_dtype(x.dtype):
         keywords.append(f", dtype={x.dtype}")
     if x.data.node is not None:
-        keywords.append(f", made by {x.data.node.rule.name}")
+        keywords.append(f", made by {x.data.node.operation.name}")
     elif x.requires_grad:
         keywords.append(", requires_grad=True")
     if x.device != "cpu":

@@ -11,7 +11,7 @@ from typing import Any
 from pynested.autograd import Array, register_container
 from pynested.autograd.arguments.containers import Rebuild
 from pynested.autograd.backward import ones_like
-from pynested.autograd.rules import elementwise as elementwise_rules
+from pynested.autograd.primitives import binary
 from pynested.backends.errors import StructureError
 from pynested.backends.host import from_host, to_host
 
@@ -45,7 +45,7 @@ def tangent_values(name: str, x: NestedArray, tangent: Any) -> list[Array]:
         )
     (mask,) = visible_mask(x)
     data = tangent.data
-    return [data if mask is None else elementwise_rules.where(data, data.dtype.type(0), from_host(mask, x.device))]
+    return [data if mask is None else binary.where(data, data.dtype.type(0), from_host(mask, x.device))]
 
 
 def visible_mask(x: NestedArray) -> list[Any]:

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.rules import movement as movement_rules
-from pynested.autograd.rules import views
+from pynested.autograd.primitives import movement, views
 from pynested.structure import FULL_SLICE, Jagged, Strided, Structure, StructureView
 
 from .layout_conversion import take_along
@@ -20,9 +19,7 @@ from .nested_array import NestedArray, wrap_unchecked
 
 def with_structure(x: NestedArray, structure: Structure, view: Callable[..., Array], *args: Any) -> NestedArray:
     """Return a view of ``x`` with a new structure: of a strided buffer itself, or of jagged ``view(values, *args)``."""
-    return wrap_unchecked(
-        movement_rules.alias(x.data) if isinstance(structure, Strided) else view(x.data, *args), structure
-    )
+    return wrap_unchecked(movement.alias(x.data) if isinstance(structure, Strided) else view(x.data, *args), structure)
 
 
 def apply_view(x: NestedArray, view: StructureView) -> NestedArray:
@@ -31,8 +28,8 @@ def apply_view(x: NestedArray, view: StructureView) -> NestedArray:
     if isinstance(entries, np.ndarray):
         return wrap_unchecked(take_along(x.data, axis, entries), structure)
     if entries is FULL_SLICE:
-        return wrap_unchecked(movement_rules.alias(x.data), structure)
-    return wrap_unchecked(movement_rules.slice_(x.data, (FULL_SLICE,) * axis + (entries,)), structure)
+        return wrap_unchecked(movement.alias(x.data), structure)
+    return wrap_unchecked(movement.slice_(x.data, (FULL_SLICE,) * axis + (entries,)), structure)
 
 
 def select_components(x: NestedArray, index: slice) -> NestedArray:
@@ -50,7 +47,7 @@ def expand_axes(x: NestedArray, sizes: Mapping[int, int]) -> NestedArray:
     structure = x.structure
     if isinstance(structure, Jagged):
         shape = tuple(sizes.get(axis, size) for axis, size in enumerate(x.data.shape))
-        return wrap_unchecked(movement_rules.broadcast_to(x.data, shape), structure)
+        return wrap_unchecked(movement.broadcast_to(x.data, shape), structure)
     extents, strides = structure.extents.copy(), structure.strides.copy()
     for axis, size in sizes.items():
         extents[:, axis], strides[:, axis] = size, 0
@@ -67,7 +64,7 @@ def component_view(x: NestedArray, i: int) -> Array:
     if isinstance(structure, Jagged):
         start, length = int(structure.offsets[i]), int(structure.component_lengths[i])
         before = (FULL_SLICE,) * (structure.ragged_dim - 1)
-        return movement_rules.slice_(x.data, (*before, slice(start, start + length)))
+        return movement.slice_(x.data, (*before, slice(start, start + length)))
     row = slice(i, i + 1)
     return views.components(x.data, structure.sizes[row], structure.strides[row], structure.offsets[row])[0]  # type: ignore[no-any-return]
 

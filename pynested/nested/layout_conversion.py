@@ -14,8 +14,8 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.shapes import check_possible_shape
-from pynested.autograd.rules import movement as movement_rules
-from pynested.autograd.rules.movement import to_dtype
+from pynested.autograd.primitives import movement
+from pynested.autograd.primitives.movement import to_dtype
 from pynested.backends import Matrices, packed_strides
 from pynested.backends.errors import ArgumentError, GradientError, LayoutError, StructureError
 from pynested.structure import Ints, Jagged, Strided, regular_sizes
@@ -41,10 +41,10 @@ def inverse_permutation(axes: Sequence[int]) -> tuple[int, ...]:
 def take_along(values: Array, axis: int, index: Ints) -> Array:
     """Return the entries of ``values`` at ``index`` along ``axis``, as a copy."""
     if axis == 0:
-        return movement_rules.take_rows(values, index)
+        return movement.take_rows(values, index)
     order = axis_first(axis, values.ndim)
-    rows = movement_rules.take_rows(movement_rules.transpose(values, order), index)
-    return movement_rules.transpose(rows, inverse_permutation(order)).contiguous()
+    rows = movement.take_rows(movement.transpose(values, order), index)
+    return movement.transpose(rows, inverse_permutation(order)).contiguous()
 
 
 # ---- packed and contiguous ------------------------------------------------------------------------------------------
@@ -59,7 +59,7 @@ def repacked(x: NestedArray) -> NestedArray:
     """Return a packed copy of ``x``."""
     structure = x.structure
     if isinstance(structure, Strided):
-        values = movement_rules.gather(x.data, structure.sizes, structure.strides, structure.offsets)
+        values = movement.gather(x.data, structure.sizes, structure.strides, structure.offsets)
     else:
         values = take_along(x.data, structure.ragged_dim - 1, structure.row_index)
     return wrap_unchecked(values, structure.repacked)
@@ -72,7 +72,7 @@ def contiguous(x: NestedArray) -> NestedArray:
         if structure.packed is structure:
             return x
         axes_before = (slice(None),) * ((structure.ragged_dim or 1) - 1)
-        return wrap_unchecked(movement_rules.slice_(x.data, (*axes_before, structure.span)), structure.repacked)
+        return wrap_unchecked(movement.slice_(x.data, (*axes_before, structure.span)), structure.repacked)
     if isinstance(structure, Strided):
         return NestedArray(gather_elements(x), structure.packed)
     packed_x = packed(x)
@@ -108,7 +108,7 @@ def _drop_strided_gaps(values: Array, structure: Strided) -> NestedArray:
     repeats = ((strides == 0) | (sizes <= 1)).all(axis=0) & (sizes > 1).any(axis=0)
     stored_extents = np.where(repeats, np.minimum(structure.extents, 1), structure.extents)
     stored = Strided.from_extents(stored_extents, structure.count)
-    stored_values = movement_rules.gather(values, stored.sizes, strides, structure.offsets)
+    stored_values = movement.gather(values, stored.sizes, strides, structure.offsets)
     if not np.count_nonzero(repeats):
         return wrap_unchecked(stored_values, stored)
     new_strides = np.where(repeats, 0, stored.strides)
@@ -124,11 +124,7 @@ def gather_elements(x: NestedArray, order: Sequence[int] | None = None) -> Array
     structure = x.structure
     assert isinstance(structure, Strided)
     ordered = structure if order is None else structure.with_axes(order)
-    return (
-        x.data
-        if ordered.is_contiguous
-        else movement_rules.gather(x.data, ordered.sizes, ordered.strides, ordered.offsets)
-    )
+    return x.data if ordered.is_contiguous else movement.gather(x.data, ordered.sizes, ordered.strides, ordered.offsets)
 
 
 def elements(x: NestedArray) -> Array:
@@ -136,7 +132,7 @@ def elements(x: NestedArray) -> Array:
     if x.structure.ragged_dim != 1:
         return gather_elements(to_strided(x))
     rows = packed(x).data
-    return movement_rules.reshape(rows, (rows.numel(),))
+    return movement.reshape(rows, (rows.numel(),))
 
 
 def from_elements(flat: Array, extents: Ints, count: int, ragged_dim: int | None) -> NestedArray:
@@ -154,7 +150,7 @@ def as_matrices(x: NestedArray) -> tuple[Matrices, Array]:
         if structure.ragged_dim == 1:
             return structure.matrices(values.shape), values
         if values.ndim == 2:
-            return structure.matrices(values.shape), movement_rules.transpose(values, (1, 0))
+            return structure.matrices(values.shape), movement.transpose(values, (1, 0))
     flat, strided_structure = as_strided_parts(packed_x)
     return strided_structure.matrices, gather_elements(wrap_unchecked(flat, strided_structure))
 
@@ -181,7 +177,7 @@ def as_strided_parts(x: NestedArray) -> tuple[Array, Strided]:
         return values, structure
     value_strides = values.data.strides
     order = tuple(sorted(range(values.ndim), key=lambda i: -value_strides[i]))
-    ordered = movement_rules.transpose(values, order)
+    ordered = movement.transpose(values, order)
     if not ordered.is_contiguous():
         order, ordered = tuple(range(values.ndim)), values.contiguous()
     shape, axis = values.shape, structure.ragged_dim - 1
@@ -196,7 +192,7 @@ def as_strided_parts(x: NestedArray) -> tuple[Array, Strided]:
     # The result is cached on the segments. With gaps it is not, as the packed copy has the same segments.
     key = "as_strided_parts", axis, order, shape[:axis], shape[axis + 1 :]
     strided_structure = structure.segments.cached(key, compute) if structure.is_packed else compute()
-    return movement_rules.reshape(ordered, (values.numel(),)), strided_structure
+    return movement.reshape(ordered, (values.numel(),)), strided_structure
 
 
 def to_jagged(x: NestedArray, ragged_dim: int | None = None) -> NestedArray:
@@ -207,9 +203,9 @@ def to_jagged(x: NestedArray, ragged_dim: int | None = None) -> NestedArray:
     order = axis_first(dim - 1, x.ndim - 1)
     flat = gather_elements(x, order)
     structure = Jagged.from_lengths(x.structure.sizes[:, dim - 1], dim)
-    values = movement_rules.reshape(flat, (structure.rows, *[x.regular[i] or 0 for i in order[1:]]))
+    values = movement.reshape(flat, (structure.rows, *[x.regular[i] or 0 for i in order[1:]]))
     if dim > 1:
-        values = movement_rules.transpose(values, inverse_permutation(order)).contiguous()
+        values = movement.transpose(values, inverse_permutation(order)).contiguous()
     return NestedArray(values, structure)
 
 
@@ -238,13 +234,13 @@ def as_jagged_view(x: NestedArray) -> NestedArray | None:
     if isinstance(x.structure, Jagged) or x.structure.jagged_view is None:
         return None
     jagged_structure, row_shape = x.structure.jagged_view
-    values = movement_rules.reshape(x.data, (jagged_structure.segments.rows, *row_shape))
+    values = movement.reshape(x.data, (jagged_structure.segments.rows, *row_shape))
     return NestedArray(values, jagged_structure)
 
 
 def rows_to_strided(values: Array, structure: Strided) -> NestedArray:
     """Return values (N, ...), computed from the N rows of `as_jagged_view`, as a strided array."""
-    flat = movement_rules.reshape(values, (values.numel(),))
+    flat = movement.reshape(values, (values.numel(),))
     if structure.jagged_view is not None and structure.jagged_view[1] == values.shape[1:]:
         return NestedArray(flat, structure.packed)
     row_sizes = np.tile(np.array(values.shape[1:], np.int64), (structure.count, 1))
@@ -267,12 +263,12 @@ def place_like(name: str, x: NestedArray, like: NestedArray) -> Array:
             return values
         axis = target.ragged_dim - 1
         order = axis_first(axis, values.ndim)
-        rows = movement_rules.add_rows(movement_rules.transpose(values, order), target.row_index, like.data.shape[axis])
-        return movement_rules.transpose(rows, inverse_permutation(order))
+        rows = movement.add_rows(movement.transpose(values, order), target.row_index, like.data.shape[axis])
+        return movement.transpose(rows, inverse_permutation(order))
     flat = gather_elements(to_strided(x))
     if target.is_contiguous:
         return flat
-    return movement_rules.scatter(flat, target.sizes, target.strides, target.offsets, target.buffer_size)
+    return movement.scatter(flat, target.sizes, target.strides, target.offsets, target.buffer_size)
 
 
 def as_gradient(name: str, value: Any, like: NestedArray) -> Array:
@@ -292,8 +288,8 @@ def nest(components: Sequence[Array], layout: Layout, ragged_dim: int | None = N
     sizes = np.array([array.shape for array in arrays], np.int64).reshape(len(arrays), arrays[0].ndim)
     if layout is jagged:
         dim = irregular_dim(regular_sizes(sizes)) if ragged_dim is None else ragged_dim
-        return NestedArray(movement_rules.concatenate(arrays, dim - 1), Jagged.from_lengths(sizes[:, dim - 1], dim))
-    flat = movement_rules.concatenate([movement_rules.reshape(array, (array.numel(),)) for array in arrays], 0)
+        return NestedArray(movement.concatenate(arrays, dim - 1), Jagged.from_lengths(sizes[:, dim - 1], dim))
+    flat = movement.concatenate([movement.reshape(array, (array.numel(),)) for array in arrays], 0)
     return NestedArray(flat, Strided.from_extents(sizes, len(arrays)))
 
 
@@ -306,9 +302,7 @@ def slices_as_components(x: Array, count: int) -> tuple[Array, Strided]:
     strides = packed_strides(shape)  # not those of an ndarray, which can be anything along sizes of 0 and 1
     offsets = np.arange(count) * (strides[0, 0] if x.shape[0] != 1 else 0)
     extents, strides = np.tile(shape[:, 1:], (max(count, 1), 1)), np.tile(strides[:, 1:], (count, 1))
-    return movement_rules.reshape(x, (x.numel(),)).contiguous(), Strided.from_valid(
-        extents, strides, offsets, x.numel()
-    )
+    return movement.reshape(x, (x.numel(),)).contiguous(), Strided.from_valid(extents, strides, offsets, x.numel())
 
 
 def as_dense(name: str, x: NestedArray) -> Array:
@@ -322,7 +316,7 @@ def as_dense(name: str, x: NestedArray) -> Array:
             "pn.to_padded_array(nt, 0.0), or nt.values()."
         )
     shape = check_possible_shape(name, (len(x), *np.maximum(extents[0], 0).tolist()))
-    return movement_rules.reshape(gather_elements(to_strided(x)), shape)
+    return movement.reshape(gather_elements(to_strided(x)), shape)
 
 
 def as_ndarray(x: NestedArray, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]:

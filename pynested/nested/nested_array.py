@@ -19,7 +19,7 @@ from pynested.autograd.array_protocols import refuse_numpy_ma
 from pynested.autograd.call_errors import check_flags, check_optional_flags
 from pynested.autograd.default_device import as_device_array
 from pynested.autograd.dispatch import method
-from pynested.autograd.rules.movement import alias
+from pynested.autograd.primitives.movement import alias
 from pynested.backends.errors import ArgumentError, GradientError, LayoutError, StructureError
 from pynested.structure import STRUCTURES, Ints, Jagged, Strided, Structure, readonly_copy
 from pynested.structure.layout import Layout

@@ -30,8 +30,8 @@ from pynested.autograd.arguments.shapes import broadcast_shape
 from pynested.autograd.array import raw
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import elementwise as elementwise_rules
-from pynested.autograd.rules.movement import to_dtype
+from pynested.autograd.primitives import binary, unary
+from pynested.autograd.primitives.movement import to_dtype
 from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float, promoted
 from pynested.backends.errors import ShapeError, StructureError
@@ -41,17 +41,13 @@ from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayResult, ArrayT, Dense, DenseLike, Operand, check_devices
 from pynested.nested.shape_comparison import first_difference, same_shape
 
-from .elementwise.function_application import apply_rule
+from .elementwise.function_application import apply_primitive
 from .elementwise.relational import eq, ge, gt, le, lt, ne
 
 __all__ = ["allclose", "eq", "equal", "ge", "gt", "le", "logical_not", "lt", "masked_fill", "ne", "where"]
 
 
 _INT64 = np.dtype(np.int64)
-
-
-def _logical_not(x: Array) -> Array:
-    return Array(get_backend(x.device).logical_not(x.data), x.device)
 
 
 @operator
@@ -64,7 +60,7 @@ def logical_not(self: ArrayT) -> ArrayT:
     >>> pn.logical_not(pn.nested_array([[0.0, -0.0], [np.nan]])).unbind()
     (array([ True,  True]), array([False]))
     """
-    return apply_rule("logical_not", _logical_not, self)
+    return apply_primitive(unary.logical_not, self)
 
 
 @operator
@@ -172,7 +168,7 @@ def _where(condition: Any, self: Any, other: Any) -> Array:
     a, b = _in_promoted_dtype(a, b, device)
     raw_condition = as_raw_bools("where", "condition", condition, a, b)
     broadcast_shape("where", raw_condition.shape, np.shape(raw(a)), np.shape(raw(b)))
-    result: Array = elementwise_rules.where(a, b, copy_if_recorded(raw_condition, a, b))
+    result: Array = binary.where(a, b, copy_if_recorded(raw_condition, a, b))
     return result
 
 
@@ -226,9 +222,7 @@ def _masked_fill(self: Any, mask: Any, value: Any) -> Array:
     x = as_array("masked_fill", self)
     raw_mask = as_raw_bools("masked_fill", "mask", mask, x)
     broadcast_shape("masked_fill", x.shape, raw_mask.shape)
-    return elementwise_rules.where(
-        x, checked_scalar("masked_fill", value, x.dtype), get_backend(x.device).logical_not(raw_mask)
-    )
+    return binary.where(x, checked_scalar("masked_fill", value, x.dtype), get_backend(x.device).logical_not(raw_mask))
 
 
 @overload

@@ -13,8 +13,8 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_array, canonical_dtype
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import movement as movement_rules
-from pynested.autograd.rules.devices import converted
+from pynested.autograd.primitives import movement
+from pynested.autograd.primitives.devices import converted
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, StructureError
 from pynested.backends.registry import canonical_device, devices
 from pynested.construct import (
@@ -54,7 +54,7 @@ def contiguous(self: ArrayT) -> ArrayT:
     if isinstance(self, NestedArray):
         return layout_conversion.contiguous(self)
     x = as_array("contiguous", self)
-    return x if x.is_contiguous() else movement_rules.copy(x)
+    return x if x.is_contiguous() else movement.copy(x)
 
 
 @operator

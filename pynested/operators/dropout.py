@@ -9,8 +9,7 @@ from pynested.autograd.arguments.operands import as_array
 from pynested.autograd.arguments.scalars import canonical_real
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import elementwise as elementwise_rules
-from pynested.autograd.rules import movement as movement_rules
+from pynested.autograd.primitives import binary, movement
 from pynested.backends.host import from_host
 from pynested.lifting.result_dtypes import check_float
 from pynested.nested.layout_conversion import packed
@@ -62,6 +61,6 @@ def dropout(
 def _drop(x: Array, probability: float, generator: np.random.Generator | None) -> Array:
     check_float("dropout", x)
     if not probability:
-        return movement_rules.alias(x)
+        return movement.alias(x)
     mask = from_host(random.default(generator).random(x.shape) >= probability, x.device)
-    return elementwise_rules.dropout(x, mask, probability)
+    return binary.dropout(x, mask, probability)

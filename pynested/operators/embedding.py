@@ -10,8 +10,8 @@ from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_arrays_on_one_device
 from pynested.autograd.arguments.shapes import canonical_int
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import movement as movement_rules
-from pynested.autograd.rules.elementwise import where
+from pynested.autograd.primitives import movement
+from pynested.autograd.primitives.binary import where
 from pynested.backends.errors import DTypeError, IndexOutOfRange, ShapeError
 from pynested.lifting.along_dim import map_last_dims
 from pynested.nested.layout_conversion import contiguous, elements
@@ -91,10 +91,10 @@ def _take_table_rows(x: NestedArray | Array, values: Array, table: Array, paddin
             f"embedding: index {first_out_of_range(x, table.shape[0])} is not one of the {table.shape[0]} rows of the "
             "table."
         )
-    rows: Array = movement_rules.take_rows(table, flat)
+    rows: Array = movement.take_rows(table, flat)
     if padding is not None and rows.requires_grad:
         rows = where(rows, rows.detach(), (flat != padding)[:, None])
-    return movement_rules.reshape(rows, (*values.shape, table.shape[1]))
+    return movement.reshape(rows, (*values.shape, table.shape[1]))
 
 
 def flat_indices(indices: Array, count: int, ignored: int | None = None) -> tuple[Any, Any]:

@@ -13,12 +13,11 @@ from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_arrays_on_one_device
 from pynested.autograd.arguments.scalars import canonical_real, number_text
 from pynested.autograd.arguments.shapes import canonical_int
-from pynested.autograd.array import raw
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import movement as movement_rules
-from pynested.autograd.rules import reduction as axis_rules
-from pynested.autograd.rules import rows as row_rules
-from pynested.autograd.rules.movement import to_dtype
+from pynested.autograd.primitives import movement
+from pynested.autograd.primitives import reduction as axis_primitives
+from pynested.autograd.primitives import rows as row_primitives
+from pynested.autograd.primitives.movement import to_dtype
 from pynested.backends import get_backend
 from pynested.backends.dtypes import computing_dtype, is_half
 from pynested.backends.errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError, StructureError
@@ -121,7 +120,7 @@ def _dense_cross_entropy(scores: Any, target: Any, weight: Any, reduction: str, 
             f"cross_entropy: scores of shape {x.shape} need targets of shape {x.shape[:-1]}, not {labels.shape}."
         )
     losses = _losses(x, labels, labels, class_weights, x.shape[-1], reduction, ignore, smoothing)
-    return movement_rules.reshape(losses, labels.shape) if reduction == "none" else losses
+    return movement.reshape(losses, labels.shape) if reduction == "none" else losses
 
 
 # ---- checks ---------------------------------------------------------------------------------------------------------
@@ -174,8 +173,7 @@ def _losses(
     ``labels`` are the elements of ``target``. An error names the position of a label in ``target``.
     """
     rows, flat_labels, raw_weights = _prepare_rows(scores, target, labels, weight, ignore, classes)
-    result = get_backend(rows.device).cross_entropy(raw(rows), flat_labels, raw_weights, ignore, smoothing)
-    losses = row_rules.cross_entropy(rows, flat_labels, raw_weights, ignore, smoothing, result)
+    losses = row_primitives.cross_entropy(rows, flat_labels, raw_weights, ignore, smoothing)
     return losses if reduction == "none" else _reduce_losses(losses, flat_labels, raw_weights, ignore, reduction)
 
 
@@ -196,7 +194,7 @@ def _prepare_rows(
         if weight.shape != (classes,):
             raise ShapeError(f"cross_entropy: weight must have shape ({classes},), not {weight.shape}.")
         raw_weights = get_backend(x.device).cast(weight.data, x.dtype)  # always a copy, which no later write changes
-    return movement_rules.reshape(x, (flat_labels.size, classes)), flat_labels, raw_weights
+    return movement.reshape(x, (flat_labels.size, classes)), flat_labels, raw_weights
 
 
 def _reduce_losses(losses: Array, labels: Any, weights: Any, ignore: int, reduction: str) -> Array:
@@ -204,7 +202,7 @@ def _reduce_losses(losses: Array, labels: Any, weights: Any, ignore: int, reduct
 
     The mean is NaN if the weights add up to 0 or to an infinity. They add up to 0 if all labels are ignored.
     """
-    total = axis_rules.sum_axes(losses, (0,))
+    total = axis_primitives.sum_axes(losses, (0,))
     if reduction == "sum":
         return total
     total_weight = _total_weight(labels, weights, ignore)

@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_arrays_on_one_device
 from pynested.autograd.arguments.shapes import broadcast_shape, check_possible_shape
-from pynested.autograd.rules import elementwise as elementwise_rules
-from pynested.autograd.rules import movement as movement_rules
-from pynested.autograd.rules import products as matrix_rules
-from pynested.autograd.rules.movement import to_dtype
+from pynested.autograd.primitives import binary, movement
+from pynested.autograd.primitives import products as matrix_primitives
+from pynested.autograd.primitives.movement import to_dtype
 from pynested.backends import Matrices
 from pynested.backends.dtypes import computing_dtype, is_float, is_half, promoted
 from pynested.backends.errors import ShapeError, StructureError
@@ -74,17 +73,17 @@ def _in_promoted_dtype(a: Array, b: Array) -> tuple[Array, Array]:
 
 def _matmul(a: Array, b: Array) -> Array:
     """Return the matrix product of dense operands of the same dtype and of equal inner sizes."""
-    left = a if a.ndim > 1 else movement_rules.reshape(a, (1, *a.shape))
-    right = b if b.ndim > 1 else movement_rules.reshape(b, (*b.shape, 1))
+    left = a if a.ndim > 1 else movement.reshape(a, (1, *a.shape))
+    right = b if b.ndim > 1 else movement.reshape(b, (*b.shape, 1))
     batch_shape = broadcast_shape("matmul", left.shape[:-2], right.shape[:-2])
     if not 0 < a.data.size * b.data.size <= MOST_ELEMENTS:
         check_possible_shape("matmul", (*batch_shape, left.shape[-2], right.shape[-1]))
-    product = matrix_rules.matmul(left, right)
+    product = matrix_primitives.matmul(left, right)
     if left is a and right is b:
         return product
     rows = () if a.ndim == 1 else (left.shape[-2],)
     cols = () if b.ndim == 1 else (right.shape[-1],)
-    return movement_rules.reshape(product, (*batch_shape, *rows, *cols))
+    return movement.reshape(product, (*batch_shape, *rows, *cols))
 
 
 def check_linear(features: int | None, weight: Array, bias: Array | None) -> None:
@@ -105,8 +104,8 @@ def linear_dense(x: Array, weight: Array, bias: Array | None) -> Array:
         if product_dtype != promoted(x.dtype, weight.dtype):  # the bias is added in this dtype, and rounded once
             wide = [to_dtype(operand, product_dtype) for operand in (x, weight, bias)]
             return to_dtype(linear_dense(*wide), promoted(x.dtype, weight.dtype, bias.dtype))
-    product = _matmul(*_in_promoted_dtype(x, matrix_rules.swapped(weight)))
-    return product if bias is None else elementwise_rules.add(product, bias)
+    product = _matmul(*_in_promoted_dtype(x, matrix_primitives.swapped(weight)))
+    return product if bias is None else binary.add(product, bias)
 
 
 def _linear_product_dtype(x: np.dtype[Any], weight: np.dtype[Any], bias: np.dtype[Any]) -> np.dtype[Any]:
@@ -137,10 +136,10 @@ def _matmul_nested_batch(a: NestedArray, b: Array) -> NestedArray | Array:
     if b.ndim != 3 or a.ndim != 3:
         return _matmul_each(a, b)
     if b.shape[0] == 1 != len(a):
-        return matmul_nested_dense(a, movement_rules.reshape(b, b.shape[1:]))
+        return matmul_nested_dense(a, movement.reshape(b, b.shape[1:]))
     _check_inner_sizes(a, b, a.extents[:, -1], np.array(b.shape[1:2]))
     left, values = as_matrices(a)
-    product = matrix_rules.matmul_components(values, b, left, _slices_as_matrices(b))
+    product = matrix_primitives.matmul_components(values, b, left, _slices_as_matrices(b))
     rows = a.extents[:, :1]
     extents = np.concatenate([rows, np.full((len(rows), 1), b.shape[2])], axis=1)
     return wrap_elements(product, extents, len(a), _product_ragged_dim(a, b))
@@ -151,15 +150,15 @@ def matmul_dense_nested(a: Array, b: NestedArray) -> NestedArray | Array:
     _check_slices(a, b)
     if b.ndim == 3 and a.ndim == 2:  # (b.T @ a.T).T
         _check_inner_sizes(a, b, np.array(a.shape[1:]), b.extents[:, 0])
-        product = matmul_nested_dense(transpose(b, 1, 2), matrix_rules.swapped(a))
+        product = matmul_nested_dense(transpose(b, 1, 2), matrix_primitives.swapped(a))
         if isinstance(product, NestedArray):
             return transpose(product, 1, 2).contiguous()
-        transposed: Array = matrix_rules.swapped(product)
+        transposed: Array = matrix_primitives.swapped(product)
         return transposed.contiguous()
     if b.ndim == 3 and a.ndim == 3 and a.shape[0] == len(b):
         _check_inner_sizes(a, b, np.array(a.shape[2:]), b.extents[:, 0])
         right, values = as_matrices(b)
-        product = matrix_rules.matmul_components(a, values, _slices_as_matrices(a), right)
+        product = matrix_primitives.matmul_components(a, values, _slices_as_matrices(a), right)
         cols = b.extents[:, 1:]
         extents = np.concatenate([np.full((len(cols), 1), a.shape[1]), cols], axis=1)
         return wrap_elements(product, extents, len(b), _product_ragged_dim(a, b))
@@ -197,7 +196,7 @@ def matmul_nested_nested(a: NestedArray, b: NestedArray) -> NestedArray | Array:
         _check_inner_sizes(a, b, left_extents[:, -1], right_extents[:, -2])
     left, left_values = as_matrices(a)
     right, right_values = as_matrices(b)
-    product = matrix_rules.matmul_components(left_values, right_values, left, right)
+    product = matrix_primitives.matmul_components(left_values, right_values, left, right)
     extents = np.maximum(left_extents, right_extents) if rank > 2 else np.empty_like(left_extents)
     extents[:, -2], extents[:, -1] = left_extents[:, -2], right_extents[:, -1]
     return wrap_elements(product, extents, count, _product_ragged_dim(a, b))
@@ -214,7 +213,7 @@ def _matmul_each(a: Any, b: Any) -> NestedArray | Array:
         flat = elements(map_components(matmul_dense, a, b, layout=strided))  # type: ignore[arg-type]
     else:
         values = [x.data if isinstance(x, NestedArray) else x for x in (a, b)]
-        flat = movement_rules.concatenate([movement_rules.reshape(x, (x.numel(),))[:0] for x in values], 0)
+        flat = movement.concatenate([movement.reshape(x, (x.numel(),))[:0] for x in values], 0)
     return wrap_elements(flat, extents, len(nested), _product_ragged_dim(a, b))
 
 

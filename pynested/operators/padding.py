@@ -13,8 +13,7 @@ from pynested.autograd.arguments.operands import as_arrays_on_one_device
 from pynested.autograd.arguments.scalars import checked_scalar
 from pynested.autograd.arguments.shapes import canonical_shape, check_possible_shape
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import elementwise as elementwise_rules
-from pynested.autograd.rules import movement as movement_rules
+from pynested.autograd.primitives import binary, movement
 from pynested.backends import get_backend, packed_strides, strided_index
 from pynested.backends.errors import GradientError, ShapeError, StructureError
 from pynested.backends.host import from_host
@@ -101,11 +100,11 @@ def _padded(x: NestedArray, shape: tuple[int, ...], fill: Any) -> Array:
         if regular_sizes == shape[1:ragged_dim] + shape[ragged_dim + 1 :]:
             if ragged_dim == 1:
                 return _pad_segments(x.data, structure, shape[1], fill)
-            rows = movement_rules.transpose(x.data, axis_first(ragged_dim - 1, x.data.ndim))
+            rows = movement.transpose(x.data, axis_first(ragged_dim - 1, x.data.ndim))
             padded = _pad_segments(rows, structure, shape[ragged_dim], fill)
             # The padded ragged dimension is dimension 1; move it back to its position.
             order = (0, *range(2, ragged_dim + 1), 1, *range(ragged_dim + 1, x.ndim))
-            return movement_rules.transpose(padded, order).contiguous()
+            return movement.transpose(padded, order).contiguous()
     return _pad_elements(to_strided(x), shape, fill)
 
 
@@ -113,12 +112,12 @@ def _pad_segments(rows: Array, structure: Jagged, length: int, fill: Any) -> Arr
     """Pad each segment of rows to the same length: ``(N, D) -> (B, length, D)``."""
     if not rows.requires_grad:
         return Array(get_backend(rows.device).pad(rows.data, structure.segments, length, fill), rows.device)
-    padded = movement_rules.pad(rows, structure.segments, length)
+    padded = movement.pad(rows, structure.segments, length)
     if fill == 0 and not np.signbit(fill):  # the primitive pads with +0
         return padded
     is_inside = np.arange(length) < structure.component_lengths[:, None]
     mask = is_inside.reshape(*is_inside.shape, *[1] * (rows.ndim - 1))
-    return elementwise_rules.where(padded, fill, from_host(mask, rows.device))
+    return binary.where(padded, fill, from_host(mask, rows.device))
 
 
 def _pad_elements(x: NestedArray, shape: tuple[int, ...], fill: Any) -> Array:
@@ -131,8 +130,8 @@ def _pad_elements(x: NestedArray, shape: tuple[int, ...], fill: Any) -> Array:
     element_index = np.full(total, positions.size, np.int64)  # the index of the padding, the last element of `flat`
     element_index[positions] = np.arange(positions.size)
     padding = Array(from_host(np.full(1, fill, x.dtype), x.device), x.device)
-    flat = movement_rules.concatenate([layout_conversion.gather_elements(x), padding], 0)
-    return movement_rules.reshape(movement_rules.take_rows(flat, element_index), shape)  # type: ignore[no-any-return]
+    flat = movement.concatenate([layout_conversion.gather_elements(x), padding], 0)
+    return movement.reshape(movement.take_rows(flat, element_index), shape)
 
 
 def _write_out(padded: Array, target: Array) -> Array:

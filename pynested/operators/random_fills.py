@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pynested.autograd import Array, random
 from pynested.autograd.arguments.scalars import canonical_real, checked_scalar, number_text
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules.devices import converted
+from pynested.autograd.primitives.devices import converted
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DTypeError, named_type
 from pynested.backends.events import emit_around, listening

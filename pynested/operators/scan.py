@@ -10,7 +10,7 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules.segment import segment_cumsum
+from pynested.autograd.primitives.segment import segment_cumsum
 from pynested.backends import Segments
 from pynested.lifting.along_dim import along_dim, swap_axes
 from pynested.lifting.result_dtypes import sum_dtype

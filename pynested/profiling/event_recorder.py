@@ -7,13 +7,10 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
 from pynested.autograd import Array
 from pynested.autograd.array import raw
 from pynested.autograd.dispatch import Call
-from pynested.autograd.rules.kinds.elementwise import Elementwise
-from pynested.autograd.rules.rule import PART
+from pynested.autograd.primitives.primitive import PART
 from pynested.autograd.tape import Node, state
 from pynested.backends.host import address
 
@@ -99,11 +96,8 @@ class EventRecorder:
             given = {key: value for key, value in args[1].items() if value is not None}
             facts["kwargs"] = {key: self.names.describe(value) for key, value in given.items()}
         elif kind == "primitive":
-            facts["device"] = next((array.storage.device for array in args[0] if type(array) is Array), "cpu")
-            facts["args"] = [self.names.describe(value) for values in args for value in values]
-            shapes = {np.shape(raw(operand)) for operand in args[0]}
-            if isinstance(getattr(function, "__self__", None), Elementwise) and len(shapes) > 1:
-                facts["broadcast"] = [list(np.shape(raw(operand))) for operand in args[0]]
+            facts["device"] = next((array.storage.device for array in args if type(array) is Array), "cpu")
+            facts["args"] = [self.names.describe(value) for value in args]
         elif kind == "kernel":
             facts["function"] = function_location(function).name
         elif kind == "launch":
@@ -128,11 +122,18 @@ class EventRecorder:
             event.facts["result"] = self.names.describe(result)
         results = result if isinstance(result, tuple) else (result,)
         if event.kind == "primitive" and results and type(results[0]) is Array:
-            operands = [operand for operand in args[0] if type(operand) is Array]
+            operands = [operand for operand in args if type(operand) is Array]
+            self._note_broadcast(event, [operand.shape for operand in operands], results[0].shape)
             self._note_views(operands, results)
             self._note_tape(operands, results[0])
         event.took = perf_counter() - self._start - event.at
         self._running.pop()
+
+    def _note_broadcast(self, event: Event, shapes: Sequence[tuple[int, ...]], shape: tuple[int, ...]) -> None:
+        """Add the shapes of operands that differ if the result has the shape to which they broadcast."""
+        sizes = [size in (1, full) for x in shapes for size, full in zip(reversed(x), reversed(shape), strict=False)]
+        if len(set(shapes)) > 1 and len(max(shapes, key=len)) <= len(shape) and all(sizes):
+            event.facts["broadcast"] = [list(operand) for operand in shapes]
 
     def _note_views(self, operands: Sequence[Array], results: Sequence[Array]) -> None:
         storages = [operand.storage for operand in operands]
@@ -151,8 +152,8 @@ class EventRecorder:
             why = "no operand requires grad" if not wanted else "no gradient" if state.mode else "gradients are off"
             self._add("tape", "", {"why_not": why})
             return
-        node = node.sources[0] if node.rule is PART else node
-        saves = [f"operand {i}" for i, saved in enumerate(node.inputs or ()) if saved is not None]
+        node = node.sources[0] if node.operation is PART else node
+        saves = [f"operand {i}" for i, saved in enumerate(node.args) if type(saved) is Array]
         saves += ["the result"] * (node.output is not None)
         self._add("tape", self.names.node(node), {"sources": self._sources(node), "saves": saves})
 

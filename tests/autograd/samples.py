@@ -1,4 +1,4 @@
-"""Sample arguments of the rules: what every rule is checked on, edges included.
+"""Sample arguments of the primitives: what every primitive is checked on, edges included.
 
 A sample is the tuple of arguments of one call, arrays first. Arrays are float64; the checks cast them. Values are short
 decimals, so that a failure can be read, and stay away from kinks, whose gradients are tested by value.
@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from pynested.autograd.rules.kinds.elementwise import Elementwise
-from pynested.autograd.rules.rule import Rule
+from pynested.autograd.primitives import binary, unary
+from pynested.autograd.primitives.primitive import Primitive
 from pynested.backends import Heads, Matrices, Segments
 
 Samples = Callable[[Generator], Iterable[tuple[Any, ...]]]
@@ -114,7 +114,7 @@ def attention(generator: Generator) -> Iterable[tuple[Any, ...]]:
     free, causal = (Heads(sizes, query, key, value, made, None, 2, 1, 0.5, one) for one in (False, True))
     masked = Heads(sizes, query, key, value, made, mask, 2, 1, 0.5, False)
     bare = *arrays[:3], None
-    return [(*bare, free, False, None), (*bare, causal, False, None), (*arrays, masked, True, None)]
+    return [(*bare, free, False, True), (*bare, causal, False, True), (*arrays, masked, True, True)]
 
 
 def components(generator: Generator) -> Iterable[tuple[Any, ...]]:
@@ -128,9 +128,9 @@ def components(generator: Generator) -> Iterable[tuple[Any, ...]]:
 
 def norms(generator: Generator) -> Iterable[tuple[Any, ...]]:
     """Rows with weight and shift, and without."""
-    shapes = (((3, 4), (4,), (4,)), 1e-5, None), (((2, 3), (3,), (3,)), 1e-2, None), (((0, 3), (3,), (3,)), 1e-5, None)
+    shapes = (((3, 4), (4,), (4,)), 1e-5), (((2, 3), (3,), (3,)), 1e-2), (((0, 3), (3,), (3,)), 1e-5)
     sampled = arrays(*shapes)
-    bare = numbers(generator, (2, 4)), None, None, 1e-5, None
+    bare = numbers(generator, (2, 4)), None, None, 1e-5
     return [*sampled(generator), bare]
 
 
@@ -139,20 +139,20 @@ def labelled(generator: Generator) -> Iterable[tuple[Any, ...]]:
     target = np.array([2, 0, -100, 1])
     weight = np.array([0.5, 2.0, 1.0])
     return [
-        (numbers(generator, (4, 3)), target, None, -100, 0.0, None),
-        (numbers(generator, (4, 3)), target, weight, -100, 0.3, None),
+        (numbers(generator, (4, 3)), target, None, -100, 0.0),
+        (numbers(generator, (4, 3)), target, weight, -100, 0.3),
     ]
 
 
 def joined(generator: Generator) -> Iterable[tuple[Any, ...]]:
-    """Two arrays to concatenate, the second without rows in the last call."""
-    return [((x, y), 0) for x, y in arrays((((2, 3), (1, 3)),), (((2, 3), (0, 3)),))(generator)]
+    """Return two arrays to concatenate, the second without rows in the last call."""
+    return [*arrays((((2, 3), (1, 3)),), (((2, 3), (0, 3)),))(generator)]
 
 
 SIZES, STRIDES, OFFSETS = np.array([[2, 2], [0, 3], [1, 3]]), np.array([[3, 1], [1, 1], [0, 2]]), np.array([0, 2, 3])
 SEGMENTS, EMPTY = Segments(np.array([0, 2, 2, 5])), Segments(np.array([0, 0]))
 
-# By the rule. One that is not here computes each element by itself: of any numbers.
+# By the primitive. One that is not here computes each element by itself: of any numbers.
 SAMPLES: dict[str, Samples] = {
     "meeting": products(weights=False),
     "mixed": products(weights=True),
@@ -166,6 +166,10 @@ SAMPLES: dict[str, Samples] = {
     ),
     "dropout": with_static(
         ((4,), np.array([True, False, True, True]), 0.25), ((2, 2), np.zeros((2, 2), bool), 1), ((), True, 0.5)
+    ),
+    **dict.fromkeys(
+        ("relu_backward", "silu_backward", "gelu_backward", "gelu_tanh_backward"),
+        arrays((((), ()),), (((5,), (5,)),), (((2, 0), (2, 0)),), (((2, 3), (2, 3)),)),
     ),
     "log": positives,
     "sqrt": positives,
@@ -208,9 +212,7 @@ SAMPLES: dict[str, Samples] = {
         ((3,), (5,), (slice(None, None, -2),)),
         ((), (4, 3), (1, 2)),
     ),
-    "concatenate": lambda generator: [
-        ((x, y), 0) for x, y in arrays((((2, 3), (1, 3)),), (((2, 3), (0, 3)),))(generator)
-    ],
+    "cat": lambda generator: [(*arrays, 0) for arrays in joined(generator)],
     "unbind": with_static(((3, 2), 0), ((2, 3), 1)),
     "as_strided": with_static(((6,), (2, 3), (2, 1), 1), ((2, 3), (3, 2), (1, 3), 0), ((4,), (3,), (0,), 2)),
     "unstrided": with_static(((2, 3), (6,), (2, 3), (2, 1), 1)),
@@ -236,6 +238,10 @@ SAMPLES: dict[str, Samples] = {
     "segment_prod": with_static(((5,), SEGMENTS), ((5, 2), SEGMENTS), ((5, 0), SEGMENTS), ((0, 2), EMPTY)),
     "segment_softmax": with_static(((5,), SEGMENTS), ((5, 2), SEGMENTS), ((0, 2), EMPTY)),
     "softmax_last": with_static(((4,),), ((2, 3),), ((3, 0),), ((0, 2),)),
+    "segment_softmax_backward": arrays(
+        (((5,), (5,)), SEGMENTS), (((5, 2), (5, 2)), SEGMENTS), (((0, 2), (0, 2)), EMPTY)
+    ),
+    "softmax_last_backward": arrays((((4,), (4,)),), (((2, 3), (2, 3)),), (((3, 0), (3, 0)),)),
     "segment_max": with_static(((5,), Segments(np.array([0, 2, 5]))), ((5, 2), Segments(np.array([0, 1, 5])))),
     "segment_min": with_static(((5,), Segments(np.array([0, 2, 5]))), ((5, 2), Segments(np.array([0, 1, 5])))),
     "pieces": with_static(
@@ -250,10 +256,17 @@ SAMPLES: dict[str, Samples] = {
 }
 
 
-def draw_samples(rule: Rule) -> list[tuple[Any, ...]]:
-    """Return the sample arguments of a rule, the same every time."""
-    samples = SAMPLES.get(rule.name)
+# Their kernels take residuals of another call. The second derivatives of that call check them.
+WITH_RESIDUALS = frozenset(
+    {"attention_backward", "cross_entropy_backward", "layer_norm_backward", "segment_max_backward"}
+)
+ELEMENTWISE = [x for x in (*vars(unary).values(), *vars(binary).values()) if type(x) is Primitive]
+
+
+def draw_samples(primitive: Primitive) -> list[tuple[Any, ...]]:
+    """Return the sample arguments of a primitive, the same every time."""
+    samples = SAMPLES.get(primitive.name)
     if samples is None:
-        assert isinstance(rule, Elementwise), f"no samples of {rule.name}"
-        samples = reals if rule.arity == 1 else pairs
+        assert primitive in ELEMENTWISE, f"no samples of {primitive.name}"
+        samples = reals if len(primitive.vjps) == 1 else pairs
     return list(samples(np.random.default_rng(0)))

@@ -10,7 +10,7 @@ import pytest
 
 import pynested as pn
 from pynested.autograd import Array, Function, gradcheck
-from pynested.autograd.rules import elementwise, segment
+from pynested.autograd.primitives import binary, segment, unary
 from pynested.backends import Segments
 from pynested.backends.errors import GradientError
 from tests.mutation.plant import load, planted
@@ -25,10 +25,10 @@ X = pn.array([[0.3, -1.2, 0.7, 1.1], [2.0, 0.4, -0.6, -1.7]])
 SEGMENTS = Segments(np.array([0, 1, 4]))
 FAULTS = load("gradients")
 PRIMITIVES: dict[str, Callable[[Array], Array]] = {
-    "tanh": elementwise.tanh,
-    "sin": elementwise.sin,
-    "mul": lambda x: elementwise.mul(x, x),
-    "gelu": elementwise.gelu,
+    "tanh": unary.tanh,
+    "sin": unary.sin,
+    "mul": lambda x: binary.mul(x, x),
+    "gelu": unary.gelu,
     "segment_softmax": lambda x: segment.segment_softmax(x.reshape((4, 2)), SEGMENTS),
 }
 

@@ -143,7 +143,7 @@ def files_of(compiled: Any) -> list[str]:
     """Return the names of the kernels of all graphs."""
     chains = [chain for graph in compiled.graphs for chain in graph.chains]
     programs = [program for chain in chains for program in chain._forward.values()]
-    programs += [program for chain in chains for program, _ in chain.rule._backward.values()]
+    programs += [program for chain in chains for program, _ in chain.operation._backward.values()]
     return list(dict.fromkeys(file for program in programs for file in program.files.values()))
 
 

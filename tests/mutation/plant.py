@@ -30,7 +30,7 @@ import numpy as np
 
 import pynested as pn
 from pynested.autograd.array import raw
-from pynested.autograd.rules.rule import RULES
+from pynested.autograd.primitives.primitive import PRIMITIVES
 from pynested.backends import get_backend
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -141,17 +141,21 @@ def _replace_kernel(name: str, device: str, replacement: Callable[..., Any], und
 
 def _replace_primitive(name: str, row: Row, replacement: Callable[..., Any], undo: ExitStack) -> None:
     """Replace the value or a derivative of a primitive."""
-    if name not in RULES:
+    if name not in PRIMITIVES:
         raise FaultError(f"no primitive {name!r}. `pn.tape` shows their names.")
-    attribute = "cotangents" if "vjp" in row else "apply_jvp" if "jvp" in row else "compute"
-    right = getattr(RULES[name], attribute)
+    attribute = "vjps" if "vjp" in row else "jvps" if "jvp" in row else "compute"
+    right = getattr(PRIMITIVES[name], attribute)
 
-    def wrong(*args: Any) -> Any:
-        if "vjp" in row:
-            return [None if cotangent is None else replacement(args[1], cotangent) for cotangent in right(*args)]
-        return replacement(right(*args)) if "jvp" in row else replacement(right, *args)
+    def wrong(function: Any) -> Any:
+        def call(*args: Any) -> Any:
+            if attribute == "compute":
+                return replacement(functools.partial(function, args[0]), *args[1:])
+            return replacement(args[0], function(*args)) if attribute == "vjps" else replacement(function(*args))
 
-    undo.enter_context(mock.patch.object(RULES[name], attribute, wrong))
+        return function and functools.wraps(function)(call)
+
+    changed = wrong(right) if callable(right) else [wrong(function) for function in right]
+    undo.enter_context(mock.patch.object(PRIMITIVES[name], attribute, changed))
 
 
 def _replace_function(name: str, replacement: Callable[..., Any], undo: ExitStack) -> None:

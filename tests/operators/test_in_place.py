@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.autograd.rules.binary_functions import PAIRS
 from pynested.backends.errors import ArgumentError, DTypeError, GradientError, ShapeError, StructureError
 
 from ..nests import LAYOUTS, PLACEMENTS, Placed, assert_same, batch, nest, place, plain
@@ -20,7 +20,7 @@ from ..support.methods import IN_PLACE
 DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "float16", "float32", "float64")
 ERRORS = (ArgumentError, DTypeError, GradientError, ShapeError, StructureError, ArithmeticError, ValueError)
 FORMS = {"dense": None, "jagged": pn.jagged, "strided": pn.strided}
-TWO = [name for name in IN_PLACE if name in PAIRS or name in ("add", "sub")]
+TWO = [name for name in IN_PLACE if "other" in signature(getattr(pn, name)).parameters]
 SHAPES = [(3, 2), (1, 2), (4, 2)]
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.autograd.rules import segment
+from pynested.autograd.primitives import segment
 from pynested.backends import Segments
 
 from ..nests import LAYOUTS, Placed, assert_same, nest, place, plain

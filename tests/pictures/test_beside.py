@@ -72,8 +72,8 @@ def test_the_picture_of_a_tape_says_what_its_text_says() -> None:
     x = pn.array(2.0, requires_grad=True)
     tape = pn.tape(x * x + 1.0, **{"<x>": x})
     assert texts_of(picture(tape)) == [
-        "#", "call", "output", "rule", "<x>", "leaf", "float64 ()", "1", "mul(<x>, <x>)", "float64 ()", "2",
-        "add(#1, const)", "float64 ()",
+        "#", "call", "output", "primitive", "<x>", "leaf", "float64 ()", "1", "mul(<x>, <x>)", "float64 ()", "2",
+        "add(#1, 1.0)", "float64 ()",
     ]  # fmt: skip
 
 

@@ -8,9 +8,9 @@ from pynested.autograd import Array
 from pynested.autograd.arguments.scalars import canonical_flag, number_text
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import attention as attention_rules
-from pynested.autograd.rules import movement as movement_rules
-from pynested.autograd.rules.movement import to_dtype
+from pynested.autograd.primitives import attention as attention_primitives
+from pynested.autograd.primitives import movement
+from pynested.autograd.primitives.movement import to_dtype
 from pynested.backends.dtypes import promoted
 from pynested.backends.errors import ArgumentError
 from pynested.nested.nested_array import NestedArray
@@ -200,7 +200,7 @@ def flex_attention(
     q, k, v = (to_dtype(x, dtype) for x in aligned.buffers[:3])
     call = FlexCall(NAME, score_mod, block_mask, heads.scale, *request)
     if score_mod is None and block_mask is None and not any(request):
-        result = aligned.wrap(attention_rules.attended(q, k, v, None, heads))
+        result = aligned.wrap(attention_primitives.attended(q, k, v, None, heads))
     elif block_mask is not None and can_use_dense_masks(call, heads):
         result = aligned.wrap(with_dense_masks(call, block_mask, q, k, v, heads))
     else:
@@ -217,7 +217,7 @@ def flex_attention(
 def _wrap_heads(aligned: AlignedHeads, flat: Array) -> Any:
     """Return an array from the results of each head, one after the other."""
     size = aligned.heads.rows * aligned.heads.value_width
-    return aligned.wrap(movement_rules.scatter(flat, *aligned.heads.results, size))
+    return aligned.wrap(movement.scatter(flat, *aligned.heads.results, size))
 
 
 def _checked_request(return_lse: bool, return_aux: Any) -> AuxRequest:

@@ -16,10 +16,10 @@ import numpy as np
 
 from pynested.autograd import Array, checkpoint
 from pynested.autograd.array import raw
-from pynested.autograd.rules import attention as attention_rules
-from pynested.autograd.rules import movement as movement_rules
-from pynested.autograd.rules.movement import to_dtype
-from pynested.autograd.rules.views import pieces
+from pynested.autograd.primitives import attention as attention_primitives
+from pynested.autograd.primitives import movement
+from pynested.autograd.primitives.movement import to_dtype
+from pynested.autograd.primitives.views import pieces
 from pynested.backends import Heads, Matrices, Segments, get_backend
 from pynested.backends.dtypes import computing_dtype
 from pynested.backends.heads import Placed
@@ -60,7 +60,7 @@ def with_dense_masks(call: FlexCall, mask: BlockMask, q: Array, k: Array, v: Arr
     placement = np.stack([np.cumsum(numels) - numels, head_steps, sizes[:, 2], np.ones_like(numels)], axis=1)
     xp = get_backend(q.device).xp
     flat = xp.concatenate([xp.zeros(0, np.bool_), *[x.reshape(-1) for x in masks]])
-    return attention_rules.attended(q, k, v, Array(flat, q.device), replace(heads, mask=placement))  # type: ignore[no-any-return]
+    return attention_primitives.attended(q, k, v, Array(flat, q.device), replace(heads, mask=placement))  # type: ignore[no-any-return]
 
 
 # ---- block by block -------------------------------------------------------------------------------------------------
@@ -80,21 +80,21 @@ def by_blocks(call: FlexCall, q: Array, k: Array, v: Array, heads: Heads) -> lis
     for i, operands in enumerate(zip(queries, keys, values, strict=True)):
         results = _component(call, i, *operands)
         for total, strips in zip(totals, zip(*results, strict=True), strict=False):
-            total.append(movement_rules.reshape(movement_rules.concatenate(strips, 1), (-1,)))
-    return [movement_rules.concatenate(total, 0) for total in totals]
+            total.append(movement.reshape(movement.concatenate(strips, 1), (-1,)))
+    return [movement.concatenate(total, 0) for total in totals]
 
 
 def _no_elements(*arrays: Array) -> Array:
     """Return no elements, but a node that depends on the arrays."""
-    return movement_rules.concatenate([movement_rules.slice_(x, (slice(0, 0),)) for x in arrays], 0)  # type: ignore[no-any-return]
+    return movement.concatenate([movement.slice_(x, (slice(0, 0),)) for x in arrays], 0)
 
 
 def _components(x: Array, placed: Placed, shapes: list[tuple[int, int, int]]) -> list[Array]:
     """Return the matrices of each component: (heads, rows, width)."""
     ends = np.cumsum([prod(shape) for shape in shapes]).tolist()
     ranges = [range(start, end) for start, end in zip([0, *ends], ends, strict=False)]
-    parts = _cut(movement_rules.gather(x, *placed), 0, ranges)
-    return [movement_rules.reshape(part, shape) for part, shape in zip(parts, shapes, strict=True)]
+    parts = _cut(movement.gather(x, *placed), 0, ranges)
+    return [movement.reshape(part, shape) for part, shape in zip(parts, shapes, strict=True)]
 
 
 def _cut(x: Array, axis: int, ranges: list[range]) -> list[Array]:
@@ -145,8 +145,8 @@ def _fused(call: FlexCall, q: Array, k: Array, v: Array, active: Any) -> Array:
         mask_placement = np.array([[0, rows * keys if len(active) > 1 else 0, keys, 1]])
     sizes = np.array([[key_heads, num_heads // key_heads, rows, keys]])
     heads = Heads(sizes, query, key, value, out, mask_placement, width, value_width, call.scale, False)
-    result: Array = attention_rules.attended(_flat(q), _flat(k), _flat(v), mask, heads)
-    return movement_rules.reshape(result, (num_heads, rows, value_width))
+    result: Array = attention_primitives.attended(_flat(q), _flat(k), _flat(v), mask, heads)
+    return movement.reshape(result, (num_heads, rows, value_width))
 
 
 def _composed(call: FlexCall, block: PairBlock, q: Array, k: Array, v: Array, active: Any) -> tuple[Array, ...]:
@@ -157,22 +157,25 @@ def _composed(call: FlexCall, block: PairBlock, q: Array, k: Array, v: Array, ac
     queries, keys_of_head, values = (to_dtype(x, computing_dtype(q.dtype)) for x in (q, k, v))
     scores, active = _scores(call, block, queries * call.scale, keys_of_head, active)
     segments = Segments.from_lengths(np.full(num_heads * rows, keys))
-    weights = attention_rules.softmax_of_seen(scores, active, segments)
+    weights = attention_primitives.softmax_of_seen(scores, active, segments)
     pairs, of_values = _matrices(len(k), num_heads // len(k) * rows, keys), _matrices(*v.shape)
-    mixed = attention_rules.mixed(weights, _flat(values), pairs, of_values, active)
-    results = [movement_rules.reshape(to_dtype(mixed, q.dtype), (num_heads, rows, v.shape[2]))]
-    of_queries = (attention_rules.log_sums_of_seen, call.lse), (attention_rules.greatest_of_seen, call.max_scores)
+    mixed = attention_primitives.mixed(weights, _flat(values), pairs, of_values, active)
+    results = [movement.reshape(to_dtype(mixed, q.dtype), (num_heads, rows, v.shape[2]))]
+    of_queries = (
+        (attention_primitives.log_sums_of_seen, call.lse),
+        (attention_primitives.greatest_of_seen, call.max_scores),
+    )
     wanted = [function(scores, active, segments) for function, is_wanted in of_queries if is_wanted]
-    return *results, *[movement_rules.reshape(x, (num_heads, rows)) for x in wanted]
+    return *results, *[movement.reshape(x, (num_heads, rows)) for x in wanted]
 
 
 def _scores(call: FlexCall, block: PairBlock, q: Array, k: Array, active: Any) -> tuple[Array, Any]:
     """Return the flat scores of scaled queries, as the function leaves them, and which of them are active."""
     of_queries, of_keys = _matrices(len(k), len(q) // len(k) * q.shape[1], q.shape[2]), _matrices(*k.shape)
-    scores = attention_rules.meeting(_flat(q), _flat(k), of_queries, of_keys, active)
+    scores = attention_primitives.meeting(_flat(q), _flat(k), of_queries, of_keys, active)
     if call.mod is None or not scores.numel():
         return scores, active
-    modified = _flat(apply_score_mod(call.op, call.mod, movement_rules.reshape(scores, block.shape), block))
+    modified = _flat(apply_score_mod(call.op, call.mod, movement.reshape(scores, block.shape), block))
     still_active = _still_active(raw(scores), raw(modified), active, block.shape)
     if (still_active if active is None else still_active == active).all():
         return modified, active
@@ -200,4 +203,4 @@ def _matrices(count: int, rows: int, columns: int) -> Matrices:
 
 
 def _flat(x: Array) -> Array:
-    return movement_rules.reshape(x, (-1,))
+    return movement.reshape(x, (-1,))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.rules import movement as movement_rules
+from pynested.autograd.primitives import movement
 from pynested.backends import Heads
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.lifting.attention_matrices import (
@@ -59,14 +59,14 @@ class AlignedHeads(NamedTuple):
     def wrap(self, flat: Array) -> NestedArray | Array:
         """Return the result of attention from its elements."""
         if self.dense_shape is not None:
-            return movement_rules.reshape(flat, self.dense_shape)
+            return movement.reshape(flat, self.dense_shape)
         ragged = ragged_dim_of_attention(self.arrays)
         return wrap_attention(flat, self.extents, len(self.heads.sizes), ragged, self.arrays[0])
 
     def wrap_scores(self, flat: Array) -> NestedArray | Array:
         """Return an array of one element for each score."""
         if self.dense_shape is not None:
-            return movement_rules.reshape(flat, (*self.dense_shape[:-1], self.score_extents.item(0, -1)))
+            return movement.reshape(flat, (*self.dense_shape[:-1], self.score_extents.item(0, -1)))
         return wrap_elements(flat, self.score_extents, len(self.heads.sizes), ragged_dim_of_scores(self.arrays))
 
     def with_width(self, width: int) -> AlignedHeads:

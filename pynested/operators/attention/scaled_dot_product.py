@@ -10,8 +10,8 @@ from pynested.autograd import Array, random
 from pynested.autograd.arguments.scalars import canonical_real
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import attention as attention_rules
-from pynested.autograd.rules.movement import to_dtype
+from pynested.autograd.primitives import attention as attention_primitives
+from pynested.autograd.primitives.movement import to_dtype
 from pynested.backends.dtypes import computing_dtype, is_float, promoted
 from pynested.backends.errors import ArgumentError
 from pynested.backends.host import from_host
@@ -143,9 +143,9 @@ def sdpa(
     dtype = promoted(*[x.dtype for x in (*arrays, mask) if x is not None and is_float(x.dtype)])
     q, k, v, flat_mask = (x if x is None or x.dtype == np.bool_ else to_dtype(x, dtype) for x in aligned.buffers)
     if not dropout_p and not need_weights:
-        return aligned.wrap(attention_rules.attended(q, k, v, flat_mask, aligned.heads)), None
+        return aligned.wrap(attention_primitives.attended(q, k, v, flat_mask, aligned.heads)), None
     factors = _dropout_factors(aligned.heads.pairs, dropout_p, q, options.generator) if dropout_p else None
-    result, weights = attention_rules.composed(q, k, v, flat_mask, aligned.heads, factors)
+    result, weights = attention_primitives.composed(q, k, v, flat_mask, aligned.heads, factors)
     return aligned.wrap(result), aligned.wrap_scores(weights) if need_weights else None
 
 

@@ -7,16 +7,16 @@ from typing import Any, overload
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_array
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import elementwise as elementwise_rules
-from pynested.autograd.rules.movement import copy
+from pynested.autograd.primitives import binary, unary
+from pynested.autograd.primitives.movement import copy
 from pynested.backends.errors import ArgumentError
 from pynested.lifting.mapping import map_elementwise
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayResult, ArrayT, DenseLike, Operand
 
-from .function_application import BOOLS, INTEGERS, apply_rule, paired_operands
+from .function_application import BOOLS, INTEGERS, apply_primitive, paired_operands
 
-_GELU_RULES = {"none": elementwise_rules.gelu, "tanh": elementwise_rules.gelu_tanh}
+_GELU_RULES = {"none": unary.gelu, "tanh": unary.gelu_tanh}
 
 
 @overload
@@ -38,9 +38,7 @@ def clamp(self: Operand, min: Operand | None = None, max: Operand | None = None)
     (array([0. , 0.5]), array([1.]))
     """
     bound_by_rule = {
-        rule: bound
-        for rule, bound in ((elementwise_rules.clamp_min, min), (elementwise_rules.clamp_max, max))
-        if bound is not None
+        rule: bound for rule, bound in ((binary.clamp_min, min), (binary.clamp_max, max)) if bound is not None
     }
 
     def clamp_dense(x: Any, *bounds: Any) -> Array:
@@ -64,7 +62,7 @@ def relu(self: ArrayT) -> ArrayT:
     >>> pn.relu(pn.nested_array([[-1, 2], [3]])).unbind()
     (array([0, 2]), array([3]))
     """
-    return apply_rule("relu", elementwise_rules.relu, self, BOOLS)
+    return apply_primitive(unary.relu, self, BOOLS)
 
 
 @operator
@@ -95,7 +93,7 @@ def gelu(self: ArrayT, approximate: str = "none") -> ArrayT:
     """
     if approximate not in _GELU_RULES:
         raise ArgumentError(f"gelu: approximate must be 'none' or 'tanh', not {approximate!r}.")
-    return apply_rule("gelu", _GELU_RULES[approximate], self, BOOLS + INTEGERS)
+    return apply_primitive(_GELU_RULES[approximate], self, BOOLS + INTEGERS)
 
 
 @operator
@@ -110,4 +108,4 @@ def silu(self: ArrayT) -> ArrayT:
     >>> pn.silu(pn.nested_array([[0.0, 1.0], [np.inf]])).unbind()
     (array([0.        , 0.73105858]), array([inf]))
     """
-    return apply_rule("silu", elementwise_rules.silu, self, BOOLS + INTEGERS)
+    return apply_primitive(unary.silu, self, BOOLS + INTEGERS)

@@ -15,16 +15,16 @@ from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_array, device_of
 from pynested.autograd.arguments.scalars import canonical_number, checked_scalar, number_text, weak_dtype
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import elementwise as elementwise_rules
-from pynested.autograd.rules.kinds import same_device
-from pynested.autograd.rules.movement import to_dtype
+from pynested.autograd.primitives import binary, unary
+from pynested.autograd.primitives.movement import to_dtype
+from pynested.autograd.primitives.primitive import same_device
 from pynested.backends.dtypes import is_float, promoted
 from pynested.backends.errors import ArgumentError, DTypeError
 from pynested.lifting.mapping import map_elementwise
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayResult, ArrayT, DenseLike, Operand
 
-from .function_application import BOOLS, apply_rule, paired_operands
+from .function_application import BOOLS, apply_primitive, paired_operands
 
 
 def _is_bool(value: Any) -> bool:
@@ -48,7 +48,7 @@ def _scaled_operand(name: str, a: Any, b: Any, alpha: Any) -> Array:
         dtype = weak_dtype(b, a.dtype)
         b = as_array(name, checked_scalar(name, b, np.dtype(np.float64) if is_float(dtype) else dtype), device_of(a))
     try:
-        return elementwise_rules.mul(to_dtype(b, dtype), factor)
+        return binary.mul(to_dtype(b, dtype), factor)
     except OverflowError:
         raise OverflowError(f"{name}: alpha={number_text(factor)} is out of bounds for {dtype}.") from None
 
@@ -57,7 +57,7 @@ def _add_dense(a: Any, b: Any, alpha: Any = 1) -> Array:
     a, b = paired_operands("add", a, b)
     if type(alpha) is not int or alpha != 1:
         b = _scaled_operand("add", a, b, alpha)
-    return elementwise_rules.add(a, b)  # type: ignore[no-any-return]
+    return binary.add(a, b)  # type: ignore[no-any-return]
 
 
 def _sub_dense(a: Any, b: Any, alpha: Any = 1) -> Array:
@@ -66,7 +66,7 @@ def _sub_dense(a: Any, b: Any, alpha: Any = 1) -> Array:
         raise DTypeError("sub: bools have no difference. Use logical_xor, or convert to int8 first.")
     if type(alpha) is not int or alpha != 1:
         b = _scaled_operand("sub", a, b, alpha)
-    return elementwise_rules.sub(a, b)  # type: ignore[no-any-return]
+    return binary.sub(a, b)  # type: ignore[no-any-return]
 
 
 @overload
@@ -128,7 +128,7 @@ def neg(self: ArrayT) -> ArrayT:
     >>> pn.neg(pn.nested_array([[0.0, 2.0], [-3.0]])).unbind()
     (array([-0., -2.]), array([3.]))
     """
-    return apply_rule("neg", elementwise_rules.neg, self, BOOLS)
+    return apply_primitive(unary.neg, self, BOOLS)
 
 
 @operator
@@ -141,7 +141,7 @@ def abs(self: ArrayT) -> ArrayT:
     >>> pn.abs(pn.nested_array([[-0.0, 2.0], [-3.0]])).unbind()
     (array([0., 2.]), array([3.]))
     """
-    return apply_rule("abs", elementwise_rules.abs_, self)
+    return apply_primitive(unary.abs_, self)
 
 
 @operator
@@ -154,4 +154,4 @@ def sgn(self: ArrayT) -> ArrayT:
     >>> pn.sgn(pn.nested_array([[0.5, -2.0], [np.nan]])).unbind()
     (array([ 1., -1.]), array([nan]))
     """
-    return apply_rule("sgn", elementwise_rules.sgn, self, BOOLS)
+    return apply_primitive(unary.sgn, self, BOOLS)

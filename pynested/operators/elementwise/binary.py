@@ -1,15 +1,17 @@
 """Products, quotients, powers, extremes and `logaddexp` of two operands, element by element.
 
 Broadcasting, dtypes, errors and gradients are as `pynested.operators.elementwise` says. Values and derivatives are
-computed by `pynested.autograd.rules.binary_functions`.
+computed by `pynested.autograd.primitives.binary`.
 """
 
 from __future__ import annotations
 
 from pynested.autograd.dispatch import operator
+from pynested.autograd.primitives import binary
+from pynested.autograd.primitives.binary_kernels import refuse_negative, refuse_zeros
 from pynested.nested.operands import ArrayResult, Operand
 
-from .function_application import apply_pair
+from .function_application import BOOLS, INTEGERS, apply_pair
 from .signatures import of_two_operands
 
 
@@ -25,7 +27,7 @@ def mul(self: Operand, other: Operand) -> ArrayResult:
     >>> pn.mul(pn.nested_array([[1.0, 2.0], [3.0]]), 2).unbind()
     (array([2., 4.]), array([6.]))
     """
-    return apply_pair("mul", self, other)
+    return apply_pair(binary.mul, self, other)
 
 
 @operator
@@ -40,7 +42,7 @@ def div(self: Operand, other: Operand) -> ArrayResult:
     >>> pn.div(pn.nested_array([[1, 2], [0]]), 0).unbind()
     (array([inf, inf]), array([nan]))
     """
-    return apply_pair("div", self, other)
+    return apply_pair(binary.div, self, other)
 
 
 @operator
@@ -56,7 +58,7 @@ def floor_divide(self: Operand, other: Operand) -> ArrayResult:
     >>> pn.floor_divide(pn.nested_array([[7, -7], [6]]), 2).unbind()
     (array([ 3, -4]), array([3]))
     """
-    return apply_pair("floor_divide", self, other)
+    return apply_pair(binary.floor_divide, self, other, BOOLS, refuse_zeros)
 
 
 @operator
@@ -73,7 +75,7 @@ def remainder(self: Operand, other: Operand) -> ArrayResult:
     >>> pn.remainder(pn.nested_array([[7, -7], [6]]), 4).unbind()
     (array([3, 1]), array([2]))
     """
-    return apply_pair("remainder", self, other)
+    return apply_pair(binary.remainder, self, other, BOOLS, refuse_zeros)
 
 
 @operator
@@ -90,7 +92,7 @@ def pow(self: Operand, other: Operand) -> ArrayResult:
     >>> pn.pow(pn.nested_array([[1.0, -2.0], [0.0]]), 3).unbind()
     (array([ 1., -8.]), array([0.]))
     """
-    return apply_pair("pow", self, other)
+    return apply_pair(binary.pow_, self, other, BOOLS, refuse_negative)
 
 
 @operator
@@ -104,7 +106,7 @@ def maximum(self: Operand, other: Operand) -> ArrayResult:
     >>> pn.maximum(pn.nested_array([[1.0, 5.0], [np.nan]]), 3.0).unbind()
     (array([3., 5.]), array([nan]))
     """
-    return apply_pair("maximum", self, other)
+    return apply_pair(binary.maximum, self, other)
 
 
 @operator
@@ -118,7 +120,7 @@ def minimum(self: Operand, other: Operand) -> ArrayResult:
     >>> pn.minimum(pn.nested_array([[1.0, 5.0], [np.nan]]), 3.0).unbind()
     (array([1., 3.]), array([nan]))
     """
-    return apply_pair("minimum", self, other)
+    return apply_pair(binary.minimum, self, other)
 
 
 @operator
@@ -134,4 +136,4 @@ def logaddexp(self: Operand, other: Operand) -> ArrayResult:
     >>> pn.logaddexp(pn.nested_array([[0.0, 1000.0], [-np.inf]]), 0.0).unbind()
     (array([6.93147181e-01, 1.00000000e+03]), array([0.]))
     """
-    return apply_pair("logaddexp", self, other)
+    return apply_pair(binary.logaddexp, self, other, BOOLS + INTEGERS)

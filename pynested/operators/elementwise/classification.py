@@ -1,15 +1,16 @@
 """Tests of each element for NaN and infinity.
 
 Shapes and layouts are as `pynested.operators.elementwise` says. The result is bool and has no gradient.
-`pynested.autograd.rules.unary_functions` computes the values.
+`pynested.autograd.primitives.unary` computes the values.
 """
 
 from __future__ import annotations
 
 from pynested.autograd.dispatch import operator
+from pynested.autograd.primitives import unary
 from pynested.nested.operands import ArrayT
 
-from .function_application import apply_function
+from .function_application import apply_primitive
 
 
 @operator
@@ -22,7 +23,7 @@ def isnan(self: ArrayT) -> ArrayT:
     >>> pn.isnan(pn.nested_array([[1.0, np.inf], [np.nan]])).unbind()
     (array([False, False]), array([ True]))
     """
-    return apply_function("isnan", self)
+    return apply_primitive(unary.isnan, self)
 
 
 @operator
@@ -35,7 +36,7 @@ def isinf(self: ArrayT) -> ArrayT:
     >>> pn.isinf(pn.nested_array([[1.0, np.inf], [np.nan]])).unbind()
     (array([False,  True]), array([False]))
     """
-    return apply_function("isinf", self)
+    return apply_primitive(unary.isinf, self)
 
 
 @operator
@@ -48,4 +49,4 @@ def isfinite(self: ArrayT) -> ArrayT:
     >>> pn.isfinite(pn.nested_array([[1.0, np.inf], [np.nan]])).unbind()
     (array([ True, False]), array([False]))
     """
-    return apply_function("isfinite", self)
+    return apply_primitive(unary.isfinite, self)

@@ -1,15 +1,16 @@
 """Exponentials, logarithms, powers and the error function of each element.
 
 NaN stays NaN. Shapes, dtypes and gradients are as `pynested.operators.elementwise` says.
-`pynested.autograd.rules.unary_functions` computes values and derivatives.
+`pynested.autograd.primitives.unary` computes values and derivatives.
 """
 
 from __future__ import annotations
 
 from pynested.autograd.dispatch import operator
+from pynested.autograd.primitives import unary
 from pynested.nested.operands import ArrayT
 
-from .function_application import apply_function
+from .function_application import BOOLS, apply_primitive
 
 
 @operator
@@ -22,7 +23,7 @@ def exp(self: ArrayT) -> ArrayT:
     >>> pn.exp(pn.nested_array([[0.0, -np.inf], [1000.0]])).unbind()
     (array([1., 0.]), array([inf]))
     """
-    return apply_function("exp", self)
+    return apply_primitive(unary.exp, self)
 
 
 @operator
@@ -35,7 +36,7 @@ def exp2(self: ArrayT) -> ArrayT:
     >>> pn.exp2(pn.nested_array([[3.0, -1.0], [-np.inf]])).unbind()
     (array([8. , 0.5]), array([0.]))
     """
-    return apply_function("exp2", self)
+    return apply_primitive(unary.exp2, self)
 
 
 @operator
@@ -48,7 +49,7 @@ def expm1(self: ArrayT) -> ArrayT:
     >>> pn.expm1(pn.nested_array([[0.0, -np.inf], [1e-20]])).unbind()
     (array([ 0., -1.]), array([1.e-20]))
     """
-    return apply_function("expm1", self)
+    return apply_primitive(unary.expm1, self)
 
 
 @operator
@@ -62,7 +63,7 @@ def log(self: ArrayT) -> ArrayT:
     >>> pn.log(pn.nested_array([[1.0, 0.0], [-1.0]])).unbind()
     (array([  0., -inf]), array([nan]))
     """
-    return apply_function("log", self)
+    return apply_primitive(unary.log, self)
 
 
 @operator
@@ -76,7 +77,7 @@ def log2(self: ArrayT) -> ArrayT:
     >>> pn.log2(pn.nested_array([[8.0, 0.0], [-1.0]])).unbind()
     (array([  3., -inf]), array([nan]))
     """
-    return apply_function("log2", self)
+    return apply_primitive(unary.log2, self)
 
 
 @operator
@@ -90,7 +91,7 @@ def log10(self: ArrayT) -> ArrayT:
     >>> pn.log10(pn.nested_array([[100.0, 0.0], [-1.0]])).unbind()
     (array([  2., -inf]), array([nan]))
     """
-    return apply_function("log10", self)
+    return apply_primitive(unary.log10, self)
 
 
 @operator
@@ -104,7 +105,7 @@ def log1p(self: ArrayT) -> ArrayT:
     >>> pn.log1p(pn.nested_array([[0.0, -1.0], [1e-20]])).unbind()
     (array([  0., -inf]), array([1.e-20]))
     """
-    return apply_function("log1p", self)
+    return apply_primitive(unary.log1p, self)
 
 
 @operator
@@ -118,7 +119,7 @@ def sqrt(self: ArrayT) -> ArrayT:
     >>> pn.sqrt(pn.nested_array([[4.0, 0.0], [-1.0]])).unbind()
     (array([2., 0.]), array([nan]))
     """
-    return apply_function("sqrt", self)
+    return apply_primitive(unary.sqrt, self)
 
 
 @operator
@@ -131,7 +132,7 @@ def cbrt(self: ArrayT) -> ArrayT:
     >>> pn.cbrt(pn.nested_array([[8.0, -0.0], [-np.inf]])).unbind()
     (array([ 2., -0.]), array([-inf]))
     """
-    return apply_function("cbrt", self)
+    return apply_primitive(unary.cbrt, self)
 
 
 @operator
@@ -145,7 +146,7 @@ def rsqrt(self: ArrayT) -> ArrayT:
     >>> pn.rsqrt(pn.nested_array([[4.0, 0.0], [-1.0]])).unbind()
     (array([0.5, inf]), array([nan]))
     """
-    return apply_function("rsqrt", self)
+    return apply_primitive(unary.rsqrt, self)
 
 
 @operator
@@ -159,7 +160,7 @@ def square(self: ArrayT) -> ArrayT:
     >>> pn.square(pn.nested_array([[-3.0, 0.5], [np.inf]])).unbind()
     (array([9.  , 0.25]), array([inf]))
     """
-    return apply_function("square", self)
+    return apply_primitive(unary.square, self, BOOLS)
 
 
 @operator
@@ -173,7 +174,7 @@ def reciprocal(self: ArrayT) -> ArrayT:
     >>> pn.reciprocal(pn.nested_array([[4, 0], [-2]])).unbind()
     (array([0.25,  inf]), array([-0.5]))
     """
-    return apply_function("reciprocal", self)
+    return apply_primitive(unary.reciprocal, self)
 
 
 @operator
@@ -186,7 +187,7 @@ def sigmoid(self: ArrayT) -> ArrayT:
     >>> pn.sigmoid(pn.nested_array([[0.0, np.inf], [-np.inf]])).unbind()
     (array([0.5, 1. ]), array([0.]))
     """
-    return apply_function("sigmoid", self)
+    return apply_primitive(unary.sigmoid, self)
 
 
 @operator
@@ -199,7 +200,7 @@ def erf(self: ArrayT) -> ArrayT:
     >>> pn.erf(pn.nested_array([[0.0, np.inf], [0.5]])).unbind()
     (array([0., 1.]), array([0.52049988]))
     """
-    return apply_function("erf", self)
+    return apply_primitive(unary.erf, self)
 
 
 @operator
@@ -212,4 +213,4 @@ def erfc(self: ArrayT) -> ArrayT:
     >>> pn.erfc(pn.nested_array([[0.0, -np.inf], [10.0]])).unbind()
     (array([1., 2.]), array([2.08848758e-45]))
     """
-    return apply_function("erfc", self)
+    return apply_primitive(unary.erfc, self)

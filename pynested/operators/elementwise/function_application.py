@@ -1,55 +1,57 @@
 """Application of functions of one element, or of two elements, to dense and nested operands.
 
-The formulas are in `pynested.autograd.rules`: `unary_functions` for one element, `binary_functions` for two. The
-functions here convert the operands, refuse dtypes, and name the component in error messages.
+The formulas are in `pynested.autograd.primitives`: `unary` for one element, `binary` for two. The functions here
+convert the operands, refuse dtypes, and name the component in error messages.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from itertools import count
 from typing import Any
 
 from pynested.autograd import Array, no_grad
 from pynested.autograd.arguments.operands import as_array, as_operand, as_operand_pair
-from pynested.autograd.arguments.scalars import checked_scalar, refused_operand
+from pynested.autograd.arguments.scalars import checked_scalar
 from pynested.autograd.arguments.shapes import broadcast_shape
-from pynested.autograd.array import raw
-from pynested.autograd.rules.binary_functions import PAIRS, RULES, Pair
-from pynested.autograd.rules.binary_kernels import met
-from pynested.autograd.rules.kinds import same_device
-from pynested.autograd.rules.rule import bind
-from pynested.autograd.rules.unary_functions import FUNCTIONS
+from pynested.autograd.primitives.binary_kernels import met
+from pynested.autograd.primitives.primitive import Primitive
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DivisionByZero, DTypeError
 from pynested.lifting.mapping import map_components, map_elementwise
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayResult, ArrayT, Operand
 
-BOOLS, INTEGERS = "b", "iu"  # kinds of dtype, as in NumPy's `dtype.kind`, that an operator can refuse
+Check = Callable[[str, Any, Any], None]  # raises an error for operands of an operator
+
+BOOLS, INTEGERS, FLOATS = "b", "iu", "f"  # kinds of dtype, as in NumPy's `dtype.kind`, that an operator can refuse
 
 
-def apply_rule(name: str, rule: Callable[[Array], Array], self: ArrayT, refused: str = "") -> ArrayT:
-    """Apply ``rule`` to each element of an operand; raise for a dtype whose kind is in ``refused``."""
+def apply_primitive(primitive: Primitive, self: ArrayT, refused: str = "") -> ArrayT:
+    """Apply a primitive to each element of an operand; raise for a dtype whose kind is in ``refused``."""
+    name = primitive.public
     x: Any = self._buffer if type(self) is NestedArray else self
     x = x if type(x) is Array else as_array(name, x)
     if refused and x.dtype.kind in refused:
         accepted = "floating point" if INTEGERS in refused else "numbers"
         raise DTypeError(f"{name}: takes {accepted}, not {x.dtype}. Convert the array first: x.to(pn.float64).")
-    result: Any = map_elementwise(name, rule, self) if type(self) is NestedArray else rule(x)
+    result: Any = map_elementwise(name, primitive, self) if type(self) is NestedArray else primitive(x)
     return result  # type: ignore[no-any-return]
 
 
-def apply_function(name: str, self: ArrayT) -> ArrayT:
-    """Apply the function of this name in `pynested.autograd.rules.unary_functions` to each element."""
-    function = FUNCTIONS[name]
-    return apply_rule(name, function.computed, self, BOOLS if function.dtypes in ("wrap", "stay") else "")
+def apply_pair(
+    primitive: Primitive, self: Operand, other: Operand, refused: str = "", check: Check | None = None
+) -> ArrayResult:
+    """Apply a primitive to each pair of elements; ``refused`` are kinds of dtype, ``check`` refuses some integers."""
+    name = primitive.public
 
+    def function(self: Any, other: Any) -> Array:
+        a, b = paired_operands(name, self, other)
+        if refused:
+            _check_pair(name, refused, check, a, b)
+        result: Array = primitive(a, b)
+        return result
 
-def apply_pair(name: str, self: Operand, other: Operand) -> ArrayResult:
-    """Apply the function of this name in `pynested.autograd.rules.binary_functions` to each pair of elements."""
-    function = dense_pair_function(name)
     if type(self) is NestedArray or type(other) is NestedArray:
         try:
             return map_elementwise(name, function, self, other)
@@ -57,21 +59,6 @@ def apply_pair(name: str, self: Operand, other: Operand) -> ArrayResult:
             _raise_for_component(name, function, self, other)
             raise
     return function(self, other)
-
-
-@cache
-def dense_pair_function(name: str) -> Callable[[Any, Any], Array]:
-    """Return the function of this name for two dense operands, which are arrays or numbers."""
-    pair = PAIRS[name]
-    compute: Callable[[Any, Any], Array] = RULES[name] if name in RULES else _without_gradient(pair)
-
-    def function(self: Any, other: Any) -> Array:
-        a, b = paired_operands(name, self, other)
-        if pair.refused:
-            _check_pair(pair, a, b)
-        return compute(a, b)
-
-    return function
 
 
 def paired_operands(name: str, a: Any, b: Any) -> tuple[Any, Any]:
@@ -85,35 +72,22 @@ def paired_operands(name: str, a: Any, b: Any) -> tuple[Any, Any]:
     return a, b
 
 
-def _without_gradient(pair: Pair) -> Callable[[Any, Any], Array]:
-    """Return the function for two dense operands that records nothing."""
-
-    def compute(a: Any, b: Any) -> Array:
-        device = same_device(pair.name, (a, b))
-        try:
-            return Array(bind(pair.computed, device)(raw(a), raw(b)), device)
-        except OverflowError:
-            raise refused_operand(pair.name, a, b) from None
-
-    return compute
-
-
-def _check_pair(pair: Pair, a: Any, b: Any) -> None:
+def _check_pair(name: str, refused: str, check: Check | None, a: Any, b: Any) -> None:
     """Raise for dtypes that the operator does not support, and for integers whose result is undefined."""
     dtype = met(a, b)
     if is_float(dtype):
-        if "f" in pair.refused:
+        if FLOATS in refused:
             raise DTypeError(
-                f"{pair.name}: takes bools and integers, not {dtype}. Compare first, or convert: x.to(pn.int64)."
+                f"{name}: takes bools and integers, not {dtype}. Compare first, or convert: x.to(pn.int64)."
             )
-    elif "i" in pair.refused:
-        raise DTypeError(f"{pair.name}: takes floats, not {dtype}. Convert one of them first: x.to(pn.float64).")
-    elif dtype.kind in pair.refused:
-        raise DTypeError(f"{pair.name}: takes numbers, not bools. Convert one of them first: x.to(pn.int8).")
-    elif pair.check is not None and 0 not in getattr(a, "shape", ()):
+    elif INTEGERS in refused:
+        raise DTypeError(f"{name}: takes floats, not {dtype}. Convert one of them first: x.to(pn.float64).")
+    elif dtype.kind in refused:
+        raise DTypeError(f"{name}: takes numbers, not bools. Convert one of them first: x.to(pn.int8).")
+    elif check is not None and 0 not in getattr(a, "shape", ()):
         for number in (x for x in (a, b) if type(x) is int):
-            checked_scalar(pair.name, number, dtype)  # a number that the dtype cannot represent is refused first
-        pair.check(pair.name, a, b)
+            checked_scalar(name, number, dtype)  # a number that the dtype cannot represent is refused first
+        check(name, a, b)
 
 
 def _raise_for_component(name: str, function: Callable[[Any, Any], Array], *operands: Operand) -> None:

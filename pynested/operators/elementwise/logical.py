@@ -1,15 +1,16 @@
 """Logical and bitwise functions of two operands, element by element.
 
 Broadcasting, dtypes, errors and gradients are as `pynested.operators.elementwise` says. Values and derivatives are
-computed by `pynested.autograd.rules.binary_functions`.
+computed by `pynested.autograd.primitives.binary`.
 """
 
 from __future__ import annotations
 
 from pynested.autograd.dispatch import operator
+from pynested.autograd.primitives import binary
 from pynested.nested.operands import ArrayResult, Operand
 
-from .function_application import apply_pair
+from .function_application import FLOATS, apply_pair
 from .signatures import of_two_operands
 
 
@@ -24,7 +25,7 @@ def logical_and(self: Operand, other: Operand) -> ArrayResult:
     >>> pn.logical_and(pn.nested_array([[0.0, 2.0], [np.nan]]), pn.array([[0], [1]])).unbind()
     (array([False, False]), array([ True]))
     """
-    return apply_pair("logical_and", self, other)
+    return apply_pair(binary.logical_and, self, other)
 
 
 @operator
@@ -38,7 +39,7 @@ def logical_or(self: Operand, other: Operand) -> ArrayResult:
     >>> pn.logical_or(pn.nested_array([[0.0, 2.0], [np.nan]]), pn.array([[0], [1]])).unbind()
     (array([False,  True]), array([ True]))
     """
-    return apply_pair("logical_or", self, other)
+    return apply_pair(binary.logical_or, self, other)
 
 
 @operator
@@ -52,7 +53,7 @@ def logical_xor(self: Operand, other: Operand) -> ArrayResult:
     >>> pn.logical_xor(pn.nested_array([[0.0, 2.0], [np.nan]]), pn.array([[0], [1]])).unbind()
     (array([False,  True]), array([False]))
     """
-    return apply_pair("logical_xor", self, other)
+    return apply_pair(binary.logical_xor, self, other)
 
 
 @operator
@@ -66,7 +67,7 @@ def bitwise_and(self: Operand, other: Operand) -> ArrayResult:
     >>> pn.bitwise_and(pn.nested_array([[6, 3], [-1]]), 5).unbind()
     (array([4, 1]), array([5]))
     """
-    return apply_pair("bitwise_and", self, other)
+    return apply_pair(binary.bitwise_and, self, other, FLOATS)
 
 
 @operator
@@ -80,7 +81,7 @@ def bitwise_or(self: Operand, other: Operand) -> ArrayResult:
     >>> pn.bitwise_or(pn.nested_array([[6, 3], [-1]]), 5).unbind()
     (array([7, 7]), array([-1]))
     """
-    return apply_pair("bitwise_or", self, other)
+    return apply_pair(binary.bitwise_or, self, other, FLOATS)
 
 
 @operator
@@ -94,4 +95,4 @@ def bitwise_xor(self: Operand, other: Operand) -> ArrayResult:
     >>> pn.bitwise_xor(pn.nested_array([[6, 3], [-1]]), 5).unbind()
     (array([3, 6]), array([-6]))
     """
-    return apply_pair("bitwise_xor", self, other)
+    return apply_pair(binary.bitwise_xor, self, other, FLOATS)

@@ -1,12 +1,13 @@
 """Comparisons of two operands, element by element. `pynested.operators.comparison` compares whole arrays.
 
 Broadcasting, dtypes, errors and gradients are as `pynested.operators.elementwise` says. Values and derivatives are
-computed by `pynested.autograd.rules.binary_functions`.
+computed by `pynested.autograd.primitives.binary`.
 """
 
 from __future__ import annotations
 
 from pynested.autograd.dispatch import operator
+from pynested.autograd.primitives import binary
 from pynested.nested.operands import ArrayResult, Operand
 
 from .function_application import apply_pair
@@ -25,7 +26,7 @@ def eq(self: Operand, other: Operand) -> ArrayResult:
     >>> pn.eq(pn.nested_array([[1.0, 2.0], [np.nan]]), 2).unbind()
     (array([False,  True]), array([False]))
     """
-    return apply_pair("eq", self, other)
+    return apply_pair(binary.eq, self, other)
 
 
 @operator
@@ -40,7 +41,7 @@ def ne(self: Operand, other: Operand) -> ArrayResult:
     >>> pn.ne(pn.nested_array([[1.0, 2.0], [np.nan]]), 2).unbind()
     (array([ True, False]), array([ True]))
     """
-    return apply_pair("ne", self, other)
+    return apply_pair(binary.ne, self, other)
 
 
 @operator
@@ -55,7 +56,7 @@ def lt(self: Operand, other: Operand) -> ArrayResult:
     >>> pn.lt(pn.nested_array([[1.0, 2.0], [np.nan]]), 2).unbind()
     (array([ True, False]), array([False]))
     """
-    return apply_pair("lt", self, other)
+    return apply_pair(binary.lt, self, other)
 
 
 @operator
@@ -70,7 +71,7 @@ def le(self: Operand, other: Operand) -> ArrayResult:
     >>> pn.le(pn.nested_array([[1.0, 2.0], [np.nan]]), 2).unbind()
     (array([ True,  True]), array([False]))
     """
-    return apply_pair("le", self, other)
+    return apply_pair(binary.le, self, other)
 
 
 @operator
@@ -85,7 +86,7 @@ def gt(self: Operand, other: Operand) -> ArrayResult:
     >>> pn.gt(pn.nested_array([[1.0, 2.0], [np.nan]]), 2).unbind()
     (array([False, False]), array([False]))
     """
-    return apply_pair("gt", self, other)
+    return apply_pair(binary.gt, self, other)
 
 
 @operator
@@ -100,4 +101,4 @@ def ge(self: Operand, other: Operand) -> ArrayResult:
     >>> pn.ge(pn.nested_array([[1.0, 2.0], [np.nan]]), 2).unbind()
     (array([False,  True]), array([False]))
     """
-    return apply_pair("ge", self, other)
+    return apply_pair(binary.ge, self, other)

@@ -1,15 +1,16 @@
 """Rounding of each element to an integer.
 
 Shapes, dtypes and gradients are as `pynested.operators.elementwise` says. Values and derivatives are computed by
-`pynested.autograd.rules.unary_functions`.
+`pynested.autograd.primitives.unary`.
 """
 
 from __future__ import annotations
 
 from pynested.autograd.dispatch import operator
+from pynested.autograd.primitives import unary
 from pynested.nested.operands import ArrayT
 
-from .function_application import apply_function
+from .function_application import BOOLS, apply_primitive
 
 
 @operator
@@ -23,7 +24,7 @@ def floor(self: ArrayT) -> ArrayT:
     >>> pn.floor(pn.nested_array([[2.5, -0.5], [-np.inf]])).unbind()
     (array([ 2., -1.]), array([-inf]))
     """
-    return apply_function("floor", self)
+    return apply_primitive(unary.floor, self, BOOLS)
 
 
 @operator
@@ -36,7 +37,7 @@ def ceil(self: ArrayT) -> ArrayT:
     >>> pn.ceil(pn.nested_array([[2.5, -0.5], [-np.inf]])).unbind()
     (array([ 3., -0.]), array([-inf]))
     """
-    return apply_function("ceil", self)
+    return apply_primitive(unary.ceil, self, BOOLS)
 
 
 @operator
@@ -50,7 +51,7 @@ def round(self: ArrayT) -> ArrayT:
     >>> pn.round(pn.nested_array([[2.5, -0.5], [-1.6]])).unbind()
     (array([ 2., -0.]), array([-2.]))
     """
-    return apply_function("round", self)
+    return apply_primitive(unary.round_, self, BOOLS)
 
 
 @operator
@@ -64,4 +65,4 @@ def trunc(self: ArrayT) -> ArrayT:
     >>> pn.trunc(pn.nested_array([[2.5, -0.5], [-1.6]])).unbind()
     (array([ 2., -0.]), array([-1.]))
     """
-    return apply_function("trunc", self)
+    return apply_primitive(unary.trunc, self, BOOLS)

@@ -1,15 +1,16 @@
 """Trigonometric and hyperbolic functions of each element, and their inverses.
 
 NaN stays NaN. Shapes, dtypes and gradients are as `pynested.operators.elementwise` says.
-`pynested.autograd.rules.unary_functions` computes values and derivatives.
+`pynested.autograd.primitives.unary` computes values and derivatives.
 """
 
 from __future__ import annotations
 
 from pynested.autograd.dispatch import operator
+from pynested.autograd.primitives import unary
 from pynested.nested.operands import ArrayT
 
-from .function_application import apply_function
+from .function_application import apply_primitive
 
 
 @operator
@@ -22,7 +23,7 @@ def sin(self: ArrayT) -> ArrayT:
     >>> pn.sin(pn.nested_array([[0.0, np.pi / 2], [np.inf]])).unbind()
     (array([0., 1.]), array([nan]))
     """
-    return apply_function("sin", self)
+    return apply_primitive(unary.sin, self)
 
 
 @operator
@@ -35,7 +36,7 @@ def cos(self: ArrayT) -> ArrayT:
     >>> pn.cos(pn.nested_array([[0.0, np.pi], [np.inf]])).unbind()
     (array([ 1., -1.]), array([nan]))
     """
-    return apply_function("cos", self)
+    return apply_primitive(unary.cos, self)
 
 
 @operator
@@ -48,7 +49,7 @@ def tan(self: ArrayT) -> ArrayT:
     >>> pn.tan(pn.nested_array([[0.0, -0.0], [np.inf]])).unbind()
     (array([ 0., -0.]), array([nan]))
     """
-    return apply_function("tan", self)
+    return apply_primitive(unary.tan, self)
 
 
 @operator
@@ -62,7 +63,7 @@ def asin(self: ArrayT) -> ArrayT:
     >>> pn.asin(pn.nested_array([[0.0, 1.0], [2.0]])).unbind()
     (array([0.        , 1.57079633]), array([nan]))
     """
-    return apply_function("asin", self)
+    return apply_primitive(unary.asin, self)
 
 
 @operator
@@ -76,7 +77,7 @@ def acos(self: ArrayT) -> ArrayT:
     >>> pn.acos(pn.nested_array([[1.0, 0.0], [2.0]])).unbind()
     (array([0.        , 1.57079633]), array([nan]))
     """
-    return apply_function("acos", self)
+    return apply_primitive(unary.acos, self)
 
 
 @operator
@@ -89,7 +90,7 @@ def atan(self: ArrayT) -> ArrayT:
     >>> pn.atan(pn.nested_array([[0.0, 1.0], [-np.inf]])).unbind()
     (array([0.        , 0.78539816]), array([-1.57079633]))
     """
-    return apply_function("atan", self)
+    return apply_primitive(unary.atan, self)
 
 
 @operator
@@ -102,7 +103,7 @@ def sinh(self: ArrayT) -> ArrayT:
     >>> pn.sinh(pn.nested_array([[0.0, 1.0], [-np.inf]])).unbind()
     (array([0.        , 1.17520119]), array([-inf]))
     """
-    return apply_function("sinh", self)
+    return apply_primitive(unary.sinh, self)
 
 
 @operator
@@ -115,7 +116,7 @@ def cosh(self: ArrayT) -> ArrayT:
     >>> pn.cosh(pn.nested_array([[0.0, 1.0], [-np.inf]])).unbind()
     (array([1.        , 1.54308063]), array([inf]))
     """
-    return apply_function("cosh", self)
+    return apply_primitive(unary.cosh, self)
 
 
 @operator
@@ -128,7 +129,7 @@ def tanh(self: ArrayT) -> ArrayT:
     >>> pn.tanh(pn.nested_array([[0.0, np.inf], [-np.inf]])).unbind()
     (array([0., 1.]), array([-1.]))
     """
-    return apply_function("tanh", self)
+    return apply_primitive(unary.tanh, self)
 
 
 @operator
@@ -141,7 +142,7 @@ def asinh(self: ArrayT) -> ArrayT:
     >>> pn.asinh(pn.nested_array([[0.0, 1.0], [-np.inf]])).unbind()
     (array([0.        , 0.88137359]), array([-inf]))
     """
-    return apply_function("asinh", self)
+    return apply_primitive(unary.asinh, self)
 
 
 @operator
@@ -155,7 +156,7 @@ def acosh(self: ArrayT) -> ArrayT:
     >>> pn.acosh(pn.nested_array([[1.0, np.inf], [0.5]])).unbind()
     (array([ 0., inf]), array([nan]))
     """
-    return apply_function("acosh", self)
+    return apply_primitive(unary.acosh, self)
 
 
 @operator
@@ -169,7 +170,7 @@ def atanh(self: ArrayT) -> ArrayT:
     >>> pn.atanh(pn.nested_array([[0.0, 1.0], [2.0]])).unbind()
     (array([ 0., inf]), array([nan]))
     """
-    return apply_function("atanh", self)
+    return apply_primitive(unary.atanh, self)
 
 
 @operator
@@ -182,4 +183,4 @@ def deg2rad(self: ArrayT) -> ArrayT:
     >>> pn.deg2rad(pn.nested_array([[0.0, 180.0], [-np.inf]])).unbind()
     (array([0.        , 3.14159265]), array([-inf]))
     """
-    return apply_function("deg2rad", self)
+    return apply_primitive(unary.deg2rad, self)

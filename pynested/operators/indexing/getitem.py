@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_array
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import movement as movement_rules
+from pynested.autograd.primitives import movement
 from pynested.backends import strided_index
 from pynested.backends.errors import ArgumentError, DimensionError, IndexOutOfRange, StructureError
 from pynested.backends.host import to_host
@@ -182,7 +182,7 @@ def _select_by_mask(x: NestedArray, mask: NestedArray) -> NestedArray:
     numels, widths = sizes[:, :masked_dims].prod(axis=1), sizes[:, masked_dims:].prod(axis=1)
     buffer, structure = as_strided_parts(x)
     element_positions = strided_index(sizes, structure.strides, structure.offsets)
-    values = movement_rules.take_rows(buffer, element_positions[np.repeat(is_selected, np.repeat(widths, numels))])
+    values = movement.take_rows(buffer, element_positions[np.repeat(is_selected, np.repeat(widths, numels))])
     selected_before = np.append(0, np.cumsum(is_selected))[np.append(0, np.cumsum(numels))]
     counts = np.diff(selected_before) if len(x) else np.array([-1])
     extents = np.column_stack([counts, x.extents[:, masked_dims:]])
@@ -223,7 +223,7 @@ def getitem_dense(x: Array, index: Any) -> Array:
         return _select_by_arrays(x, entries)
     entries = checked_entries(index)
     try:
-        return movement_rules.slice_(x, tuple(entries))
+        return movement.slice_(x, tuple(entries))
     except IndexError as error:
         error_class = DimensionError if _has_too_many_entries(entries, x.ndim) else IndexOutOfRange
         raise error_class(f"index: {error} (the array has shape {x.shape}).") from None
@@ -237,7 +237,7 @@ def without_scalar_mask(x: Array, index: Any) -> tuple[Array, Any]:
     if not is_scalar_mask(first_entry(index)):
         return x, index
     mask, *later_entries = index_entries(index)
-    return movement_rules.slice_(x, (None,)), (read_array(mask, x).reshape(1), *later_entries)
+    return movement.slice_(x, (None,)), (read_array(mask, x).reshape(1), *later_entries)
 
 
 def _has_too_many_entries(entries: list[Any], ndim: int) -> bool:
@@ -264,7 +264,7 @@ def _select_by_arrays(x: Array, entries: list[Any]) -> Array:
     if not target_dim:
         return selected
     behind = range(count + target_dim, selected.ndim)
-    return movement_rules.transpose(selected, (*range(count, count + target_dim), *range(count), *behind))
+    return movement.transpose(selected, (*range(count, count + target_dim), *range(count), *behind))
 
 
 def _apply_other_entries(x: Array, entries: list[Any]) -> tuple[Array, list[int]]:
@@ -292,11 +292,11 @@ def _take_along_dims(view: Array, dims: list[int], indices: list[NDArray[Any]]) 
     other_dims = [dim for dim in range(view.ndim) if dim not in dims]
     sizes, other_sizes = (tuple(view.shape[dim] for dim in some_dims) for some_dims in (dims, other_dims))
     row_numbers = flat_positions(indices, sizes, dims)
-    front = view if dims[-1] == len(dims) - 1 else movement_rules.transpose(view, (*dims, *other_dims))
-    rows = front if len(dims) == 1 else movement_rules.reshape(front, (prod(sizes), *other_sizes))
-    selected: Array = movement_rules.take_rows(rows, row_numbers.reshape(-1))
+    front = view if dims[-1] == len(dims) - 1 else movement.transpose(view, (*dims, *other_dims))
+    rows = front if len(dims) == 1 else movement.reshape(front, (prod(sizes), *other_sizes))
+    selected: Array = movement.take_rows(rows, row_numbers.reshape(-1))
     if row_numbers.ndim != 1:
-        selected = movement_rules.reshape(selected, (*row_numbers.shape, *other_sizes))
+        selected = movement.reshape(selected, (*row_numbers.shape, *other_sizes))
     return selected, row_numbers.ndim
 
 

@@ -20,7 +20,7 @@ from pynested.autograd.arguments.shapes import broadcast_shape
 from pynested.autograd.array import READ_ONLY, UNRECORDED, raw
 from pynested.autograd.array_methods import ArrayMethods
 from pynested.autograd.dispatch import method
-from pynested.autograd.rules.kinds import same_device
+from pynested.autograd.primitives.primitive import same_device
 from pynested.autograd.tape import state
 from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, GradientError, PynestedError, ShapeError, StructureError

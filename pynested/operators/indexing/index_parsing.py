@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import numpy_array
 from pynested.autograd.arguments.shapes import canonical_slice, index_entry, several
-from pynested.autograd.rules.kinds import same_device
+from pynested.autograd.primitives.primitive import same_device
 from pynested.backends.errors import ArgumentError, IndexOutOfRange, ShapeError, StructureError
 from pynested.backends.host import to_host
 

@@ -13,7 +13,7 @@ from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_array
 from pynested.autograd.arguments.shapes import canonical_dim, canonical_dims, canonical_order, check_possible_ndim
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import movement as movement_rules
+from pynested.autograd.primitives import movement
 from pynested.backends.errors import DimensionError, ShapeError
 from pynested.nested.component_views import with_structure
 from pynested.nested.nested_array import NestedArray
@@ -50,11 +50,11 @@ def transpose(self: ArrayT, dim0: int, dim1: int) -> ArrayT:
     if not isinstance(self, NestedArray):
         x = as_array("transpose", self)
         a, b = canonical_dim("transpose", dim0, x.ndim), canonical_dim("transpose", dim1, x.ndim)
-        return movement_rules.transpose(x, _exchanged_axes(x.ndim, a, b))
+        return movement.transpose(x, _exchanged_axes(x.ndim, a, b))
     ndim = self.ndim
     a, b = canonical_component_dim("transpose", dim0, ndim), canonical_component_dim("transpose", dim1, ndim)
     axes = _exchanged_axes(ndim - 1, a - 1, b - 1)
-    return with_structure(self, self.structure.with_axes(axes), movement_rules.transpose, axes)
+    return with_structure(self, self.structure.with_axes(axes), movement.transpose, axes)
 
 
 def _exchanged_axes(ndim: int, a: int, b: int) -> tuple[int, ...]:
@@ -80,7 +80,7 @@ def permute(self: ArrayT, dims: Sequence[int]) -> ArrayT:
     """
     if not isinstance(self, NestedArray):
         x = as_array("permute", self)
-        return movement_rules.transpose(x, canonical_order("permute", dims, x.ndim))
+        return movement.transpose(x, canonical_order("permute", dims, x.ndim))
     order = canonical_order("permute", dims, self.ndim)
     if order[0]:
         raise DimensionError(
@@ -88,7 +88,7 @@ def permute(self: ArrayT, dims: Sequence[int]) -> ArrayT:
             "batch. Begin with 0, and name the others in the order that components take."
         )
     axes = tuple(dim - 1 for dim in order[1:])
-    return with_structure(self, self.structure.with_axes(axes), movement_rules.transpose, axes)
+    return with_structure(self, self.structure.with_axes(axes), movement.transpose, axes)
 
 
 @operator
@@ -114,7 +114,7 @@ def unsqueeze(self: ArrayT, dim: int) -> ArrayT:
 
 def _insert_axis(x: Array, axis: int) -> Array:
     check_possible_ndim("unsqueeze", x.ndim + 1)
-    return movement_rules.reshape(x, (*x.shape[:axis], 1, *x.shape[axis:]))
+    return movement.reshape(x, (*x.shape[:axis], 1, *x.shape[axis:]))
 
 
 @operator
@@ -154,9 +154,7 @@ def _remove_axes(x: Array, dim: Dims) -> Array:
     removed = canonical_dims("squeeze", dim, x.ndim)
     if dim is not None:
         _check_size_one(removed, x.shape)
-    return movement_rules.reshape(
-        x, tuple(size for axis, size in enumerate(x.shape) if axis not in removed or size != 1)
-    )
+    return movement.reshape(x, tuple(size for axis, size in enumerate(x.shape) if axis not in removed or size != 1))
 
 
 def _check_size_one(dims: Sequence[int], shape: Sequence[int | None]) -> None:

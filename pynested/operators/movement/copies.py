@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pynested.autograd.arguments.operands import as_array
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import movement as movement_rules
+from pynested.autograd.primitives import movement
 from pynested.nested.layout_conversion import packed
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayT
@@ -24,9 +24,9 @@ def clone(self: ArrayT) -> ArrayT:
     array([1, 2])
     """
     if not isinstance(self, NestedArray):
-        return movement_rules.copy(as_array("clone", self))
+        return movement.copy(as_array("clone", self))
     packed_self = packed(self)
-    return NestedArray(movement_rules.copy(packed_self.data), packed_self.structure)
+    return NestedArray(movement.copy(packed_self.data), packed_self.structure)
 
 
 @operator

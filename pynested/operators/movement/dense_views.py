@@ -12,7 +12,7 @@ from pynested.autograd.arguments.shapes import (
     canonical_ints,
     canonical_shape,
 )
-from pynested.autograd.rules import movement as movement_rules
+from pynested.autograd.primitives import movement
 from pynested.backends.errors import IndexOutOfRange, ShapeError
 
 
@@ -24,7 +24,7 @@ def narrowed(x: Array, dim: int, start: int, length: int) -> Array:
     first_index = first_index + size if first_index < 0 else first_index
     if count < 0 or first_index < 0 or first_index + count > size:
         raise IndexOutOfRange(f"narrow: start ({start}) + length ({length}) exceeds dimension size ({size}).")
-    return movement_rules.slice_(x, (*[slice(None)] * dim, slice(first_index, first_index + count)))
+    return movement.slice_(x, (*[slice(None)] * dim, slice(first_index, first_index + count)))
 
 
 def as_strided(x: Array, size: Sequence[int], stride: Sequence[int], storage_offset: int = 0) -> Array:
@@ -41,7 +41,7 @@ def as_strided(x: Array, size: Sequence[int], stride: Sequence[int], storage_off
     if not x.is_contiguous():
         raise ShapeError("as_strided: the array is not contiguous; call contiguous() first.")
     used_strides = tuple(s if n > 1 and 0 not in sizes else 0 for n, s in zip(sizes, strides, strict=True))
-    return movement_rules.strided(x, sizes, used_strides, offset if 0 not in sizes else 0)
+    return movement.strided(x, sizes, used_strides, offset if 0 not in sizes else 0)
 
 
 def broadcast_to(x: Array, shape: Sequence[int]) -> Array:
@@ -54,4 +54,4 @@ def broadcast_to(x: Array, shape: Sequence[int]) -> Array:
         raise ShapeError(f"broadcast_to: shape {target} has a size below 0; -1 keeps a size that the array has.")
     if broadcast_shape("broadcast_to", x.shape, target) != target:
         raise ShapeError(f"broadcast_to: an array of shape {x.shape} does not broadcast to {target}.")
-    return x if x.shape == target else movement_rules.broadcast_to(x, target)
+    return x if x.shape == target else movement.broadcast_to(x, target)

@@ -20,7 +20,7 @@ from pynested.autograd.arguments.shapes import (
     resolved_shape,
 )
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import movement as movement_rules
+from pynested.autograd.primitives import movement
 from pynested.backends.errors import DimensionError
 from pynested.nested.component_views import with_structure
 from pynested.nested.layout_conversion import elements, from_elements
@@ -67,7 +67,7 @@ def flatten(self: ArrayT, start_dim: int = 0, end_dim: int = -1) -> ArrayT:
 
 def _merge_axes(x: Array, first: int, last: int) -> Array:
     sizes = x.shape[first : last + 1]
-    return movement_rules.reshape(x, (*x.shape[:first], prod(sizes), *x.shape[last + 1 :]))
+    return movement.reshape(x, (*x.shape[:first], prod(sizes), *x.shape[last + 1 :]))
 
 
 def _merged_dims(start_dim: Any, end_dim: Any, ndim: int) -> tuple[int, int]:
@@ -111,6 +111,4 @@ def _factors(sizes: Any, size: int) -> tuple[int, ...]:
 
 
 def _divide_axis(x: Array, axis: int, factors: tuple[int, ...]) -> Array:
-    return movement_rules.reshape(
-        x, check_possible_shape("unflatten", (*x.shape[:axis], *factors, *x.shape[axis + 1 :]))
-    )
+    return movement.reshape(x, check_possible_shape("unflatten", (*x.shape[:axis], *factors, *x.shape[axis + 1 :])))

@@ -16,8 +16,8 @@ from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_arrays_on_one_device
 from pynested.autograd.arguments.shapes import canonical_dim, check_possible_ndim, check_possible_shape
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import movement as movement_rules
-from pynested.autograd.rules.movement import to_dtype
+from pynested.autograd.primitives import movement
+from pynested.autograd.primitives.movement import to_dtype
 from pynested.backends import strided_index
 from pynested.backends.dtypes import promoted
 from pynested.backends.errors import ArgumentError, DimensionError, ShapeError, StructureError
@@ -111,9 +111,7 @@ def cat(arrays: Sequence[Any], dim: int = 0) -> NestedArray | Array:
     packed_arrays = [packed(x) for x in nested]
     if dim == ragged_dim:
         return _cat_ragged(packed_arrays, dim)
-    return wrap_unchecked(
-        movement_rules.concatenate([x.data for x in packed_arrays], dim - 1), packed_arrays[0].structure
-    )
+    return wrap_unchecked(movement.concatenate([x.data for x in packed_arrays], dim - 1), packed_arrays[0].structure)
 
 
 def _cat_dense(arrays: list[Array], dim: int) -> Array:
@@ -127,7 +125,7 @@ def _cat_dense(arrays: list[Array], dim: int) -> Array:
                 f"dimension {dim}."
             )
     check_possible_shape("cat", (*before, sum(array.shape[dim] for array in arrays), *behind))
-    result: Array = movement_rules.concatenate(arrays, dim)
+    result: Array = movement.concatenate(arrays, dim)
     return result
 
 
@@ -157,7 +155,7 @@ def _cat_batch_jagged(arrays: Sequence[NestedArray], ragged_dim: int) -> NestedA
     if any(x.regular != packed_arrays[0].regular for x in packed_arrays):
         return _cat_batch_strided([to_strided(x) for x in arrays])
     lengths = np.concatenate([x.structure.component_lengths for x in packed_arrays])  # type: ignore[union-attr]
-    values = movement_rules.concatenate([x.data for x in packed_arrays], ragged_dim - 1)
+    values = movement.concatenate([x.data for x in packed_arrays], ragged_dim - 1)
     return NestedArray(values, Jagged.from_lengths(lengths, ragged_dim))
 
 
@@ -168,14 +166,14 @@ def _cat_ragged(arrays: Sequence[NestedArray], dim: int) -> NestedArray:
     starts = np.stack([x.structure.offsets[:-1] + row for x, row in zip(arrays, first_rows, strict=True)], axis=1)
     lengths = np.stack(lengths_by_array, axis=1).reshape(-1)
     rows = strided_index(lengths[:, None], np.ones((lengths.size, 1), np.int64), starts.reshape(-1))
-    values = movement_rules.concatenate([x.data for x in arrays], dim - 1)
+    values = movement.concatenate([x.data for x in arrays], dim - 1)
     return NestedArray(take_along(values, dim - 1, rows), Jagged.from_lengths(np.sum(lengths_by_array, axis=0), dim))
 
 
 def _cat_batch_strided(arrays: Sequence[NestedArray]) -> NestedArray:
     count = sum(len(x) for x in arrays)
     all_extents = [x.extents for x in arrays if len(x) or not count]
-    flat = movement_rules.concatenate([gather_elements(x) for x in arrays], 0)
+    flat = movement.concatenate([gather_elements(x) for x in arrays], 0)
     extents = np.concatenate(all_extents) if count else _common_extents(all_extents)
     return NestedArray(flat, Strided.from_extents(extents, count))
 
@@ -203,8 +201,8 @@ def _cat_strided(arrays: Sequence[NestedArray], dim: int) -> NestedArray:
         lengths_before = lengths_before + sizes[:, axis]
     element_index = np.empty(structure.buffer_size, np.int64)  # the inverse of the positions
     element_index[np.concatenate(positions)] = np.arange(structure.buffer_size)
-    elements = movement_rules.concatenate([gather_elements(x) for x in arrays], 0)
-    return NestedArray(movement_rules.take_rows(elements, element_index), structure)
+    elements = movement.concatenate([gather_elements(x) for x in arrays], 0)
+    return NestedArray(movement.take_rows(elements, element_index), structure)
 
 
 @overload
@@ -249,4 +247,4 @@ def _stack_dense(arrays: list[Array], dim: int) -> Array:
         if array.shape != arrays[0].shape:
             raise ShapeError(f"stack: array {i} has shape {array.shape} and array 0 has shape {arrays[0].shape}.")
     check_possible_shape("stack", (len(arrays), *arrays[0].shape))
-    return movement_rules.stacked(arrays, dim)
+    return movement.stacked(arrays, dim)

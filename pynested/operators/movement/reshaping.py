@@ -17,7 +17,7 @@ from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_array
 from pynested.autograd.arguments.shapes import canonical_shape, resolved_shape, several
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import movement as movement_rules
+from pynested.autograd.primitives import movement
 from pynested.backends.errors import ShapeError
 from pynested.nested.component_views import apply_view, expand_axes
 from pynested.nested.layout_conversion import elements, from_elements
@@ -230,7 +230,7 @@ def _reshape_jagged(
             return None
         start = int(structure.offsets[nonempty].sum())  # the offset of the only component with rows, or 0
         rows = slice(start, start + int(lengths.sum()))
-        data, structure = movement_rules.slice_(data, (slice(None),) * axis + (rows,)), structure.packed
+        data, structure = movement.slice_(data, (slice(None),) * axis + (rows,)), structure.packed
     values_shape = (*new_shape[:axis], data.shape[axis], *new_shape[axis + 1 :])
     return NestedArray(_reshape_dense(name, data, values_shape, may_copy), structure)
 
@@ -238,7 +238,7 @@ def _reshape_jagged(
 def _reshape_dense(name: str, x: Array, shape: Any, may_copy: bool) -> Array:
     """Reshape a dense array; one size can be -1. Raise ShapeError if a copy is needed and ``may_copy`` is False."""
     target = resolved_shape(name, canonical_shape(name, (shape,)), x.numel(), x.shape)
-    result = movement_rules.reshape(x, target)
+    result = movement.reshape(x, target)
     if not may_copy and result.storage is not x.storage and x.numel():
         raise ShapeError(
             f"view: an array of shape {x.shape} and strides {x.stride()} has no view of shape {target}. Use reshape, "

@@ -12,7 +12,7 @@ from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_array
 from pynested.autograd.arguments.shapes import canonical_dim, canonical_index, canonical_int, canonical_ints, several
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import movement as movement_rules
+from pynested.autograd.primitives import movement
 from pynested.backends.errors import ArgumentError, DimensionError, IndexOutOfRange, ShapeError
 from pynested.nested.component_views import apply_view, component_view, select_components, slice_dim, unbind_components
 from pynested.nested.layout_conversion import axis_first
@@ -58,7 +58,7 @@ def select(self: Operand, dim: int, index: int) -> NestedArray | Array:
     if not isinstance(self, NestedArray):
         x = as_array("select", self)
         dim = canonical_dim("select", dim, x.ndim)
-        return movement_rules.slice_(x, (*[slice(None)] * dim, canonical_index("select", index, x.shape[dim], dim)))
+        return movement.slice_(x, (*[slice(None)] * dim, canonical_index("select", index, x.shape[dim], dim)))
     dim = canonical_dim("select", dim, self.ndim)
     if not dim:
         return component_view(self, canonical_index("select", index, len(self), 0))
@@ -68,7 +68,7 @@ def select(self: Operand, dim: int, index: int) -> NestedArray | Array:
         return apply_view(self, self.structure.select_index(dim - 1, index))
     # One row of each component makes a dense result.
     rows = self.structure.offsets[: len(self)] + (sizes + index if index < 0 else index)
-    return movement_rules.take_rows(movement_rules.transpose(self.data, axis_first(dim - 1, self.data.ndim)), rows)
+    return movement.take_rows(movement.transpose(self.data, axis_first(dim - 1, self.data.ndim)), rows)
 
 
 def _sizes_that_contain(index: int, x: NestedArray, dim: int) -> Ints:
@@ -225,7 +225,7 @@ def _check_total(pieces: Pieces, sizes: Ints, where: str) -> None:
 
 def _split_dense(x: Array, dim: int, pieces: Pieces) -> tuple[Array, ...]:
     before = (slice(None),) * dim
-    return tuple(movement_rules.slice_(x, (*before, slice(start, start + length))) for start, length in pieces)
+    return tuple(movement.slice_(x, (*before, slice(start, start + length))) for start, length in pieces)
 
 
 def _split_nested(x: NestedArray, dim: int, pieces: Pieces) -> tuple[NestedArray, ...]:
@@ -248,7 +248,7 @@ def unbind(self: Operand, dim: int = 0) -> tuple[Array, ...]:
     if not isinstance(self, NestedArray):
         x = as_array("unbind", self)
         dim = canonical_dim("unbind", dim, x.ndim)
-        return movement_rules.unbind(x, dim) if x.shape[dim] else ()
+        return movement.unbind(x, dim) if x.shape[dim] else ()
     dim = canonical_dim("unbind", dim, self.ndim)
     if dim:
         raise DimensionError(f"unbind: a nested array can only be unbound along dimension 0, not {dim}.")

@@ -12,12 +12,10 @@ from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_array, as_arrays_on_one_device
 from pynested.autograd.arguments.scalars import canonical_real
 from pynested.autograd.arguments.shapes import canonical_shape, several
-from pynested.autograd.array import raw
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import movement as movement_rules
-from pynested.autograd.rules import rows as row_rules
-from pynested.autograd.rules.movement import to_dtype
-from pynested.backends import get_backend
+from pynested.autograd.primitives import movement
+from pynested.autograd.primitives import rows as row_primitives
+from pynested.autograd.primitives.movement import to_dtype
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.lifting.result_dtypes import check_float
 from pynested.nested.layout_conversion import contiguous
@@ -122,13 +120,12 @@ def _normalize(x: Array, shape: tuple[int, ...], weight: Any, bias: Any, eps: fl
     x, weight, bias = as_arrays_on_one_device("layer_norm", x, weight, bias, optional=2)
     scale, shift = _parameter("weight", weight, shape, x.dtype), _parameter("bias", bias, shape, x.dtype)
     rows = _reshape(x, (x.numel() // max(size, 1), size))  # no rows if a row would have no elements
-    saved = get_backend(x.device).layer_norm(rows.data, raw(scale), raw(shift), eps)
-    return _reshape(row_rules.layer_norm(rows, scale, shift, eps, saved), x.shape)
+    return _reshape(row_primitives.layer_norm(rows, scale, shift, eps), x.shape)
 
 
 def _reshape(x: Array, shape: tuple[int, ...]) -> Array:
     """Return ``x`` in a new shape, or ``x`` itself, without a node of the tape, if it has that shape already."""
-    return x if x.shape == shape else movement_rules.reshape(x, shape)
+    return x if x.shape == shape else movement.reshape(x, shape)
 
 
 def _parameter(name: str, value: Array | None, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array | None:

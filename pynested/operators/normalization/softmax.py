@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from pynested.autograd import Array
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import elementwise as elementwise_rules
-from pynested.autograd.rules.segment import segment_softmax, softmax_last
+from pynested.autograd.primitives import unary
+from pynested.autograd.primitives.segment import segment_softmax, softmax_last
 from pynested.lifting.along_dim import along_dim, swap_axes
 from pynested.lifting.reducers import AxisReducer, Reducer, SegmentReducer
 from pynested.lifting.result_dtypes import float_dtype, wide_float_dtype
@@ -65,7 +65,7 @@ def log_softmax(self: ArrayT, dim: int | None = None, *, dtype: DType | None = N
 
 def _log_softmax(reducer: Reducer, x: Array) -> Array:
     difference = x - reducer.spread(reducer.amax(x.detach()), x)
-    return difference - reducer.spread(elementwise_rules.log(reducer.sum(elementwise_rules.exp(difference))), x)
+    return difference - reducer.spread(unary.log(reducer.sum(unary.exp(difference))), x)
 
 
 @operator

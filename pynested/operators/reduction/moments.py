@@ -11,8 +11,8 @@ from math import nan
 from pynested.autograd import Array
 from pynested.autograd.arguments.scalars import canonical_real
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import elementwise as elementwise_rules
-from pynested.autograd.rules.movement import to_dtype
+from pynested.autograd.primitives import binary, unary
+from pynested.autograd.primitives.movement import to_dtype
 from pynested.backends import get_backend
 from pynested.lifting.reducers import Reducer, subtract_maximum
 from pynested.lifting.reduction import reduce_dims
@@ -69,7 +69,7 @@ def nanmean(
 
 def _mean_without_nan(reducer: Reducer, x: Array) -> Array:
     is_number = ~get_backend(x.device).isnan(x.data)
-    total = reducer.sum(elementwise_rules.where(x, x.dtype.type(0), is_number))
+    total = reducer.sum(binary.where(x, x.dtype.type(0), is_number))
     return total / reducer.sum(to_dtype(Array(is_number, x.device), x.dtype))
 
 
@@ -138,10 +138,10 @@ def _standard_deviation(reducer: Reducer, x: Array, correction: float) -> Array:
     """
     backend, unit = get_backend(x.device), x.dtype.type(1)
     deviation = _subtract_mean(reducer, x)
-    largest = reducer.amax(elementwise_rules.abs_(deviation.detach()))
-    scale = elementwise_rules.where(largest, unit, backend.isfinite(largest.data) & (largest.data > 0))
+    largest = reducer.amax(unary.abs_(deviation.detach()))
+    scale = binary.where(largest, unit, backend.isfinite(largest.data) & (largest.data > 0))
     scaled = deviation / reducer.spread(scale, x)
     variance = reducer.sum(scaled * scaled) / reducer.count(x, correction)
     is_positive = variance.data != 0
-    root = elementwise_rules.sqrt(elementwise_rules.where(variance, unit, is_positive))
-    return scale * elementwise_rules.where(root, x.dtype.type(0), is_positive)
+    root = unary.sqrt(binary.where(variance, unit, is_positive))
+    return scale * binary.where(root, x.dtype.type(0), is_positive)

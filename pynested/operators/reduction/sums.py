@@ -10,7 +10,7 @@ from math import inf
 
 from pynested.autograd import Array
 from pynested.autograd.dispatch import operator
-from pynested.autograd.rules import elementwise as elementwise_rules
+from pynested.autograd.primitives import binary, unary
 from pynested.backends import get_backend
 from pynested.lifting.reducers import Reducer, subtract_maximum
 from pynested.lifting.reduction import reduce_dims
@@ -66,7 +66,7 @@ def nansum(
 
 def _sum_without_nan(reducer: Reducer, x: Array) -> Array:
     is_number = ~get_backend(x.device).isnan(x.data)
-    return reducer.sum(elementwise_rules.where(x, x.dtype.type(0), is_number))
+    return reducer.sum(binary.where(x, x.dtype.type(0), is_number))
 
 
 @operator
@@ -109,4 +109,4 @@ def logsumexp(
 
 def _log_sum_exp(reducer: Reducer, x: Array) -> Array:
     difference, maximum = subtract_maximum(reducer, x)
-    return maximum + elementwise_rules.log(reducer.sum(elementwise_rules.exp(difference)))
+    return maximum + unary.log(reducer.sum(unary.exp(difference)))

@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from types import ModuleType, SimpleNamespace
 from unittest import mock
 
-from pynested.autograd.rules.rule import bind_cached
 from pynested.backends import cuda, registry
 
 from .array import ndarray, synchronized
@@ -56,5 +55,4 @@ def installed() -> Iterator[ModuleType]:
 
 def _forget() -> None:
     cuda.cuda_kernels.cache_clear()
-    bind_cached.cache_clear()
     synchronized.clear()

@@ -1,10 +1,10 @@
-"""Attention: a rule with kernels of its own, and the same in tracked operations, in which all scores are there at once.
+"""Attention: a primitive with kernels, and its formula in other primitives, which holds all scores at once.
 
 Two products keep apart what does not meet, whatever it holds: `meeting` of rows with rows, which is 0 for a pair that
 is not seen, and `mixed` of rows with weights, of which those of pairs that are not seen take no part. Each is the
 other's adjoint.
 
-``saved`` is what the kernel worked out besides the result; a node keeps it without the result.
+The derivatives of second order, and tangents, are those of the formula.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ from pynested.backends.numpy.running import quiet
 
 from ..array import Array, raw
 from ..tape import state
-from .elementwise import exp, log, where
-from .kinds import Custom, Multilinear
+from .binary import where
+from .formulas import derivatives_of
 from .movement import gather, scatter, to_dtype
-from .segment import segment_softmax, segment_sum, spread
+from .primitive import Primitive
+from .segment import segment_softmax, segment_sum
+from .unary import exp, log
 
 # ---- products of what is seen ---------------------------------------------------------------------------------------
 
@@ -65,25 +67,43 @@ def _each(flat: Any, matrices: Matrices) -> list[Any]:
     return found
 
 
-def _of_weights(g: Any, shapes: Any, weights: Any, rows: Any, left: Matrices, right: Matrices, seen: Any) -> Any:
+def _of_weights(g: Any, y: Any, weights: Any, rows: Any, left: Matrices, right: Matrices, seen: Any) -> Any:
     product = Matrices.of_sizes(left.rows, right.cols)
     return meeting(rows, g, right, product, seen) if left.transposed else meeting(g, rows, product, right, seen)
 
 
-def _of_rows(g: Any, shapes: Any, weights: Any, rows: Any, left: Matrices, right: Matrices, seen: Any) -> Any:
+def _of_rows(g: Any, y: Any, weights: Any, rows: Any, left: Matrices, right: Matrices, seen: Any) -> Any:
     return mixed(weights, g, left.turned, Matrices.of_sizes(left.rows, right.cols), seen)
 
 
-def _of_first(g: Any, shapes: Any, a: Any, b: Any, left: Matrices, right: Matrices, seen: Any) -> Any:
+def _of_first(g: Any, y: Any, a: Any, b: Any, left: Matrices, right: Matrices, seen: Any) -> Any:
     return mixed(g, b, Matrices.of_sizes(left.rows, right.rows), right, seen)
 
 
-def _of_second(g: Any, shapes: Any, a: Any, b: Any, left: Matrices, right: Matrices, seen: Any) -> Any:
+def _of_second(g: Any, y: Any, a: Any, b: Any, left: Matrices, right: Matrices, seen: Any) -> Any:
     return mixed(g, a, Matrices.of_sizes(left.rows, right.rows).turned, left, seen)
 
 
-meeting: Multilinear = Multilinear("meeting", _meeting, (_of_first, _of_second))
-mixed: Multilinear = Multilinear("mixed", _mixed, (_of_weights, _of_rows))
+meeting: Primitive = Primitive(
+    "meeting",
+    _meeting,
+    vjps=[_of_first, _of_second],
+    jvps=[
+        lambda t, y, a, b, left, right, seen: meeting(t, b, left, right, seen),
+        lambda t, y, a, b, left, right, seen: meeting(a, t, left, right, seen),
+    ],
+    saves=["b", "a"],
+)
+mixed: Primitive = Primitive(
+    "mixed",
+    _mixed,
+    vjps=[_of_weights, _of_rows],
+    jvps=[
+        lambda t, y, weights, rows, left, right, seen: mixed(t, rows, left, right, seen),
+        lambda t, y, weights, rows, left, right, seen: mixed(weights, t, left, right, seen),
+    ],
+    saves=["rows", "weights"],
+)
 
 
 # ---- attention in tracked operations --------------------------------------------------------------------------------
@@ -101,11 +121,6 @@ class Given(NamedTuple):
 def _taken(x: Any, placed: Placed) -> Any:
     """The matrices of all heads, one after the other; None stays None."""
     return x if x is None else to_dtype(gather(x, *placed), computing_dtype(x.dtype))
-
-
-def _back(x: Any, like: Any, placed: Placed) -> Any:
-    """What `_taken` took, added up where it came from."""
-    return scatter(to_dtype(x, like.dtype), *placed, like.shape[0])
 
 
 def _given(operands: Any, heads: Heads) -> Given:
@@ -174,12 +189,6 @@ def greatest_of_seen(scores: Any, seen: Any, runs: Segments) -> Any:
     return Array(get_backend(scores.device).segment_max(raw(scores), runs), scores.device)
 
 
-def _along(weights: Any, steps: Any, heads: Heads) -> Any:
-    """What a step of the scores says of the weights, and the other way round: the Jacobian is symmetric."""
-    runs = _of_queries(heads)
-    return weights * (steps - spread(segment_sum(weights * steps, runs), runs))
-
-
 def composed(q: Any, k: Any, v: Any, mask: Any, heads: Heads, factor: Any = None) -> tuple[Any, Any]:
     """Attention in tracked operations, and its weights, which ``factor``, an array like them, multiplies."""
     given = _given((q, k, v, mask), heads)
@@ -195,65 +204,46 @@ def _made(result: Any, like: Any, heads: Heads) -> Any:
     return scatter(to_dtype(result, like.dtype), *heads.results, heads.rows * heads.value_width)
 
 
-def _pull(g: Any, y: Any, inputs: Any, heads: Heads, with_mask: bool, saved: Any) -> tuple[Any, ...]:
-    given, scores = _given(inputs, heads), heads.scores
-    weights, seen = _weights(given, inputs[3], heads)
-    own = _taken(g, heads.results)
-    results = _packed(heads.results)
-    steps = _along(weights, meeting(own, given.values, results, _packed(heads.values), seen), heads)
-    pulled = (
-        mixed(steps, given.keys, scores, _packed(heads.keys), seen) * heads.scale,
-        mixed(steps, given.queries, scores.turned, _packed(heads.queries), seen) * heads.scale,
-        mixed(weights, own, scores.turned, results, seen),
-    )
-    places = heads.queries, heads.keys, heads.values
-    found = [_back(x, like, placed) for x, like, placed in zip(pulled, inputs[:3], places, strict=True)]
-    return (*found, _back(steps, inputs[3], heads.masks) if with_mask else None)
+# ---- the primitive --------------------------------------------------------------------------------------------------
 
 
-def _push(tangents: list[Any], y: Any, inputs: Any, heads: Heads, with_mask: bool, saved: Any) -> Any:
-    given = _given(inputs, heads)
-    weights, seen = _weights(given, inputs[3], heads)
-    moved = _given(tangents, heads)  # None of what has no tangent
-    queries, keys, values = (_packed(one) for one in (heads.queries, heads.keys, heads.values))
-    terms = []
-    if moved.queries is not None:
-        terms.append(meeting(moved.queries, given.keys, queries, keys, seen) * heads.scale)
-    if moved.keys is not None:
-        terms.append(meeting(given.queries, moved.keys, queries, keys, seen) * heads.scale)
-    if moved.mask is not None:
-        own = moved.mask
-        terms.append(own if seen is None else where(own, own.dtype.type(0), seen))
-    results = []
-    if terms:
-        steps = _along(weights, sum(terms[1:], start=terms[0]), heads)
-        results.append(mixed(steps, given.values, heads.scores, values, seen))
-    if moved.values is not None:
-        results.append(mixed(weights, moved.values, heads.scores, values, seen))
-    return _made(sum(results[1:], start=results[0]), inputs[0], heads)
+def _formula(q: Any, keys: Any, v: Any, mask: Any, heads: Heads, *_: Any) -> Any:
+    return composed(q, keys, v, mask, heads)[0]
 
 
-# ---- the rule -------------------------------------------------------------------------------------------------------
+def _kernel_vjp(
+    g: Any, y: Any, q: Any, keys: Any, v: Any, mask: Any, heads: Heads, with_mask: bool, recorded: bool, saved: Any
+) -> Any:
+    return attention_backward(g, q, keys, v, mask, raw(y), saved, heads, with_mask)
 
 
-def _attention(k: Any, q: Any, keys: Any, v: Any, mask: Any, heads: Heads, with_mask: bool, saved: Any) -> Any:
-    return (saved or k.attention(q, keys, v, mask, heads, False))[0]
+def _gradients(
+    g: Any, q: Any, keys: Any, v: Any, mask: Any, y: Any, saved: Any, heads: Heads, with_mask: bool
+) -> tuple[Any, ...]:
+    return tuple(_formula_vjp(g, None, q, keys, v, mask, heads)[:4])
 
 
-def _without_result(heads: Heads, with_mask: bool, saved: Any) -> tuple[Any, ...]:
-    return heads, with_mask, saved and (None, saved[1])
-
-
-def _fused(k: Any, g: Any, y: Any, inputs: Any, heads: Heads, with_mask: bool, saved: Any) -> Any:
-    _, rows = saved or k.attention(*inputs, heads, True)
-    return k.attention_backward(g, *inputs, y, rows, heads, with_mask)
-
-
-attention = Custom("attention", _attention, "yabcd", _pull, _push, arity=4, select_static=_without_result, fused=_fused)
+_formula_vjp, _formula_jvp = derivatives_of(_formula)
+attention = Primitive(
+    "attention",
+    lambda k, q, keys, v, mask, heads, with_mask, recorded: k.attention(q, keys, v, mask, heads, recorded),
+    vjps=_kernel_vjp,
+    jvps=_formula_jvp,
+    saves=["y q keys v mask"],
+    public="scaled_dot_product_attention",
+    has_residuals=True,
+)
+attention_backward = Primitive(
+    "attention_backward",
+    lambda k, g, q, keys, v, mask, y, saved, heads, with_mask: k.attention_backward(
+        g, q, keys, v, mask, y, saved, heads, with_mask
+    ),
+    *derivatives_of(_gradients),
+    saves=["g q keys v mask"],
+)
 
 
 def attended(q: Any, k: Any, v: Any, mask: Any, heads: Heads) -> Any:
-    """The rule, with what the kernel has saved."""
+    """Return attention of heads; the kernel keeps what its gradient reads if the call is recorded."""
     recorded = bool(state.mode) and any(x is not None and x.tracked for x in (q, k, v, mask))
-    saved = get_backend(q.device).attention(raw(q), raw(k), raw(v), raw(mask), heads, recorded)
-    return attention(q, k, v, mask, heads, mask is not None and mask.tracked, saved)
+    return attention(q, k, v, mask, heads, mask is not None and mask.tracked, recorded)

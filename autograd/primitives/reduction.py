@@ -13,9 +13,9 @@ from pynested.backends.dtypes import computing_dtype
 from pynested.backends.numpy.extremes import best_last
 
 from ..array import Array, raw
-from .elementwise import where
-from .kinds import Custom, Linear
+from .binary import where_or_zero
 from .movement import broadcast_to, cast, reshape, total
+from .primitive import LINEAR, Primitive
 
 
 def keepdim_shape(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
@@ -39,22 +39,20 @@ def by_count(g: Any, count: Any, total: Callable[[Any], Any] = lambda g: g) -> A
     return cast(total(cast(g, wide)) / numbers, g.dtype) if wide != g.dtype else total(g) / numbers
 
 
-def _amax_pull(g: Any, y: Any, inputs: Any, axes: tuple[int, ...]) -> tuple[Any]:
-    """Each maximum's cotangent, shared evenly by the elements that attain it."""
-    shape = inputs[0].shape
-    lasting = keepdim_shape(shape, axes)
-    ties = attained(inputs[0], raw(y).reshape(lasting))
+def _shared(g: Any, y: Any, x: Any, axes: tuple[int, ...]) -> Any:
+    """Return each maximum's cotangent, shared evenly by the elements that attain it."""
+    lasting = keepdim_shape(x.shape, axes)
+    ties = attained(x, raw(y).reshape(lasting))
     share = reshape(g, lasting)
     if not (type(ties) is np.ndarray and np.count_nonzero(ties) == y.size):  # as many as there are, one each
         share = by_count(share, ties.sum(axis=axes, keepdims=True))
-    return (where(broadcast_to(share, shape), g.dtype.type(0), ties),)
+    return where_or_zero(broadcast_to(share, x.shape), ties)
 
 
-def _amax_push(tangents: list[Any], y: Any, inputs: Any, axes: tuple[int, ...]) -> Any:
-    """The mean of the tangents of the elements that attain the maximum."""
-    ties = attained(inputs[0], raw(y).reshape(keepdim_shape(inputs[0].shape, axes)))
-    chosen = where(tangents[0], tangents[0].dtype.type(0), ties)
-    return by_count(chosen, ties.sum(axis=axes), lambda t: sum_axes(t, axes))
+def _mean_of_attaining(t: Any, y: Any, x: Any, axes: tuple[int, ...]) -> Any:
+    """Return the mean of the tangents of the elements that attain the maximum."""
+    ties = attained(x, raw(y).reshape(keepdim_shape(x.shape, axes)))
+    return by_count(where_or_zero(t, ties), ties.sum(axis=axes), lambda t: sum_axes(t, axes))
 
 
 def _best(which: str, k: Any, x: Any, axes: tuple[int, ...]) -> Any:
@@ -70,22 +68,11 @@ def _best(which: str, k: Any, x: Any, axes: tuple[int, ...]) -> Any:
     return getattr(k.xp, which)(x, axis=axes)
 
 
-sum_axes: Linear = Linear(
+sum_axes: Primitive = Primitive(
     "sum",
     total,
-    lambda g, shapes, axes: broadcast_to(reshape(g, keepdim_shape(shapes[0], axes)), shapes[0]),
+    [lambda g, y, x, axes: broadcast_to(reshape(g, keepdim_shape(x.shape, axes)), x.shape)],
+    LINEAR,
 )
-
-
-def _extremum(name: str) -> Custom:
-    return Custom(
-        name,
-        partial(_best, name[1:]),
-        "ya",
-        _amax_pull,
-        _amax_push,
-    )
-
-
-amax = _extremum("amax")
-amin = _extremum("amin")
+amax = Primitive("amax", partial(_best, "max"), [_shared], [_mean_of_attaining], ["y x"])
+amin = Primitive("amin", partial(_best, "min"), [_shared], [_mean_of_attaining], ["y x"])

@@ -1,7 +1,7 @@
-"""Rules over the rows of a matrix: layer normalization and cross entropy.
+"""Primitives over the rows of a matrix: layer normalization and cross entropy.
 
-``saved`` is what the kernel worked out besides the result, so that the vjp need not: the result, then the mean and
-std of each row, or its maximum and log sum. A node keeps it without the result.
+Their kernels return residuals: the mean and std of each row, or its maximum and log sum. The kernels of the gradients
+read them. A gradient is differentiated by its formula.
 """
 
 from __future__ import annotations
@@ -14,24 +14,15 @@ from pynested.backends import get_backend
 from pynested.backends.dtypes import computing_dtype
 
 from ..array import Array, raw
-from .elementwise import sqrt, where
-from .kinds import Custom
+from .binary import where_or_zero
+from .formulas import derivatives_of
 from .movement import broadcast_to, cast, reshape
+from .primitive import Primitive
 from .reduction import sum_axes
 from .segment import softmax_last, sum_over_last
-
-
-def _without_result(*static: Any) -> tuple[Any, ...]:
-    """The static arguments of a node: of the last, ``saved``, all but the result."""
-    *others, saved = static
-    return (*others, saved and (None, *saved[1:]))
-
+from .unary import sqrt
 
 # ---- layer normalization ------------------------------------------------------------------------------------------
-
-
-def _layer_norm(k: Any, x: Any, weight: Any, bias: Any, eps: float, saved: Any) -> Any:
-    return (saved or k.layer_norm(x, weight, bias, eps))[0]
 
 
 def _normalized(x: Any, eps: float) -> tuple[Any, Any]:
@@ -79,8 +70,7 @@ def _projected(t: Any, normal: Any, rstd: Any) -> Any:
     return rstd * (t - sum_over_last(t) / size - normal * (sum_over_last(t * normal) / size))
 
 
-def _layer_norm_pull(g: Any, y: Any, inputs: Any, eps: float, saved: Any) -> tuple[Any, Any, Any]:
-    x, weight, _ = inputs
+def _layer_norm_gradients(g: Any, x: Any, weight: Any, mean: Any, std: Any, eps: float) -> tuple[Any, Any, Any]:
     normal, rstd = _normalized(x, eps)
     wide = _in_dtype(g, normal.dtype)
     to_x = _in_dtype(_projected(wide if weight is None else wide * weight, normal, rstd), x.dtype)
@@ -88,14 +78,9 @@ def _layer_norm_pull(g: Any, y: Any, inputs: Any, eps: float, saved: Any) -> tup
     return to_x, to_weight, sum_axes(g, (0,))
 
 
-def _layer_norm_fused(k: Any, g: Any, y: Any, inputs: Any, eps: float, saved: Any) -> Any:
-    x, weight, _ = inputs
-    _, mean, std = saved or k.layer_norm(x, weight, None, eps)
-    return k.layer_norm_backward(g, x, weight, mean, std)
-
-
-def _layer_norm_push(tangents: list[Any], y: Any, inputs: Any, eps: float, saved: Any) -> Any:
-    x, weight, _ = inputs
+def _layer_norm_jvp(
+    tangents: list[Any], y: Any, x: Any, weight: Any, bias: Any, eps: float, mean: Any, std: Any
+) -> Any:
     normal, rstd = _normalized(x, eps)
     terms = []
     if tangents[0] is not None:
@@ -111,15 +96,19 @@ def _layer_norm_push(tangents: list[Any], y: Any, inputs: Any, eps: float, saved
     return _in_dtype(total, x.dtype)
 
 
-layer_norm = Custom(
+layer_norm = Primitive(
     "layer_norm",
-    _layer_norm,
-    "ab",
-    _layer_norm_pull,
-    _layer_norm_push,
-    arity=3,
-    select_static=_without_result,
-    fused=_layer_norm_fused,
+    lambda k, x, weight, bias, eps: k.layer_norm(x, weight, bias, eps),
+    vjps=lambda g, y, x, weight, bias, eps, mean, std: layer_norm_backward(g, x, weight, mean, std, eps),
+    jvps=_layer_norm_jvp,
+    saves=["x weight"],
+    has_residuals=True,
+)
+layer_norm_backward: Primitive = Primitive(
+    "layer_norm_backward",
+    lambda k, g, x, weight, mean, std, eps: k.layer_norm_backward(g, x, weight, mean, std),
+    *derivatives_of(_layer_norm_gradients),
+    saves=["g x weight"],
 )
 
 
@@ -129,10 +118,6 @@ layer_norm = Custom(
 def _like(x: Any, weight: Any) -> Any:
     """The weights of the classes in the dtype of the scores."""
     return None if weight is None else weight.astype(x.dtype, copy=False)
-
-
-def _cross_entropy(k: Any, x: Any, target: Any, weight: Any, ignore: int, smoothing: float, saved: Any) -> Any:
-    return (saved or k.cross_entropy(x, target, _like(x, weight), ignore, smoothing))[0]
 
 
 def _gap(x: Any, target: Any, weight: Any, ignore: int, smoothing: float) -> Any:
@@ -147,38 +132,34 @@ def _gap(x: Any, target: Any, weight: Any, ignore: int, smoothing: float) -> Any
     share = xp.full((rows, classes), smoothing / max(classes, 1), x.dtype) + labelled * x.dtype.type(1 - smoothing)
     shares = Array(share if weight is None else share * _like(x, weight), x.device)
     gap = softmax_last(x) * sum_over_last(shares) - shares
-    return where(gap, x.dtype.type(0), valid[:, None])
+    return where_or_zero(gap, valid[:, None])
 
 
-def _cross_entropy_pull(
-    g: Any, y: Any, inputs: Any, target: Any, weight: Any, ignore: int, smoothing: float, saved: Any
-) -> tuple[Any]:
-    x = inputs[0]
-    pulled = reshape(g, (x.shape[0], 1)) * _gap(x, target, weight, ignore, smoothing)
-    return (where(pulled, x.dtype.type(0), (target != ignore)[:, None]),)
+def _cross_entropy_gradient(g: Any, x: Any, target: Any, weight: Any, ignore: int, smoothing: float, scale: Any) -> Any:
+    gradient = reshape(g, (x.shape[0], 1)) * _gap(x, target, weight, ignore, smoothing)
+    return where_or_zero(gradient, (target != ignore)[:, None])
 
 
-def _cross_entropy_fused(
-    k: Any, g: Any, y: Any, inputs: Any, target: Any, weight: Any, ignore: int, smoothing: float, saved: Any
-) -> tuple[Any]:
-    x = inputs[0]
-    _, scale = saved or k.cross_entropy(x, target, weight, ignore, smoothing)
-    return (k.cross_entropy_backward(g, x, target, weight, ignore, smoothing, scale),)
-
-
-def _cross_entropy_push(
-    tangents: list[Any], y: Any, inputs: Any, target: Any, weight: Any, ignore: int, smoothing: float, saved: Any
+def _cross_entropy_jvp(
+    t: Any, y: Any, x: Any, target: Any, weight: Any, ignore: int, smoothing: float, scale: Any
 ) -> Any:
-    moved = tangents[0] * _gap(inputs[0], target, weight, ignore, smoothing)
-    return sum_axes(where(moved, moved.dtype.type(0), (target != ignore)[:, None]), (1,))
+    moved = t * _gap(x, target, weight, ignore, smoothing)
+    return sum_axes(where_or_zero(moved, (target != ignore)[:, None]), (1,))
 
 
-cross_entropy = Custom(
+cross_entropy = Primitive(
     "cross_entropy",
-    _cross_entropy,
-    "a",
-    _cross_entropy_pull,
-    _cross_entropy_push,
-    select_static=_without_result,
-    fused=_cross_entropy_fused,
+    lambda k, x, target, weight, ignore, smoothing: k.cross_entropy(x, target, _like(x, weight), ignore, smoothing),
+    vjps=[lambda g, y, x, *options: cross_entropy_backward(g, x, *options)],
+    jvps=[_cross_entropy_jvp],
+    saves=["x"],
+    has_residuals=True,
+)
+cross_entropy_backward: Primitive = Primitive(
+    "cross_entropy_backward",
+    lambda k, g, x, target, weight, ignore, smoothing, scale: k.cross_entropy_backward(
+        g, x, target, weight, ignore, smoothing, scale
+    ),
+    *derivatives_of(_cross_entropy_gradient),
+    saves=["g x"],
 )

@@ -1,4 +1,4 @@
-"""Kernels of functions of two elements, their derivatives, and the integers that they refuse."""
+"""Values of functions of two elements that take several steps, and the integers that they refuse."""
 
 from __future__ import annotations
 
@@ -13,10 +13,7 @@ from pynested.backends.numpy.running import quiet
 from pynested.backends.registry import NUMPY_DEVICES
 
 from ..arguments.scalars import nearest_float, weak_dtype
-from ..array import Array, new_zeros, raw
-from .elementwise import log, where
-from .kinds.elementwise import Vjp
-from .rule import RULES, Verb
+from ..array import raw
 
 
 def _at(found: Any) -> list[int]:
@@ -26,7 +23,7 @@ def _at(found: Any) -> list[int]:
 
 def refuse_zeros(name: str, a: Any, b: Any) -> None:
     """Integers are not divided by 0."""
-    zeros = np.asarray(b == 0) if _number(b) else raw(b) == 0
+    zeros = np.asarray(b == 0) if is_number(b) else raw(b) == 0
     if zeros.any():
         where_ = f"by the divisor 0 at {_at(zeros)}" if zeros.ndim else "by 0"
         raise DivisionByZero(
@@ -37,7 +34,7 @@ def refuse_zeros(name: str, a: Any, b: Any) -> None:
 
 def refuse_negative(name: str, a: Any, b: Any) -> None:
     """A negative power of an integer is none."""
-    negative = np.asarray(b < 0) if _number(b) else raw(b) < 0
+    negative = np.asarray(b < 0) if is_number(b) else raw(b) < 0
     if negative.any():
         where_ = f"the exponent at {_at(negative)}" if negative.ndim else "the exponent"
         raise ArgumentError(
@@ -46,41 +43,9 @@ def refuse_negative(name: str, a: Any, b: Any) -> None:
         )
 
 
-def _number(x: Any) -> bool:
+def is_number(x: Any) -> bool:
+    """Return whether ``x`` is a Python number."""
     return type(x) in (int, float, bool)
-
-
-def _to(dtype: Any, x: Any) -> Any:
-    """An array in ``dtype``; a number, and what was not saved, as it is."""
-    if x is None or _number(x) or x.dtype == dtype:
-        return x
-    return x.to(dtype)
-
-
-def in_floats(slope: Callable[..., Any]) -> Vjp:
-    """``g * slope(y, a, b)``, where all are floats as wide as the cotangent, and float32 for halves."""
-
-    def vjp(g: Any, *operands: Any) -> Any:
-        dtype = computing_dtype(g.dtype)
-        return _to(g.dtype, g * slope(*[_to(dtype, x) for x in operands]))
-
-    return Vjp(vjp)
-
-
-def of_base(y: Any, a: Any, b: Any) -> Any:
-    """``b * a**(b - 1)``; 0 where the exponent is 0, also where 1 / a is an infinity."""
-    if _number(b):
-        return b * RULES["pow"](a, b - 1) if b else 0
-    small = abs(raw(a)) < np.finfo(b.dtype).tiny
-    safe = where(b, b.dtype.type(1), ~(small & (raw(b) == 0)))
-    return b * RULES["pow"](a, safe - 1)
-
-
-def of_exponent(y: Any, a: Any, b: Any) -> Any:
-    """``a**b * log(a)``; 0 where 0 is raised to a power that is not negative."""
-    if _number(a):
-        a = new_zeros((), b) + a if isinstance(b, Array) else b.dtype.type(a)  # a fused chain has no arrays here
-    return y * log(where(a, a.dtype.type(1), ~((raw(a) == 0) & (raw(b) >= 0))))
 
 
 @quiet
@@ -120,8 +85,8 @@ def logaddexp(k: Any, a: Any, b: Any) -> Any:
 
 def met(a: Any, b: Any) -> np.dtype[Any]:
     """The dtype in which two operands meet, one of them an array."""
-    if _number(a) or _number(b):
-        number, array = (a, b) if _number(a) else (b, a)
+    if is_number(a) or is_number(b):
+        number, array = (a, b) if is_number(a) else (b, a)
         return weak_dtype(number, array.dtype)
     return promoted(a.dtype, b.dtype)
 
@@ -130,11 +95,11 @@ def _opened(k: Any, a: Any, b: Any) -> tuple[Any, Any, Any]:
     """Floats in the dtype that is computed in, and that of the result."""
     dtype = met(a, b)
     wide = computing_dtype(dtype)
-    a, b = (wide.type(x) if _number(x) else k.cast(x, wide) for x in (a, b))
+    a, b = (wide.type(x) if is_number(x) else k.cast(x, wide) for x in (a, b))
     return a, b, dtype
 
 
-def logical(name: str) -> Verb:
+def logical(name: str) -> Callable[..., Any]:
     """A logical function, for which a number is true or false whatever dtype it meets."""
 
     def call(k: Any, a: Any, b: Any) -> Any:
@@ -143,7 +108,7 @@ def logical(name: str) -> Verb:
     return call
 
 
-def comparing(name: str, exchanged: bool = False) -> Verb:
+def comparing(name: str, exchanged: bool = False) -> Callable[..., Any]:
     """A comparison, perhaps of the operands in the other order; any Python integer may be compared."""
 
     def call(k: Any, a: Any, b: Any) -> Any:

@@ -1,6 +1,6 @@
-"""Rules that cut one array into many views: a single node with as many outputs as there are components.
+"""Primitives that cut one array into many views: a node with as many outputs.
 
-Pulling puts the cotangents of all pieces together once, so a loop over components costs no more than their size.
+The vjp puts the cotangents of all views together once, so a loop over components costs no more than their size.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import numpy as np
 from pynested.backends.host import repeating, window
 
 from ..array import new_zeros
-from .kinds import Several
 from .movement import add_rows, concatenate, reshape, scatter, strided_view, transpose
+from .primitive import LINEAR, Primitive
 
 
 def _pieces(k: Any, x: Any, axis: int, starts: tuple[int, ...], lengths: tuple[int, ...]) -> list[Any]:
@@ -61,13 +61,15 @@ def _scattered(parts: Any, shape: tuple[int, ...], sizes: Any, strides: Any, off
     return scatter(concatenate(flat, 0), sizes, strides, offsets, shape[0])
 
 
-pieces = Several(
+pieces: Any = Primitive(
     "pieces",
     _pieces,
-    lambda g, shapes, axis, starts, lengths: _joined(g, shapes[0], axis, starts, lengths),
+    [lambda g, y, x, axis, starts, lengths: _joined(g, x.shape, axis, starts, lengths)],
+    LINEAR,
 )
-components = Several(
+components: Any = Primitive(
     "components",
     _components,
-    lambda g, shapes, sizes, strides, offsets: _scattered(g, shapes[0], sizes, strides, offsets),
+    [lambda g, y, x, sizes, strides, offsets: _scattered(g, x.shape, sizes, strides, offsets)],
+    LINEAR,
 )

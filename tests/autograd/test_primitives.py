@@ -1,4 +1,4 @@
-"""Every rule on its own samples: derivatives of first and second order, dtypes, and cotangents in any memory order."""
+"""Every primitive on its own samples: derivatives of both orders, dtypes, and cotangents in any memory order."""
 
 from __future__ import annotations
 
@@ -10,30 +10,31 @@ import numpy as np
 import pytest
 
 from pynested.autograd import Array, grad, gradcheck, jvp
-from pynested.autograd.rules import attention, views  # noqa: F401  (register their rules)
-from pynested.autograd.rules.kinds import RULES, Variadic
-from pynested.autograd.rules.rule import Rule
+from pynested.autograd.primitives import attention, views  # noqa: F401  (register their primitives)
+from pynested.autograd.primitives.primitive import PRIMITIVES, Primitive
 from pynested.backends import transfer
 from pynested.backends.errors import DeviceError
 
-from .samples import draw_samples
+from .samples import WITH_RESIDUALS, draw_samples
 
-NAMES = pytest.mark.parametrize("name", RULES)
+DIFFERENTIABLE = [
+    name
+    for name, primitive in PRIMITIVES.items()
+    if name not in WITH_RESIDUALS and (callable(primitive.vjps) or any(primitive.vjps))
+]
+NAMES = pytest.mark.parametrize("name", DIFFERENTIABLE)
+NUMBERED = [(name, number) for name in DIFFERENTIABLE for number in range(len(draw_samples(PRIMITIVES[name])))]
 
 
-NUMBERED = [(name, number) for name in RULES for number in range(len(draw_samples(RULES[name])))]
+def bind(primitive: Primitive, sample: tuple[Any, ...], device: str = "cpu") -> tuple[Callable[..., Any], list[Any]]:
+    """Return the primitive as a function of its float arrays, and the arrays of a sample."""
+    places = [i for i, x in enumerate(sample) if i in primitive.differentiable and isinstance(x, np.ndarray)]
 
+    def function(*arrays: Any) -> Any:
+        changed = dict(zip(places, arrays, strict=True))
+        return primitive(*[changed.get(i, x) for i, x in enumerate(sample)])
 
-def bind(rule: Rule, sample: tuple[Any, ...], device: str = "cpu") -> tuple[Callable[..., Any], list[Any]]:
-    """Return the rule as a function of its arrays, and the arrays of a sample."""
-
-    def place(x: Any) -> Any:
-        return None if x is None else Array(transfer(np.asarray(x), device), device)
-
-    if isinstance(rule, Variadic):
-        return lambda *arrays: rule(list(arrays), *sample[1:]), [place(x) for x in sample[0]]
-    static = sample[rule.arity :]
-    return lambda *arrays: rule(*arrays, *static), [place(x) for x in sample[: rule.arity]]
+    return function, [Array(transfer(np.asarray(sample[i]), device), device) for i in places]
 
 
 def as_list(result: Any) -> list[Any]:
@@ -41,28 +42,30 @@ def as_list(result: Any) -> list[Any]:
 
 
 def test_arrays_of_two_devices_are_refused() -> None:
-    for rule in (RULES["matmul"], RULES["concatenate"]):
+    for primitive in (PRIMITIVES["matmul"], PRIMITIVES["mul"]):
         pair = Array(np.ones((2, 2))), Array(np.ones((2, 2)), "elsewhere")
-        with pytest.raises(DeviceError, match=f"{rule.name}: .*different devices: cpu, elsewhere"):
-            rule(pair, 0) if isinstance(rule, Variadic) else rule(*pair)
+        with pytest.raises(DeviceError, match=f"{primitive.name}: .*different devices: cpu, elsewhere"):
+            primitive(*pair)
 
 
 @NAMES
 def test_there_are_samples_and_they_are_the_same_every_time(name: str) -> None:
-    assert draw_samples(RULES[name]) and repr(draw_samples(RULES[name])) == repr(draw_samples(RULES[name]))
+    assert draw_samples(PRIMITIVES[name]) and repr(draw_samples(PRIMITIVES[name])) == repr(
+        draw_samples(PRIMITIVES[name])
+    )
 
 
 @pytest.mark.parametrize(("name", "number"), NUMBERED)
 def test_derivatives(name: str, number: int) -> None:
-    function, arrays = bind(RULES[name], draw_samples(RULES[name])[number])
+    function, arrays = bind(PRIMITIVES[name], draw_samples(PRIMITIVES[name])[number])
     assert gradcheck(function, *arrays)
 
 
-@pytest.mark.parametrize("name", [name for name in RULES if name != "cast"])
+@pytest.mark.parametrize("name", [name for name in DIFFERENTIABLE if name != "cast"])
 def test_results_and_gradients_have_the_dtype_of_the_arrays(name: str) -> None:
     """In float16, in passes that are recorded or not; `gradcheck` checks float32."""
-    for sample in draw_samples(RULES[name]):
-        function, arrays = bind(RULES[name], sample)
+    for sample in draw_samples(PRIMITIVES[name]):
+        function, arrays = bind(PRIMITIVES[name], sample)
         leaves = [a if a is None else Array(a.data.astype(np.float16)).requires_grad_() for a in arrays]
         for result in as_list(function(*leaves)):
             assert result.dtype == np.float16
@@ -130,8 +133,8 @@ def assert_close(results: list[Any], expected: list[Any]) -> None:
 def check_orders(name: str, device: str, orders: tuple[Order, ...], modes: tuple[bool, ...]) -> None:
     """Check that vjp, recorded or not, and jvp give what they give for contiguous cotangents and tangents."""
     generator = np.random.default_rng(2)
-    for sample in draw_samples(RULES[name]):
-        function, arrays = bind(RULES[name], sample, device)
+    for sample in draw_samples(PRIMITIVES[name]):
+        function, arrays = bind(PRIMITIVES[name], sample, device)
         leaves = [a.requires_grad_() for a in arrays if a is not None]
         ws = [generator.standard_normal(y.shape) for y in as_list(function(*arrays))]
         vs = [generator.standard_normal(leaf.shape) for leaf in leaves]

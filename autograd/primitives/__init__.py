@@ -1,0 +1,1 @@
+"""The differentiable functions of dense arrays, one module per family of kernels."""

@@ -1,0 +1,43 @@
+"""Derivatives of a kernel that computes what a formula computes in primitives: those of the formula."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..array import Array
+from ..modes import Mode
+from ..tape import RECORDING, next_number, source_of, state
+from ..traversal import pull_through, push_forward
+from .movement import alias
+
+Derivative = Callable[..., Any]
+
+
+def derivatives_of(formula: Callable[..., Any]) -> tuple[Derivative, Derivative]:
+    """Return the joint vjp and jvp of ``formula``, which record it and read the tape backward and forward.
+
+    The formula returns an array, or a tuple of arrays, some of which can be None.
+    """
+
+    def recorded(args: Sequence[Any]) -> tuple[list[Any], list[Any], int]:
+        start = next_number()
+        with Mode(state.mode or RECORDING):
+            views = [alias(arg) if type(arg) is Array and arg.tracked else arg for arg in args]
+            results = formula(*views)
+        nodes = [view.node if type(view) is Array and view.tracked else None for view in views]
+        return nodes, [*results] if type(results) is tuple else [results], start
+
+    def vjp(g: Any, y: Any, *args: Any) -> list[Any]:
+        nodes, results, start = recorded(args)
+        cotangents = pull_through(results, g if type(g) is list else [g], nodes, start, bool(state.mode))
+        return [cotangents.get(node) for node in nodes]
+
+    def jvp(tangents: Sequence[Any], y: Any, *args: Any) -> Any:
+        nodes, results, start = recorded(args)
+        given = {node: t for node, t in zip(nodes, tangents, strict=False) if node is not None and t is not None}
+        ends = [None if result is None else source_of(result) for result in results]
+        pushed = push_forward(given, ends, start)
+        return pushed if len(pushed) > 1 else pushed[0]
+
+    return vjp, jvp

@@ -1,0 +1,225 @@
+"""Primitives that move elements. All are linear, and come in pairs: each is the other's adjoint.
+
+reshape  <-> reshape        transpose <-> transpose      broadcast_to <-> sum_to
+slice    <-> place          concatenate -> slice         cast <-> cast
+strided  <-> unstrided      take_rows <-> add_rows       gather <-> scatter
+pad      <-> unpad          spread <-> segment_sum (in segment.py)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pynested.backends.dtypes import computing_dtype, is_float
+from pynested.backends.host import repeats, window
+from pynested.backends.numpy.products import sum_first
+from pynested.backends.numpy.running import FEW_ROWS, quiet
+
+from ..array import Array
+from .primitive import LINEAR, Primitive
+from .unary import zeros_like
+
+
+@quiet
+def total(k: Any, x: Any, axes: tuple[int, ...]) -> Any:
+    """The sum over ``axes``, in the dtype of x (int64 for bools and ints); halves are added up in float32."""
+    if len(axes) == x.ndim:
+        return k.sum_all(x)
+    if axes == (x.ndim - 1,):
+        return k.sum_last(x)
+    if not axes and is_float(x.dtype):
+        return x.copy()
+    if not is_float(x.dtype):
+        return x.sum(axis=axes, dtype=np.int64)
+    if axes == (0,) and type(x) is np.ndarray and len(x) > FEW_ROWS:
+        return sum_first(x)
+    return x.sum(axis=axes, dtype=computing_dtype(x.dtype)).astype(x.dtype, copy=False)
+
+
+def _sum_to(k: Any, x: Any, shape: tuple[int, ...]) -> Any:
+    lead = x.ndim - len(shape)
+    axes = tuple(i for i in range(x.ndim) if i < lead or (shape[i - lead] == 1 and x.shape[i] != 1))
+    return k.xp.asarray(total(k, x, axes)).reshape(shape) if lead or axes else x
+
+
+def _viewed(k: Any, x: Any, index: Any) -> Any:
+    """A view also where ``index`` leaves no dimension: NumPy gives a copy then, unless the index has an ellipsis."""
+    items = index if type(index) is tuple else (index,)
+    return x[items if Ellipsis in items else (*items, Ellipsis)]
+
+
+def _place(k: Any, x: Any, shape: tuple[int, ...], index: Any) -> Any:
+    zeros = k.xp.zeros(shape, x.dtype)
+    zeros[index] = x
+    return zeros
+
+
+def _unstrided(k: Any, x: Any, shape: tuple[int, ...], sizes: Any, strides: Any, offset: int) -> Any:
+    size = int(np.prod(shape, dtype=np.int64))
+    flat = k.scatter_components(
+        x.reshape(-1), np.array([sizes], np.int64), np.array([strides], np.int64), np.array([offset], np.int64), size
+    )
+    return flat.reshape(shape)
+
+
+def strided_view(k: Any, flat: Any, sizes: Any, strides: Any, offset: int) -> Any:
+    """A view of a flat array with sizes and strides of its own, in elements of that array, wherever these lie."""
+    contiguous = flat.flags.c_contiguous
+    item = flat.dtype.itemsize if contiguous else flat.strides[0]
+    steps = tuple([s * item for s in strides])
+    if k.xp is np and contiguous:  # the quicker way
+        return np.ndarray(sizes, flat.dtype, flat, offset * item if 0 not in sizes else 0, steps)
+    return k.xp.lib.stride_tricks.as_strided(flat[offset:], tuple(sizes), steps)
+
+
+def _strided(k: Any, x: Any, sizes: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Any:
+    flat = x.reshape(-1)
+    view = strided_view(k, flat, sizes, strides, offset)
+    return window(view, flat) if k.xp is np and repeats(view) else view
+
+
+reshape: Primitive = Primitive(
+    "reshape",
+    lambda k, x, shape: x.reshape(shape),
+    [lambda g, y, x, shape: reshape(g, x.shape)],
+    LINEAR,
+)
+transpose: Primitive = Primitive(
+    "transpose",
+    lambda k, x, axes: x.transpose(axes),
+    [lambda g, y, x, axes: transpose(g, tuple(axes.index(i) for i in range(len(axes))))],
+    LINEAR,
+    public="permute",
+)
+broadcast_to: Primitive = Primitive(
+    "broadcast_to",
+    lambda k, x, shape: k.xp.broadcast_to(x, shape),
+    [lambda g, y, x, shape: sum_to(g, x.shape)],
+    LINEAR,
+)
+sum_to: Primitive = Primitive(
+    "sum_to",
+    _sum_to,
+    [lambda g, y, x, shape: broadcast_to(g, x.shape)],
+    LINEAR,
+)
+cast = Primitive("cast", lambda k, x, dtype: k.cast(x, dtype), [lambda g, y, x, dtype: g], LINEAR, public="to")
+alias = Primitive("alias", lambda k, x: x[...], [lambda g, y, x: g], LINEAR)
+copy = Primitive("copy", lambda k, x: k.copy(x), [lambda g, y, x: g], LINEAR, public="clone")
+slice_: Primitive = Primitive(
+    "slice",
+    _viewed,
+    [lambda g, y, x, index: place(g, x.shape, index)],
+    LINEAR,
+    public="getitem",
+)
+place: Primitive = Primitive(
+    "place",
+    _place,
+    [lambda g, y, x, shape, index: slice_(g, index)],
+    LINEAR,
+)
+strided: Primitive = Primitive(
+    "as_strided",
+    _strided,
+    [lambda g, y, x, sizes, strides, offset: unstrided(g, x.shape, sizes, strides, offset)],
+    LINEAR,
+)
+unstrided: Primitive = Primitive(
+    "unstrided",
+    _unstrided,
+    [lambda g, y, x, shape, sizes, strides, offset: reshape(strided(g, sizes, strides, offset), x.shape)],
+    LINEAR,
+)
+take_rows: Primitive = Primitive(
+    "take_rows",
+    lambda k, x, index: k.take_rows(x, index),
+    [lambda g, y, x, index: add_rows(g, index, x.shape[0])],
+    LINEAR,
+    public="getitem",
+)
+add_rows: Primitive = Primitive(
+    "add_rows",
+    lambda k, x, index, rows: k.add_rows(x, index, rows),
+    [lambda g, y, x, index, rows: take_rows(g, index)],
+    LINEAR,
+)
+gather: Primitive = Primitive(
+    "gather",
+    lambda k, x, sizes, strides, offsets: k.gather_components(x, sizes, strides, offsets),
+    [lambda g, y, x, sizes, strides, offsets: scatter(g, sizes, strides, offsets, x.shape[0])],
+    LINEAR,
+)
+scatter: Primitive = Primitive(
+    "scatter",
+    lambda k, x, sizes, strides, offsets, buffer_size: k.scatter_components(x, sizes, strides, offsets, buffer_size),
+    [lambda g, y, x, sizes, strides, offsets, buffer_size: gather(g, sizes, strides, offsets)],
+    LINEAR,
+)
+pad: Primitive = Primitive(
+    "pad",
+    lambda k, x, segments, length: k.pad(x, segments, length, 0),
+    [lambda g, y, x, segments, length: unpad(g, segments, length)],
+    LINEAR,
+    public="to_padded_array",
+)
+unpad: Primitive = Primitive(
+    "unpad",
+    lambda k, x, segments, length: k.unpad(x, segments),
+    [lambda g, y, x, segments, length: pad(g, segments, length)],
+    LINEAR,
+)
+
+
+def _parts_stacked(parts: list[Any], shape: tuple[int, ...], axis: int) -> Any:
+    """Return the cotangents of the entries along ``axis``, put together; zeros where none arrived."""
+    nothing = zeros_like(next(part for part in parts if part is not None))
+    one = (*shape[:axis], 1, *shape[axis + 1 :])
+    return concatenate([reshape(nothing if part is None else part, one) for part in parts], axis)
+
+
+unbind: Any = Primitive(
+    "unbind",
+    lambda k, x, axis: [x[(*[slice(None)] * axis, i, ...)] for i in range(x.shape[axis])],
+    [lambda g, y, x, axis: _parts_stacked(g, x.shape, axis)],
+    LINEAR,
+)
+
+
+def _split(g: Any, y: Any, *arrays_and_axis: Any) -> list[Any]:
+    """Return the pieces of ``g`` along the axis, one for each of the arrays that were joined."""
+    *arrays, axis = arrays_and_axis
+    pieces, start = [], 0
+    for array in arrays:
+        index = (slice(None),) * axis + (slice(start, start + array.shape[axis]),)
+        pieces.append(slice_(g, index))
+        start += array.shape[axis]
+    return pieces
+
+
+_cat = Primitive(
+    "cat", lambda k, *arrays_and_axis: k.concatenate(arrays_and_axis[:-1], arrays_and_axis[-1]), _split, LINEAR
+)
+
+
+def concatenate(arrays: Sequence[Array], axis: int) -> Array:
+    """Return arrays joined along an axis."""
+    joined: Array = _cat(*arrays, axis)
+    return joined
+
+
+def stacked(arrays: Sequence[Array], axis: int = 0) -> Array:
+    """Return arrays of one shape and dtype along a new axis."""
+    shape = arrays[0].shape
+    return concatenate([reshape(x, (*shape[:axis], 1, *shape[axis:])) for x in arrays], axis)
+
+
+def to_dtype(x: Array, dtype: np.dtype[Any]) -> Array:
+    """``x`` in ``dtype``, itself if that is its own; a gradient flows between floating point dtypes only."""
+    if x.dtype == dtype:
+        return x
+    found: Array = cast(x if is_float(dtype) else x.detach(), dtype)
+    return found

@@ -1,0 +1,289 @@
+"""`Primitive`: a differentiable function of dense arrays, its derivatives in both directions, and how it is recorded.
+
+A primitive is written in four parts: the value, computed by the kernels ``k`` of a backend, how a cotangent ``g`` goes
+back to each argument, how a tangent ``t`` goes forward from it, and the values that these derivatives read:
+
+    mul = Primitive(
+        "mul",
+        lambda k, a, b: k.multiply(a, b),
+        vjps=[lambda g, y, a, b: g * b, lambda g, y, a, b: g * a],
+        jvps=SYMMETRIC,
+        saves=["b", "a"],
+    )
+
+Derivatives are written in primitives, too, so they can be differentiated again. A derivative that has a kernel of its
+own is another primitive, such as ``gelu_backward``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Container, Iterable, Sequence
+from typing import Any, Literal, TypeVar, overload
+
+from pynested.backends import get_backend, register_kernel
+from pynested.backends.dtypes import is_float
+from pynested.backends.errors import DeviceError
+from pynested.backends.events import ObservedBackend, emit_around, listening
+
+from ..arguments.scalars import refused_operand
+from ..array import Array
+from ..dispatch import operator
+from ..tape import BackwardPass, Node, Pairs, Unsaved, state
+
+Derivative = Callable[..., Any]
+Function = TypeVar("Function", bound=Callable[..., Any])
+LINEAR: Literal["linear"] = "linear"  # in all arrays together: the tangent goes through the function itself
+SYMMETRIC: Literal["symmetric"] = "symmetric"  # a tangent goes forward as a cotangent goes back
+OUTPUT = -1  # the position of the output among the saved values
+PRIMITIVES: dict[str, Primitive] = {}  # by name, for tools and tests
+
+
+class Primitive:
+    """A differentiable function of arrays and other arguments, all of them positional.
+
+    Parameters
+    ----------
+    name : str
+        The name in error messages; that of the public operator, if only one primitive computes it.
+    compute : callable
+        ``compute(k, *args)`` returns the value, a tuple of values, or an `Array` on another device.
+    vjps : list of callables, or callable
+        ``vjps[i](g, y, *args)`` returns the cotangent of argument ``i``, given ``g``, the cotangent of the output
+        ``y``. None stands for an argument without derivative; so does a position behind the end of the list. A
+        function in place of the list returns the cotangents of all arguments. Of several outputs ``g`` is a list, with
+        None for an output without cotangent.
+    jvps : list of callables, callable, SYMMETRIC or LINEAR
+        ``jvps[i](t, y, *args)`` returns the tangent of the output for ``t``, the tangent of argument ``i``; a function
+        in place of the list gets a list of all tangents, with None for an argument without tangent.
+    saves : list of str
+        The names of the values that each vjp and jvp reads, such as "y x": parameters of ``compute``, and ``y``. An
+        array that a node does not save is `Unsaved` among ``args``, which has a shape and a dtype. A function in place
+        of a list has one entry.
+    public : str, optional
+        The public operator that `pynested.tape` names, if its name is another one.
+    has_residuals : bool
+        Whether ``compute`` returns a pair: the value, and a raw result that derivatives get as their last argument.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        compute: Callable[..., Any],
+        vjps: Sequence[Derivative | None] | Derivative,
+        jvps: Sequence[Derivative | None] | Derivative | Literal["linear", "symmetric"],
+        saves: Sequence[str] = (),
+        *,
+        public: str = "",
+        has_residuals: bool = False,
+    ) -> None:
+        self.name, self.public = name, public or name
+        self.compute = compute
+        self.vjps: Any = vjps
+        self.jvps: Any = vjps if jvps == SYMMETRIC else self._push_linear if jvps == LINEAR else jvps
+        self.has_residuals = has_residuals
+        positions = {parameter: i - 1 for i, parameter in enumerate(inspect.signature(compute).parameters)}
+        positions["y"] = OUTPUT
+        reads = [frozenset([positions[value] for value in values.split()]) for values in saves]
+        if callable(vjps):
+            self.differentiable: Container[int] = range(sys.maxsize)
+            self._reads, self._joint_reads = {}, reads[0] if reads else frozenset[int]()
+        else:
+            self.differentiable = frozenset([i for i, vjp in enumerate(vjps) if vjp is not None])
+            self._reads, self._joint_reads = dict(enumerate(reads)), frozenset()
+        PRIMITIVES[name] = self
+
+    def __repr__(self) -> str:
+        return f"<primitive {self.name}>"
+
+    @overload
+    def __call__(self, first: Array, /, *others: Any) -> Array: ...
+    @overload
+    def __call__(self, *args: Any) -> Any: ...
+    def __call__(self, *args: Any) -> Any:
+        """Return the value for arrays; it is recorded if one of them wants a gradient. Raw arrays have a raw value."""
+        if listening.count:
+            return emit_around("primitive", self.name, self.apply, *args)
+        return self.apply(*args)
+
+    def apply(self, *args: Any) -> Any:
+        """Compute, wrap the result, and record a node if a gradient is wanted."""
+        device: str | None = None
+        is_tracked = False
+        raw_args = []
+        for i, arg in enumerate(args):
+            if type(arg) is not Array:
+                raw_args.append(arg)
+                continue
+            raw_args.append(arg._bare)
+            is_tracked = is_tracked or (arg.tracked and i in self.differentiable)
+            if device is None:
+                device = arg.storage.device
+            elif arg.storage.device != device:
+                same_device(self.name, args)
+        kernels = get_backend(device or "cpu")
+        try:
+            value = self.compute(ObservedBackend(kernels) if listening.count else kernels, *raw_args)
+        except OverflowError:  # a Python integer that the dtype of the array cannot represent
+            raise refused_operand(self.name, *args[:2]) from None
+        if device is None:
+            return value
+        residuals = ()
+        if self.has_residuals:
+            value, *residuals = value
+        if type(value) is tuple or type(value) is list:
+            results = [None if part is None else Array.of(part, device, args) for part in value]
+            if is_tracked and state.mode:
+                attach_outputs(results, self.record(None, args))
+            return tuple(results)
+        result = value if type(value) is Array else Array.of(value, device, args)
+        if is_tracked and state.mode:
+            result.node, result.tracked = self.record(result, args, residuals), True
+        return result
+
+    def record(self, result: Array | None, args: Sequence[Any], residuals: Sequence[Any] = ()) -> Node:
+        """Return the node of a result, or of several results, which saves what the wanted derivatives read."""
+        sources: list[Any] = []
+        reads: frozenset[int] = frozenset()
+        for i, arg in enumerate(args):
+            if type(arg) is Array and arg.tracked and i in self.differentiable:
+                sources.append(arg.node or arg.leaf())
+                reads |= self._reads.get(i, self._joint_reads)
+            else:
+                sources.append(None)
+        saved: list[Any] = []
+        for i, arg in enumerate(args):
+            if type(arg) is not Array:
+                saved.append(arg)
+            else:
+                saved.append(arg.as_saved() if i in reads else Unsaved(arg._bare.shape, arg._bare.dtype))
+        saved += residuals
+        if result is None:
+            return Node(self, sources, None, None, saved)
+        output = result.detach() if OUTPUT in reads else None
+        return Node(self, sources, result._bare.shape, result._bare.dtype, saved, output)
+
+    # ---- derivatives --------------------------------------------------------------------------------------------
+
+    def pull(self, node: Node, cotangent: Any, running: BackwardPass) -> Pairs:
+        """Return the sources of ``node`` that a pass visits, with the cotangent of each."""
+        args = node.saved()
+        y = Array.made_by(node, node.output) if node.output is not None and running.is_recorded else node.output
+        parts = self.vjps(cotangent, y, *args) if callable(self.vjps) else None
+        pairs: Pairs = []
+        for i, source in enumerate(node.sources):
+            if source is None or (running.needed is not None and source not in running.needed):
+                continue
+            part = self.vjps[i](cotangent, y, *args) if parts is None else parts[i]
+            if part is not None:
+                pairs.append((source, part))
+        return pairs
+
+    def push(self, node: Node, tangents: Sequence[Array | None]) -> Any:
+        """Return the tangent of the output of ``node``, or a list of those of several outputs."""
+        args = node.saved()
+        y = None if node.output is None else Array.made_by(node, node.output)
+        if callable(self.jvps):
+            return self.jvps(tangents, y, *args)
+        total: Array | None = None
+        for jvp, tangent in zip(self.jvps, tangents, strict=False):
+            if tangent is None:
+                continue
+            term = jvp(tangent, y, *args)
+            total = term if total is None else total + term
+        return total
+
+    def _push_linear(self, tangents: Sequence[Array | None], y: Array | None, *args: Any) -> Any:
+        """Return the function of the tangents; zeros stand for those that are missing."""
+        device = next(tangent.device for tangent in tangents if tangent is not None)
+
+        def zeros(missing: Unsaved) -> Array:
+            return Array(get_backend(device).xp.zeros(missing.shape, missing.dtype), device)
+
+        moved = [
+            tangent if tangent is not None else zeros(arg) if type(arg) is Unsaved else arg
+            for tangent, arg in zip(tangents, args, strict=True)
+        ]
+        return self.apply(*moved)
+
+
+@operator
+def kernel(name: str, *, device: str) -> Callable[[Function], Function]:
+    """Register a function as a kernel of a device. It replaces the kernel of this name.
+
+    The kernels, their arguments and their results are those of `pynested.backends.Backend`. A name says the layout,
+    too: ``segment_softmax`` is called for segments of rows, ``softmax_last`` for rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pynested.backends.numpy import relu as before
+    >>> @pn.kernel("relu", device="cpu")
+    ... def relu(x, /):
+    ...     return np.where(x < 0, x.dtype.type(0), x)
+    >>> pn.relu(pn.array([-1.0, 2.0]))
+    array([0., 2.])
+    >>> _ = pn.kernel("relu", device="cpu")(before)
+    """
+
+    def register(function: Function) -> Function:
+        register_kernel(name, device, function)
+        return function
+
+    return register
+
+
+# ---- several outputs ------------------------------------------------------------------------------------------------
+
+
+class Part:
+    """The operation of a node that stands for one of several outputs of its source."""
+
+    name = public = "part"
+
+    def pull(self, node: Node, cotangent: Any, running: BackwardPass) -> Pairs:
+        """Return the cotangent by the position of the output."""
+        return [(node.sources[0], {node.args[0]: cotangent})]
+
+    def push(self, node: Node, tangents: Sequence[Any]) -> Any:
+        """Return the tangent at the position of the output."""
+        return tangents[0][node.args[0]]
+
+
+PART = Part()
+
+
+def attach_outputs(results: Sequence[Array | None], node: Node, which: Sequence[bool] | None = None) -> None:
+    """Make ``results`` the outputs of ``node``, one after the other; only floating ones, and those of ``which``."""
+    node.parts = len(results)
+    for i, result in enumerate(results):
+        if result is not None and is_float(result.dtype) and (which is None or which[i]):
+            attach_output(result, node, i)
+
+
+def attach_output(result: Array, node: Node, index: int) -> Array:
+    """Make ``result`` output ``index`` of ``node``."""
+    result.node = Node(PART, [node], result.shape, result.dtype, (index,))
+    result.tracked = True
+    return result
+
+
+# ---- devices --------------------------------------------------------------------------------------------------------
+
+
+def same_device(name: str, arrays: Iterable[Any]) -> str:
+    """Return the one device on which all of ``arrays`` lie."""
+    devices = {array.storage.device for array in arrays if type(array) is Array}
+    if len(devices) != 1:
+        raise device_error(name, devices)
+    return devices.pop()
+
+
+def device_error(name: str, devices: Iterable[str]) -> DeviceError:
+    """Return the error for operands on several devices."""
+    places = sorted(devices)
+    return DeviceError(
+        f"{name}: the operands lie on different devices: {', '.join(places)}. Move one, as with x.to({places[-1]!r}); "
+        "an array of NumPy lies on the CPU."
+    )

@@ -1,0 +1,72 @@
+"""Products of matrices, dense and of components; dense operands have two dimensions or more and broadcast before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pynested.backends import Matrices
+from pynested.backends.dtypes import is_half
+from pynested.backends.numpy.running import quiet
+
+from .movement import reshape, sum_to, transpose
+from .primitive import Primitive
+
+
+def _product(k: Any, a: Any, b: Any) -> Any:
+    return _product_of_halves(k, a, b) if is_half(a.dtype) else k.matmul(a, b)
+
+
+@quiet
+def _product_of_halves(k: Any, a: Any, b: Any) -> Any:
+    """The product of float16 or bfloat16, multiplied and added up in float32, and rounded once."""
+    return k.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
+
+
+def swapped(x: Any) -> Any:
+    """The matrices of ``x`` transposed: its last two axes exchanged."""
+    axes = (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)
+    return transpose(x, axes)
+
+
+def _left_cotangent(g: Any, y: Any, a: Any, b: Any, left: Matrices, right: Matrices) -> Any:
+    product = Matrices.of_sizes(left.rows, right.cols)
+    if left.transposed:
+        return reshape(matmul_components(b, g, right, product.turned), a.shape)
+    return reshape(matmul_components(g, b, product, right.turned), a.shape)
+
+
+def _right_cotangent(g: Any, y: Any, a: Any, b: Any, left: Matrices, right: Matrices) -> Any:
+    product = Matrices.of_sizes(left.rows, right.cols)
+    if right.transposed:
+        return reshape(matmul_components(g, a, product.turned, left), b.shape)
+    return reshape(matmul_components(a, g, left.turned, product), b.shape)
+
+
+def summed_to(x: Any, shape: tuple[int, ...]) -> Any:
+    """Return ``x`` summed to ``shape``, which it mostly has already; then nothing is recorded."""
+    return x if x.shape == shape else sum_to(x, shape)
+
+
+matmul: Primitive = Primitive(
+    "matmul",
+    _product,
+    vjps=[
+        lambda g, y, a, b: summed_to(matmul(g, swapped(b)), a.shape),
+        lambda g, y, a, b: summed_to(matmul(swapped(a), g), b.shape),
+    ],
+    jvps=[lambda t, y, a, b: matmul(t, b), lambda t, y, a, b: matmul(a, t)],
+    saves=["b", "a"],
+)
+matmul_components: Primitive = Primitive(
+    "matmul_components",
+    lambda k, a, b, left, right: k.matmul_components(a.reshape(-1), b.reshape(-1), left, right),
+    vjps=[_left_cotangent, _right_cotangent],
+    jvps=[
+        lambda t, y, a, b, left, right: matmul_components(t, b, left, right),
+        lambda t, y, a, b, left, right: matmul_components(a, t, left, right),
+    ],
+    saves=["b", "a"],
+    public="matmul",
+)

@@ -1,1 +1,0 @@
-"""One aligned line per rule: what a primitive computes, and its derivative."""
