@@ -73,9 +73,9 @@ NO_FLAGS = ["no", "", 1, 0, 0.0, [], [True], (), X, np.array(True), np.int8(1), 
 @pytest.mark.parametrize("name, flag", FLAGS)
 def test_a_flag_is_true_or_false(name: str, flag: str) -> None:
     parameters = inspect.signature(PUBLIC[name]).parameters.values()
-    needed = [one for one in parameters if one.default is KINDS.empty and one.kind is not KINDS.VAR_POSITIONAL]
-    positional = [X for parameter in needed if parameter.kind is KINDS.POSITIONAL_ONLY]
-    keywords = {parameter.name: X for parameter in needed[len(positional) :]}
+    needed = [p for p in parameters if p.default is KINDS.empty and p.kind is not KINDS.VAR_POSITIONAL]
+    positional = [X for p in needed if p.kind is KINDS.POSITIONAL_ONLY]
+    keywords = {p.name: X for p in needed[len(positional) :]}
     for wrong in [*NO_FLAGS, *([] if FLAGS[name, flag].default is None else [None])]:
         text = refusal(lambda wrong=wrong: PUBLIC[name](*positional, **keywords, **{flag: wrong}))  # type: ignore[misc]
         assert text.startswith(f"{name}: {flag!r} must be True or False, not "), text

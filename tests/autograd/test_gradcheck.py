@@ -1,4 +1,4 @@
-"""`gradcheck` accepts right derivatives, and rejects every wrong one of `tests/mutation/gradients.toml` and below."""
+"""`gradcheck` accepts right derivatives, and rejects the wrong ones of `tests/mutation/gradients.toml` and below."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ class Leak(Function):
 
 @pytest.mark.parametrize(("position", "check"), [(0, "differences"), (1, "holes"), (2, "differences")])
 def test_wrong_gradients_are_rejected_beside_gaps_and_in_them(position: int, check: str) -> None:
-    """The middle one of three elements is a gap."""
+    """The second of three elements is a gap."""
 
     def function(x: Any) -> Any:
         twice = Leak.apply(x.data, position)

@@ -60,8 +60,8 @@ def test_an_argument_generator_leaves_the_default_stream_where_it_is() -> None:
         pn.manual_seed(5)
         expected = drawn(2)
         pn.manual_seed(5)
-        own = np.random.default_rng(8)
-        first, second, again = draw(own), draw(own), draw(np.random.default_rng(8))
+        generator = np.random.default_rng(8)
+        first, second, again = draw(generator), draw(generator), draw(np.random.default_rng(8))
         assert drawn(2) == expected
         assert first.tolist() == again.tolist() != second.tolist()
 

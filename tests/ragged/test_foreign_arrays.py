@@ -186,9 +186,9 @@ def test_functions_of_masked_arrays_say_what_to_do() -> None:
 
 
 def test_masks_deep_in_lists() -> None:
-    one = np.ma.array([1.0, 2.0], mask=[True, False])
-    shared = [one]
-    for value in ([np.ma.masked, 1.0], [[1.0, np.ma.masked]], [(1.0, 2.0), one], [[shared], [shared]]):
+    masked_array = np.ma.array([1.0, 2.0], mask=[True, False])
+    shared = [masked_array]
+    for value in ([np.ma.masked, 1.0], [[1.0, np.ma.masked]], [(1.0, 2.0), masked_array], [[shared], [shared]]):
         for make in (pn.array, lambda v: pn.nested_array([v]), lambda v: pn.as_nested_array([v])):
             with pytest.raises(ArgumentError, match="filled"):
                 make(value)

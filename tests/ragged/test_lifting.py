@@ -79,14 +79,14 @@ def test_the_first_operand_decides_the_layout_unless_two_dimensions_are_irregula
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=repr)
 def test_the_message_names_the_operands_that_differ(layout: Any) -> None:
-    one, four = nest(batch([(2, 1), (3, 1)]), layout), nest(batch([(2, 4), (3, 4)]), layout)
+    thin, wide = nest(batch([(2, 1), (3, 1)]), layout), nest(batch([(2, 4), (3, 4)]), layout)
     for call, error, text in (
-        (lambda: one + nest(batch([(2, 4), (2, 4)]), layout), StructureError,
+        (lambda: thin + nest(batch([(2, 4), (2, 4)]), layout), StructureError,
          "component 1: lengths 3 and 2 along dimension 1 (shapes (3, 1)"),
-        (lambda: pn.where(one > 0, four, distinct((2, 1, 5))), ShapeError, "size 5 for length 4"),
-        (lambda: pn.where(one > 0, four, nest(batch([(2, 5), (3, 5)]), layout)), StructureError,
+        (lambda: pn.where(thin > 0, wide, distinct((2, 1, 5))), ShapeError, "size 5 for length 4"),
+        (lambda: pn.where(thin > 0, wide, nest(batch([(2, 5), (3, 5)]), layout)), StructureError,
          "lengths 4 and 5 along dimension 2"),
-        (lambda: pn.where(one > 0, distinct((2, 1, 4)), distinct((5,))), ShapeError, "(2, 1, 4) and (5,)"),
+        (lambda: pn.where(thin > 0, distinct((2, 1, 4)), distinct((5,))), ShapeError, "(2, 1, 4) and (5,)"),
     ):  # fmt: skip
         with pytest.raises(error, match=re.escape(text)):
             call()

@@ -93,10 +93,10 @@ def test_gaps_are_not_compared_and_dtypes_only_by_default() -> None:
     ("dtype", "rtol", "atol"), [(np.float16, 1e-3, 1e-5), (np.float32, 1.3e-6, 1e-5), (np.float64, 1e-7, 1e-7)]
 )
 def test_default_tolerances_follow_the_dtype(dtype: Any, rtol: float, atol: float) -> None:
-    one, step = np.ones(1, dtype), np.finfo(dtype).eps
-    steps = int((rtol + atol) / step)
-    assert_close(one + dtype(steps * step), one)
-    difference(one + dtype((steps + 2) * step), one)
+    expected, eps = np.ones(1, dtype), np.finfo(dtype).eps
+    steps = int((rtol + atol) / eps)
+    assert_close(expected + dtype(steps * eps), expected)
+    difference(expected + dtype((steps + 2) * eps), expected)
 
 
 INF, BIG = np.inf, 2**53
