@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -73,6 +74,27 @@ def test_no_more_is_kept_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     memory.release_kept()
     memory.empty(SHAPE, np.float32)
     assert memory.kept_bytes() == 0
+
+
+def test_garbage_may_come_back_at_any_moment_of_an_allocation() -> None:
+    thresholds, kept = gc.get_threshold(), set()
+    gc.collect()
+    gc.freeze()  # so that a collection looks at nothing older than this test
+    for moment in range(40):
+        memory.release_kept()
+        cycle: list[Any] = [memory.empty(SHAPE, np.float32)]
+        cycle.append(cycle)
+        memory.empty(SHAPE, np.float32)  # a block that is used again
+        del cycle
+        gc.set_threshold(gc.get_count()[0] + moment)
+        array = memory.empty(SHAPE, np.float32)
+        gc.set_threshold(10**9)
+        gc.collect()
+        kept.add(memory.kept_bytes())
+        arrays = [array, memory.empty(SHAPE, np.float32), memory.empty(SHAPE, np.float32)]
+        assert len(set(map(address, arrays))) == 3
+    gc.set_threshold(*thresholds)
+    assert kept == {array.base.nbytes}
 
 
 def test_threads_never_hold_the_same_memory() -> None:
