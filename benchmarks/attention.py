@@ -3,11 +3,11 @@
     python -m benchmarks.attention [--quick] [--load NAME] [--rows 0]
     python -m benchmarks.attention --load none --rows 4096
 
-The tables are read as those of `benchmarks.operators`: our median, and how many times as long the others take. What
-`torch dense` computes component by component has no structure to look after. Two layers are two times
-`pynested.transformer_encoder_layer`, with hidden rows twice as wide; of these, too, ``torch jagged`` and the others are
-written in PyTorch's functions. ``flex causal`` is `pynested.flex_attention` with a block mask; PyTorch's own is that of
-padded operands, compiled where a C++ compiler is at hand, and has no gradient on the CPU.
+The tables are those of `benchmarks.harness`. What `torch dense` computes component by component has no structure to
+look after. Two layers are two times `pynested.transformer_encoder_layer`, with hidden rows twice as wide; of these,
+too, ``torch jagged`` and the others are written in PyTorch's functions. ``flex causal`` is `pynested.flex_attention`
+with a block mask; PyTorch's own is that of padded operands, compiled where a C++ compiler is at hand, and has no
+gradient on the CPU.
 
 At last one long component: how long it takes, and the memory that it needs above operands and results, what the tape
 holds included; by both operators, of flex attention also where each query meets the last 1,024 keys only, and with a
@@ -29,7 +29,8 @@ import pynested as pn
 from pynested.backends.memory import release_kept
 
 from .contenders import Workload
-from .operators import HAS_TORCH, Clock, line, measured, workloads
+from .harness import Case, Clock, Times, json_option, time_table, write_times
+from .operators import HAS_TORCH, workloads
 
 MIB = 1024 * 1024
 HEADS = {"tiny": 2, "short": 4, "long": 4}
@@ -80,24 +81,29 @@ def calls(given: list[list[Any]], parameters: list[dict[str, Any]], heads: int, 
     }
 
 
-def compare(name: str, load: Workload, rounds: int) -> None:
-    """The two tables of one load."""
+def compare(name: str, load: Workload, rounds: int) -> Times:
+    """Print the two tables of one load, and return the minimum times."""
     generator, cuts = np.random.default_rng(0), np.cumsum(load.lengths)[:-1]
     shape = int(load.lengths.sum()), load.width
     given = [np.split(generator.standard_normal(shape, np.float32), cuts) for _ in range(3)]
     heads, parameters = HEADS[name], layers(load.width)
     clock = Clock("cpu", time.thread_time if name == "tiny" else time.perf_counter)
+    times: Times = {}
     for backward in (False, True):
-        found = {OURS: calls(given, parameters, heads, backward)}
+        columns = {OURS: calls(given, parameters, heads, backward)}
         if HAS_TORCH:
             from . import torch_attention
 
-            found |= torch_attention.contenders(given, parameters, heads, backward)
-        print(f"\n{load.name}, {heads} heads, {'forward and backward' if backward else 'forward'}")
-        print(f"{'':<20}{OURS:>10}" + "".join(f"{one:>14}" for one in [*found][1:]))
-        for row in found[OURS]:
-            able = {one: own[row] for one, own in found.items() if row in own}
-            print(line(row, measured(able, rounds, clock), [*found]), flush=True)
+            columns |= torch_attention.contenders(given, parameters, heads, backward)
+        direction = "with gradient" if backward else "forward"
+        case = Case("", "nested", load.name.partition(":")[0], direction, "")
+        rows = [
+            (case._replace(operator=row), {name: own[row] for name, own in columns.items() if row in own})
+            for row in columns[OURS]
+        ]
+        title = f"{load.name}, {heads} heads, {'forward and backward' if backward else 'forward'}"
+        times |= time_table(title, [*columns], rows, rounds, clock)
+    return times
 
 
 def watched(calls: list[Callable[[Any], Any]], each: list[int]) -> list[tuple[float, float]]:
@@ -158,7 +164,9 @@ def main() -> None:
     options.add_argument("--rows", type=int, default=16384, help="of one long component; 0 leaves it out")
     options.add_argument("--heads", type=int, default=8)
     options.add_argument("--width", type=int, default=64)
+    json_option(options)
     asked = options.parse_args()
+    times: Times = {}
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in `benchmarks.operators`
     loads = workloads()
     for name in asked.load or HEADS:
@@ -171,7 +179,8 @@ def main() -> None:
         load = loads[name]
         if asked.quick and name != "tiny":
             load = Workload(f"an eighth of {load.name}", load.lengths[::8], load.width)
-        compare(name, load, 15 if name == "tiny" else 5)
+        times |= compare(name, load, 15 if name == "tiny" else 5)
+    write_times(times, asked.json)
     if asked.rows:
         one_component(asked.rows, asked.heads, asked.width)
 

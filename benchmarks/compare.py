@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .contenders import ELEMENTWISE
+from .harness import Case, Times, in_units, least, read_times
 from .operators import LIBRARIES
-from .rows import Case, Times, in_units, least, read_times
 
 LIMITS = {  # new time divided by old time
     "tiny-elementwise-dense": 2.5,

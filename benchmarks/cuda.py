@@ -1,19 +1,20 @@
 """The kernels on a GPU: that they agree with the NumPy backend, and how close they come to the speed of a copy.
 
-python benchmarks/cuda.py                      on the GPU; about two minutes, one table
-python benchmarks/cuda.py --device emulated    the same lines at toy sizes, to see that they run
+python -m benchmarks.cuda                      on the GPU; about two minutes, one table
+python -m benchmarks.cuda --device emulated    the same rows at toy sizes, to see that they run
 """
 
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pynested.backends import Heads, Matrices, Segments, get_backend
+
+from .harness import Call, Case, Clock, json_option, write_times
 
 CHECKED_ROWS = 5000  # that are compared with the NumPy backend before anything is timed
 TOLERANCE = {"float32": 2e-5, "float16": 2e-2}
@@ -25,38 +26,6 @@ class Line(NamedTuple):
     name: str
     nbytes: int
     call: Callable[[], Any]
-
-
-class Clock:
-    """Seconds of a call: by events on a GPU, the median of several; otherwise by the clock, once."""
-
-    def __init__(self, backend: Any) -> None:
-        self.xp, self.gpu = backend.xp, backend.device == "cuda"
-
-    def __call__(self, call: Callable[[], Any], times: int = 20) -> float:
-        if not self.gpu:
-            start = time.perf_counter()
-            call()
-            return time.perf_counter() - start
-        cuda = self.xp.cuda
-        for _ in range(3):
-            call()
-        pairs = [(cuda.Event(), cuda.Event()) for _ in range(times)]
-        for before, after in pairs:
-            before.record()
-            call()
-            after.record()
-        cuda.get_current_stream().synchronize()
-        return float(np.median([cuda.get_elapsed_time(*pair) for pair in pairs])) / 1e3
-
-    def host(self, call: Callable[[], Any], times: int = 1000) -> float:
-        """Seconds that a call keeps the host busy."""
-        times = times if self.gpu else 20
-        call()
-        start = time.perf_counter()
-        for _ in range(times):
-            call()
-        return (time.perf_counter() - start) / times
 
 
 def drawn_lengths(rng: np.random.Generator, count: int, mean: int, kind: str) -> np.ndarray:
@@ -90,13 +59,13 @@ def segment_lines(backend: Any, nbytes: int, dtype: str, shape: tuple[int, int, 
         yield Line(f"unpad {label}", 2 * x.nbytes, lambda: backend.unpad(padded, segments))
 
 
-def skew_lines(backend: Any, nbytes: int, clock: Clock) -> Iterator[str]:
+def skew_lines(backend: Any, nbytes: int, seconds: Callable[[Call], float]) -> Iterator[str]:
     """How many times as long runs take of which one holds half of all elements, by runs of equal length."""
     for columns, mean in ((1, 4096), (64, 256)):
         tables = []
         for kind in ("half", "even"):
             lines = segment_lines(backend, nbytes, "float32", (columns, mean, kind))
-            tables.append({one.name.split(" float32")[0].strip(): clock(one.call) for one in lines})
+            tables.append({line.name.split(" float32")[0].strip(): seconds(line.call) for line in lines})
         for verb in sorted(tables[0].keys() & tables[1].keys()):
             yield f"{f'{verb} D={columns}, half of all in one run':60} {tables[0][verb] / tables[1][verb]:9.2f} of even"
 
@@ -153,27 +122,39 @@ def component_lines(backend: Any, nbytes: int) -> Iterator[Line]:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--device", default="cuda", choices=["cuda", "emulated"])
-    device = options.parse_args().device
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="cuda", choices=["cuda", "emulated"])
+    json_option(parser)
+    options = parser.parse_args()
+    device = options.device
     backend, nbytes = get_backend(device), 1 << 30 if device == "cuda" else 1 << 17
-    clock, xp = Clock(backend), backend.xp
+    clock, xp, repeat = Clock(device), backend.xp, 20 if device == "cuda" else 1
+
+    def seconds(call: Call) -> float:
+        """Return the least time of a call, after two that compile and warm up what it needs."""
+        clock(call, 2)
+        return min(clock(call, repeat) for _ in range(3))
+
     source, target = xp.ones(nbytes // 4, np.float32), xp.empty(nbytes // 4, np.float32)
-    ceiling = 2 * nbytes / clock(lambda: xp.copyto(target, source))
+    copy = seconds(lambda: xp.copyto(target, source))
+    ceiling = 2 * nbytes / copy
     print(f"{'copy, the ceiling':60} {ceiling / 1e9:9.1f} GB/s")
+    times = {Case("copy", "float32", "kernels", "forward", device): copy}
     shapes = ((1, 4096, "even"), (1, 16, "uniform"), (64, 128, "uniform"), (64, 128, "pareto"), (512, 32, "uniform"))
     groups = [segment_lines(backend, nbytes, dtype, shape) for dtype in TOLERANCE for shape in shapes]
     groups += [row_lines(backend, nbytes, dtype, width) for dtype in TOLERANCE for width in (128, 4096)]
     for lines in [*groups, component_lines(backend, nbytes)]:
         for line in lines:
-            seconds = clock(line.call)
-            speed = line.nbytes / seconds
-            print(f"{line.name:60} {speed / 1e9:9.1f} GB/s {speed / ceiling:7.1%} of a copy {seconds * 1e6:10.1f} us")
-    for text in skew_lines(backend, nbytes, clock):
+            taken = seconds(line.call)
+            speed = line.nbytes / taken
+            print(f"{line.name:60} {speed / 1e9:9.1f} GB/s {speed / ceiling:7.1%} of a copy {taken * 1e6:10.1f} us")
+            times[Case(line.name, "", "kernels", "forward", device)] = taken
+    for text in skew_lines(backend, nbytes, seconds):
         print(text)
-    x, runs = xp.ones((64, 32), np.float32), Segments.from_lengths(np.full(8, 8))
-    busy = clock.host(lambda: backend.segment_sum(x, runs))
+    x, segments = xp.ones((64, 32), np.float32), Segments.from_lengths(np.full(8, 8))
+    busy = Clock()(lambda: backend.segment_sum(x, segments), 1000 if device == "cuda" else 20)
     print(f"{'host time of a small segment_sum':60} {busy * 1e6:9.1f} us")
+    write_times(times, options.json)
 
 
 if __name__ == "__main__":

@@ -3,10 +3,8 @@
     python -m benchmarks.operators [--quick] [--op NAME] [--load NAME] [--kind NAME] [--device NAME]
                                    [--only CONTENDER,...] [--samples N] [--json FILE]
 
-All contenders of an operator run in turn, round after round, in one process, so that what else the machine does meets
-all of them alike. The tables give the median of our times, and how many times as long the others take: the median over
-the rounds of their time by ours. Above 1 we are faster; a dash is an operator that the library does not support.
-`--json` writes the minimum time of each row as well, for `benchmarks.compare`.
+The tables are those of `benchmarks.harness`. Above 1 we are faster; a dash is an operator that the library does not
+support. `--json` writes the minimum time of each row as well, for `benchmarks.compare`.
 """
 
 from __future__ import annotations
@@ -14,10 +12,8 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
-import statistics
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from time import perf_counter, thread_time
 from typing import Any
 
@@ -27,9 +23,8 @@ import pynested as pn
 
 from . import contenders
 from .contenders import LEAVES, PYNESTED, Contender, Workload
-from .rows import Case, Times, in_units, write_times
+from .harness import Calls, Case, Clock, Times, json_option, time_table, write_times
 
-SAMPLE = 2e-3  # seconds; what takes less is repeated within one sample
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 HAS_AWKWARD = importlib.util.find_spec("awkward") is not None
 LIBRARIES = {
@@ -86,22 +81,6 @@ def all_contenders(workload: Workload, kind: str, device: str, only: set[str]) -
     return [make() for name, make in makers.items() if name in only]
 
 
-class Clock:
-    """Seconds that one call takes, until its device has done what it was told."""
-
-    def __init__(self, device: str, now: Callable[[], float] = perf_counter) -> None:
-        self.now = now
-        self.wait = importlib.import_module("cupy").cuda.Device().synchronize if device == "cuda" else None
-
-    def __call__(self, function: Callable[[], Any], repeat: int) -> float:
-        start = self.now()
-        for _ in range(repeat):
-            function()
-        if self.wait:
-            self.wait()
-        return (self.now() - start) / repeat
-
-
 def prepared(contender: Contender, op: str, backward: bool) -> Callable[[], Any] | None:
     """A call without arguments, tried once; None if the contender does not support it."""
     call = contender.operators.get(op)
@@ -133,55 +112,34 @@ def _supported(function: Callable[[], Any]) -> Callable[[], Any] | None:
     return function
 
 
-def measured(calls: dict[str, Callable[[], Any]], rounds: int, clock: Clock) -> dict[str, list[float]]:
-    """The times of every call, round by round, in another order each time."""
-    quick = {name: clock(call, 1) for name, call in calls.items()}
-    for name in (name for name, seconds in quick.items() if seconds < 5 * SAMPLE):
-        quick[name] = min(quick[name], clock(calls[name], 1), clock(calls[name], 1))
-    repeats = {name: max(1, round(SAMPLE / max(seconds, 1e-9))) for name, seconds in quick.items()}
-    times: dict[str, list[float]] = {name: [] for name in calls}
-    generator = np.random.default_rng(0)
-    for _ in range(rounds):
-        for name in generator.permutation(list(calls)):
-            times[name].append(clock(calls[name], repeats[name]))
-    return times
-
-
-def line(label: str, times: dict[str, list[float]], names: list[str]) -> str:
-    """One row of a table: our time, and the others by ours."""
-    ours = times.get(names[0], [])
-    cells = [f"{label:<20}{in_units(statistics.median(ours)) if ours else '-':>10}"]
-    for name in names[1:]:
-        ratios = [theirs / mine for theirs, mine in zip(times.get(name, []), ours, strict=False)]
-        cells.append(f"{statistics.median(ratios):14.2f}" if ratios else f"{'-':>14}")
-    return "".join(cells)
-
-
 def time_operators(workload: Workload, kind: str, ops: list[str], options: argparse.Namespace) -> Times:
     """Print the two tables of one workload, and return the least times."""
     load = workload.name.partition(":")[0]
-    found = all_contenders(workload, kind, options.device, options.only)
-    names = [contender.name for contender in found]
+    contenders_of_kind = all_contenders(workload, kind, options.device, options.only)
+    names = [contender.name for contender in contenders_of_kind]
     times: Times = {}
-    if not found:
+    if not names:
         return times
     alone = options.device == "cpu" and load == "tiny"  # one thread does all of a tiny call
     clock = Clock(options.device, thread_time if alone else perf_counter)
     rounds = 15 if load == "tiny" else options.samples
     for backward in (False, True):
         title = workload.name if kind == "nested" else f"{load}, dense arrays of as many elements"
-        print(f"\n{title}, {'forward and backward' if backward else 'forward'}")
-        print(f"{'':<20}{names[0]:>10}" + "".join(f"{name:>14}" for name in names[1:]))
-        for op in ops:
-            if backward and LEAVES.get(op) == ():
-                continue
-            calls = {contender.name: prepared(contender, op, backward) for contender in found}
-            able = {name: call for name, call in calls.items() if call is not None}
-            taken = measured(able, rounds, clock)
-            print(line(op, taken, names), flush=True)
-            direction = "with gradient" if backward else "forward"
-            times |= {Case(op, kind, load, direction, name): min(seconds) for name, seconds in taken.items()}
+        title = f"{title}, {'forward and backward' if backward else 'forward'}"
+        direction = "with gradient" if backward else "forward"
+        rows = (
+            (Case(op, kind, load, direction, ""), _calls(contenders_of_kind, op, backward))
+            for op in ops
+            if not (backward and LEAVES.get(op) == ())
+        )
+        times |= time_table(title, names, rows, rounds, clock)
     return times
+
+
+def _calls(contenders_of_kind: list[Contender], op: str, backward: bool) -> Calls:
+    """Return the calls of the contenders that support an operator."""
+    calls = {contender.name: prepared(contender, op, backward) for contender in contenders_of_kind}
+    return {name: call for name, call in calls.items() if call is not None}
 
 
 def time_building(count: int, rounds: int, only: set[str]) -> Times:
@@ -202,12 +160,9 @@ def time_building(count: int, rounds: int, only: set[str]) -> Times:
     calls = {name: call for name, call in calls.items() if name in only}
     if not calls:
         return {}
-    names = list(calls)
-    print(f"\nbuilding from a list of {count} arrays of 1-5 rows of 8, times by that of {names[0]}")
-    print(f"{'':<20}{names[0]:>10}" + "".join(f"{name:>14}" for name in names[1:]))
-    taken = measured(calls, rounds, Clock("cpu"))
-    print(line("nested_array", taken, names))
-    return {Case("nested_array", "nested", "short", "forward", name): min(taken[name]) for name in names}
+    title = f"building from a list of {count} arrays of 1-5 rows of 8, times by that of {next(iter(calls))}"
+    case = Case("nested_array", "nested", "short", "forward", "")
+    return time_table(title, list(calls), [(case, calls)], rounds, Clock())
 
 
 def parsed(arguments: list[str] | None) -> argparse.Namespace:
@@ -222,7 +177,7 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
     everyone = ",".join(library for library in LIBRARIES if library not in missing)
     parser.add_argument("--only", default=everyone, type=contender_names, help=f"libraries or contenders ({everyone})")
     parser.add_argument("--samples", type=int, help="times of each call on large input (9, or 5 if --quick)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the minimum time of each row")
+    json_option(parser)
     options = parser.parse_args(arguments)
     options.samples = options.samples or (5 if options.quick else 9)
     options.load = options.load or (["tiny"] if options.quick else ["tiny", "long", "short"])
@@ -251,8 +206,7 @@ def main(arguments: list[str] | None = None) -> None:
             times |= time_operators(loads[name], kind, ops, options)
     if options.device == "cpu" and "nested" in options.kind and (not options.op or "build" in options.op):
         times |= time_building(5_000 if options.quick else 100_000, 5, options.only)
-    if options.json:
-        write_times(times, options.json)
+    write_times(times, options.json)
 
 
 if __name__ == "__main__":

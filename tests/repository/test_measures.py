@@ -12,9 +12,9 @@ from types import FunctionType
 from typing import Any
 
 import pytest
-from benchmarks.rows import Case, read_times, write_times
 
 from benchmarks import calls, compare, operators
+from benchmarks.harness import Case, read_times, write_times
 from tools import count
 
 ROW = Case("relu", "nested", "short", "forward", "pynested")

@@ -12,32 +12,18 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import pynested as pn
-from docs import pages, plots, printed, site
+from benchmarks.harness import Case, read_times
+from docs import pages, plots, site
 from pynested.spec.table import load_table
 
-PRINTED = """\
-pynested 0.1.0; a line that is no table
-
-tiny: 4 components, forward
-                      pynested   our strided         numpy
-add                    2.24 µs          3.01          0.15
-softmax ragged        13.23 µs          1.43             -
-"""
-
-TAPE = """\
-
-999 operations on 8 float64, forwards and backwards
-                                 NumPy by hand              pynested      ... create_graph
-chain                          1186.6 us   1.0x       7603.6 us   6.2x      14621.3 us  12.4x
-x + x                             3.2 us   1.0x         37.8 us   8.0x                      -
-
-1,000,000 lines: made in 4.8 s, backward 1.6 s
-"""
-COMPILED = """\
-(x + y) * x, float32, forward                                       4,910 µs      3,038 µs compiled   1.62 times  2.7 times one pass
-(x + y) * x, float32, forward and backward                         15,473 µs      9,873 µs compiled   0.98 times
-ten tiny operators                                                     21 µs         10 µs compiled   2.14 times
-"""  # noqa: E501
+TIMES = {
+    Case("add", "nested", "tiny", "forward", "pynested"): 2e-6,
+    Case("add", "nested", "tiny", "forward", "our strided"): 6e-6,
+    Case("add", "nested", "tiny", "forward", "numpy"): 1e-6,
+    Case("unbind", "nested", "tiny", "forward", "pynested"): 3e-6,  # alone, so it is not plotted
+    Case("chain", "float32", "long", "forward", "compiled"): 3e-3,
+    Case("chain", "float32", "long", "forward", "eager"): 6e-3,
+}
 
 
 def test_every_operator_has_its_definition() -> None:
@@ -120,47 +106,24 @@ def test_links_lead_to_pages_or_are_text() -> None:
     )
 
 
-def test_tables_of_operators_are_read() -> None:
-    (table,) = printed.tables(PRINTED)
-    assert table.title == "tiny: 4 components, forward" and table.contenders == ["our strided", "numpy"]
-    assert table.rows == [
-        printed.Row("add", "2.24 µs", {"our strided": 3.01, "numpy": 0.15}),
-        printed.Row("softmax ragged", "13.23 µs", {"our strided": 1.43}),
-    ]
-
-
-def test_tables_of_the_tape_are_ratios_to_pynested() -> None:
-    """They are printed as ratios to NumPy: 12.4 times NumPy is twice as long as 6.2 times NumPy."""
-    (chain,) = printed.tables(TAPE)
-    assert chain.contenders == ["NumPy by hand", "... create_graph"]
-    assert [(row.name, row.ours) for row in chain.rows] == [("chain", "7603.6 µs"), ("x + x", "37.8 µs")]
-    assert chain.rows[0].ratios == {"NumPy by hand": 1 / 6.2, "... create_graph": 2.0}
-    assert chain.rows[1].ratios == {"NumPy by hand": 1 / 8.0}
-
-
-def test_lines_of_compiled_functions_are_read() -> None:
-    (table,) = printed.tables(COMPILED)
-    assert table.ours == "compiled" and table.rows == [
-        printed.Row("(x + y) * x, float32", "3,038 µs", {"forward": 1.62, "forward and backward": 0.98}),
-        printed.Row("ten tiny operators", "10 µs", {"forward": 2.14}),
-    ]
-
-
-def test_output_without_ratios_is_shown_as_it_was_printed() -> None:
-    text = "softmax(x, 1)               40 forward    69 backward"
-    assert not [*printed.tables(text)]
-    parts = plots.section("calls", text)
-    assert "Number of functions below" in parts[2] and text in parts
-    assert not any("<details>" in part for part in parts)
-
-
 def grid_of(drawn: str) -> list[str]:
     """Return the places of the vertical lines of a plot, the last of which is our time."""
     return re.findall(r'd="M([\d.]+) [\d.]+V', drawn.split(">pynested<")[0])
 
 
+def test_times_become_tables_of_ratios() -> None:
+    assert plots.tables(TIMES) == [
+        plots.Table("tiny, nested, forward", "pynested", [
+            plots.Row("add", "2.00 µs", {"our strided": pytest.approx(3.0), "numpy": pytest.approx(0.5)}),
+        ]),
+        plots.Table("long, float32, forward", "compiled", [
+            plots.Row("chain", "3.00 ms", {"eager": pytest.approx(2.0)}),
+        ]),
+    ]  # fmt: skip
+
+
 def test_plots_put_what_is_slower_to_the_right() -> None:
-    (table,) = printed.tables(PRINTED)
+    table = plots.tables(TIMES)[0]
     drawn = plots.plot(table, plots.ends([table]))
     marks = re.findall(r'<rect x="([\d.]+)" y="([\d.]+)" width="10" height="10"', drawn)
     (strided, row), (numpy, same) = ((float(x), float(y)) for x, y in marks[:2])
@@ -168,15 +131,14 @@ def test_plots_put_what_is_slower_to_the_right() -> None:
 
 
 def test_plots_of_one_benchmark_share_an_axis() -> None:
-    near, far = (printed.Table("", ["a"], [printed.Row("x", "1 µs", {"a": ratio})]) for ratio in (1.0, 8.0))
+    near, far = (plots.Table("", "pynested", [plots.Row("x", "1 µs", {"a": ratio})]) for ratio in (1.0, 8.0))
     grids = [grid_of(plots.plot(table, plots.ends([near, far]))) for table in (near, far)]
     assert grids[0] == grids[1] != []
 
 
-@pytest.mark.parametrize("path", sorted((plots.BENCHMARKS.parent / "docs" / "benchmarks").glob("*.txt")), ids=str)
-def test_every_kept_benchmark_is_plotted(path: Path) -> None:
-    parts = plots.section(path.stem, path.read_text(encoding="utf-8"))
-    assert path.stem == "calls" or any(part.startswith("<svg") for part in parts)
+@pytest.mark.parametrize("path", sorted((plots.BENCHMARKS.parent / "docs" / "benchmarks").glob("*.json")), ids=str)
+def test_kept_times_are_plotted(path: Path) -> None:
+    assert any(part.startswith("<svg") for part in plots.section(path.stem, read_times(path)))
 
 
 @pytest.mark.parametrize(
