@@ -16,7 +16,6 @@ ROOT = Path(__file__).parent
 BIN = Path(sys.prefix) / "bin"
 ENVIRONMENTS = ROOT / ".nox"
 RUN = ENVIRONMENTS / "torch.jsonl"  # of PyTorch against the specification
-NOTEBOOKS = ENVIRONMENTS / "executed"
 NVIDIA_COMPILER = (
     "cupy-cuda13x>=14", "nvidia-cuda-nvrtc==13.*", "nvidia-cuda-runtime==13.*", "nvidia-cuda-cccl==13.*",
 )  # fmt: skip
@@ -181,7 +180,7 @@ def nvrtc(session: nox.Session) -> None:
 def torch(session: nox.Session) -> None:
     """Tests beside PyTorch: operators, interchange, training, the kit, pictures as PNG."""
     session.install("torch==2.13.0", "-e", ".[test,notebooks]")
-    session.run("python", "-c", "import torch, cairosvg, nbclient")  # so that no test is skipped
+    session.run("python", "-c", "import torch, cairosvg, matplotlib, nbclient")  # so that no test is skipped
     session.run("pytest", "-n", "auto", "tests/against_torch", "tests/interchange", "tests/training")
     kit = [f"tests/conformance/test_{name}.py" for name in ("targets", "snippets", "pasted", "operands")]
     pages = [f"tests/repository/test_pages.py::test_{name}" for name in ("examples", "console_examples")]
@@ -191,8 +190,8 @@ def torch(session: nox.Session) -> None:
 
 @here
 def notebooks(session: nox.Session) -> None:
-    """Execute every notebook, in the environment of `torch`."""
-    session.run(python_of(session, "torch"), "-m", "notebooks.run", "--keep", str(NOTEBOOKS), *session.posargs)
+    """Execute every notebook, in the environment of `torch`, and compare its outputs with those that are kept."""
+    session.run(python_of(session, "torch"), "-m", "notebooks.run", *session.posargs)
 
 
 @here
@@ -220,11 +219,10 @@ def peers(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """The site, without a warning and without a dead link; with the results of `differences` and `notebooks`."""
+    """The site, without a warning and without a dead link; with the results of `differences` if they are there."""
     session.install("-e", ".[site]")
-    results = ("--run", RUN) if RUN.exists() else ()
-    executed = ("--notebooks", NOTEBOOKS) if NOTEBOOKS.exists() else ()
-    session.run("python", "-m", "docs.site", "_site", *map(str, (*results, *executed)))
+    results = ("--run", str(RUN)) if RUN.exists() else ()
+    session.run("python", "-m", "docs.site", "_site", *results)
 
 
 # ---- one operator

@@ -17,7 +17,7 @@ html_copy_source = False
 
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
-nb_execution_mode = "off"  # notebooks are executed, and their output compared, by tests
+nb_execution_mode = "off"  # notebooks are kept with their outputs
 default_role = "py:obj"
 autodoc_typehints = "none"
 napoleon_use_ivar = True

@@ -33,14 +33,14 @@ GROUPS = {
 }
 
 
-def write_pages(docs: Path, notebooks: Path) -> None:
+def write_pages(docs: Path) -> None:
     """Write the folders `MADE` into ``docs``, a copy of the folder of this name."""
     for name in MADE:
         (docs / name).mkdir()
     write_readme(docs / "readme")
     write_specification(docs / "specification")
     write_functions(docs / "functions")
-    write_notebooks(docs / "notebooks", notebooks)
+    write_notebooks(docs / "notebooks")
     write_plots(docs / "benchmarks", docs / "speed")
 
 
@@ -223,9 +223,9 @@ def directive(name: str, value: Any) -> str:
 # ---- notebooks -------------------------------------------------------------------------------------------------------
 
 
-def write_notebooks(folder: Path, notebooks: Path) -> None:
-    """The notebooks of a folder: as they are kept, or as they were executed."""
-    found = sorted(notebooks.glob("*.ipynb"))
+def write_notebooks(folder: Path) -> None:
+    """Write the notebooks with their outputs, and the page that leads to them."""
+    found = sorted((ROOT / "notebooks").glob("*.ipynb"))
     for path in found:
         shutil.copy(path, folder / path.name)
     about = "Each can be read in ten minutes. They lie in the folder `notebooks`, to be run and changed."

@@ -3,7 +3,6 @@
     pip install -e '.[site]'
     python -m docs.site _site
     python -m docs.site _site --run torch.jsonl     with a run of `pynested conform --json` in the matrix
-    python -m docs.site _site --notebooks executed  with what `python -m notebooks.run --keep executed` has written
 
 The pages are Sphinx's. The matrix of targets is what `pynested site` makes, of the runs that are given, and of quick
 runs of pynested and of the definitions.
@@ -80,13 +79,13 @@ def lead_back(page: Path) -> None:
     page.write_text(text.replace("<body>", '<body><nav><a href="../index.html">pynested</a></nav>'), encoding="utf-8")
 
 
-def build(out: Path, runs: list[Path], notebooks: Path) -> None:
+def build(out: Path, runs: list[Path]) -> None:
     """The pages, and the matrix beside them; every warning of Sphinx is an error."""
     shutil.rmtree(out, ignore_errors=True)
     with tempfile.TemporaryDirectory() as made:
         source = shutil.copytree(DOCS, Path(made) / "docs", ignore=shutil.ignore_patterns("*.py", "__pycache__"))
         shutil.copy(DOCS / "conf.py", source)
-        write_pages(source, notebooks)
+        write_pages(source)
         sphinx = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", str(source), str(out)]
         subprocess.run(sphinx, check=True)
         given = [*runs, *(run_of(target, Path(made)) for target in QUICK)]
@@ -99,9 +98,8 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("out", type=Path)
     options.add_argument("--run", type=Path, action="append", default=[], help="records of a target; may be repeated")
-    options.add_argument("--notebooks", type=Path, default=DOCS.parent / "notebooks", help="a folder of them, executed")
     asked = options.parse_args()
-    build(asked.out, asked.run, asked.notebooks)
+    build(asked.out, asked.run)
     dead = list(dead_links(asked.out))
     print("\n".join(dead) or f"{len(list(asked.out.rglob('*.html')))} pages, no dead link: {asked.out / 'index.html'}")
     return int(bool(dead))

@@ -37,7 +37,7 @@ def test_every_operator_has_its_definition() -> None:
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder that Sphinx builds the site from: docs/ and the pages that are written."""
     folder = Path(shutil.copytree(site.DOCS, tmp_path_factory.mktemp("site") / "docs"))
-    pages.write_pages(folder, pages.ROOT / "notebooks")
+    pages.write_pages(folder)
     return folder
 
 
