@@ -222,7 +222,7 @@ def docs(session: nox.Session) -> None:
     """The site, without a warning and without a dead link; with the results of `differences` if they are there."""
     session.install("-e", ".[site]")
     results = ("--run", str(RUN)) if RUN.exists() else ()
-    session.run("python", "-m", "docs.site", "_site", *results)
+    session.run("python", "-m", "docs.site", "_site/html", *results)
 
 
 # ---- one operator
