@@ -1,8 +1,8 @@
 """The site: `python -m docs.site OUT` builds all of it, without a network, and says where a link is dead.
 
     pip install -e '.[site]'
-    python -m docs.site _site
-    python -m docs.site _site --run torch.jsonl     with a run of `pynested conform --json` in the matrix
+    python -m docs.site _site/html
+    python -m docs.site _site/html --run torch.jsonl     with a run of `pynested conform --json` in the matrix
 
 The pages are Sphinx's. The matrix of targets is what `pynested site` makes, of the runs that are given, and of quick
 runs of pynested and of the definitions.

@@ -30,3 +30,15 @@ def test_pages_name_sessions(sessions: set[str], root: Path) -> None:
     pages = [*root.glob("*.md"), *(root / "docs").rglob("*.md"), root / "noxfile.py"]
     named = {name for page in pages for name in re.findall(r"nox -s (\w+)", page.read_text(encoding="utf-8"))}
     assert "operator" in named and named - {"NAME"} <= sessions
+
+
+def test_pages_name_modules(root: Path) -> None:
+    """Every ``python -m MODULE`` of ours that a page shows can be started; CHANGELOG names old ones too."""
+    pages = [root / "README.md", root / "CONTRIBUTING.md", *(root / "docs").rglob("*.md")]
+    pages += [root / folder / "README.md" for folder in ("benchmarks", "notebooks", "spec")]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    modules = set(re.findall(r"python3? -m ((?:benchmarks|docs|notebooks|pynested|tests|tools)[\w.]*)", text))
+    files = [root / module.removeprefix("pynested.").replace(".", "/") for module in modules if ".spec." in module]
+    files += [root / module.replace(".", "/") for module in modules if ".spec." not in module]
+    missing = [file for file in files if not file.with_suffix(".py").exists() and not (file / "__main__.py").exists()]
+    assert len(modules) > 10 and missing == []
