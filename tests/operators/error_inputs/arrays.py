@@ -165,7 +165,8 @@ DENSE: list[ErrorInput] = [
     *[(lambda x=x: setitem(x, (ALL, slice(None, None, -1)), 1.0), StructureError, "overlap")
       for x in (OVERLAPPING, WOVEN)],
     (lambda: OVERLAPPING.fill_(1.0), StructureError, "fill_: components overlap"),
-    (lambda: pn.nested_array_from_jagged(FROZEN, [0, 5]).fill_(1.0), GradientError, "the memory is read-only"),
+    *[(lambda index=index: setitem(pn.nested_array_from_jagged(FROZEN, [0, 5]), index, 1.0), GradientError, "read-only")
+      for index in ((ALL, 0), ...)],
     (lambda: PAIR.uniform_(2, 1), ArgumentError, "uniform_: low is 2 and high is 1"),
     (lambda: PAIR.uniform_(NAN, 1), ArgumentError, "uniform_: low must be a number"),
     (lambda: PAIR.uniform_(0, np.inf), ArgumentError, "uniform_: high must be finite, not inf"),
