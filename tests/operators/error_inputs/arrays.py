@@ -84,7 +84,6 @@ ALWAYS: list[ErrorInput] = [
         (lambda x: x.add_(1), "x = x.add(...)"), (lambda x: x.uniform_(), "x = pn.rand_like(x)"),
         (lambda x: x.normal_(), "x = pn.randn_like(x)"),
         (lambda x: x.detach().add_(x), "add_: an operand requires grad"))],
-    (lambda nest: nest(X).add_(np.zeros((1, 1, 4))), ShapeError, "(1, 1, 4)"),
     (lambda nest: nest([x[:, :1] for x in X]).add_(np.zeros(3)), StructureError, "add_: the operands "),
     (lambda nest: pn.ones(1).clamp_(nest([x[:, 0] for x in X])), StructureError,
      "clamp_: the result is nested and cannot be written into a dense array"),
@@ -179,5 +178,4 @@ DENSE: list[ErrorInput] = [
     (lambda: pn.tape(3), ArgumentError, "not an int"),
     (lambda: pn.hessian(pn.sum, np.ones(2)), ArgumentError, "hessian: x must"),
     (lambda: bool(A > 0), ArgumentError, "not one. Ask any() or all()"),
-    (lambda: A.item(), ArgumentError, "6 elements, not one."),
 ]  # fmt: skip
