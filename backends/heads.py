@@ -14,8 +14,6 @@ from .places import same_integers
 
 Ints = NDArray[np.int64]
 
-FEW = 4  # components, for which groups would cost more than they save
-
 
 class Placed(NamedTuple):
     """Matrices in a flat buffer, one for each head: where each begins, its sizes, and the steps from row to row.
@@ -92,27 +90,6 @@ class Heads:
         np.cumsum(self.counts * self.sizes[:, 2], out=starts[1:])
         return starts
 
-    @cached_property
-    def alike(self) -> list[Ints]:
-        """The components in groups of equal sizes and steps, each alone where there are few; none without queries."""
-        if len(self.sizes) <= FEW:
-            return [np.array([i]) for i, one in enumerate(self.sizes.tolist()) if 0 not in one[:3]]
-        placed = [one[:, 1:] for one in (self.query, self.key, self.value, self.made, self.mask) if one is not None]
-        every = np.concatenate([*placed, self.sizes], axis=1)
-        own = every[:, (every != every[0]).any(axis=0)]
-        order = np.lexsort(own.T) if own.size else np.arange(len(own))
-        starts = np.flatnonzero((own[order[1:]] != own[order[:-1]]).any(axis=1)) + 1
-        return [group for group in np.split(order, starts) if self.sizes[group[0], :3].all()]
-
-    @cached_property
-    def first_pair(self) -> Ints:
-        """Where the scores of each component begin, if those of a group of `alike` follow each other: int64 (B,)."""
-        order = np.concatenate([np.zeros(0, np.int64), *self.alike])
-        pairs = (self.counts * self.sizes[:, 2] * self.sizes[:, 3])[order]
-        starts = np.zeros(len(self.sizes), np.int64)
-        starts[order] = np.cumsum(pairs) - pairs
-        return starts
-
     @property
     def rows(self) -> int:
         """The number of all queries of all heads."""
@@ -122,13 +99,6 @@ class Heads:
     def pairs(self) -> int:
         """The number of all scores."""
         return int((self.counts * self.sizes[:, 2] * self.sizes[:, 3]).sum())
-
-    @cached_property
-    def elements(self) -> tuple[int, int, int]:
-        """How many elements of queries, keys and values there are in components that have queries."""
-        shared, group, queries, keys = self.sizes[self.sizes[:, :3].all(axis=1)].T
-        pairs = int((shared * keys).sum())
-        return int((shared * group * queries).sum()) * self.width, pairs * self.width, pairs * self.value_width
 
     @cached_property
     def _component(self) -> tuple[Ints, Ints]:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from .activations import erf, erfc, gelu, gelu_backward, relu_backward, silu, silu_backward
-from .attending import attention
-from .attending_backward import attention_backward
+from .attention_forward import attention
+from .attention_gradients import attention_backward
 from .elementwise import cast, exp, log, quiet_ufunc, relu, sgn, sin, tanh, where
 from .losses import cross_entropy, cross_entropy_backward
 from .movement import add_rows, concatenate, pack_list, pad, take_rows, unpad

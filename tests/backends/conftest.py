@@ -16,12 +16,9 @@ from pynested.backends import memory
 from pynested.backends.cuda.catalogue import catalogue
 from pynested.backends.cuda.emulated import Emulator
 from pynested.backends.numpy import (
-    attending,
-    attending_backward,
-    attending_blocks,
-    attending_parts,
-    attending_places,
-    attending_products,
+    attention_batches,
+    attention_forward,
+    attention_gradients,
     elementwise,
     movement,
     placement,
@@ -42,11 +39,8 @@ def filled(slot: Any, shape: Any, dtype: Any) -> Any:
 
 
 ATTENTION_MEMORY = {
-    **{(module, "empty"): partial(filled, None) for module in (attending, attending_backward)},
-    **{
-        (module, "scratch"): filled
-        for module in (attending_backward, attending_blocks, attending_places, attending_products)
-    },
+    **{(module, "empty"): partial(filled, None) for module in (attention_forward, attention_gradients)},
+    **{(module, "scratch"): filled for module in (attention_forward, attention_gradients)},
 }
 PATHS: dict[str, dict[Any, Any]] = {
     "as it is": {},
@@ -59,11 +53,11 @@ PATHS: dict[str, dict[Any, Any]] = {
         (movement, "FEW_ELEMENTS"): NEVER,
         (placement, "FEW_COMPONENTS"): NEVER,
         (products, "FEW_PRODUCTS"): NEVER,
-        (attending, "KEPT_WEIGHTS"): 0,
-        (attending_parts, "BLOCK_SCORES"): 4,
-        (attending_parts, "TOGETHER"): 4,
-        (attending_blocks, "BLOCK_KEYS"): 2,
-        (attending_blocks, "STRIP"): 2,
+        (attention_forward, "SAVED_WEIGHTS"): 0,
+        (attention_batches, "BLOCK_SCORES"): 4,
+        (attention_batches, "PADDED_SCORES"): 4,
+        (attention_forward, "BLOCK_KEYS"): 2,
+        (attention_forward, "CAUSAL_ROWS"): 2,
         **ATTENTION_MEMORY,
     },
     "all together": {
@@ -76,7 +70,8 @@ PATHS: dict[str, dict[Any, Any]] = {
         (placement, "FEW_COMPONENTS"): 0,
         (placement, "LONG_COMPONENT"): NEVER,
         (products, "FEW_PRODUCTS"): 0,
-        (attending, "KEPT_WEIGHTS"): 0,
+        (attention_batches, "LENGTH_STEP"): NEVER,
+        (attention_forward, "SAVED_WEIGHTS"): 0,
     },
     "tiny blocks on threads": {
         (segment, "FEW_RUNS"): 0,
@@ -89,11 +84,11 @@ PATHS: dict[str, dict[Any, Any]] = {
         (products, "SHARED_PRODUCT"): 0,
         (products, "THREADS"): 2,
         (products, "blas_threads"): lambda: 2,
-        (attending_parts, "BLOCK_SCORES"): 30,
-        (attending_parts, "TOGETHER"): 30,
-        (attending_parts, "THREADS"): 2,
-        (attending_blocks, "BLOCK_KEYS"): 3,
-        (attending_blocks, "STRIP"): 3,
+        (attention_batches, "BLOCK_SCORES"): 30,
+        (attention_batches, "PADDED_SCORES"): 30,
+        (attention_batches, "THREADS"): 2,
+        (attention_forward, "BLOCK_KEYS"): 3,
+        (attention_forward, "CAUSAL_ROWS"): 3,
         **ATTENTION_MEMORY,
         **{(module, "LARGE"): 1 for module in (memory, elementwise, movement, products)},
     },

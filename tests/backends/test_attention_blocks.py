@@ -13,7 +13,7 @@ import pytest
 
 from pynested.backends import Heads
 from pynested.backends import numpy as cpu
-from pynested.backends.numpy import attending, attending_blocks
+from pynested.backends.numpy import attention_batches, attention_forward
 
 from .kernel_checks_attention import BATCHES, attention_operands, compute_attention
 
@@ -53,8 +53,8 @@ def test_few_weights_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
         (8 * heads.pairs - 1, 8, heads.rows),
         (1 << 20, 2, heads.rows),
     ):
-        monkeypatch.setattr(attending, "KEPT_WEIGHTS", kept)
-        monkeypatch.setattr(attending_blocks, "BLOCK_KEYS", keys)
+        monkeypatch.setattr(attention_forward, "SAVED_WEIGHTS", kept)
+        monkeypatch.setattr(attention_forward, "BLOCK_KEYS", keys)
         (out, saved), (unsaved_out, nothing) = (
             cpu.attention(q, k, v, mask, heads, is_saved) for is_saved in (True, False)
         )

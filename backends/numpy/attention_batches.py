@@ -1,0 +1,249 @@
+"""Batches of heads that attention computes in one go: views of one component, or small components padded to one size.
+
+Thousands of components of a few queries each would spend most of their time on going from one to the next. So small
+components of nearly equal lengths are copied to arrays with a common number of queries and keys. The copies are 0
+beyond the end of a component, and a mask of bools tells that these pairs are not active.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+from numpy.typing import NDArray
+
+from ..heads import Heads, Ints
+from .running import THREADS
+
+Array = NDArray[Any]
+
+BLOCK_SCORES = 1 << 18  # of the heads of a batch: few enough for a cache, enough for BLAS
+SMALL_SCORES = 1 << 13  # of a component that is padded together with others
+PADDED_SCORES = 1 << 18  # or elements of queries and values, of a padded batch: all copies and scores stay in a cache
+LENGTH_STEP = 8  # lengths that are equal after rounding up to a multiple of it are padded together
+
+
+class Job(NamedTuple):
+    """The heads of a batch, and the places of what is saved for its gradient.
+
+    Attributes
+    ----------
+    components : int64 (K,)
+        Several components are padded.
+    key_heads : range
+        Heads of keys; those of several components are all heads.
+    group : int
+        Heads of queries for each head of keys.
+    num_queries, num_keys : int
+        Rows of each head, after padding.
+    first_row, first_pair : int
+        The number of queries of all heads, and of pairs, in the jobs before this one.
+    """
+
+    components: Ints
+    key_heads: range
+    group: int
+    num_queries: int
+    num_keys: int
+    first_row: int = 0
+    first_pair: int = 0
+
+    @property
+    def end_row(self) -> int:
+        """The number of queries of all heads up to this job."""
+        return self.first_row + len(self.components) * len(self.key_heads) * self.group * self.num_queries
+
+    @property
+    def end_pair(self) -> int:
+        """The number of pairs up to this job."""
+        return self.first_pair + (self.end_row - self.first_row) * self.num_keys
+
+
+class HeadBatch(NamedTuple):
+    """Matrices of C heads of keys of K components, each with G heads of queries.
+
+    Queries (K, C, G, L, E), keys (K, C, 1, S, E), values (K, C, 1, S, V), results (K, C, G, L, V), the logarithms of
+    the sums of exponentials (K, C, G, L, 1), weights and mask (K, C, G, L, S). In the gradient, results are cotangents.
+    """
+
+    queries: Array
+    keys: Array
+    values: Array
+    results: Any
+    mask: Any = None
+    causal: bool = False
+    log_sums: Any = None
+    weights: Any = None
+
+
+# ---- jobs -----------------------------------------------------------------------------------------------------------
+
+
+def attention_jobs(heads: Heads) -> list[Job]:
+    """Return jobs for all heads that have queries; those of a single component are for all threads."""
+    sizes, scores = heads.sizes, heads.sizes.prod(axis=1)
+    has_queries = sizes[:, :3].all(axis=1)
+    is_small = has_queries & (scores <= SMALL_SCORES)
+    jobs = []
+    for members in _length_classes(sizes, np.flatnonzero(is_small)):
+        count, group, queries, keys = sizes[members].max(axis=0).tolist()
+        elements = group * queries * heads.width + keys * heads.value_width
+        step = max(1, PADDED_SCORES // (count * max(1, group * queries * keys, elements)))
+        for start in range(0, len(members), step):
+            components = members[start : start + step]
+            jobs.append(Job(components, range(count), group, *sizes[components, 2:].max(axis=0).tolist()))
+    threads = THREADS if len(sizes) == 1 else 1
+    for component in np.flatnonzero(has_queries & ~is_small).tolist():
+        count, group, queries, keys = sizes[component].tolist()
+        step = max(1, min(BLOCK_SCORES // max(1, group * queries * keys), -(-count // threads)))
+        for start in range(0, count, step):
+            jobs.append(Job(np.array([component]), range(start, min(start + step, count)), group, queries, keys))
+    for i in range(1, len(jobs)):
+        jobs[i] = jobs[i]._replace(first_row=jobs[i - 1].end_row, first_pair=jobs[i - 1].end_pair)
+    return jobs
+
+
+def _length_classes(sizes: Ints, components: Ints) -> list[Ints]:
+    """Return groups of components of equal numbers of heads, and lengths of one class; of one class if all are tiny."""
+    if not len(components):
+        return []
+    classes = sizes[components]
+    most = classes.max(axis=0)
+    is_tiny = len(components) * most.prod() <= SMALL_SCORES
+    classes[:, 2:] = 0 if is_tiny else -(-classes[:, 2:] // LENGTH_STEP)
+    if (classes == classes[0]).all():
+        return [components]
+    order = np.lexsort(classes.T)
+    starts = np.flatnonzero((classes[order[1:]] != classes[order[:-1]]).any(axis=1)) + 1
+    return np.split(components[order], starts)
+
+
+# ---- places of a job ------------------------------------------------------------------------------------------------
+
+
+class Rows:
+    """The rows of one operand of a job in a flat buffer: a view for one component, padded copies for several.
+
+    ``index`` (K, C, G, R) holds the place of the first element of each row of the copies, and ``is_row`` (K, 1, 1, R)
+    tells the rows of a component from its padding.
+    """
+
+    def __init__(self, table: Ints, lengths: Ints, job: Job, group: int, width: int) -> None:
+        places, num_rows = table[job.components], int(lengths.max())
+        self.shape, self.width = (len(places), len(job.key_heads), group, num_rows), width
+        self.is_copied, self.is_padded = len(places) > 1, bool(lengths.min() < num_rows)
+        if not self.is_copied:
+            offset, head_step, row_step = places[0].tolist()
+            self.start = offset + job.key_heads.start * group * head_step
+            self.steps = (0, group * head_step, head_step, row_step, 1)
+            return
+        offsets, head_steps, row_steps = places.T.reshape(3, -1, 1, 1, 1)
+        heads, row = np.arange(len(job.key_heads) * group).reshape(1, -1, group, 1), np.arange(num_rows)
+        self.is_row = (row < lengths[:, None])[:, None, None]
+        self.index = np.where(self.is_row, offsets + heads * head_steps + row * row_steps, 0)
+
+    def view(self, buffer: Array) -> Array:
+        """Return the rows of the only component, (1, C, G, R, width)."""
+        shape = (*self.shape, self.width)
+        start = 0 if 0 in shape else self.start * buffer.itemsize
+        return np.ndarray(shape, buffer.dtype, buffer, start, [step * buffer.itemsize for step in self.steps])
+
+    def read(self, buffer: Array) -> Array:
+        """Return the rows, (K, C, G, R, width); copies are 0 in the padding."""
+        if not self.is_copied:
+            return self.view(buffer)
+        if not self.index.size or not self.width:
+            return np.zeros((*self.shape, self.width), buffer.dtype)
+        copies: Array = self._windows(buffer)[self.index]
+        if self.is_padded:
+            copies[~np.broadcast_to(self.is_row, self.shape)] = 0
+        return copies
+
+    def room(self, buffer: Array) -> Array:
+        """Return a view of the rows, or zeros for rows that `write` copies."""
+        return np.zeros((*self.shape, self.width), buffer.dtype) if self.is_copied else self.view(buffer)
+
+    def write(self, rows: Array, buffer: Array) -> None:
+        """Copy rows to their places; a view is there already."""
+        if not self.is_copied or not self.index.size or not self.width:
+            return
+        if self.is_padded:
+            is_row = np.broadcast_to(self.is_row, self.shape)
+            self._windows(buffer)[self.index[is_row]] = rows[is_row]
+        else:
+            self._windows(buffer)[self.index] = rows
+
+    def _windows(self, buffer: Array) -> Array:
+        """Return a view with a row of ``width`` elements at each place of the buffer."""
+        return as_strided(buffer, (len(buffer) - self.width + 1, self.width), (buffer.itemsize, buffer.itemsize))
+
+
+class JobRows(NamedTuple):
+    """The rows of all operands of a job."""
+
+    queries: Rows
+    keys: Rows
+    values: Rows
+    results: Rows
+
+
+def job_rows(heads: Heads, job: Job) -> JobRows:
+    """Return the rows of all operands; operands that lie alike share them."""
+    queries, keys = heads.sizes[job.components, 2:].T
+    keys = queries if (keys == queries).all() else keys
+    known: dict[Any, Rows] = {}
+
+    def rows(table: Ints, lengths: Ints, group: int, width: int) -> Rows:
+        key = id(table), lengths is queries, group, width
+        if key not in known:
+            known[key] = Rows(table, lengths, job, group, width)
+        return known[key]
+
+    return JobRows(
+        rows(heads.query, queries, job.group, heads.width),
+        rows(heads.key, keys, 1, heads.width),
+        rows(heads.value, keys, 1, heads.value_width),
+        rows(heads.made, queries, job.group, heads.value_width),
+    )
+
+
+def read_mask(mask: Array | None, heads: Heads, job: Job, rows: JobRows) -> tuple[Array | None, bool]:
+    """Return the mask of a job, (K, C or 1, G or 1, L, S) or None, and whether it is causal besides."""
+    shape = (*rows.queries.shape, job.num_keys)
+    if len(job.components) == 1:
+        return (None if mask is None else mask_view(mask, heads, job, shape)), heads.causal
+    is_padded = rows.queries.is_padded or rows.keys.is_padded
+    inside = rows.queries.is_row[..., None] & rows.keys.is_row[..., None, :] if is_padded else None
+    if mask is None:
+        if inside is None or not heads.causal:
+            return inside, heads.causal
+        return inside & causal_pairs(*shape[3:]), False
+    pairs = mask.take(mask_index(heads, job, shape), mode="clip")
+    if inside is not None:
+        pairs = np.where(inside, pairs, False if mask.dtype == np.bool_ else mask.dtype.type(-np.inf))
+    return pairs, False
+
+
+def causal_pairs(num_queries: int, num_keys: int, distance: int = 0) -> Array:
+    """Return which keys of a block are not after the query, if its first query is ``distance`` after its first key."""
+    return np.tri(num_queries, num_keys, distance, np.bool_)
+
+
+def mask_view(mask: Array, heads: Heads, job: Job, shape: tuple[int, ...]) -> Array:
+    """Return the mask of a job of one component: (1, C, G, L, S)."""
+    assert heads.mask is not None
+    offset, head, row, column = heads.mask[job.components[0]].tolist()
+    steps = 0, shape[2] * head, head, row, column
+    start = 0 if 0 in shape else (offset + job.key_heads.start * shape[2] * head) * mask.itemsize
+    return np.ndarray(shape, mask.dtype, mask, start, [step * mask.itemsize for step in steps])
+
+
+def mask_index(heads: Heads, job: Job, shape: tuple[int, ...]) -> Ints:
+    """Return the place of each pair of a padded job in the mask: int64 (K, C, G, L, S)."""
+    assert heads.mask is not None
+    offsets, head_steps, row_steps, column_steps = heads.mask[job.components].T.reshape(4, -1, 1, 1, 1, 1)
+    _, count, group, queries, keys = shape
+    head = np.arange(count * group).reshape(1, count, group, 1, 1)
+    index: Ints = offsets + head * head_steps + np.arange(queries)[:, None] * row_steps
+    return np.asarray(index + np.arange(keys) * column_steps)

@@ -1,0 +1,133 @@
+"""The gradient of attention, block by block, from weights that were saved, or computed again from log-sums."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..heads import Heads
+from ..memory import empty
+from .attention_batches import HeadBatch, Job, attention_jobs, job_rows, mask_index, mask_view
+from .attention_forward import (
+    active_pairs,
+    active_scores,
+    contiguous,
+    is_finite,
+    is_masked,
+    key_blocks,
+    mix_active,
+    read_batch,
+    row_blocks,
+    saves_weights,
+)
+from .elementwise import where
+from .running import quiet, run, scratch, widened
+
+Array = NDArray[Any]
+
+
+@quiet
+def attention_backward(
+    cotangent: Array,
+    q: Array,
+    k: Array,
+    v: Array,
+    mask: Array | None,
+    out: Array,
+    saved: Array,
+    heads: Heads,
+    with_mask: bool,
+    /,
+) -> tuple[Array, Array, Array, Array | None]:
+    """Return the cotangents of q, k and v, and of a mask of floats if ``with_mask``, each as long as its buffer."""
+    operands, (g, out) = contiguous(q, k, v, mask), contiguous(cotangent, out)
+    grads = [empty(x.shape, saved.dtype) for x in (q, k, v)]
+    for grad in grads:
+        grad.fill(0)
+    mask_grad = np.zeros(mask.shape, saved.dtype) if with_mask and mask is not None else None
+    jobs = attention_jobs(heads)
+    are_weights = saves_weights(jobs, saved.dtype)
+
+    def work(job: Job) -> None:
+        rows = job_rows(heads, job)
+        batch = read_batch(job, rows, operands, rows.results.read(g), heads, saved, are_weights)
+        outputs = None if are_weights else rows.results.read(out)
+        slopes = [place.room(grad) for place, grad in zip(rows, grads, strict=False)]  # of queries, keys, values
+        for start, stop in row_blocks(batch):
+            for columns in key_blocks(batch, stop):
+                steps = _add_block(batch, slopes, outputs, heads.scale, slice(start, stop), columns)
+                if mask_grad is not None:
+                    _add_to_mask(mask_grad, steps, heads, job, batch, slice(start, stop), columns)
+        for place, slope, grad in zip(rows, slopes, grads, strict=False):
+            place.write(slope, grad)
+
+    run(work, [(job,) for job in jobs], 0 if with_mask else heads.pairs * q.itemsize)  # jobs can share a mask
+    q_grad, k_grad, v_grad = (x.astype(q.dtype, copy=False) for x in grads)
+    return q_grad, k_grad, v_grad, None if mask_grad is None else mask_grad.astype(q.dtype, copy=False)
+
+
+def _add_block(
+    batch: HeadBatch, slopes: list[Array], outputs: Array | None, scale: float, rows: slice, columns: slice
+) -> Array:
+    """Add the part of a block of queries and keys to their slopes, and return the slopes of the scores.
+
+    The slope of a score is its weight times the slope of the weight, less the mean of these slopes over the row. The
+    mean is the product of cotangent and result, or, if all weights of the row are at hand, computed from them.
+    """
+    g, queries = widened(batch.results[..., rows, :]), widened(batch.queries[..., rows, :])
+    keys, values = widened(batch.keys[..., columns, :]), widened(batch.values[..., columns, :])
+    weights, active = _weights(queries, batch, scale, rows, columns), None
+    steps = np.matmul(g, values.swapaxes(-1, -2), out=scratch("slopes", weights.shape, weights.dtype))
+    mean = _row_dots(steps, weights) if outputs is None else _row_dots(g, widened(outputs[..., rows, :]))
+    if is_masked(batch) and not is_finite(queries, keys, steps, mean):  # a weight of 0 does not leave out a NaN
+        active = np.broadcast_to(active_pairs(batch, rows, columns), weights.shape)
+        weights = where(active, weights, 0)
+        mean = _row_dots(where(active, steps, 0), weights) if outputs is None else mean
+    steps -= mean
+    steps *= weights
+    if active is not None:
+        np.copyto(steps, 0, where=~active)
+    of_products = steps * steps.dtype.type(scale)
+    active_turned = None if active is None else active.swapaxes(-1, -2)
+    _add_product(slopes[0][..., rows, :], of_products, keys, active)
+    _add_product(slopes[1][..., columns, :], of_products.swapaxes(-1, -2), queries, active_turned)
+    _add_product(slopes[2][..., columns, :], weights.swapaxes(-1, -2), g, active_turned)
+    return steps
+
+
+def _row_dots(a: Array, b: Array) -> Array:
+    """Return the dot product of each row: (..., n), (..., n) -> (..., 1)."""
+    return np.asarray(np.vecdot(a, b)[..., None])
+
+
+def _weights(queries: Array, batch: HeadBatch, scale: float, rows: slice, columns: slice) -> Array:
+    """Return the weights of a block: saved ones, or computed again."""
+    if batch.weights is not None:
+        return np.asarray(batch.weights[..., rows, columns])
+    scores = active_scores(queries * queries.dtype.type(scale), batch, rows, columns)
+    return np.asarray(np.exp(np.subtract(scores, batch.log_sums[..., rows, :], out=scores), out=scores))
+
+
+def _add_product(total: Array, weights: Array, rows: Array, active: Array | None) -> None:
+    """Add the product of weights and rows, summed over the heads of queries that share a head of keys."""
+    product = np.matmul(weights, rows) if active is None or is_finite(rows) else mix_active(weights, rows, active)
+    total += product if total.shape[2] == product.shape[2] else product.sum(axis=2, keepdims=True)
+
+
+def _add_to_mask(
+    mask_grad: Array, steps: Array, heads: Heads, job: Job, batch: HeadBatch, rows: slice, columns: slice
+) -> None:
+    """Add the slopes of scores to the gradient of a mask of floats, whose elements several scores can share."""
+    shape = (*batch.queries.shape[:4], batch.keys.shape[3])
+    if len(job.components) > 1:
+        active = active_pairs(batch, rows, columns)
+        np.add.at(mask_grad, mask_index(heads, job, shape)[..., rows, columns][active], steps[active])
+        return
+    view = mask_view(mask_grad, heads, job, shape)
+    shared = [axis for axis, step in enumerate(view.strides) if step == 0]
+    places = [slice(None), slice(None), slice(None), rows, columns]
+    for axis in shared:
+        places[axis] = slice(1)
+    view[tuple(places)] += steps.sum(axis=tuple(shared), keepdims=True)
