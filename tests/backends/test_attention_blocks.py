@@ -13,7 +13,7 @@ import pytest
 
 from pynested.backends import Heads
 from pynested.backends import numpy as cpu
-from pynested.backends.numpy import attention_batches, attention_forward
+from pynested.backends.numpy import attention_forward
 
 from .kernel_checks_attention import BATCHES, attention_operands, compute_attention
 
