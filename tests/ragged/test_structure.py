@@ -61,6 +61,16 @@ def test_facts_of_strided_structures(pair: tuple[Strided, Numbers], more: int) -
     assert structure.repacked.strides.tolist() == strides
 
 
+def test_jagged_structures_are_compared_by_value() -> None:
+    x, equal, moved = Jagged([0, 2, 5]), Jagged([0, 2, 5]), Jagged([3, 0, 6], [2, 3])
+    assert x.same_lengths(equal) and x.same_lengths(moved) and moved.same_lengths(x)
+    assert x.same_placement(equal) and not x.same_placement(moved) and not moved.same_placement(x)
+    for other in (Jagged([0, 2, 5], [1, 3]), Jagged([0, 3, 5])):
+        assert not x.same_lengths(other) and not x.same_placement(other)
+    for other in (Jagged([0, 2, 5], None, 2), Strided([[2, 1]], [[1, 1]], [0], 2)):
+        assert not x.same_placement(other)
+
+
 def test_ragged_sizes_are_equal_by_value() -> None:
     a, b, c = (RaggedSize(as_frozen(lengths)) for lengths in ([1, 2], [1, 2], [2, 1]))
     assert a == b and hash(a) == hash(b) and repr(a) == repr(b)
