@@ -59,6 +59,20 @@ def test_components_that_do_not_fit(
         make(components, layout=layout)
 
 
+@EACH_LAYOUT
+def test_nested_array_copies_and_only_as_nested_array_keeps_gradients(layout: Any) -> None:
+    for count in (1, 3):
+        arrays = [x.copy() for x in X[:count]]
+        result = pn.nested_array(arrays, layout=layout)
+        for x in arrays:
+            x[:] = 9
+        assert_same(result, X[:count])
+    leaves = [pn.array(x, requires_grad=True) for x in X]
+    assert not pn.nested_array(leaves, layout=layout).requires_grad
+    pn.as_nested_array(leaves, layout=layout).backward(nest([x + 1 for x in X], layout))
+    assert_same([leaf.grad for leaf in leaves], [x + 1 for x in X])
+
+
 def test_layouts() -> None:
     assert pn.nested_array([x.T for x in X], layout=pn.jagged).structure.ragged_dim == 2
     assert pn.nested_array([X[0], X[0]], layout=pn.jagged).structure.ragged_dim == 1
