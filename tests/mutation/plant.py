@@ -6,8 +6,8 @@ expression for the function that is called with the original and its arguments. 
 replaces a derivative instead: ``lambda g, right: ...`` and ``lambda right: ...`` change the right cotangent or tangent.
 If no name leads to the fault, ``old``, found once in ``file``, becomes ``new``.
 
-`planted` replaces what a name stands for until the end of a block. `environment` copies the repository, by links, and
-changes one file of the copy: ``file``, or `pynested/__init__.py`, whose last line then plants what a name stands for.
+`planted` replaces what a name stands for until the end of a block. `environment` copies the repository and changes one
+file of the copy: ``file``, or `pynested/__init__.py`, whose last line then plants what a name stands for.
 Processes that run in the copy import it.
 """
 
@@ -62,12 +62,12 @@ def environment(row: Row | None) -> Iterator[dict[str, str]]:
     change = None if row is None else changed_file(row)
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "repository")
-        shutil.copytree(ROOT, copy, copy_function=os.link, ignore=shutil.ignore_patterns(*NOT_COPIED))
+        shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*NOT_COPIED))
         if change is not None:
             file, text = change
-            if file.startswith("torch/"):
-                shutil.copytree(source_of("torch/"), copy / "torch", copy_function=os.link)
-            (copy / file).unlink()  # the file of the repository is another link to the same text
+            if file.startswith("torch/"):  # is large, and needs its libraries only where they are
+                shutil.copytree(source_of("torch/"), copy / "torch", copy_function=os.symlink)
+            (copy / file).unlink()
             (copy / file).write_text(text, encoding="utf-8")
         yield {**os.environ, "PYTHONPATH": str(copy), "PYNESTED_THREADS": "1"}
 
