@@ -31,6 +31,13 @@ def test_one_matrix_for_all_is_three_apart(layout: Any) -> None:
         assert pn.allclose(pn.multi_head_attention(rows, rows, rows, HEADS, **WEIGHTS), result)
 
 
+def test_weights_are_strided_if_queries_and_keys_are_ragged(layout: Any) -> None:
+    q, k = (pn.nested_array([numbers(n, 4) for n in lengths], layout=layout) for lengths in ((2, 1), (0, 3)))
+    for query, expected in ((q, pn.strided), (pn.array(numbers(2, 5, 4)), layout)):
+        _, weights = pn.multi_head_attention(query, k, k, HEADS, **WEIGHTS, need_weights=True)
+        assert weights.layout is expected
+
+
 def test_dropped_weights_are_those_that_are_returned() -> None:
     """Values of ones in a single row of each head: the result of a query is the sum of its weights."""
     x = pn.nested_array([numbers(n, 4) for n in (5, 3)], layout=pn.jagged)

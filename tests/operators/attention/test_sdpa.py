@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,26 @@ def test_weights_that_are_kept_are_enlarged() -> None:
 def test_the_gradient_drops_the_same_weights() -> None:
     x = pn.array(distinct((3, 2)))
     pn.gradcheck(lambda q, k, v: attend(q, k, v, dropout_p=0.5, generator=np.random.default_rng(5)), (x, x, x))
+
+
+def test_a_key_that_only_the_last_query_meets_can_contain_nan() -> None:
+    """Fused and recorded gradients of the other queries agree, by a mask, a block mask and a function of scores."""
+    mask = pn.create_block_mask(lambda b, h, i, j: i >= j, 1, 1, 3, 3, BLOCK_SIZE=2)
+    calls: list[Any] = [
+        lambda *x: attend(*x, is_causal=True),
+        lambda *x: pn.flex_attention(*x, block_mask=mask),
+        lambda *x: pn.flex_attention(*x, lambda s, b, h, i, j: pn.where(i >= j, s, -np.inf)),
+    ]
+    q, k, v = (distinct((1, 1, 3, 2), seed) / 4 for seed in range(3))
+    k[..., 2, :], v[..., 2, :] = np.nan, np.inf
+    gradients = []
+    for call, recorded in product(calls, (False, True)):
+        leaves = [pn.array(x, requires_grad=True) for x in (q, k, v)]
+        call(*leaves)[:, :, :2].backward(pn.array(distinct((1, 1, 2, 2), 7)), create_graph=recorded)
+        gradients.append([leaf.grad.detach().numpy()[:, :, :2] for leaf in leaves])  # type: ignore[union-attr]
+    assert np.isfinite(gradients[0][0]).all()
+    for others in gradients[1:]:
+        np.testing.assert_allclose(others, gradients[0], rtol=1e-12, atol=1e-14)
 
 
 def test_half_precision_is_computed_wide() -> None:
