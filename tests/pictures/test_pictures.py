@@ -1,9 +1,11 @@
-"""Pictures of jagged and strided arrays: colours, gaps, captions, and the files and notebooks that hold them."""
+"""Pictures of arrays: colours, captions, and the files that hold them; `test_golden.py` has what is drawn."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -13,15 +15,11 @@ import pynested as pn
 from pynested.backends.errors import ArgumentError, MissingDependency
 from pynested.pictures import picture
 from pynested.pictures.drawn_buffer import DrawnBuffer
-from pynested.pictures.svg import CELL_INK, FILLS, LINES, PAGE_INK, Sheet, assign_lanes, tint_color
+from pynested.pictures.svg import CELL_INK, FILLS, LINES, PAGE_INK, Sheet, tint_color
 
 from .drawings import PICTURES, texts_of
 
 PAGES = {"light": "#ffffff", "dark": "#111111"}
-
-
-def test_a_picture_of_a_long_array_is_short() -> None:
-    assert len(PICTURES["jagged_long"]().svg) < 40_000
 
 
 def test_text_is_escaped() -> None:
@@ -50,9 +48,7 @@ def test_colours_can_be_read() -> None:
     assert min(contrast(line, page) for line in LINES for page in PAGES.values()) > 3.5
     assert min(contrast(CELL_INK, tint_color(k)) for k in range(7)) > 4.5
     assert min(contrast(PAGE_INK[theme], PAGES[theme]) for theme in PAGES) > 6
-
-
-def test_ink_can_be_read_where_a_page_is_not_of_the_theme_of_the_system() -> None:
+    # A page can have another theme than the system.
     assert contrast(PAGE_INK["light"], PAGES["dark"]) > 2.5 < contrast(PAGE_INK["dark"], PAGES["light"])
 
 
@@ -70,31 +66,38 @@ def test_pieces_tell_holes_from_what_is_hidden() -> None:
     ]
 
 
-def test_lanes_keep_captions_apart() -> None:
-    assert assign_lanes([(0, 10), (5, 15), (12, 20), (18, 30)]) == [0, 1, 2, 0]
-
-
 def test_picture_of_a_jagged_array() -> None:
     array = pn.nested_array([[1.5, 2], [], [7, 0.5, 4, 3], [9], [8.25, 6]], layout=pn.jagged, requires_grad=True)
     assert picture(array).svg == PICTURES["jagged_packed"]().svg
 
 
-def test_picture_of_a_jagged_array_whose_last_dimension_is_ragged() -> None:
-    array = pn.nested_array([np.ones((2, 3)), np.ones((2, 1))], layout=pn.jagged)
-    assert picture(array).alt.startswith("A jagged array: 2 components of lengths 3, 1 in one buffer of 4 values")
+CAPTIONS: dict[str, tuple[Callable[[], Any], str]] = {
+    "the last dimension is ragged": (
+        lambda: pn.nested_array([np.ones((2, 3)), np.ones((2, 1))], layout=pn.jagged),
+        "A jagged array: 2 components of lengths 3, 1 in one buffer of 4 values"),
+    "a view with gaps": (
+        lambda: pn.narrow(np.arange(12.0).reshape(3, 4), 1, np.array([1, 0, 2]), np.array([2, 0, 2]), layout=pn.jagged),
+        "offsets 1, 4, 10"),
+    "strided": (
+        lambda: pn.nested_array([np.ones((2, 3)), np.zeros((1, 2))]).transpose(1, 2),
+        "A strided array: 2 components in one buffer of 8 values; sizes 3 × 2; 2 × 1; offsets 0, 6"),
+    "a dense view, rows and columns backwards": (
+        lambda: pn.Array(np.arange(9).reshape(3, 3)[::-2, ::-1]),
+        "A dense array: shape (2, 3), strides (-6, -1), in 9 values of memory"),
+}  # fmt: skip
 
 
-def test_picture_of_a_view_shows_the_holes() -> None:
-    array = pn.narrow(np.arange(12.0).reshape(3, 4), 1, np.array([1, 0, 2]), np.array([2, 0, 2]), layout=pn.jagged)
-    assert "offsets 1, 4, 10" in picture(array).alt
+@pytest.mark.parametrize("name", CAPTIONS)
+def test_the_caption_says_what_the_picture_shows(name: str) -> None:
+    make, caption = CAPTIONS[name]
+    assert caption in picture(make()).alt
 
 
-def test_picture_of_a_strided_array() -> None:
-    array = pn.nested_array([np.ones((2, 3)), np.zeros((1, 2))]).transpose(1, 2)
-    assert (
-        picture(array).alt
-        == "A strided array: 2 components in one buffer of 8 values; sizes 3 × 2; 2 × 1; offsets 0, 6"
-    )
+def test_memory_of_a_dense_view_is_shown_from_its_lowest_element_to_its_highest() -> None:
+    """Rows 2 and 0 of three, the columns backwards: 8, 7, 6 and 2, 1, 0 of what lies there as 0 to 8."""
+    texts = texts_of(picture(pn.Array(np.arange(9).reshape(3, 3)[::-2, ::-1])))
+    assert texts[2:8] == ["8", "7", "6", "2", "1", "0"] and "x starts at 8" in texts
+    assert texts[texts.index("what is in memory") + 3 :][:3] == ["0", "1", "2"]
 
 
 def test_a_notebook_gets_an_image_and_a_file_the_document(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -70,70 +71,52 @@ def test_trees_keep_their_form_and_the_old_parameters_stay() -> None:
         assert np.less(made["a"].values().detach().numpy(), [1.0, 2.0, 3.0]).all()
 
 
-def test_a_model_learns() -> None:
-    generator = np.random.default_rng(1)
-    x = pn.nested_array([generator.standard_normal((n, 3)) for n in (4, 1, 6)], layout=pn.jagged)
-    true = pn.array([[1.0, -2.0, 0.5]])
-    wanted = pn.linear(x, true)
-    w: Any = pn.zeros(1, 3, requires_grad=True)
-    state = None
-    for step in range(200):
-        loss = pn.square(pn.linear(x, w) - wanted).values().mean()
-        slope, norm = pn.training.clip_by_norm(pn.grad(loss, w), 10.0)
-        w, state = pn.training.adam(w, slope, state, learning_rate=0.3 * (1 - step / 200))
-    assert norm < 1e-2
-    np.testing.assert_allclose(w.detach().numpy(), true.numpy(), atol=1e-3)
+W, G = pn.array([1.0]), pn.array([1.0])
+adam, sgd, clip = pn.training.adam, pn.training.sgd, pn.training.clip_by_norm
+MOMENTUM, MOMENTS = sgd(W, G, learning_rate=0.1)[1], adam(W, G)[1]
+REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
+    (lambda: sgd(W, G, learning_rate=-1.0), ArgumentError, "learning_rate must be 0 or above, and finite, not -1.0"),
+    (lambda: sgd(W, G, learning_rate=math.nan), ArgumentError, "not nan"),
+    (lambda: sgd(W, G, learning_rate="0.1"), ArgumentError, "learning_rate is a number, not a str"),  # type: ignore[arg-type]
+    (lambda: sgd(W, G, learning_rate=lambda step: 1.0), ArgumentError, "is a number, not a function"),  # type: ignore[arg-type, misc]
+    (lambda: sgd(W, G, learning_rate=1.0, nesterov=True), ArgumentError, "momentum must be above 0"),
+    (lambda: adam(W, G, betas=(0.9, 1.0)), ArgumentError, "betas are two numbers from 0 to below 1"),
+    (lambda: adam(W, G, betas=0.9), ArgumentError, "betas are two numbers"),  # type: ignore[arg-type]
+    (lambda: adam(W, G, lr=0.1), ArgumentError, "there is no argument 'lr'"),  # type: ignore[call-arg]
+    # Trees that differ.
+    (lambda: adam({}, {}), ArgumentError, "there is no array among the parameters"),
+    (lambda: adam([W, W], [G]), ArgumentError, r"parameters\[1\] has no gradient"),
+    (lambda: adam({"a": W}, {"b": G}), ArgumentError, r"parameters\['a'\] has no gradient"),
+    (lambda: adam({"a": W}, {"a": G, "b": G}), ArgumentError, r"gradients\['b'\] has no parameter"),
+    (lambda: adam([W], G), ArgumentError, r"parameters\[0\] has no gradient"),
+    (lambda: adam([W], [None]), ArgumentError, "there is no array among the gradients"),
+    (lambda: adam([W], [pn.nested_array([[1.0]])]), ArgumentError,
+     r"parameters\[0\] is an Array, and its gradient a NestedArray"),
+    (lambda: sgd([W, np.ones(1)], [G, G], learning_rate=1.0), ArgumentError,
+     r"parameters\[1\] is an array of NumPy.*pn\.array\(x\)"),
+    (lambda: adam([W, W], [G, pn.ones(2)]), ShapeError, r"parameters\[1\] has shape \(1,\), and its gradient \(2,\)"),
+    (lambda: adam([W, pn.array([1])], [G, pn.array([1])]), DTypeError,
+     r"parameters\[1\] has dtype int64, and steps are made of floats"),
+    # A state of another step, or of other parameters.
+    (lambda: adam(W, G, MOMENTUM), ArgumentError,  # type: ignore[arg-type]
+     "the state is AdamState, which the step before gave.*not a SGDState"),
+    (lambda: adam(W, G, {}), ArgumentError, "the state is AdamState, which the step before gave.*not a dict"),  # type: ignore[arg-type]
+    (lambda: sgd(W, G, MOMENTS, learning_rate=0.1), ArgumentError, "the state is SGDState.*not an AdamState"),  # type: ignore[arg-type]
+    (lambda: adam([W, W], [G, G], MOMENTS), ArgumentError, r"the state is that of parameters of shapes \[\(1,\)\]"),
+    # Norms and weights.
+    (lambda: clip(G, 0.0), ArgumentError, "most must be above 0"),
+    (lambda: clip(G, "1"), ArgumentError, "most must be above 0"),  # type: ignore[arg-type]
+    (lambda: clip({"a": None}, 1.0), ArgumentError, "there is no array among the gradients"),
+    (lambda: pn.training.from_state_dict([]), ArgumentError,  # type: ignore[arg-type]
+     r"what module\.state_dict\(\) gives, not a list"),
+]  # fmt: skip
 
 
-def test_what_makes_no_sense_is_refused() -> None:
-    w, g = pn.array([1.0]), pn.array([1.0])
-    for call, says in (
-        (lambda: pn.training.sgd(w, g, learning_rate=-1.0), "learning_rate must be 0 or above, and finite, not -1.0"),
-        (lambda: pn.training.sgd(w, g, learning_rate=math.nan), "not nan"),
-        (lambda: pn.training.sgd(w, g, learning_rate=1.0, nesterov=True), "momentum must be above 0"),
-        (lambda: pn.training.adam(w, g, betas=(0.9, 1.0)), "betas are two numbers from 0 to below 1"),
-        (lambda: pn.training.adam({}, {}), "there is no array among the parameters"),
-        (lambda: pn.training.adam([w, w], [g]), r"parameters\[1\] has no gradient"),
-        (lambda: pn.training.adam({"a": w}, {"b": g}), r"parameters\['a'\] has no gradient"),
-        (lambda: pn.training.adam({"a": w}, {"a": g, "b": g}), r"gradients\['b'\] has no parameter"),
-        (lambda: pn.training.adam([w], g), r"parameters\[0\] has no gradient"),
-        (lambda: pn.training.adam([w], [None]), "there is no array among the gradients"),
-        (
-            lambda: pn.training.adam([w], [pn.nested_array([[1.0]])]),
-            r"parameters\[0\] is an Array, and its gradient a NestedArray",
-        ),
-        (
-            lambda: pn.training.sgd([w, np.ones(1)], [g, g], learning_rate=1.0),
-            r"parameters\[1\] is an array of NumPy.*pn\.array\(x\)",
-        ),
-        (lambda: pn.training.sgd(w, g, learning_rate="0.1"), "learning_rate is a number, not a str"),  # type: ignore[arg-type]
-        (lambda: pn.training.sgd(w, g, learning_rate=lambda step: 1.0), "is a number, not a function"),  # type: ignore[arg-type, misc]
-        (lambda: pn.training.adam(w, g, betas=0.9), "betas are two numbers"),  # type: ignore[arg-type]
-        (lambda: pn.training.adam(w, g, lr=0.1), "there is no argument 'lr'"),  # type: ignore[call-arg]
-        (lambda: pn.training.clip_by_norm(g, 0.0), "most must be above 0"),
-        (lambda: pn.training.clip_by_norm(g, "1"), "most must be above 0"),  # type: ignore[arg-type]
-        (lambda: pn.training.clip_by_norm({"a": None}, 1.0), "there is no array among the gradients"),
-    ):
-        with pytest.raises(ArgumentError, match=says):
-            call()
-    with pytest.raises(ShapeError, match=r"parameters\[1\] has shape \(1,\), and its gradient \(2,\)"):
-        pn.training.adam([w, w], [g, pn.ones(2)])
-    with pytest.raises(DTypeError, match=r"parameters\[1\] has dtype int64, and steps are made of floats"):
-        pn.training.adam([w, pn.array([1])], [g, pn.array([1])])
-
-
-def test_a_state_is_that_of_this_step_and_of_these_parameters() -> None:
-    w, g = pn.array([1.0]), pn.array([1.0])
-    momentum = pn.training.sgd(w, g, learning_rate=0.1)[1]
-    moments = pn.training.adam(w, g)[1]
-    wrong: Any
-    for wrong, says in ((momentum, "not a SGDState"), ({}, "not a dict")):
-        with pytest.raises(ArgumentError, match=f"the state is AdamState, which the step before gave.*{says}"):
-            pn.training.adam(w, g, wrong)
-    with pytest.raises(ArgumentError, match="the state is SGDState.*not an AdamState"):
-        pn.training.sgd(w, g, moments, learning_rate=0.1)  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match=r"the state is that of parameters of shapes \[\(1,\)\]"):
-        pn.training.adam([w, w], [g, g], moments)
+@pytest.mark.parametrize("number", range(len(REFUSED)))
+def test_arguments_that_do_not_fit_are_refused(number: int) -> None:
+    call, error, text = REFUSED[number]
+    with pytest.raises(error, match=text):
+        call()
 
 
 def test_gradients_stand_beside_parameters_by_their_names() -> None:
@@ -154,20 +137,15 @@ def test_a_nested_gradient_has_the_components_of_its_parameter_in_the_same_place
         pn.training.adam(first, swapped)
 
 
-class TestClipping:
-    def test_norms(self) -> None:
-        tree = {"a": pn.array([3.0, 0.0]), "b": pn.nested_array([[4.0], [12.0]], layout=pn.jagged)}
-        clipped, norm = pn.training.clip_by_norm(tree, 6.5)
-        assert norm == 13.0
-        assert clipped["a"].tolist() == [1.5, 0.0] and clipped["b"].tolist() == [[2.0], [6.0]]
-        assert pn.training.clip_by_norm(tree, 13.0)[0] is tree
-
-    def test_sizes_that_squares_have_not(self) -> None:
-        assert pn.training.clip_by_norm([pn.array([3e200, 4e200])], 1.0)[1] == pytest.approx(5e200)
-        assert pn.training.clip_by_norm([pn.array([3e-200, 4e-200])], 1.0)[1] == pytest.approx(5e-200)
-
-    @pytest.mark.parametrize("bad", [math.nan, math.inf])
-    def test_what_is_not_finite_stays_to_be_seen(self, bad: float) -> None:
+def test_gradients_are_clipped_by_the_norm_of_all() -> None:
+    tree = {"a": pn.array([3.0, 0.0]), "b": pn.nested_array([[4.0], [12.0]], layout=pn.jagged)}
+    clipped, norm = pn.training.clip_by_norm(tree, 6.5)
+    assert norm == 13.0
+    assert clipped["a"].tolist() == [1.5, 0.0] and clipped["b"].tolist() == [[2.0], [6.0]]
+    assert pn.training.clip_by_norm(tree, 13.0)[0] is tree
+    for scale in (1e200, 1e-200):  # whose squares overflow, or vanish
+        assert pn.training.clip_by_norm([pn.array([3 * scale, 4 * scale])], 1.0)[1] == pytest.approx(5 * scale)
+    for bad in (math.nan, math.inf):
         tree = [pn.array([1.0, bad])]
         clipped, norm = pn.training.clip_by_norm(tree, 1.0)
         assert clipped is tree and not math.isfinite(norm)
@@ -183,8 +161,3 @@ def test_state_dicts() -> None:
     assert module.weight.tolist() == [1, 1]
     with pytest.raises(ArgumentError, match="'x' is int, not a tensor"):
         pn.training.from_state_dict({"x": 1})
-
-
-def test_what_is_no_state_dict_is_refused() -> None:
-    with pytest.raises(ArgumentError, match=r"what module\.state_dict\(\) gives, not a list"):
-        pn.training.from_state_dict([])  # type: ignore[arg-type]

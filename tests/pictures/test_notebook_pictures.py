@@ -1,4 +1,4 @@
-"""Pictures of dense arrays, arrays side by side, block masks and tapes: what they show, and what is refused."""
+"""Pictures of everything that can be drawn, in notebooks and on devices; and refusals."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 
 import pynested as pn
@@ -15,33 +14,9 @@ from pynested.backends.errors import ArgumentError
 from pynested.pictures import picture
 from pynested.pictures.side_by_side_picture import draw_side_by_side
 
-from .drawings import PICTURES, SVG, ragged, texts_of
+from .drawings import ragged, texts_of
 
-
-def test_memory_of_a_dense_view_is_shown_from_its_lowest_element_to_its_highest() -> None:
-    """Rows 2 and 0 of three, the columns backwards: 8, 7, 6 and 2, 1, 0 of what lies there as 0 to 8."""
-    view = pn.Array(np.arange(9).reshape(3, 3)[::-2, ::-1])
-    shown = picture(view)
-    assert shown.alt == "A dense array: shape (2, 3), strides (-6, -1), in 9 values of memory"
-    texts = texts_of(shown)
-    assert texts[2:8] == ["8", "7", "6", "2", "1", "0"] and "x starts at 8" in texts
-    assert texts[texts.index("what is in memory") + 3 :][:3] == ["0", "1", "2"]
-
-
-def test_padding_is_hatched_beyond_each_length() -> None:
-    """Lengths 2, 0, 4 and 1 in rows of four: 2 + 4 + 0 + 3 cells are padding."""
-    root = ElementTree.fromstring(PICTURES["beside_padded"]().svg)
-    assert len([mark for mark in root.iter(f"{SVG}path") if mark.get("opacity") == "0.2"]) == 9
-
-
-def test_what_is_stretched_is_drawn_as_often_as_it_is_met() -> None:
-    """Lengths 2, 0, 4 and 1: beside the element itself 1, 0, 3 and 0 more."""
-    root = ElementTree.fromstring(PICTURES["beside_stretched"]().svg)
-    ghosts = [text.text for text in root.iter(f"{SVG}text") if text.get("opacity") == "0.7"]
-    assert ghosts == ["1", "3", "3", "3"]
-
-
-WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "nothing nested": ({"x": pn.array([1.0])}, {}, "none of the arrays is nested"),
     "another batch": ({"x": ragged(), "y": ragged()[:2]}, {}, "y has 2 components, the first nested array 4"),
     "no row each": ({"x": ragged(), "y": pn.zeros((3, 2))}, {}, r"y is \(3, 2\), which has not one row for each"),
@@ -52,38 +27,20 @@ WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_what_cannot_stand_side_by_side_is_refused(name: str) -> None:
-    arrays, options, message = WRONG[name]
+@pytest.mark.parametrize("name", REFUSED)
+def test_arrays_that_do_not_fit_side_by_side_are_refused(name: str) -> None:
+    arrays, options, message = REFUSED[name]
     with pytest.raises(ArgumentError, match=message):
         draw_side_by_side(arrays, **options)
 
 
-def test_what_cannot_be_drawn_is_refused() -> None:
+def test_other_arguments_are_refused() -> None:
     with pytest.raises(ArgumentError, match="are drawn, not list"):
         picture([1.0])  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="name is text, not an int"):
         picture(ragged(), name=3)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="there is no argument 'color'"):
         picture(ragged(), color="red")  # type: ignore[call-arg]
-
-
-def test_the_picture_of_a_tape_says_what_its_text_says() -> None:
-    x = pn.array(2.0, requires_grad=True)
-    tape = pn.tape(x * x + 1.0, **{"<x>": x})
-    assert texts_of(picture(tape)) == [
-        "#", "call", "output", "primitive", "<x>", "leaf", "float64 ()", "1", "mul(<x>, <x>)", "float64 ()", "2",
-        "add(#1, 1.0)", "float64 ()",
-    ]  # fmt: skip
-
-
-def test_every_rail_of_a_tape_leads_from_what_was_read_to_what_read_it() -> None:
-    """x is read by three lines, each of which is read by a sum: 3 + 4 rails, no two of those at one time on one x."""
-    x = pn.array(2.0, requires_grad=True)
-    root = ElementTree.fromstring(picture(pn.tape(x.sin() + x.cos() + x.tanh())).svg)
-    rails = [mark.get("d", "") for mark in root.iter(f"{SVG}path")]
-    assert len(rails) == 7
-    assert sum(rail.startswith(rails[0].split("V")[0]) for rail in rails) == 3
 
 
 SHOWN: dict[str, Callable[[], Any]] = {
