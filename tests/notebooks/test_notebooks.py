@@ -16,12 +16,13 @@ FILES = sorted(FOLDER.glob("*.ipynb"))
 
 
 def cells(file: Path, kind: str) -> list[str]:
-    found = json.loads(file.read_text(encoding="utf-8"))["cells"]
-    return ["".join(cell["source"]) for cell in found if cell["cell_type"] == kind]
+    """Return the text of each cell of a kind."""
+    notebook = json.loads(file.read_text(encoding="utf-8"))
+    return ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == kind]
 
 
 def code(file: Path) -> str:
-    """All code cells as one module. Lines for the shell are no Python, and fail without a word: there are none."""
+    """Return all code cells as one module; lines for the shell, which can fail unnoticed, are no Python."""
     return "\n\n".join(cells(file, "code"))
 
 
@@ -30,7 +31,7 @@ def test_there_are_notebooks() -> None:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_outputs_are_kept_in_order_and_without_errors(file: Path) -> None:
+def test_a_notebook_is_short_asserts_something_and_keeps_its_outputs(file: Path) -> None:
     notebook: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
     assert all(cell["metadata"] in ({}, {"tags": ["varies"]}) for cell in notebook["cells"])
@@ -39,21 +40,13 @@ def test_outputs_are_kept_in_order_and_without_errors(file: Path) -> None:
     assert [cell["execution_count"] for cell in code_cells] == [*range(1, len(code_cells) + 1)]
     outputs = [output for cell in code_cells for output in cell["outputs"]]
     assert outputs and not [output for output in outputs if output["output_type"] == "error"]
-
-
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_is_read_in_ten_minutes(file: Path) -> None:
-    """At 150 words of prose a minute, and ten lines of code."""
-    words = sum(len(cell.split()) for cell in cells(file, "markdown"))
+    prose = cells(file, "markdown")
+    words = sum(len(cell.split()) for cell in prose)
     lines = sum(bool(line.strip()) for line in code(file).splitlines())
-    assert words / 150 + lines / 15 < 12
-    assert cells(file, "markdown")[0].startswith("# ")
-
-
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_code_is_python_and_holds_what_it_says(file: Path) -> None:
-    tree = ast.parse(code(file))
-    claims = [node for node in ast.walk(tree) if isinstance(node, ast.Assert) or "assert_close" in ast.dump(node)]
+    assert words / 150 + lines / 15 < 12, "more than about ten minutes to read"
+    assert prose[0].startswith("# ")
+    nodes = ast.walk(ast.parse(code(file)))
+    claims = [node for node in nodes if isinstance(node, ast.Assert) or "assert_close" in ast.dump(node)]
     assert claims, "a notebook that asserts nothing cannot fail when what it tells is no longer true"
 
 
