@@ -99,10 +99,10 @@ DENSE: list[tuple[str, Make, Any]] = [
 TAKEN = [*((*row, pn.NestedArray) for row in NESTED), *((*row, pn.Array) for row in DENSE)]
 
 
-@pytest.mark.parametrize(("name", "make", "due", "kind"), TAKEN)
-def test_what_is_taken(name: str, make: Make, due: Any, kind: type) -> None:
-    found = FROM[name](make(pytest.importorskip(name)))
-    assert type(found) is kind and found.tolist() == due
+@pytest.mark.parametrize(("name", "make", "expected", "kind"), TAKEN)
+def test_arrays_are_taken(name: str, make: Make, expected: Any, kind: type) -> None:
+    taken = FROM[name](make(pytest.importorskip(name)))
+    assert type(taken) is kind and taken.tolist() == expected
 
 
 def test_lengths_for_jax() -> None:
@@ -118,17 +118,17 @@ def test_parts_keep_the_memory() -> None:
     ak = pytest.importorskip("awkward")
     whole = ak.Array([[1.0, 2.0], [], [3.0, 4.0, 5.0], [6.0]])
     values = np.asarray(whole.layout.content.data)
-    for part, due in ((whole[1:3], [[], [3, 4, 5]]), (whole[[2, 0]], [[3, 4, 5], [1, 2]]), (whole[:0], [])):
-        found = pn.from_awkward(part, copy=False)
-        assert found.tolist() == due and (not due or shares(found, values))
+    for part, expected in ((whole[1:3], [[], [3, 4, 5]]), (whole[[2, 0]], [[3, 4, 5], [1, 2]]), (whole[:0], [])):
+        taken = pn.from_awkward(part, copy=False)
+        assert taken.tolist() == expected and (not expected or shares(taken, values))
 
 
 def test_parts_of_arrow_keep_the_memory_which_is_read_only() -> None:
     whole = pytest.importorskip("pyarrow").array([[1.0, 2.0], [], [3.0, 4.0, 5.0], [6.0]])
-    found = pn.from_arrow(whole.slice(1, 2), copy=False)
-    assert found.tolist() == [[], [3, 4, 5]] and shares(found, whole.values.to_numpy())
+    taken = pn.from_arrow(whole.slice(1, 2), copy=False)
+    assert taken.tolist() == [[], [3, 4, 5]] and shares(taken, whole.values.to_numpy())
     with pytest.raises(pn.errors.PynestedError):
-        found[1][0] = 7.0
+        taken[1][0] = 7.0
     assert whole.to_pylist()[2] == [3, 4, 5]
 
 
@@ -137,8 +137,8 @@ def test_views_of_tensors_keep_the_memory() -> None:
     dense = torch.arange(12.0).reshape(3, 4)
     assert shares(pn.from_torch(dense.T), dense.numpy()) and shares(pn.from_numpy(dense.numpy()), dense.numpy())
     gaps = torch.nested.narrow(dense, 1, torch.tensor([0, 1, 2]), torch.tensor([1, 3, 0]), layout=torch.jagged)
-    found = pn.from_torch(gaps)
-    assert found.tolist() == [[0], [5, 6, 7], []] and shares(found, dense.numpy())
+    taken = pn.from_torch(gaps)
+    assert taken.tolist() == [[0], [5, 6, 7], []] and shares(taken, dense.numpy())
     x = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged)
     out = pn.to_torch(x)
     x.mul_(2)
@@ -191,7 +191,7 @@ REFUSED: list[tuple[str, Make, type[Exception], str]] = [
 
 
 @pytest.mark.parametrize(("name", "make", "error", "text"), REFUSED)
-def test_what_is_refused(name: str, make: Make, error: type[Exception], text: str) -> None:
+def test_arrays_are_refused(name: str, make: Make, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         FROM[name](make(pytest.importorskip(name)))
 
@@ -209,7 +209,7 @@ NO_COPY: list[tuple[str, Make, str]] = [
 
 
 @pytest.mark.parametrize(("name", "make", "text"), NO_COPY)
-def test_what_only_a_copy_can_take(name: str, make: Make, text: str) -> None:
+def test_a_copy_is_needed(name: str, make: Make, text: str) -> None:
     with pytest.raises(ExchangeError, match=text):
         FROM[name](make(pytest.importorskip(name)), copy=False)
 
@@ -227,11 +227,11 @@ OUT: list[tuple[str, Callable[..., Any], Any, type[Exception], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "out", "given", "error", "text"), OUT)
-def test_what_does_not_go_out(name: str, out: Any, given: Any, error: type[Exception], text: str) -> None:
+@pytest.mark.parametrize(("name", "out", "array", "error", "text"), OUT)
+def test_arrays_that_do_not_go_out(name: str, out: Any, array: Any, error: type[Exception], text: str) -> None:
     pytest.importorskip(name)
     with pytest.raises(error, match=text):
-        out(given)
+        out(array)
 
 
 def test_a_library_that_is_not_installed_is_named() -> None:
