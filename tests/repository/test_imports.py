@@ -95,62 +95,62 @@ def imports(module: str, file: Path, known: dict[str, Path]) -> Iterator[Import]
 @pytest.fixture(scope="module")
 def every(modules: dict[str, Path]) -> list[Import]:
     """Return all imports of our modules."""
-    return [found for module, file in modules.items() for found in imports(module, file, modules)]
+    return [each for module, file in modules.items() for each in imports(module, file, modules)]
 
 
 @pytest.fixture(scope="module")
 def ours(every: list[Import]) -> list[Import]:
-    return [found for found in every if found.target.split(".")[0] == "pynested"]
+    return [each for each in every if each.target.split(".")[0] == "pynested"]
 
 
 def assert_none(wrong: list[Import]) -> None:
-    lines = [f"{found.place}: {found.module} imports {found.target}" for found in wrong]
+    lines = [f"{each.place}: {each.module} imports {each.target}" for each in wrong]
     assert not lines, "\n".join(dict.fromkeys(lines))
 
 
-def is_upward(found: Import) -> bool:
+def is_upward(import_: Import) -> bool:
     """Return whether an import goes up a floor, or into another folder of the same floor."""
-    source, target = floor(found.module), floor(found.target)
-    return target > source or (target == source and folder(found.target) != folder(found.module))
+    source, target = floor(import_.module), floor(import_.target)
+    return target > source or (target == source and folder(import_.target) != folder(import_.module))
 
 
 def test_imports_go_down_or_sideways(ours: list[Import]) -> None:
-    upward = [found for found in ours if is_upward(found)]
-    assert_none([found for found in upward if not (found.is_for_types and found.module.startswith(ANNOTATED))])
+    upward = [each for each in ours if is_upward(each)]
+    assert_none([each for each in upward if not (each.is_for_types and each.module.startswith(ANNOTATED))])
 
 
 def test_imports_form_no_cycle(ours: list[Import], modules: dict[str, Path]) -> None:
     edges: dict[str, set[str]] = {module: set() for module in modules}
-    for found in ours:
-        if found.target in modules and found.target != found.module and not found.is_for_types:
-            edges[found.module].add(found.target)
+    for each in ours:
+        if each.target in modules and each.target != each.module and not each.is_for_types:
+            edges[each.module].add(each.target)
     TopologicalSorter(edges).prepare()
 
 
 def test_imports_are_relative_to_a_sibling_and_absolute_across_folders(
     ours: list[Import], modules: dict[str, Path]
 ) -> None:
-    def is_wrong(found: Import) -> bool:
-        if found.module in ABSOLUTE:
+    def is_wrong(import_: Import) -> bool:
+        if import_.module in ABSOLUTE:
             return False
-        if found.target not in modules:
+        if import_.target not in modules:
             return True
-        are_siblings = modules[found.module].parent == modules[found.target].parent and found.target != FACADE
-        is_across = folder(found.module) != folder(found.target)
-        return (are_siblings and not found.is_relative) or (is_across and found.is_relative)
+        are_siblings = modules[import_.module].parent == modules[import_.target].parent and import_.target != FACADE
+        is_across = folder(import_.module) != folder(import_.target)
+        return (are_siblings and not import_.is_relative) or (is_across and import_.is_relative)
 
-    assert_none([found for found in ours if is_wrong(found)])
+    assert_none([each for each in ours if is_wrong(each)])
 
 
 def test_the_specification_needs_numpy_and_the_standard_library_only(every: list[Import]) -> None:
-    def is_wrong(found: Import) -> bool:
-        name = found.target.split(".")[0]
+    def is_wrong(import_: Import) -> bool:
+        name = import_.target.split(".")[0]
         if name == "pynested":
-            return folder(found.target) != "spec"
-        is_generator = found.module.startswith("pynested.spec.generator")
+            return folder(import_.target) != "spec"
+        is_generator = import_.module.startswith("pynested.spec.generator")
         return name not in {"numpy", *sys.stdlib_module_names, *(["mpmath"] if is_generator else [])}
 
-    assert_none([found for found in every if folder(found.module) == "spec" and is_wrong(found)])
+    assert_none([each for each in every if folder(each.module) == "spec" and is_wrong(each)])
 
 
 @pytest.mark.parametrize(

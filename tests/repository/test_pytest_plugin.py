@@ -1,4 +1,4 @@
-"""The plugin: each clause is a test, failures can be expected, and whoever does not use it pays nothing."""
+"""The plugin of pytest: each clause is a test, failures can be expected, and nothing is imported without a mark."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def test_a_failure_shows_the_clause_and_the_case(suite: pytest.Pytester) -> None
     done.stdout.fnmatch_lines([*shown, "*expected DimensionError*"])
 
 
-def test_a_clause_that_is_kept_is_expected_no_more(suite: pytest.Pytester) -> None:
+def test_an_expected_failure_that_passes_fails(suite: pytest.Pytester) -> None:
     done = outcome(suite, MARKED.replace("1 if dim == 0 else dim", "dim"), *ONE)
     done.assert_outcomes(failed=1, deselected=10)
     done.stdout.fnmatch_lines(["*XPASS(strict)*"])
 
 
-def test_what_is_not_implemented_is_skipped(suite: pytest.Pytester) -> None:
+def test_functions_that_are_not_implemented_are_skipped(suite: pytest.Pytester) -> None:
     code = MARKED.replace("return pn", "raise NotImplementedError; return pn").replace("expect=", "expect={} and ")
     done = outcome(suite, code)
     assert done.parseoutcomes().get("passed", 0) == 0 and done.parseoutcomes()["skipped"] > 0
@@ -78,7 +78,7 @@ def test_a_wrong_mark_is_one_sentence(suite: pytest.Pytester, old: str, new: str
     assert said in done.stdout.str() + done.stderr.str() and done.ret != 0
 
 
-def test_who_does_not_use_it_does_not_import_pynested(suite: pytest.Pytester) -> None:
+def test_a_suite_without_a_mark_does_not_import_pynested(suite: pytest.Pytester) -> None:
     code = """
         import sys
 
