@@ -44,21 +44,22 @@ def test_block_masks(name: str) -> None:
     assert (ours.shape, ours.seq_lengths, ours.BLOCK_SIZE) == (other.shape, other.seq_lengths, other.BLOCK_SIZE)
     assert ours.numel() == other.numel() and ours.sparsity() == pytest.approx(other.sparsity())
     for index in INDICES:
-        assert_equal(ours[index], other[tuple(torch.tensor(one) if isinstance(one, list) else one for one in index)])
+        theirs_index = tuple(torch.tensor(entry) if isinstance(entry, list) else entry for entry in index)
+        assert_equal(ours[index], other[theirs_index])
     lists = [getattr(other, name) for name in LISTS[:4]]
-    ours = pn.BlockMask.from_kv_blocks(*(one.numpy() for one in lists), BLOCK_SIZE=(2, 4))
+    ours = pn.BlockMask.from_kv_blocks(*(tensor.numpy() for tensor in lists), BLOCK_SIZE=(2, 4))
     assert_equal(ours, theirs.BlockMask.from_kv_blocks(*lists, BLOCK_SIZE=(2, 4)))
 
 
 @pytest.mark.parametrize("name", MODS)
 def test_masks_of_bools_and_of_scores(name: str) -> None:
     for sizes in (SIZES, (None, None, 5, 7)):
-        found, due = pn.create_mask(MODS[name], *sizes), theirs.create_mask(MODS[name], *sizes, device="cpu")
-        np.testing.assert_array_equal(found.numpy(), due.numpy(), strict=True)
-    found = pn.create_mask(lambda s, b, h, i, j: pn.where(MODS[name](b, h, i, j), s, -np.inf), *SIZES)
-    other = lambda s, b, h, i, j: torch.where(MODS[name](b, h, i, j), s, -np.inf)  # noqa: E731
-    due = theirs.create_mask(other, *SIZES, device="cpu")
-    np.testing.assert_array_equal(found.numpy(), due.numpy(), strict=True)
+        ours, other = pn.create_mask(MODS[name], *sizes), theirs.create_mask(MODS[name], *sizes, device="cpu")
+        np.testing.assert_array_equal(ours.numpy(), other.numpy(), strict=True)
+    ours = pn.create_mask(lambda s, b, h, i, j: pn.where(MODS[name](b, h, i, j), s, -np.inf), *SIZES)
+    score_mod = lambda s, b, h, i, j: torch.where(MODS[name](b, h, i, j), s, -np.inf)  # noqa: E731
+    other = theirs.create_mask(score_mod, *SIZES, device="cpu")
+    np.testing.assert_array_equal(ours.numpy(), other.numpy(), strict=True)
 
 
 LENGTHS = ((3, 4), (1, 2), (4, 3))  # of queries and keys
@@ -67,7 +68,7 @@ Q, K, V = (
     for seed, (heads, at) in enumerate(((4, 0), (2, 1), (2, 1)))
 )
 SLOPES = np.array([0.5, -0.25, 0.125, 1.0])
-FLEX: dict[str, tuple[Any, Any]] = {  # a function of scores and slopes, and one of masks
+FLEX: dict[str, tuple[Any, Any]] = {  # functions of scores and slopes, and of masks
     "mask": (None, MODS["causal"]),
     "slopes": (lambda s, b, h, i, j, a: s + a[h] * (i - j), None),
     "both": (lambda s, b, h, i, j, a: s * a[h] + b, lambda b, h, i, j: (i + j + h) % 2 == 0),
@@ -89,10 +90,11 @@ def test_flex_attention(name: str, layout: Any) -> None:
     score, mask = mods(pn.array(SLOPES))
     blocks = mask and pn.create_nested_block_mask(mask, q, k, 2)
     out, (sums, _) = pn.flex_attention(q, k, v, score, blocks, enable_gqa=True, return_aux=pn.AuxRequest(lse=True))
-    for n, found in enumerate(zip(plain(out), plain(sums), strict=True)):
-        one = [torch.tensor(x[n][None]) for x in (Q, K, V)]
+    for n, results in enumerate(zip(plain(out), plain(sums), strict=True)):
+        component = [torch.tensor(x[n][None]) for x in (Q, K, V)]
         score, mask = mods(torch.tensor(SLOPES), n)
         blocks = mask and theirs.create_block_mask(mask, 1, 4, *LENGTHS[n], device="cpu")
-        due = theirs.flex_attention(*one, score, blocks, enable_gqa=True, return_aux=theirs.AuxRequest(lse=True))
-        np.testing.assert_allclose(found[0], due[0][0].numpy(), rtol=1e-10, atol=1e-12)
-        np.testing.assert_allclose(found[1], due[1].lse[0].numpy(), rtol=1e-10, atol=1e-12)
+        aux = theirs.AuxRequest(lse=True)
+        other, other_aux = theirs.flex_attention(*component, score, blocks, enable_gqa=True, return_aux=aux)
+        np.testing.assert_allclose(results[0], other[0].numpy(), rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(results[1], other_aux.lse[0].numpy(), rtol=1e-10, atol=1e-12)

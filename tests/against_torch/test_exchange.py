@@ -1,4 +1,4 @@
-"""Memory shared with PyTorch: both ways, proven by writing; refusals on either side; and `assert_close` of tensors."""
+"""Memory shared with PyTorch: a write on either side is seen on the other; refusals; and `assert_close` of tensors."""
 
 from __future__ import annotations
 
@@ -61,53 +61,31 @@ def test_refusals(name: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_nested_arrays_and_tensors_around_one_memory() -> None:
-    ours = pn.narrow(pn.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), 1, 1, [2, 1], layout=pn.jagged)  # with gaps
-    parts = [torch.from_dlpack(part) for part in (ours.values(), ours.offsets(), ours.lengths())]
-    theirs = torch.nested.nested_tensor_from_jagged(*parts)
-    assert [one.tolist() for one in theirs.unbind()] == [[2, 3], [5]]
-    ours.mul_(10)
-    assert [one.tolist() for one in theirs.unbind()] == [[20, 30], [50]]
-    theirs = torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(0, 3), torch.ones(4, 3)], layout=torch.jagged)
-    ours = pn.nested_array_from_jagged(pn.from_dlpack(theirs.values()), pn.from_dlpack(theirs.offsets()))
-    theirs.values()[...] = 5
-    assert [one.shape for one in ours.unbind()] == [(2, 3), (0, 3), (4, 3)] and ours.sum().item() == 5 * 18
-    pn.nested_array_from_strided(pn.from_dlpack(theirs.values().view(-1)), [[2, 3], [4, 3]]).mul_(2)
-    assert (theirs.values() == 10).all()
-
-
-@pytest.mark.parametrize("nested", [False, True])
-def test_writes_through_arrays_that_come_back_are_noticed(nested: bool) -> None:
+def test_writes_through_arrays_that_come_back_are_noticed() -> None:
     """PyTorch's own writes are not noticed."""
     memory = pn.array([1.0, 2.0, 3.0])
-    ours = pn.nested_array_from_jagged(memory, [0, 1, 3]) if nested else memory
-    for back in (
-        lambda t: pn.from_dlpack(t),
-        lambda t: pn.from_dlpack(t[1:]),
-        lambda t: pn.array(t.numpy(), copy=False),
-        lambda t: pn.nested_array_from_jagged(t.numpy(), [0, 2, 3]),
+    for saved in (
+        memory,
+        pn.nested_array_from_jagged(memory, [0, 1, 3]),
+        pn.from_dlpack(torch.from_dlpack(memory)[:2]),
     ):
-        x = pn.ones_like(ours).requires_grad_()
-        y = (x * ours).sum()
-        back(torch.from_dlpack(memory)).mul_(100)
-        with pytest.raises(GradientError, match="overwritten in place"):
-            pn.grad(y, x)
-
-
-def test_writes_through_another_part_of_a_tensor_are_noticed() -> None:
-    theirs = torch.ones(4)
-    first, second = pn.from_dlpack(theirs[:3]), pn.from_dlpack(theirs[2:])
-    x = pn.ones_like(first).requires_grad_()
-    y = (x * first).sum()
-    second.mul_(100)
-    with pytest.raises(GradientError, match="overwritten in place"):
-        pn.grad(y, x)
+        for back in (
+            lambda t: pn.from_dlpack(t),
+            lambda t: pn.from_dlpack(t[1:]),
+            lambda t: pn.array(t.numpy(), copy=False),
+            lambda t: pn.nested_array_from_jagged(t.numpy(), [0, 2, 3]),
+        ):
+            x = pn.ones_like(saved).requires_grad_()
+            y = (x * saved).sum()
+            back(torch.from_dlpack(memory)).mul_(100)
+            with pytest.raises(GradientError, match="overwritten in place"):
+                pn.grad(y, x)
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_tensors_are_compared_with_arrays() -> None:
     parts = [torch.tensor([1.0, 2.0]), torch.tensor([]), torch.tensor([3.0])]
-    ours = pn.nested_array([np.float32(one) for one in parts], layout=pn.jagged)
+    ours = pn.nested_array([np.float32(part) for part in parts], layout=pn.jagged)
     for layout in (torch.jagged, torch.strided):
         tensor = torch.nested.nested_tensor(parts, layout=layout)
         assert_close(ours, tensor)

@@ -38,7 +38,7 @@ TOLERANCES = {np.float32: 3e-6, np.float64: 1e-14}  # how far two ways to add a 
 
 
 class Operands:
-    """The arrays of one call, each built for both sides in one order."""
+    """The arrays of a call, each built for both sides in the same order."""
 
     def __init__(self, kind: Kind, dtype: Any, placement: str) -> None:
         self.kind, self.dtype, self.placement = kind, dtype, placement
@@ -48,14 +48,14 @@ class Operands:
         """Return our array; PyTorch's operand is kept beside it. Floats are leaves."""
         if isinstance(argument, Operand):
             components = argument.components
-            given = Components(map(self._cast, components), components.shape, self._cast(components[0]).dtype)
-            leaf = given.dtype.kind == "f"
-            ours: Any = place(given, self.kind.layout, self.placement, argument.ragged, leaf)
+            numbers: Any = Components(map(self._cast, components), components.shape, self._cast(components[0]).dtype)
+            is_leaf = numbers.dtype.kind == "f"
+            ours: Any = place(numbers, self.kind.layout, self.placement, argument.ragged, is_leaf)
         else:
-            given = self._cast(argument)
-            leaf = given.dtype.kind == "f"
-            ours = place([given], None, "packed", 1, leaf)
-        self.pairs.append((ours, DENSE_TORCH.operand(given, Place("jagged", "packed"), leaf)))
+            numbers = self._cast(argument)
+            is_leaf = numbers.dtype.kind == "f"
+            ours = place([numbers], None, "packed", 1, is_leaf)
+        self.pairs.append((ours, DENSE_TORCH.operand(numbers, Place("jagged", "packed"), is_leaf)))
         return ours.array if isinstance(argument, Operand) else ours.array[0]
 
     def _cast(self, numbers: Numbers) -> Numbers:
@@ -65,17 +65,17 @@ class Operands:
         """Yield our gradient and PyTorch's of each component of a leaf, zeros where nothing arrived."""
         for ours, other in self.pairs:
             if ours.buffer.requires_grad:
-                found = ours.gradient()
-                due = other.gradient()
-                due = list(map(np.zeros_like, found)) if due is None else due if isinstance(due, Components) else [due]
-                yield from zip(found, due, strict=True)
+                result, expected = ours.gradient(), other.gradient()
+                if expected is None:
+                    expected = list(map(np.zeros_like, result))
+                yield from zip(result, expected if isinstance(expected, list) else [expected], strict=True)
 
 
-def check(found: Numbers, due: Numbers, tolerance: float) -> None:
-    """Check that shapes and dtypes are equal, and values within ``tolerance`` of the greatest one."""
-    assert (found.shape, found.dtype) == (due.shape, due.dtype)
-    scale = np.abs(due[np.isfinite(due)]).max(initial=1.0)
-    np.testing.assert_allclose(found, due, rtol=10 * tolerance, atol=10 * tolerance * scale)
+def check(result: Numbers, expected: Numbers, tolerance: float) -> None:
+    """Check that shapes and dtypes are equal, and values within ``tolerance`` of the greatest value."""
+    assert (result.shape, result.dtype) == (expected.shape, expected.dtype)
+    scale = np.abs(expected[np.isfinite(expected)]).max(initial=1.0)
+    np.testing.assert_allclose(result, expected, rtol=10 * tolerance, atol=10 * tolerance * scale)
 
 
 def parts(ours: Any, theirs: Any) -> Iterator[tuple[Any, Any]]:
@@ -93,23 +93,24 @@ def compare(call: Call, batch: Batch, dtype: Any, placement: str) -> None:
     operands = Operands(batch.kind, dtype, placement)
     ours = call.function(*call.given(batch, operands.build), **call.keywords)
     built = iter(operands.pairs)
-    args = [DENSE_TORCH.other(one) for one in call.given(batch, lambda _: next(built)[1].value)]
+    args = [DENSE_TORCH.other(argument) for argument in call.given(batch, lambda _: next(built)[1].value)]
     constants = {
-        name: torch.tensor(one.astype(dtype)) if isinstance(one, np.ndarray) else one
-        for name, one in call.keywords.items()
+        name: torch.tensor(value.astype(dtype)) if isinstance(value, np.ndarray) else value
+        for name, value in call.keywords.items()
     }
     pairs = list(parts(ours, DENSE_TORCH.call(call.op, "jagged", args, constants)))
-    for found, due in pairs:
-        check(found.detach().numpy(), due.numpy(force=True), TOLERANCES[dtype])
-        assert found.requires_grad == due.requires_grad
+    for result, expected in pairs:
+        check(result.detach().numpy(), expected.numpy(force=True), TOLERANCES[dtype])
+        assert result.requires_grad == expected.requires_grad
     tracked = [pair for pair in pairs if pair[0].requires_grad]
     if tracked:
         generator = np.random.default_rng(len(tracked))
-        cotangents = [np.asarray(generator.standard_normal(one.shape), one.dtype) for one, _ in tracked]
-        backward([one for one, _ in tracked], list(map(pn.array, cotangents)))
-        torch.autograd.backward([one for _, one in tracked], list(map(torch.tensor, cotangents)))
-    for one, other in operands.gradients():
-        check(one, other, TOLERANCES[dtype])
+        results, expected_results = (list(side) for side in zip(*tracked, strict=True))
+        cotangents = [np.asarray(generator.standard_normal(result.shape), result.dtype) for result in results]
+        backward(results, list(map(pn.array, cotangents)))
+        torch.autograd.backward(expected_results, list(map(torch.tensor, cotangents)))
+    for gradient, expected in operands.gradients():
+        check(gradient, expected, TOLERANCES[dtype])
 
 
 @pytest.mark.parametrize(("dtype", "placement"), [(np.float32, "packed"), (np.float64, "holes")], ids=["32", "64"])
@@ -123,13 +124,10 @@ def test_values_and_gradients(call: Call, kind: Kind, dtype: Any, placement: str
 
 
 def test_every_operator_is_compared() -> None:
-    missing = {one.name for one in load_table().values() if not one.is_idea} - {call.op for call in COMPARED} - APART
-    assert missing == {
-        "masked_select",
-        "nested_array_from_jagged",
-        "nested_array_from_strided",
-        "create_nested_block_mask",
-    }
+    operators = {operator.name for operator in load_table().values() if not operator.is_idea}
+    missing = operators - {call.op for call in COMPARED} - APART
+    created = {"nested_array_from_jagged", "nested_array_from_strided", "create_nested_block_mask"}
+    assert missing == {"masked_select", *created}
 
 
 def test_gradients_of_chains_that_are_drawn() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import torch
@@ -27,8 +28,8 @@ def of_tensors(function: Formula) -> Formula:
     """Return a function of two tensors that takes a number on either side."""
 
     def call(*operands: Any, **options: Any) -> Any:
-        dtype = next(one.dtype for one in operands if torch.is_tensor(one))
-        tensors = (one if torch.is_tensor(one) else torch.as_tensor(one, dtype=dtype) for one in operands)
+        dtype = next(x.dtype for x in operands if torch.is_tensor(x))
+        tensors = (x if torch.is_tensor(x) else torch.as_tensor(x, dtype=dtype) for x in operands)
         return function(*tensors, **options)
 
     return call
@@ -42,8 +43,8 @@ def reduction(function: Formula) -> Formula:
         with warnings.catch_warnings(action="ignore"):  # of variances of one element
             if function is not torch.prod or isinstance(dims, int):
                 return function(x, dim=dims, keepdim=keepdim, **options)
-        for one in sorted(dims, reverse=True):
-            x = torch.prod(x, one, keepdim)
+        for d in sorted(dims, reverse=True):
+            x = torch.prod(x, d, keepdim)
         return x
 
     return call
@@ -51,10 +52,8 @@ def reduction(function: Formula) -> Formula:
 
 def clamp(x: Any, min: Any = None, max: Any = None) -> Any:
     """Clamp to tensors, beside which PyTorch takes no numbers."""
-    bounds = {"min": min, "max": max}
-    return torch.clamp(
-        x, **{name: torch.as_tensor(one, dtype=x.dtype) for name, one in bounds.items() if one is not None}
-    )
+    bounds = {"min": min, "max": max}.items()
+    return torch.clamp(x, **{name: torch.as_tensor(y, dtype=x.dtype) for name, y in bounds if y is not None})
 
 
 def multi_head_attention(
@@ -84,7 +83,7 @@ def cross_entropy(x: Any, target: Any, reduction: str = "mean", **options: Any) 
 def select(x: Any, dim: int, index: int) -> Any:
     if dim in (0, -x.dims):
         return x.tensors[index]
-    return gathered([one.select(dim - (dim > 0), index) for one in x.tensors], False)
+    return gathered([component.select(dim - (dim > 0), index) for component in x.tensors], False)
 
 
 TARGET = TorchTarget(torch)
@@ -111,7 +110,7 @@ OF_BATCH: Mapping[str, Formula] = {
 def function(op: str) -> Formula:
     """Return the formula of an operator, or PyTorch's function."""
     if load_table()[op].torch.startswith("torch.nested."):
-        raise NotImplementedError(f"{op} is not said of dense tensors")
+        raise NotImplementedError(f"{op} has no dense tensors")
     return FORMULAS.get(op) or TARGET.function(op)
 
 
@@ -120,10 +119,8 @@ class Translation(DenseTorch):
 
     def call(self, op: str, layout: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Call the operator for each component, by a formula for all components, or for dense operands."""
-        values = [*args, *kwargs.values()]
-        if not any(
-            isinstance(one, Parts) for value in values for one in (value if isinstance(value, list) else [value])
-        ):
+        lists = [value if isinstance(value, list) else [value] for value in (*args, *kwargs.values())]
+        if not any(isinstance(operand, Parts) for operand in chain.from_iterable(lists)):
             return self._called(op, load_table()[op].call.bind(*args, **kwargs).arguments)
         return OF_BATCH[op](*args, **kwargs) if op in OF_BATCH else super().call(op, layout, args, kwargs)
 

@@ -1,4 +1,4 @@
-"""The examples that the doctests leave out, where the library that they need is installed."""
+"""Examples that need another library, which the doctests leave out, run if that library is installed."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ NEED = {
 @pytest.mark.parametrize(("path", "library"), NEED.items(), ids=NEED.keys())
 def test_examples_of(path: str, library: str) -> None:
     pytest.importorskip(library)
-    said: list[str] = []
-    ran = 0
-    for found in doctest.DocTestFinder().find(import_module(path), extraglobs={"np": np, "pn": pn}):
-        for example in found.examples:
-            ran += example.options.pop(doctest.SKIP, False)
-        doctest.DocTestRunner(verbose=False, optionflags=OPTIONS).run(found, out=said.append)
-    assert not said, "".join(said)
-    assert ran, "no example here is left out by the doctests"
+    report: list[str] = []
+    skipped = 0
+    runner = doctest.DocTestRunner(verbose=False, optionflags=OPTIONS)
+    for examples in doctest.DocTestFinder().find(import_module(path), extraglobs={"np": np, "pn": pn}):
+        skipped += sum(bool(example.options.pop(doctest.SKIP, False)) for example in examples.examples)
+        runner.run(examples, out=report.append)
+    assert "".join(report) == ""
+    assert skipped, "no example here is left out by the doctests"

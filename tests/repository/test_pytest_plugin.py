@@ -66,16 +66,16 @@ def test_functions_that_are_not_implemented_are_skipped(suite: pytest.Pytester) 
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ('"softmax", expect', '"softmay", expect', "the specification has no operator 'softmay'"),
         ("SOFTMAX-4", "SOFTMAX-99", "no case of softmax is about SOFTMAX-99"),
         ("test_softmax(clause)", "test_softmax()", "takes the argument `clause`"),
     ],
 )
-def test_a_wrong_mark_is_one_sentence(suite: pytest.Pytester, old: str, new: str, said: str) -> None:
+def test_a_wrong_mark_is_one_sentence(suite: pytest.Pytester, old: str, new: str, message: str) -> None:
     done = outcome(suite, MARKED.replace(old, new))
-    assert said in done.stdout.str() + done.stderr.str() and done.ret != 0
+    assert message in done.stdout.str() + done.stderr.str() and done.ret != 0
 
 
 def test_a_suite_without_a_mark_does_not_import_pynested(suite: pytest.Pytester) -> None:

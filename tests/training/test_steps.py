@@ -30,19 +30,19 @@ def test_steps_are_those_of_pytorch(ours: str, theirs: str, rate: float, words: 
     torch = pytest.importorskip("torch")
     generator = np.random.default_rng(0)
     start = {"w": generator.standard_normal((3, 2)), "b": generator.standard_normal(2)}
-    mine: Any = {name: pn.array(one, requires_grad=True) for name, one in start.items()}
-    parameters = {name: torch.tensor(one, requires_grad=True) for name, one in start.items()}
-    optimizer = getattr(torch.optim, theirs)(list(parameters.values()), lr=rate, **words)
+    ours_now: Any = {name: pn.array(numbers, requires_grad=True) for name, numbers in start.items()}
+    theirs_now = {name: torch.tensor(numbers, requires_grad=True) for name, numbers in start.items()}
+    optimizer = getattr(torch.optim, theirs)(list(theirs_now.values()), lr=rate, **words)
     state = None
     for _ in range(5):
-        slopes = {name: generator.standard_normal(one.shape) for name, one in start.items()}
-        for name, one in parameters.items():
-            one.grad = torch.tensor(slopes[name])
+        slopes = {name: generator.standard_normal(numbers.shape) for name, numbers in start.items()}
+        for name, parameter in theirs_now.items():
+            parameter.grad = torch.tensor(slopes[name])
         optimizer.step()
-        given = {name: pn.array(slope) for name, slope in slopes.items()}
-        mine, state = getattr(pn.training, ours)(mine, given, state, learning_rate=rate, **words)
-        for name, one in parameters.items():
-            np.testing.assert_allclose(mine[name].detach().numpy(), one.detach().numpy(), rtol=1e-12, atol=1e-14)
+        gradients = {name: pn.array(slope) for name, slope in slopes.items()}
+        ours_now, state = getattr(pn.training, ours)(ours_now, gradients, state, learning_rate=rate, **words)
+        for name, parameter in theirs_now.items():
+            np.testing.assert_allclose(ours_now[name].detach().numpy(), parameter.detach().numpy(), 1e-12, 1e-14)
 
 
 def test_two_steps_written_out() -> None:
@@ -123,7 +123,7 @@ def test_gradients_stand_beside_parameters_by_their_names() -> None:
     tree = {"a": pn.array([1.0]), "b": pn.array([2.0])}
     slopes = {"b": pn.array([10.0]), "a": pn.array([1.0])}
     made, _ = pn.training.sgd(tree, slopes, learning_rate=0.5)
-    assert {name: one.tolist() for name, one in made.items()} == {"a": [0.5], "b": [-3.0]}
+    assert {name: parameter.tolist() for name, parameter in made.items()} == {"a": [0.5], "b": [-3.0]}
 
 
 def test_a_nested_gradient_has_the_components_of_its_parameter_in_the_same_places() -> None:
