@@ -6,9 +6,9 @@ if __name__ != "pynested.autograd":
         f"root is on sys.path. Import it as pynested.autograd."
     )
 
-from .arguments.containers import flatten, register_container
 from .array import Array
 from .checkpoint import checkpoint
+from .containers import flatten, register_container
 from .counted import arange
 from .create import array, empty, full, ones, zeros
 from .default_device import get_default_device, set_default_device

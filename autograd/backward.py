@@ -11,9 +11,9 @@ from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DeviceError, GradientError, named_type
 
-from .arguments.containers import flatten, matched
 from .array import Array
 from .call_errors import check_flags, check_optional_flags
+from .containers import flatten, matched
 from .dispatch import operator
 from .hooks import hooked
 from .modes import Mode

@@ -8,8 +8,8 @@ from typing import Any
 from pynested.backends.errors import GradientError
 
 from . import random
-from .arguments.containers import flatten
 from .array import Array
+from .containers import flatten
 from .default_device import get_default_device, set_default_device
 from .default_dtype import get_default_dtype, set_default_dtype
 from .dispatch import operator

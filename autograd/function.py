@@ -13,10 +13,10 @@ from pynested.backends.dtypes import is_float
 from pynested.backends.errors import DeviceError, GradientError, named_type, with_article
 from pynested.backends.host import from_host
 
-from .arguments.containers import flatten, mapped, matched
 from .arguments.operands import as_array
 from .array import Array
 from .backward import grad
+from .containers import flatten, mapped, matched
 from .dispatch import operator
 from .hooks import read_only
 from .modes import Mode, no_grad

@@ -17,9 +17,9 @@ from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DeviceError, GradientError, named_type
 from pynested.backends.host import from_host
 
-from .arguments.containers import flatten, matched
 from .array import Array, new_zeros
 from .backward import backward, grad, ones_like
+from .containers import flatten, matched
 from .dispatch import operator
 from .modes import Mode
 from .primitives.movement import alias, copy, stacked

@@ -22,8 +22,8 @@ from pynested.backends import transfer
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import GradientError
 
-from .arguments.containers import flatten
 from .array import Array
+from .containers import flatten
 from .dispatch import operator
 from .functional import vjp
 from .probe import Arrays, Probe

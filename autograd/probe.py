@@ -13,9 +13,9 @@ from pynested.backends.dtypes import is_float
 from pynested.backends.errors import GradientError
 from pynested.backends.host import to_host
 
-from .arguments.containers import Mask, flatten, shown_in
 from .array import Array
 from .backward import grad
+from .containers import Mask, flatten, shown_in
 from .functional import jvp
 from .modes import enable_grad, no_grad
 from .primitives.unary import zeros_like

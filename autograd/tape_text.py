@@ -10,8 +10,8 @@ import numpy as np
 
 from pynested.backends.errors import ArgumentError, named_type
 
-from .arguments.containers import flatten
 from .array import Array
+from .containers import flatten
 from .dispatch import operator
 from .primitives.primitive import PART, Primitive
 from .tape import FREED, Leaf, Node, Unsaved, source_of

@@ -1,1 +1,1 @@
-"""Arguments in the form in which rules take them, or a clear error."""
+"""Arguments in the form in which primitives take them, or a clear error."""

@@ -1,4 +1,4 @@
-"""Integers, dimensions and shapes in the form in which rules take them, or a clear error."""
+"""Integers, dimensions and shapes in the form in which primitives take them, or a clear error."""
 
 from __future__ import annotations
 

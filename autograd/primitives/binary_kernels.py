@@ -1,4 +1,4 @@
-"""Values of functions of two elements that take several steps, and the integers that they refuse."""
+"""Values of functions of two elements that take several steps."""
 
 from __future__ import annotations
 
@@ -8,39 +8,10 @@ from typing import Any
 import numpy as np
 
 from pynested.backends.dtypes import computing_dtype, is_float, promoted
-from pynested.backends.errors import ArgumentError, DivisionByZero
 from pynested.backends.numpy.running import quiet
 from pynested.backends.registry import NUMPY_DEVICES
 
 from ..arguments.scalars import nearest_float, weak_dtype
-from ..array import raw
-
-
-def _at(found: Any) -> list[int]:
-    """The first place where a bool array is true."""
-    return [int(k) for k in np.unravel_index(found.reshape(-1).tolist().index(True), found.shape)]
-
-
-def refuse_zeros(name: str, a: Any, b: Any) -> None:
-    """Integers are not divided by 0."""
-    zeros = np.asarray(b == 0) if is_number(b) else raw(b) == 0
-    if zeros.any():
-        where_ = f"by the divisor 0 at {_at(zeros)}" if zeros.ndim else "by 0"
-        raise DivisionByZero(
-            f"{name}: an integer is divided {where_}. Divide floats, which gives infinities and NaN, "
-            "x.to(pn.float64), or put another divisor there with pn.where."
-        )
-
-
-def refuse_negative(name: str, a: Any, b: Any) -> None:
-    """A negative power of an integer is none."""
-    negative = np.asarray(b < 0) if is_number(b) else raw(b) < 0
-    if negative.any():
-        where_ = f"the exponent at {_at(negative)}" if negative.ndim else "the exponent"
-        raise ArgumentError(
-            f"{name}: {where_} is negative, and a negative power of an integer is no integer. Take the power of "
-            "floats: x.to(pn.float64)."
-        )
 
 
 def is_number(x: Any) -> bool:

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.containers import DEEPEST
 from pynested.autograd.array_methods import ArrayMethods
+from pynested.autograd.containers import DEEPEST
 from pynested.backends.errors import ArgumentError
 from pynested.nested.nested_array import NestedArray
 from pynested.structure import Jagged

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from pynested.autograd import Array, register_container
-from pynested.autograd.arguments.containers import Rebuild
 from pynested.autograd.backward import ones_like
+from pynested.autograd.containers import Rebuild
 from pynested.autograd.primitives import binary
 from pynested.backends.errors import StructureError
 from pynested.backends.host import from_host, to_host

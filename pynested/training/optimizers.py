@@ -11,8 +11,8 @@ import numpy as np
 
 from pynested import operators as ops
 from pynested.autograd import Array, no_grad
-from pynested.autograd.arguments.containers import flatten
 from pynested.autograd.call_errors import check_flags
+from pynested.autograd.containers import flatten
 from pynested.autograd.dispatch import method
 from pynested.backends.errors import ArgumentError, named_type
 from pynested.backends.host import to_host

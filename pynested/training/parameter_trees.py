@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.containers import flatten
 from pynested.autograd.call_errors import check_flags
+from pynested.autograd.containers import flatten
 from pynested.autograd.dispatch import method
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, StructureError, named_type

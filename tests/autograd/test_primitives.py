@@ -28,7 +28,8 @@ NUMBERED = [(name, number) for name in DIFFERENTIABLE for number in range(len(dr
 
 def bind(primitive: Primitive, sample: tuple[Any, ...], device: str = "cpu") -> tuple[Callable[..., Any], list[Any]]:
     """Return the primitive as a function of its float arrays, and the arrays of a sample."""
-    places = [i for i, x in enumerate(sample) if i in primitive.differentiable and isinstance(x, np.ndarray)]
+    numbers = [i for i, x in enumerate(sample) if isinstance(x, np.ndarray | np.float64)]
+    places = [i for i in numbers if i in primitive.differentiable]
 
     def function(*arrays: Any) -> Any:
         changed = dict(zip(places, arrays, strict=True))

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 import pynested as pn
-from pynested.autograd.arguments.containers import mapped
+from pynested.autograd.containers import mapped
 from pynested.backends.errors import PynestedError
 from pynested.graph.fusible_ops import FUSIBLE_NAMES
 

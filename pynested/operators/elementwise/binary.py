@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from pynested.autograd.dispatch import operator
 from pynested.autograd.primitives import binary
-from pynested.autograd.primitives.binary_kernels import refuse_negative, refuse_zeros
 from pynested.nested.operands import ArrayResult, Operand
 
-from .function_application import BOOLS, INTEGERS, apply_pair
+from .function_application import BOOLS, INTEGERS, apply_pair, refuse_negative, refuse_zeros
 from .signatures import of_two_operands
 
 

@@ -10,11 +10,14 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
+import numpy as np
+
 from pynested.autograd import Array, no_grad
 from pynested.autograd.arguments.operands import as_array, as_operand, as_operand_pair
 from pynested.autograd.arguments.scalars import checked_scalar
 from pynested.autograd.arguments.shapes import broadcast_shape
-from pynested.autograd.primitives.binary_kernels import met
+from pynested.autograd.array import raw
+from pynested.autograd.primitives.binary_kernels import is_number, met
 from pynested.autograd.primitives.primitive import Primitive
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DivisionByZero, DTypeError
@@ -88,6 +91,33 @@ def _check_pair(name: str, refused: str, check: Check | None, a: Any, b: Any) ->
         for number in (x for x in (a, b) if type(x) is int):
             checked_scalar(name, number, dtype)  # a number that the dtype cannot represent is refused first
         check(name, a, b)
+
+
+def _at(found: Any) -> list[int]:
+    """The first place where a bool array is true."""
+    return [int(k) for k in np.unravel_index(found.reshape(-1).tolist().index(True), found.shape)]
+
+
+def refuse_zeros(name: str, a: Any, b: Any) -> None:
+    """Integers are not divided by 0."""
+    zeros = np.asarray(b == 0) if is_number(b) else raw(b) == 0
+    if zeros.any():
+        where_ = f"by the divisor 0 at {_at(zeros)}" if zeros.ndim else "by 0"
+        raise DivisionByZero(
+            f"{name}: an integer is divided {where_}. Divide floats, which gives infinities and NaN, "
+            "x.to(pn.float64), or put another divisor there with pn.where."
+        )
+
+
+def refuse_negative(name: str, a: Any, b: Any) -> None:
+    """A negative power of an integer is none."""
+    negative = np.asarray(b < 0) if is_number(b) else raw(b) < 0
+    if negative.any():
+        where_ = f"the exponent at {_at(negative)}" if negative.ndim else "the exponent"
+        raise ArgumentError(
+            f"{name}: {where_} is negative, and a negative power of an integer is no integer. Take the power of "
+            "floats: x.to(pn.float64)."
+        )
 
 
 def _raise_for_component(name: str, function: Callable[[Any, Any], Array], *operands: Operand) -> None:

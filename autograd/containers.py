@@ -14,8 +14,8 @@ import numpy as np
 
 from pynested.backends.errors import ArgumentError, named_type
 
-from ..array import Array
-from .operands import as_array
+from .arguments.operands import as_array
+from .array import Array
 
 Rebuild = Callable[[Sequence[Any]], Any]
 Open = Callable[[Any], tuple[list[Array], Rebuild]]
