@@ -7,10 +7,10 @@ beyond the end of a component, and a mask of bools tells that these pairs are no
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from ..heads import Heads, Ints
@@ -80,6 +80,7 @@ class HeadBatch(NamedTuple):
 # ---- jobs -----------------------------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=32)  # the gradient, and the next layer, have the same heads
 def attention_jobs(heads: Heads) -> list[Job]:
     """Return jobs for all heads that have queries; those of a single component are for all threads."""
     sizes, scores = heads.sizes, heads.sizes.prod(axis=1)
@@ -157,7 +158,7 @@ class Rows:
             return np.zeros((*self.shape, self.width), buffer.dtype)
         copies: Array = self._windows(buffer)[self.index]
         if self.is_padded:
-            copies[~np.broadcast_to(self.is_row, self.shape)] = 0
+            np.copyto(copies, 0, where=~self.is_row[..., None])
         return copies
 
     def room(self, buffer: Array) -> Array:
@@ -176,7 +177,8 @@ class Rows:
 
     def _windows(self, buffer: Array) -> Array:
         """Return a view with a row of ``width`` elements at each place of the buffer."""
-        return as_strided(buffer, (len(buffer) - self.width + 1, self.width), (buffer.itemsize, buffer.itemsize))
+        shape, step = (len(buffer) - self.width + 1, self.width), buffer.itemsize
+        return np.ndarray(shape, buffer.dtype, buffer, 0, (step, step))
 
 
 class JobRows(NamedTuple):

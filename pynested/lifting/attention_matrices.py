@@ -110,31 +110,29 @@ def check_equal_sizes(unit: str, a: AttentionOperand, b: AttentionOperand, axis:
 # ---- leading axes ---------------------------------------------------------------------------------------------------
 
 
-def leading_extents(operands: list[AttentionOperand], grouped: bool) -> tuple[Ints, Ints]:
-    """Return the leading extents of the result, and for each component the number of query heads for each key head.
+def leading_extents(operands: list[AttentionOperand], grouped: bool) -> Ints:
+    """Return the leading extents of the result.
 
     If ``grouped``, the last leading axis is the axis of heads, and a group of query heads shares one head of keys and
     values.
     """
     query, key, value = operands
-    group_sizes = np.ones(len(query.extents), np.int64)
     leading = [(operand.leading, operand.broadcasts[:-2]) for operand in operands]
     if grouped:
-        group_sizes = _group_sizes(query, key, value)
+        _check_groups(query, key, value)
         leading = [(operand.leading[:, :-1], operand.broadcasts[:-3]) for operand in operands]
     extents, is_valid = leading[0][0], True
-    is_equal = key.structure is query.structure is value.structure
-    if extents.shape[1] and not is_equal:
+    if not all(np.array_equal(extents, other) for other, _ in leading[1:]):
         extents, is_valid = broadcast_extents(leading)
     if not is_valid:
         raise _leading_sizes_error(operands, leading)
     if grouped:
         extents = np.concatenate([extents, query.leading[:, -1:]], axis=1)
-    return extents, group_sizes
+    return extents
 
 
-def _group_sizes(query: AttentionOperand, key: AttentionOperand, value: AttentionOperand) -> Ints:
-    """Return for each component the number of query heads that share one head of keys and values."""
+def _check_groups(query: AttentionOperand, key: AttentionOperand, value: AttentionOperand) -> None:
+    """Raise unless the heads of keys divide the heads of queries in each component."""
     if not query.leading.shape[1]:
         raise operand_error("enable_gqa=True needs a dimension of heads before the matrices.", query)
     check_equal_sizes("heads", key, value, -3)
@@ -147,7 +145,6 @@ def _group_sizes(query: AttentionOperand, key: AttentionOperand, value: Attentio
             f"the {heads[i]} heads of query must be a multiple of the {key_heads[i]} heads of key.",
             query, key, at=i,
         )  # fmt: skip
-    return heads // np.maximum(key_heads, 1)
 
 
 def _leading_sizes_error(
@@ -226,7 +223,6 @@ def _packed_copy(operand: AttentionOperand) -> AttentionOperand:
     return operand._replace(flat=flat, structure=Strided.from_extents(structure.extents, structure.count))
 
 
-def head_placement(operand: AttentionOperand) -> Ints:
+def head_placement(structure: Strided) -> Ints:
     """Return the offset of each component, and its strides between heads, rows and columns: int64 (B, 4)."""
-    structure = operand.structure
     return np.concatenate([structure.offsets[:, None], structure.strides], axis=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ from pynested.lifting.result_layout import (
     wrap_elements,
 )
 from pynested.nested.nested_array import NestedArray
-from pynested.structure import Ints
+from pynested.structure import Ints, Strided
 
 NAMES = "query", "key", "value"
 
@@ -72,7 +73,9 @@ class AlignedHeads(NamedTuple):
     def with_width(self, width: int) -> AlignedHeads:
         """Return the layout of a result with this number of elements in a row."""
         extents = np.concatenate([self.extents[:, :-1], np.full((len(self.extents), 1), width)], axis=1)
-        heads = replace(self.heads, made=_result_placement(self.heads.sizes, width, self.arrays), value_width=width)
+        heads = replace(
+            self.heads, made=_result_placement(self.heads.sizes, width, _is_by_rows(self.arrays)), value_width=width
+        )
         dense_shape = None if self.dense_shape is None else (*self.dense_shape[:-1], width)
         return self._replace(heads=heads, extents=extents, dense_shape=dense_shape)
 
@@ -161,39 +164,50 @@ def _align(
     query, key, value = operands[:3]
     check_equal_sizes("elements in a row", query, key, -1)
     check_equal_sizes("rows", key, value, -2)
-    leading, group = leading_extents(operands[:3], grouped)
+    leading = leading_extents(operands[:3], grouped)
     scores = np.concatenate([leading, query.extents[:, -2:-1], key.extents[:, -2:-1]], axis=1)
     shared = np.concatenate([leading[:, :-1], key.leading[:, -1:]], axis=1) if grouped else leading
     query, key, value = (
         with_leading_extents(x, extents) for x, extents in ((query, leading), (key, shared), (value, shared))
     )
     mask = as_mask_operand(operands[3], scores) if len(operands) > 3 else None
-    count, width, value_width = query.structure.count, *[max(x.extents.item(0, -1), 0) for x in (query, value)]
-    sizes = np.stack([key.extents[:count, 0], group[:count], scores[:count, -2], scores[:count, -1]], axis=1)
-    heads = Heads(
-        sizes,
-        head_placement(query)[:, :3],
-        head_placement(key)[:, :3],
-        head_placement(value)[:, :3],
-        _result_placement(sizes, value_width, arrays),
-        None if mask is None else head_placement(mask),
-        width,
-        value_width,
-        scale if scale is not None else 1 / np.sqrt(width).item() if width else 1.0,
-        bool(causal),
-    )
+    structures = query.structure, key.structure, value.structure, None if mask is None else mask.structure
+    heads = _place_heads(*structures, scale, bool(causal), _is_by_rows(arrays))
     extents = np.concatenate([scores[:, :-1], value.extents[:, -1:]], axis=1)
     buffers = query.flat, key.flat, value.flat, None if mask is None else mask.flat
     return AlignedHeads(buffers, heads, arrays, extents, scores, None)
 
 
-def _result_placement(sizes: Ints, width: int, arrays: list[Any]) -> Ints:
-    """Return the places of results: row by row, all heads of a row side by side, if the rows of the result are ragged.
+@lru_cache(maxsize=32)  # the layers of a model attend over arrays of the same structures
+def _place_heads(
+    query: Strided, key: Strided, value: Strided, mask: Strided | None, scale: float | None, causal: bool, by_rows: bool
+) -> Heads:
+    """Return the places of heads, from structures with axes of heads, rows and columns."""
+    (query_heads, queries, _), (key_heads, keys, _) = (x.extents[: x.count].T for x in (query, key))
+    sizes = np.stack([key_heads, query_heads // np.maximum(key_heads, 1), queries, keys], axis=1)
+    width, value_width = (max(x.extents.item(0, -1), 0) for x in (query, value))
+    return Heads(
+        sizes,
+        head_placement(query)[:, :3],
+        head_placement(key)[:, :3],
+        head_placement(value)[:, :3],
+        _result_placement(sizes, value_width, by_rows),
+        None if mask is None else head_placement(mask),
+        width,
+        value_width,
+        scale if scale is not None else 1 / np.sqrt(width).item() if width else 1.0,
+        causal,
+    )
 
-    Otherwise they are head by head in each component.
-    """
+
+def _is_by_rows(arrays: list[Any]) -> bool:
+    """Return whether the flat result holds row by row, all heads of a row side by side: if its rows are ragged."""
+    return bool(ragged_dim_of_attention(arrays) == max(x.ndim for x in arrays) - 2)
+
+
+def _result_placement(sizes: Ints, width: int, by_rows: bool) -> Ints:
+    """Return the places of results: row by row of all heads, or head by head in each component."""
     heads, rows = sizes[:, 0] * sizes[:, 1], sizes[:, 2]
     numels = heads * rows * width
-    is_by_rows = ragged_dim_of_attention(arrays) == max(x.ndim for x in arrays) - 2
-    steps = (np.full_like(rows, width), heads * width) if is_by_rows else (rows * width, np.full_like(rows, width))
+    steps = (np.full_like(rows, width), heads * width) if by_rows else (rows * width, np.full_like(rows, width))
     return np.stack([np.cumsum(numels) - numels, *steps], axis=1)
