@@ -157,6 +157,7 @@ def test_gradients_have_the_dtype_of_their_operand(kind: str) -> None:
 HALF, SINGLE, DOUBLE = (np.ones((2, 2), kind) for kind in FLOATS)
 SMALL, LABELS, FLAGS = np.ones((2, 2), np.int8), np.zeros(2, np.int64), np.ones((2, 2), np.bool_)
 PARAMETERS: list[tuple[Callable[[Any], Any], str]] = [
+    (lambda new: new(SINGLE) * pn.array(2.0), "float64"),
     (lambda new: pn.where(new(FLAGS), new(HALF), 2.0), "float16"),
     (lambda new: pn.where(new(FLAGS), new(SMALL), 0.5), "float64"),
     (lambda new: pn.where(new(FLAGS), new(SMALL), 1), "int8"),

@@ -61,6 +61,7 @@ def test_integers_beyond_every_dtype_are_compared(dtype: str, lay: Any) -> None:
     if dtype == "int8":
         assert_same(lay([np.array([-128, 127], np.int8)]) < 300, [np.array([True, True])])
         assert_same(lay([np.array([-128, 127], np.int8)]) != -300, [np.array([True, True])])
+        assert_same(pn.logical_and(lay(x), 300), [part != 0 for part in x])
 
 
 NEAR, WIDE = 2**53 + 1, 2.0**53

@@ -60,6 +60,14 @@ class TestLayerNorm:
         tangent = read(pn.jvp(lambda x: pn.layer_norm(x, 3, eps=0.0), (x.detach(),), (g,))[1])
         assert not tangent[:3].any() and tangent[3].all()
 
+    @ON_DEVICES
+    def test_eps_need_not_be_a_number_of_float32(self, layout: Any, device: str) -> None:
+        x = nest([np.full((1, 2), 3, np.float32)], layout).to(device=device).requires_grad_()
+        g = nest([np.array([[1, 3]], np.float32)], layout).to(device=device)
+        for recorded in (False, True):
+            gradient = pn.grad(pn.layer_norm(x, 2, eps=1e-60), (x,), g, create_graph=recorded)[0]
+            np.testing.assert_allclose(read(gradient), np.array([[-1, 1]]) * 1e30, rtol=1e-6)
+
 
 class TestDropout:
     def test_elements_are_dropped_and_kept_ones_are_divided(self, lay: Any) -> None:
