@@ -174,7 +174,7 @@ REFUSED: list[tuple[str, Make, type[Exception], str]] = [
     ("torch", lambda t: t.ones(2, dtype=t.bfloat16), DTypeError, r"bfloat16 .*tensor\.to\(torch\.float32\)"),
     ("jax.numpy", lambda jnp: jnp.ones(2, jnp.bfloat16), DTypeError, r"bfloat16 .*values\.astype\(jax\.numpy\.float"),
     ("tensorflow", lambda tf: tf.ones(2, tf.bfloat16), DTypeError, "no bfloat16 on the CPU.*tensorflow.cast"),
-    ("tensorflow", lambda tf: tf.ragged.constant([["a"]]), ExchangeError, "strings are no numbers"),
+    ("tensorflow", lambda tf: tf.ragged.constant([["a"]]), ExchangeError, "strings are not numbers"),
     ("tensorflow", lambda tf: [1], ExchangeError, "takes an eager tensor or a ragged tensor, not list"),
     ("pandas", lambda pd: pd.Series([[1], None]), ExchangeError, "component 1 is None"),
     ("pandas", lambda pd: pd.Series([1, 2]), ExchangeError, "a column of int64 holds no lists"),
