@@ -242,7 +242,7 @@ def operator(session: nox.Session) -> None:
     python(session, "-m", "pynested.spec.check")
     session.run(str(BIN / "pynested"), "conform", "--op", name)
     session.run(str(BIN / "pynested"), "conform", "--op", name, "--device", "emulated")
-    python(session, "-m", "tests.spec.test_bounds_fuzz", "--op", name, "--calls", "5000")
+    python(session, "-m", "tests.spec.test_bounds_fuzz", "--op", name, "--calls", "2000")
     pytest(session, "-k", f"{name} or names_of_numpy")
     devices = ("tests/backends/cuda/test_device_law.py", "tests/graph/test_kernels.py")
     session.run(str(BIN / "pytest"), *devices, "-k", name)
