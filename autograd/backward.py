@@ -19,7 +19,7 @@ from .hooks import hooked
 from .modes import Mode
 from .primitives.movement import copy
 from .tape import OFF, RECORDING, BackwardPass, Pairs, source_of, state
-from .traversal import nodes_between, pull_back
+from .traversal import nodes_between, run_backward
 
 
 def backward(
@@ -70,7 +70,7 @@ def run(
 ) -> BackwardPass:
     """Run one backward pass, without warnings; it is recorded only if ``graph``."""
     with Mode((state.mode or RECORDING) if graph else OFF), np.errstate(all="ignore"):
-        return pull_back(seeds, create_graph=graph, retain_graph=keep, wanted=wanted, needed=needed)
+        return run_backward(seeds, create_graph=graph, retain_graph=keep, wanted=wanted, needed=needed)
 
 
 def _settled(leaf: Array, cotangent: Array, graph: bool, done: BackwardPass) -> Array:

@@ -16,7 +16,7 @@ from .dispatch import operator
 from .modes import Mode
 from .primitives.primitive import attach_outputs
 from .tape import OFF, RECORDING, BackwardPass, Node, Pairs, next_number, source_of, state
-from .traversal import boundary, pull_through, push_forward
+from .traversal import boundary, run_forward, vjp_between
 
 
 @operator
@@ -109,15 +109,15 @@ class _Checkpoint:
                 "your own."
             )
 
-    def pull(self, node: Node, cotangent: Any, running: BackwardPass) -> Pairs:
-        """Call again, recorded, and pull the cotangents back to the sources."""
+    def apply_vjp(self, node: Node, cotangent: Any, running: BackwardPass) -> Pairs:
+        """Call again, recorded, and return the cotangents of the sources."""
         start = next_number()
         wanted = [source for source in node.sources if running.needed is None or source in running.needed]
-        return [*pull_through(self.repeated(node), cotangent, wanted, start, running.is_recorded).items()]
+        return [*vjp_between(self.repeated(node), cotangent, wanted, start, running.is_recorded).items()]
 
-    def push(self, node: Node, tangents: Sequence[Any]) -> Any:
-        """Call again, recorded, and push the tangents of the sources forward."""
+    def apply_jvp(self, node: Node, tangents: Sequence[Any]) -> Any:
+        """Call again, recorded, and return the tangents of the results."""
         start = next_number()
         nodes = [source_of(result) for result in self.repeated(node)]
         given = {source: t for source, t in zip(node.sources, tangents, strict=True) if t is not None}
-        return push_forward(given, nodes, start)
+        return run_forward(given, nodes, start)

@@ -147,7 +147,7 @@ class _Call:
         context.saved = self.rebuild_saved(saved)
         return context
 
-    def pull(self, node: Node, cotangent: Any, running: BackwardPass) -> Pairs:
+    def apply_vjp(self, node: Node, cotangent: Any, running: BackwardPass) -> Pairs:
         """Call ``backward``, and check what it returns."""
         parts = zip(node.sources, self.pulled(node, cotangent, running.is_recorded), strict=True)
         needed = running.needed
@@ -206,7 +206,7 @@ class _Call:
                 f"it: gradient.to({device!r})."
             )
 
-    def push(self, node: Node, tangents: Sequence[Any]) -> Any:
+    def apply_jvp(self, node: Node, tangents: Sequence[Any]) -> Any:
         """Call ``jvp``; without it, transpose ``backward``, which is linear in its cotangents."""
         if self.function.jvp is None:
             return self.transposed(node, tangents)

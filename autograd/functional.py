@@ -25,7 +25,7 @@ from .modes import Mode
 from .primitives.movement import alias, copy, stacked
 from .primitives.unary import zeros_like
 from .tape import OFF, RECORDING, next_number, source_of, state
-from .traversal import boundary, push_forward
+from .traversal import boundary, run_forward
 
 __all__ = ["backward", "grad", "hessian", "hvp", "jacobian", "jvp", "vjp"]
 
@@ -151,7 +151,7 @@ def _pushed(
         if view.requires_grad and tangent is not None
     }
     with Mode(state.mode if outside or moving else OFF), np.errstate(all="ignore"):
-        pushed = push_forward(nodes, [source_of(result) for result in call.results])
+        pushed = run_forward(nodes, [source_of(result) for result in call.results])
         filled = [zeros_like(r) if t is None else copy(t) for r, t in zip(call.results, pushed, strict=True)]
     return call.released(outside), call.rebuild_outputs(filled)
 
@@ -193,7 +193,7 @@ def jacobian(function: Callable[[Any], Any], x: Array) -> Array:
 
 
 def _jacobian_for(name: str, function: Callable[[Any], Any], x: Array) -> Array:
-    """The Jacobian for the function ``name``, by a pull for each element of the result."""
+    """The Jacobian for the function ``name``, by a vjp for each element of the result."""
     if not isinstance(x, Array):
         raise ArgumentError(f"{name}: x must be one dense array, not {named_type(x)}: pn.array(x), or use vjp.")
     output, pull = vjp(function, x)

@@ -12,10 +12,10 @@ from .array import raw
 from .tape import BackwardPass, Node, Pairs
 
 
-def pull_checked(node: Node, cotangent: Any, running: BackwardPass) -> Pairs:
+def apply_vjp_checked(node: Node, cotangent: Any, running: BackwardPass) -> Pairs:
     """Pull a cotangent back through ``node``; any error shows where the operation was recorded."""
     try:
-        pairs = node.operation.pull(node, cotangent, running)
+        pairs = node.operation.apply_vjp(node, cotangent, running)
         if not has_nan(cotangent):
             for source, part in pairs:
                 if has_nan(part):

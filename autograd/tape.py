@@ -1,4 +1,4 @@
-"""The tape: numbered nodes, each of which can pull a cotangent back and push a tangent forward.
+"""The tape: numbered nodes, each of which takes a cotangent back and a tangent forward.
 
 A node is recorded when an operation computes with an array that wants a gradient, and gets the next number.
 traversal.py visits the nodes, in the order of their numbers.
@@ -85,10 +85,10 @@ class Operation(Protocol):
     name: str
     public: str
 
-    def pull(self, node: Node, cotangent: Any, running: BackwardPass) -> Pairs:
+    def apply_vjp(self, node: Node, cotangent: Any, running: BackwardPass) -> Pairs:
         """Take the cotangent of the output back to the sources."""
 
-    def push(self, node: Node, tangents: Sequence[Any]) -> Any:
+    def apply_jvp(self, node: Node, tangents: Sequence[Any]) -> Any:
         """Take the tangents of the sources forward; at least one of them is not None."""
 
 

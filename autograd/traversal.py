@@ -17,7 +17,7 @@ from pynested.backends.events import emit_around, listening
 
 from .array import Array
 from .hooks import hooked
-from .nan_check import pull_checked
+from .nan_check import apply_vjp_checked
 from .primitives.binary import add
 from .primitives.movement import broadcast_to, cast, sum_to
 from .tape import BackwardPass, Node, Pairs, source_of
@@ -25,7 +25,7 @@ from .tape import BackwardPass, Node, Pairs, source_of
 _number = attrgetter("number")
 
 
-def pull_back(
+def run_backward(
     seeds: Pairs,
     *,
     create_graph: bool,
@@ -59,11 +59,11 @@ def pull_back(
         if node.parts:
             cotangent = [cotangent.get(i) for i in range(node.parts)]
         if node.stack is not None:
-            pairs = pull_checked(node, cotangent, running)
+            pairs = apply_vjp_checked(node, cotangent, running)
         elif listening.count:
-            pairs = emit_around("vjp", node.name, node.operation.pull, node, cotangent, running)
+            pairs = emit_around("vjp", node.name, node.operation.apply_vjp, node, cotangent, running)
         else:
-            pairs = node.operation.pull(node, cotangent, running)
+            pairs = node.operation.apply_vjp(node, cotangent, running)
         for i, (source, part) in enumerate(pairs):
             if type(part) is Array and (part._bare.shape != source.shape or part._bare.dtype != source.dtype):
                 pairs[i] = source, _matched_to_source(node, source, part)
@@ -121,7 +121,7 @@ def _broadcasts(shape: tuple[int, ...], to: Any) -> bool:
     return len(shape) <= len(to) and all(size in (1, large) for size, large in sizes)
 
 
-def pull_through(
+def vjp_between(
     results: Sequence[Array | None], cotangents: Sequence[Array | None], sources: Iterable[Any], since: int, graph: bool
 ) -> dict[Any, Any]:
     """Return the cotangents of ``sources``, from which ``results`` were recorded from number ``since`` on."""
@@ -129,7 +129,7 @@ def pull_through(
     seeds = [(source_of(x), g) for x, g in pairs if x is not None and x.tracked and g is not None]
     until = {source for source in sources if source is not None}
     between = nodes_between([node for node, _ in seeds], until, since)
-    running = pull_back(seeds, create_graph=graph, retain_graph=graph, needed=between, until=until)
+    running = run_backward(seeds, create_graph=graph, retain_graph=graph, needed=between, until=until)
     return {source: running.cotangents[source] for source in until if source in running.cotangents}
 
 
@@ -162,16 +162,16 @@ def boundary(ends: Iterable[Any], since: int) -> list[Any]:
     return [node for node in dict.fromkeys(nodes) if node is not None and node not in inside]
 
 
-def push_forward(tangents: dict[Any, Any], ends: Sequence[Any], since: int = 0) -> list[Any]:
-    """Read the tape forward from node ``since``: push ``tangents``, by node, to ``ends``; None where none arrives."""
+def run_forward(tangents: dict[Any, Any], ends: Sequence[Any], since: int = 0) -> list[Any]:
+    """Read the tape forward from node ``since``: take ``tangents``, by node, to ``ends``; None where none arrives."""
     for node in sorted(nodes_between(ends, tangents, since).difference(tangents), key=_number):
         arrived = [tangents.get(source) for source in node.sources]
         if all(tangent is None for tangent in arrived):
             continue
         if listening.count:
-            pushed = emit_around("jvp", node.name, node.operation.push, node, arrived)
+            pushed = emit_around("jvp", node.name, node.operation.apply_jvp, node, arrived)
         else:
-            pushed = node.operation.push(node, arrived)
+            pushed = node.operation.apply_jvp(node, arrived)
         if pushed is not None:
             tangents[node] = pushed if node.parts else _matched_to_output(node, arrived, pushed)
     return [tangents.get(end) for end in ends]

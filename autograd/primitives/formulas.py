@@ -8,7 +8,7 @@ from typing import Any
 from ..array import Array
 from ..modes import Mode
 from ..tape import RECORDING, next_number, source_of, state
-from ..traversal import pull_through, push_forward
+from ..traversal import run_forward, vjp_between
 from .movement import alias
 
 Derivative = Callable[..., Any]
@@ -30,14 +30,14 @@ def derivatives_of(formula: Callable[..., Any]) -> tuple[Derivative, Derivative]
 
     def vjp(g: Any, y: Any, *args: Any) -> list[Any]:
         nodes, results, start = recorded(args)
-        cotangents = pull_through(results, g if type(g) is list else [g], nodes, start, bool(state.mode))
+        cotangents = vjp_between(results, g if type(g) is list else [g], nodes, start, bool(state.mode))
         return [cotangents.get(node) for node in nodes]
 
     def jvp(tangents: Sequence[Any], y: Any, *args: Any) -> Any:
         nodes, results, start = recorded(args)
         given = {node: t for node, t in zip(nodes, tangents, strict=False) if node is not None and t is not None}
         ends = [None if result is None else source_of(result) for result in results]
-        pushed = push_forward(given, ends, start)
+        pushed = run_forward(given, ends, start)
         return pushed if len(pushed) > 1 else pushed[0]
 
     return vjp, jvp

@@ -81,7 +81,7 @@ class Primitive:
         self.name, self.public = name, public or name
         self.compute = compute
         self.vjps: Any = vjps
-        self.jvps: Any = vjps if jvps == SYMMETRIC else self._push_linear if jvps == LINEAR else jvps
+        self.jvps: Any = vjps if jvps == SYMMETRIC else self._linear_jvp if jvps == LINEAR else jvps
         self.has_residuals = has_residuals
         positions = {parameter: i - 1 for i, parameter in enumerate(inspect.signature(compute).parameters)}
         positions["y"] = OUTPUT
@@ -166,7 +166,7 @@ class Primitive:
 
     # ---- derivatives --------------------------------------------------------------------------------------------
 
-    def pull(self, node: Node, cotangent: Any, running: BackwardPass) -> Pairs:
+    def apply_vjp(self, node: Node, cotangent: Any, running: BackwardPass) -> Pairs:
         """Return the sources of ``node`` that a pass visits, with the cotangent of each."""
         args = node.saved()
         y = Array.made_by(node, node.output) if node.output is not None and running.is_recorded else node.output
@@ -180,7 +180,7 @@ class Primitive:
                 pairs.append((source, part))
         return pairs
 
-    def push(self, node: Node, tangents: Sequence[Array | None]) -> Any:
+    def apply_jvp(self, node: Node, tangents: Sequence[Array | None]) -> Any:
         """Return the tangent of the output of ``node``, or a list of those of several outputs."""
         args = node.saved()
         y = None if node.output is None else Array.made_by(node, node.output)
@@ -194,7 +194,7 @@ class Primitive:
             total = term if total is None else total + term
         return total
 
-    def _push_linear(self, tangents: Sequence[Array | None], y: Array | None, *args: Any) -> Any:
+    def _linear_jvp(self, tangents: Sequence[Array | None], y: Array | None, *args: Any) -> Any:
         """Return the function of the tangents; zeros stand for those that are missing."""
         device = next(tangent.device for tangent in tangents if tangent is not None)
 
@@ -242,11 +242,11 @@ class Part:
 
     name = public = "part"
 
-    def pull(self, node: Node, cotangent: Any, running: BackwardPass) -> Pairs:
+    def apply_vjp(self, node: Node, cotangent: Any, running: BackwardPass) -> Pairs:
         """Return the cotangent by the position of the output."""
         return [(node.sources[0], {node.args[0]: cotangent})]
 
-    def push(self, node: Node, tangents: Sequence[Any]) -> Any:
+    def apply_jvp(self, node: Node, tangents: Sequence[Any]) -> Any:
         """Return the tangent at the position of the output."""
         return tangents[0][node.args[0]]
 

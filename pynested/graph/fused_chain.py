@@ -223,7 +223,7 @@ class FusedOperation:
         else:
             attach_outputs(results, node, self.chain.is_tracked)
 
-    def pull(self, node: TapeNode, cotangent: Any, running: BackwardPass) -> Pairs:
+    def apply_vjp(self, node: TapeNode, cotangent: Any, running: BackwardPass) -> Pairs:
         """Take the cotangents of the outputs to the inputs."""
         cotangents, sources, needed = cotangent if node.parts else [cotangent], node.sources, running.needed
         wanted = tuple([i for i, x in enumerate(sources) if x is not None and (needed is None or x in needed)])
@@ -246,7 +246,7 @@ class FusedOperation:
             pairs.append((sources[i], to_dtype(gradient, sources[i].dtype)))
         return pairs
 
-    def push(self, node: TapeNode, tangents: Sequence[Any]) -> Any:
+    def apply_jvp(self, node: TapeNode, tangents: Sequence[Any]) -> Any:
         """Return the tangents of the outputs, operator by operator."""
         *_, unfused = node.saved()
         moving = [i for i, tangent in enumerate(tangents) if tangent is not None]

@@ -29,6 +29,7 @@ PARAMETERS = {
     "unravel_index": "indices, dims, order='C'",
     "where": "condition, x=None, y=None",
     "zeros": "shape, dtype=float, order='C'",
+    "zeros_like": "a",
 }
 WAITING = ("flatnonzero", "unique")  # for the number of elements of their results
 LACKING = ("bitwise_count", "isnat", "matmul", "matvec", "spacing", "vecdot", "vecmat")
