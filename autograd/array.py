@@ -54,7 +54,15 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
     """
 
     __slots__ = (
-        "__weakref__", "_bare", "_grad", "_hooks", "_leaf", "guard", "node", "storage", "tracked",
+        "__weakref__",
+        "_grad",
+        "_hooks",
+        "_leaf",
+        "_raw",
+        "guard",
+        "node",
+        "storage",
+        "tracked",
     )  # fmt: skip
 
     storage: Storage
@@ -65,7 +73,7 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
     def __init__(self, data: Any, device: str = "cpu", storage: Storage | None = None) -> None:
         if data.__class__ is not np.ndarray:
             data = as_bare("Array", data)
-        self._bare = data
+        self._raw = data
         self.storage = storage if storage is not None else Storage(data, device)
         self.node = None
         self.tracked = False
@@ -78,7 +86,7 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
     def of(cls, data: Any, device: str, sources: Sequence[Any]) -> Array:
         """Wrap the result of an operation; a view of one of ``sources`` shares its storage, and what guards it."""
         for source in sources:
-            if type(source) is Array and same_memory(data, source._bare):
+            if type(source) is Array and same_memory(data, source._raw):
                 view = cls(data, device, source.storage)
                 view.guard = source.guard or (UNRECORDED if source.tracked and not state.mode else OPEN)
                 return view
@@ -92,7 +100,7 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
     @classmethod
     def made_by(cls, node: Node, output: Array) -> Array:
         """The output of ``node`` again, as a recorded array."""
-        again = cls(output._bare, output.storage.device, output.storage)
+        again = cls(output._raw, output.storage.device, output.storage)
         again.node = node
         again.tracked = True
         return again
@@ -102,22 +110,22 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
     @property
     def data(self) -> Any:
         """The values, an array of the array module of the device."""
-        return self._bare
+        return self._raw
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The sizes, outermost first."""
-        return self._bare.shape  # type: ignore[no-any-return]
+        return self._raw.shape  # type: ignore[no-any-return]
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of the elements."""
-        return self._bare.dtype  # type: ignore[no-any-return]
+        return self._raw.dtype  # type: ignore[no-any-return]
 
     @property
     def ndim(self) -> int:
         """The number of dimensions."""
-        return self._bare.ndim  # type: ignore[no-any-return]
+        return self._raw.ndim  # type: ignore[no-any-return]
 
     @property
     def device(self) -> str:
@@ -144,11 +152,11 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
 
     def is_contiguous(self) -> bool:
         """Whether the elements lie one after another in row-major order."""
-        return self._bare.flags.c_contiguous  # type: ignore[no-any-return]
+        return self._raw.flags.c_contiguous  # type: ignore[no-any-return]
 
     def is_writable(self) -> bool:
         """Whether elements can be written one by one: not of a gradient in a hook, nor where places repeat."""
-        return self.guard != READ_ONLY and writable(self._bare)
+        return self.guard != READ_ONLY and writable(self._raw)
 
     @property
     def T(self) -> Array:
@@ -263,7 +271,7 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
 
     def detach(self) -> Array:
         """The same values without history; writes through it are seen, and noticed, by the original."""
-        again = Array(self._bare, self.storage.device, self.storage)
+        again = Array(self._raw, self.storage.device, self.storage)
         again.guard = self.guard & READ_ONLY
         return again
 
@@ -289,7 +297,7 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
 
 def raw(value: Any) -> Any:
     """The bare array of an `Array`; anything else as it is."""
-    return value._bare if type(value) is Array else value
+    return value._raw if type(value) is Array else value
 
 
 def new_zeros(shape: tuple[int, ...], like: Array) -> Array:

@@ -25,13 +25,13 @@ Watcher = Callable[["Call"], Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class _Watchers(threading.local):
+class _WatchersOfThread(threading.local):
     """The watchers of a thread. The last watcher sees a call first."""
 
     active: tuple[Watcher, ...] = ()
 
 
-_thread = _Watchers()
+_current = _WatchersOfThread()
 
 
 class Call:
@@ -42,17 +42,17 @@ class Call:
     name : str
         The name of the function: ``exp`` for ``pn.exp(x)`` and for ``x.exp()``.
     function : Callable
-        The public function. A call of it is watched again.
+        The public function itself.
     args, kwargs
         The arguments, which a watcher can replace.
     """
 
-    __slots__ = ("_all", "_body", "_remaining", "args", "function", "kwargs", "name")
+    __slots__ = ("_body", "_remaining", "_watchers", "args", "function", "kwargs", "name")
 
     def __init__(self, function: Any, body: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.name, self.function, self._body = function.__name__, function, body
         self.args, self.kwargs = args, kwargs
-        self._all = self._remaining = _thread.active
+        self._watchers = self._remaining = _current.active
 
     def run(self, *, watched: bool = True) -> Any:
         """Pass the call to the next watcher; after the last watcher, call the function itself.
@@ -64,23 +64,23 @@ class Call:
             self._remaining = tuple(remaining)
             with _watched_by(()):
                 return watcher(self)
-        with _watched_by(self._all if watched else ()):
+        with _watched_by(self._watchers if watched else ()):
             return self._body(*self.args, **self.kwargs)
 
 
 @contextmanager
 def _watched_by(watchers: tuple[Watcher, ...]) -> Iterator[None]:
-    previous, _thread.active = _thread.active, watchers
+    previous, _current.active = _current.active, watchers
     try:
         yield
     finally:
-        _thread.active = previous
+        _current.active = previous
 
 
 @contextmanager
 def watching(watcher: Watcher) -> Iterator[None]:
     """Let ``watcher`` see every call of a public function in this thread, before the watchers that are active."""
-    with _watched_by((*_thread.active, watcher)):
+    with _watched_by((*_current.active, watcher)):
         yield
 
 
@@ -93,7 +93,7 @@ def unwatched() -> Iterator[None]:
 
 def is_watched() -> bool:
     """Return whether a watcher sees the calls of this thread."""
-    return bool(_thread.active)
+    return bool(_current.active)
 
 
 def operator(function: Function) -> Function:
@@ -102,7 +102,7 @@ def operator(function: Function) -> Function:
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if _thread.active:
+        if _current.active:
             return Call(call, body, args, kwargs).run()
         try:  # the same lines as in `body`, as a call of `body` would slow down every operator
             return function(*args, **kwargs)
@@ -116,7 +116,7 @@ def operator(function: Function) -> Function:
 def method(function: Function) -> Function:
     """Raise ArgumentError with an explanation for a call that does not fit the signature; watchers do not see calls.
 
-    Methods have this decorator, as they call public functions, which are watched. So do functions that are not
+    It decorates methods, since they call public functions, which are watched; and public functions that are no
     operators.
     """
 

@@ -65,7 +65,7 @@ def run_backward(
         else:
             pairs = node.operation.apply_vjp(node, cotangent, running)
         for i, (source, part) in enumerate(pairs):
-            if type(part) is Array and (part._bare.shape != source.shape or part._bare.dtype != source.dtype):
+            if type(part) is Array and (part._raw.shape != source.shape or part._raw.dtype != source.dtype):
                 pairs[i] = source, _matched_to_source(node, source, part)
         part = None  # a sum does not need its parts
         _accumulate(pairs, cotangents, heap)

@@ -14,13 +14,13 @@ class Matrices:
     """K matrices in a flat buffer, each of them contiguous; they may overlap, and lie in any order.
 
     Matrix ``k`` has the logical shape ``(rows[k], cols[k])`` and begins at ``offsets[k]``. It is stored row by row, or
-    column by column where ``transposed`` is set (that is, row by row with the shape ``(cols[k], rows[k])``).
+    column by column if ``is_transposed``; that is, row by row with the shape ``(cols[k], rows[k])``.
     """
 
     offsets: NDArray[np.int64]
     rows: NDArray[np.int64]
     cols: NDArray[np.int64]
-    transposed: bool = False
+    is_transposed: bool = False
 
     @classmethod
     def of_sizes(cls, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> Matrices:
@@ -30,9 +30,9 @@ class Matrices:
         return cls(offsets, rows, cols)
 
     @cached_property
-    def turned(self) -> Matrices:
+    def transposed(self) -> Matrices:
         """The same memory read as the transposed matrices."""
-        return Matrices(self.offsets, self.cols, self.rows, not self.transposed)
+        return Matrices(self.offsets, self.cols, self.rows, not self.is_transposed)
 
     @cached_property
     def count(self) -> int:

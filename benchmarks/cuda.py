@@ -109,7 +109,7 @@ def component_lines(backend: Any, nbytes: int) -> Iterator[Line]:
     twice = 2 * buffer.nbytes
     yield Line("gather, packed", twice, lambda: backend.gather_components(buffer, sizes, by_row, starts))
     yield Line("gather, transposed", twice, lambda: backend.gather_components(buffer, sizes, by_column, starts))
-    left, right = Matrices(starts, *sizes.T), Matrices(starts, *sizes.T[::-1], transposed=True)
+    left, right = Matrices(starts, *sizes.T), Matrices(starts, *sizes.T[::-1], is_transposed=True)
     yield Line("products with the transposed", twice, lambda: backend.matmul_components(buffer, buffer, left, right))
     lengths = rng.integers(10, 200, max(2, nbytes // 4 // 8 // 64 // 400))
     sizes = np.stack([np.full_like(lengths, 8), np.ones_like(lengths), lengths, lengths], axis=1)

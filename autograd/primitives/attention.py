@@ -17,7 +17,7 @@ from pynested.backends import Heads, Matrices, Segments, get_backend
 from pynested.backends.dtypes import computing_dtype
 from pynested.backends.heads import Placed
 from pynested.backends.host import from_host
-from pynested.backends.numpy.running import quiet
+from pynested.backends.numpy.running import without_warnings
 
 from ..array import Array, raw
 from ..tape import state
@@ -36,11 +36,11 @@ def _multiplied(k: Any, a: Any, b: Any, left: Matrices, right: Matrices) -> Any:
 
 
 def _meeting(k: Any, a: Any, b: Any, left: Matrices, right: Matrices, seen: Any) -> Any:
-    found = _multiplied(k, a, b, left, right.turned)
+    found = _multiplied(k, a, b, left, right.transposed)
     return found if seen is None else k.where(seen, found, found.dtype.type(0))
 
 
-@quiet
+@without_warnings
 def _mixed(k: Any, weights: Any, rows: Any, left: Matrices, right: Matrices, seen: Any) -> Any:
     if seen is None:
         return _multiplied(k, weights, rows, left, right)
@@ -63,17 +63,17 @@ def _each(flat: Any, matrices: Matrices) -> list[Any]:
     found = []
     for offset, rows, cols in matrices.places:
         stored = flat[offset : offset + rows * cols]
-        found.append(stored.reshape(cols, rows).T if matrices.transposed else stored.reshape(rows, cols))
+        found.append(stored.reshape(cols, rows).T if matrices.is_transposed else stored.reshape(rows, cols))
     return found
 
 
 def _of_weights(g: Any, y: Any, weights: Any, rows: Any, left: Matrices, right: Matrices, seen: Any) -> Any:
     product = Matrices.of_sizes(left.rows, right.cols)
-    return meeting(rows, g, right, product, seen) if left.transposed else meeting(g, rows, product, right, seen)
+    return meeting(rows, g, right, product, seen) if left.is_transposed else meeting(g, rows, product, right, seen)
 
 
 def _of_rows(g: Any, y: Any, weights: Any, rows: Any, left: Matrices, right: Matrices, seen: Any) -> Any:
-    return mixed(weights, g, left.turned, Matrices.of_sizes(left.rows, right.cols), seen)
+    return mixed(weights, g, left.transposed, Matrices.of_sizes(left.rows, right.cols), seen)
 
 
 def _of_first(g: Any, y: Any, a: Any, b: Any, left: Matrices, right: Matrices, seen: Any) -> Any:
@@ -81,7 +81,7 @@ def _of_first(g: Any, y: Any, a: Any, b: Any, left: Matrices, right: Matrices, s
 
 
 def _of_second(g: Any, y: Any, a: Any, b: Any, left: Matrices, right: Matrices, seen: Any) -> Any:
-    return mixed(g, a, Matrices.of_sizes(left.rows, right.rows).turned, left, seen)
+    return mixed(g, a, Matrices.of_sizes(left.rows, right.rows).transposed, left, seen)
 
 
 meeting: Primitive = Primitive(

@@ -16,14 +16,14 @@ import numpy as np
 from pynested.backends.dtypes import computing_dtype, is_float
 from pynested.backends.host import repeats, window
 from pynested.backends.numpy.products import sum_first
-from pynested.backends.numpy.running import FEW_ROWS, quiet
+from pynested.backends.numpy.running import FEW_ROWS, without_warnings
 
 from ..array import Array
 from .primitive import LINEAR, Primitive
 from .unary import zeros_like
 
 
-@quiet
+@without_warnings
 def total(k: Any, x: Any, axes: tuple[int, ...]) -> Any:
     """The sum over ``axes``, in the dtype of x (int64 for bools and ints); halves are added up in float32."""
     if len(axes) == x.ndim:

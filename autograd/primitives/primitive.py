@@ -116,7 +116,7 @@ class Primitive:
             if type(arg) is not Array:
                 raw_args.append(arg)
                 continue
-            raw_args.append(arg._bare)
+            raw_args.append(arg._raw)
             is_tracked = is_tracked or (arg.tracked and i in self.differentiable)
             if device is None:
                 device = arg.storage.device
@@ -157,12 +157,12 @@ class Primitive:
             if type(arg) is not Array:
                 saved.append(arg)
             else:
-                saved.append(arg.as_saved() if i in reads else Unsaved(arg._bare.shape, arg._bare.dtype))
+                saved.append(arg.as_saved() if i in reads else Unsaved(arg._raw.shape, arg._raw.dtype))
         saved += residuals
         if result is None:
             return Node(self, sources, None, None, saved)
         output = result.detach() if OUTPUT in reads else None
-        return Node(self, sources, result._bare.shape, result._bare.dtype, saved, output)
+        return Node(self, sources, result._raw.shape, result._raw.dtype, saved, output)
 
     # ---- derivatives --------------------------------------------------------------------------------------------
 

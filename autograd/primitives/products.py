@@ -8,7 +8,7 @@ import numpy as np
 
 from pynested.backends import Matrices
 from pynested.backends.dtypes import is_half
-from pynested.backends.numpy.running import quiet
+from pynested.backends.numpy.running import without_warnings
 
 from .movement import reshape, sum_to, transpose
 from .primitive import Primitive
@@ -18,7 +18,7 @@ def _product(k: Any, a: Any, b: Any) -> Any:
     return _product_of_halves(k, a, b) if is_half(a.dtype) else k.matmul(a, b)
 
 
-@quiet
+@without_warnings
 def _product_of_halves(k: Any, a: Any, b: Any) -> Any:
     """The product of float16 or bfloat16, multiplied and added up in float32, and rounded once."""
     return k.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
@@ -32,16 +32,16 @@ def swapped(x: Any) -> Any:
 
 def _left_cotangent(g: Any, y: Any, a: Any, b: Any, left: Matrices, right: Matrices) -> Any:
     product = Matrices.of_sizes(left.rows, right.cols)
-    if left.transposed:
-        return reshape(matmul_components(b, g, right, product.turned), a.shape)
-    return reshape(matmul_components(g, b, product, right.turned), a.shape)
+    if left.is_transposed:
+        return reshape(matmul_components(b, g, right, product.transposed), a.shape)
+    return reshape(matmul_components(g, b, product, right.transposed), a.shape)
 
 
 def _right_cotangent(g: Any, y: Any, a: Any, b: Any, left: Matrices, right: Matrices) -> Any:
     product = Matrices.of_sizes(left.rows, right.cols)
-    if right.transposed:
-        return reshape(matmul_components(g, a, product.turned, left), b.shape)
-    return reshape(matmul_components(a, g, left.turned, product), b.shape)
+    if right.is_transposed:
+        return reshape(matmul_components(g, a, product.transposed, left), b.shape)
+    return reshape(matmul_components(a, g, left.transposed, product), b.shape)
 
 
 def summed_to(x: Any, shape: tuple[int, ...]) -> Any:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..heads import Heads
 from .device import Array, Device
-from .naming import ctype, instance, wide_dtype
+from .naming import ctype, instantiation, wide_dtype
 from .segment import BLOCK
 
 QUERIES, KEYS, WIDE, THREADS = 16, 32, 64, 128  # a tile: see attention.cuh
@@ -23,7 +23,7 @@ def attention(
     saved = device.empty((2, heads.rows), wide_dtype(q.dtype))
     if heads.rows:
         made = out, saved[0], saved[1]
-        given = tuple(device.own(x) for x in (q, k, v))
+        given = tuple(device.as_contiguous(x) for x in (q, k, v))
         _launch(device, "attention.cu", "attention", heads, q.dtype, (*given, *_masks(device, mask)), made)
     return out, saved if recorded else None
 
@@ -42,15 +42,15 @@ def attention_backward(
     /,
 ) -> tuple[Array, Array, Array, Array | None]:
     """The cotangents of q, k and v, and of a mask of floats where that is wanted, each as long as its buffer."""
-    g, rows = device.own(cotangent), device.own(saved)
-    arrays = tuple(device.own(x) for x in (q, k, v))
+    g, rows = device.as_contiguous(cotangent), device.as_contiguous(saved)
+    arrays = tuple(device.as_contiguous(x) for x in (q, k, v))
     of_query, of_key, of_value = (device.xp.zeros(x.shape, x.dtype) for x in arrays)
     delta = device.empty((heads.rows,), rows.dtype)
     if heads.rows:
         meta = device.upload(_meta(heads)), device.upload(heads.first_row), np.int64(len(heads.sizes))
         numbers = np.int64(heads.rows), np.int64(heads.value_width)
-        name = instance("attention_delta", ctype(q.dtype))
-        args = *meta, g, device.own(out), *numbers, delta
+        name = instantiation("attention_delta", ctype(q.dtype))
+        args = *meta, g, device.as_contiguous(out), *numbers, delta
         device.launch("attention_backward.cu", name, (-(-heads.rows // 8),), (BLOCK,), args)
     given = *arrays, *_masks(device, mask), g, rows[0], rows[1], delta
     slopes = device.empty((heads.pairs,), rows.dtype) if with_mask else None
@@ -79,12 +79,12 @@ def _launch(
         return
     sizes = np.int64(heads.width), np.int64(heads.value_width), np.float64(heads.scale), np.int32(heads.causal)
     args = device.upload(_meta(heads)), device.upload(starts), np.int64(len(lengths)), *given, *sizes, *made
-    device.launch(file, instance(kernel, ctype(dtype)), grid, (THREADS,), args)
+    device.launch(file, instantiation(kernel, ctype(dtype)), grid, (THREADS,), args)
 
 
 def _masks(device: Device, mask: Array | None) -> tuple[Array | None, Array | None]:
     """A mask of bools, and one of floats."""
-    own = None if mask is None else device.own(mask)
+    own = None if mask is None else device.as_contiguous(mask)
     return (own, None) if own is not None and own.dtype == np.bool_ else (None, own)
 
 

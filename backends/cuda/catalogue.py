@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import product
 
-from .naming import CTYPES, FLOATS, INTEGERS, WORDS, instance
+from .naming import CTYPES, FLOATS, INTEGERS, WORDS, instantiation
 
 GROUPS = (32, 256)
 KEPT_ROWS = 4
@@ -66,7 +66,7 @@ def catalogue() -> dict[str, tuple[str, ...]]:
 
 
 def _each(kernel: str, *choices: tuple[object, ...]) -> tuple[str, ...]:
-    return tuple(instance(kernel, *chosen) for chosen in product(*choices))
+    return tuple(instantiation(kernel, *chosen) for chosen in product(*choices))
 
 
 def _elementwise() -> Iterator[str]:
@@ -79,12 +79,12 @@ def _segment_reduce() -> Iterator[str]:
     for group in GROUPS:
         for op, kind in product(("Sum", "Max"), FLOAT_TYPES):
             for pack in (1, PACKS[kind]):
-                yield instance("segment_reduce", op, kind, kind, pack, group)
+                yield instantiation("segment_reduce", op, kind, kind, pack, group)
         for half, pack in product(("__half", "__nv_bfloat16"), (1, 4)):  # into pieces, and from pieces
-            yield instance("segment_reduce", "Sum", half, "float", pack, group)
-            yield instance("segment_reduce", "Sum", "float", half, pack, group)
+            yield instantiation("segment_reduce", "Sum", half, "float", pack, group)
+            yield instantiation("segment_reduce", "Sum", "float", half, pack, group)
         for op, kind in product(("Prod", "Min"), FLOAT_TYPES):
-            yield instance("segment_reduce", op, kind, kind, 1, group)
+            yield instantiation("segment_reduce", op, kind, kind, 1, group)
         for op, kind in product(("Sum", "Prod", "Max", "Min"), INTEGER_TYPES):
             out = kind if op in ("Max", "Min") else "long long"
-            yield instance("segment_reduce", op, kind, out, 1, group)
+            yield instantiation("segment_reduce", op, kind, out, 1, group)

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import DeviceError, DTypeError
 from .signatures import Parameter
 
-MOST_BLOCKS = (2**31 - 1, 65535, 65535)
+MAX_BLOCKS = (2**31 - 1, 65535, 65535)
 MOST_THREADS = (1024, 1024, 64)
 THREADS_OF_A_BLOCK = 1024
 SHARED_BYTES = 227 * 1024
@@ -20,7 +20,7 @@ Triple = tuple[int, int, int]
 
 def checked_shape(name: str, grid: Sequence[int], block: Sequence[int], shared: int) -> tuple[Triple, Triple]:
     """Grid and block as three numbers each; DeviceError where the hardware has a lower limit, or one is empty."""
-    blocks, threads = _triple(name, "grid", grid, MOST_BLOCKS), _triple(name, "block", block, MOST_THREADS)
+    blocks, threads = _triple(name, "grid", grid, MAX_BLOCKS), _triple(name, "block", block, MOST_THREADS)
     total = threads[0] * threads[1] * threads[2]
     if total > THREADS_OF_A_BLOCK:
         raise DeviceError(f"{name}: a block of {threads} is {total} threads, more than {THREADS_OF_A_BLOCK}.")

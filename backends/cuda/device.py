@@ -94,7 +94,7 @@ class Device:
         """A new array whose contents are arbitrary."""
         return INSTEAD.get(self.device, self.new)(shape, dtype)
 
-    def own(self, x: Any) -> Array:
+    def as_contiguous(self, x: Any) -> Array:
         """``x``, which must lie on the device, contiguous."""
         if isinstance(x, np.generic):
             x = np.asarray(x)
@@ -107,7 +107,7 @@ class Device:
 
     def matrix(self, x: Any) -> Array:
         """(N, ...) -> (N, D), contiguous."""
-        return self.own(x).reshape(len(x), prod(x.shape[1:]))
+        return self.as_contiguous(x).reshape(len(x), prod(x.shape[1:]))
 
     def upload(self, numbers: NDArray[Any]) -> Array:
         """A host array on the device."""
@@ -115,7 +115,7 @@ class Device:
 
     def index(self, numbers: Any) -> Array:
         """Numbers of rows on the device: uploaded where they were worked out on the host, from a structure."""
-        return self.upload(numbers) if isinstance(numbers, np.ndarray) else self.own(numbers)
+        return self.upload(numbers) if isinstance(numbers, np.ndarray) else self.as_contiguous(numbers)
 
     def offsets(self, segments: Segments) -> Array:
         """The offsets of a partition, uploaded once."""

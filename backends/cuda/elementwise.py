@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 from .device import Array, Device
-from .naming import ctype, instance
+from .naming import ctype, instantiation
 from .segment import BLOCK
 
-ELEMENTS_OF_A_BLOCK = 4 * BLOCK
-MOST_BLOCKS = 1 << 20  # from there on a thread takes more elements
+ELEMENTS_PER_BLOCK = 4 * BLOCK
+MAX_BLOCKS = 1 << 20  # from there on a thread takes more elements
 
 
 def cast(device: Device, x: Array, dtype: np.dtype[Any], /) -> Array:
     """Each number in another dtype; CuPy's ``astype`` may flush what is small, and round float64 to float16 twice."""
-    return _launched(device, "cast.cu", instance("cast", ctype(x.dtype), ctype(dtype)), dtype, x)
+    return _launched(device, "cast.cu", instantiation("cast", ctype(x.dtype), ctype(dtype)), dtype, x)
 
 
 def relu(device: Device, x: Array, /) -> Array:
@@ -66,14 +66,14 @@ def silu_backward(device: Device, cotangent: Array, x: Array, /) -> Array:
 
 def _apply(device: Device, kernel: str, op: str, *operands: Array) -> Array:
     dtype = operands[0].dtype
-    return _launched(device, "elementwise.cu", instance(kernel, op, ctype(dtype)), dtype, *operands)
+    return _launched(device, "elementwise.cu", instantiation(kernel, op, ctype(dtype)), dtype, *operands)
 
 
 def _launched(device: Device, file: str, name: str, dtype: np.dtype[Any], *operands: Array) -> Array:
     """What a kernel that takes an element of each operand at a time gives, in ``dtype``."""
     out = device.empty(operands[0].shape, dtype)
     if out.size:
-        grid = (min(MOST_BLOCKS, -(-out.size // ELEMENTS_OF_A_BLOCK)),)
-        args = *(device.own(x) for x in operands), np.int64(out.size), out
+        grid = (min(MAX_BLOCKS, -(-out.size // ELEMENTS_PER_BLOCK)),)
+        args = *(device.as_contiguous(x) for x in operands), np.int64(out.size), out
         device.launch(file, name, grid, (BLOCK,), args)
     return out

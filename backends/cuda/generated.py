@@ -8,7 +8,7 @@ from pathlib import Path
 _TEXTS: dict[str, str] = {}
 
 
-def entered(stem: str, text: str) -> str:
+def register_source(stem: str, text: str) -> str:
     """The name under which launchers find ``text``: the same for the same text, in every process."""
     name = f"{stem}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.cu"
     _TEXTS[name] = text

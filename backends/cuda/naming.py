@@ -37,8 +37,8 @@ WORDS = {16: "ulonglong2", 8: "unsigned long long", 4: "unsigned int", 2: "unsig
 """Words of 1 to 16 bytes: what a kernel that only moves data is instantiated for."""
 
 
-def instance(kernel: str, *arguments: Any) -> str:
-    """The name of an instantiation: ``instance("pad", "float", 4)`` is ``"pad<float, 4>"``."""
+def instantiation(kernel: str, *arguments: Any) -> str:
+    """The name of an instantiation: ``instantiation("pad", "float", 4)`` is ``"pad<float, 4>"``."""
     return f"{kernel}<{', '.join(map(str, arguments))}>"
 
 

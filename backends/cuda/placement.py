@@ -9,7 +9,7 @@ import numpy as np
 from ..host import address
 from ..places import Integers, packed_offsets, packed_strides, strided_index, surely_apart
 from .device import Array, Device
-from .naming import WORDS, ctype, instance
+from .naming import WORDS, ctype, instantiation
 from .segment import BLOCK
 
 TILE = 1024  # elements of a tile: see strided.cuh
@@ -28,7 +28,7 @@ class Placement(NamedTuple):
 
 def gather_components(device: Device, buffer: Array, sizes: Integers, strides: Integers, offsets: Integers, /) -> Array:
     """Flat -> flat: the components one after the other, each in row-major order."""
-    source = device.own(buffer)
+    source = device.as_contiguous(buffer)
     out = device.empty((int(sizes.prod(axis=1).sum()),), source.dtype)
     if not out.size:
         return out
@@ -44,7 +44,7 @@ def gather_components(device: Device, buffer: Array, sizes: Integers, strides: I
     if items > 1:
         where = _in_words(where, items)
     meta, starts, dims, index_type = described(where)
-    name = instance("gather_components", WORDS[size], dims, index_type)
+    name = instantiation("gather_components", WORDS[size], dims, index_type)
     args = device.upload(meta), device.upload(starts), np.int64(len(meta)), source, out
     device.launch("gather_components.cu", name, (int(starts[-1]),), (BLOCK,), args)
     return out
@@ -54,7 +54,7 @@ def scatter_components(
     device: Device, flat: Array, sizes: Integers, strides: Integers, offsets: Integers, buffer_size: int, /
 ) -> Array:
     """Flat -> (buffer_size,): zeros, and each element added where it came from: gather_components' adjoint."""
-    terms = device.own(flat)
+    terms = device.as_contiguous(flat)
     if not terms.size:
         return device.xp.zeros(buffer_size, terms.dtype)
     where = collapsed(Placement(sizes, (packed_strides(sizes), strides), (packed_offsets(sizes), offsets)))
@@ -63,7 +63,7 @@ def scatter_components(
         return device.add_rows(terms, index, buffer_size)
     buffer = device.xp.zeros(buffer_size, terms.dtype)
     meta, starts, dims, index_type = described(where)
-    name = instance("scatter_components", ctype(terms.dtype), dims, index_type)
+    name = instantiation("scatter_components", ctype(terms.dtype), dims, index_type)
     args = device.upload(meta), device.upload(starts), np.int64(len(meta)), terms, buffer
     device.launch("scatter_components.cu", name, (int(starts[-1]),), (BLOCK,), args)
     return buffer
@@ -120,7 +120,7 @@ def _gather_transposed(device: Device, source: Array, where: Placement, out: Arr
     meta = np.concatenate([sizes, columns_apart, where.offsets[0][:, None], where.offsets[1][:, None]], axis=1)
     starts = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum((-(-sizes // 32)).prod(axis=1), out=starts[1:])
-    name = instance("gather_transposed", WORDS[source.dtype.itemsize])
+    name = instantiation("gather_transposed", WORDS[source.dtype.itemsize])
     args = device.upload(meta), device.upload(starts), np.int64(len(meta)), source, out
     device.launch("gather_components.cu", name, (int(starts[-1]),), (32, 8), args)
 

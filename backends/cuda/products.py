@@ -10,7 +10,7 @@ from ..dtypes import is_float
 from ..matrices import Matrices
 from ..segments import Segments
 from .device import Array, Device
-from .naming import ctype, instance
+from .naming import ctype, instantiation
 
 SIDE = 32  # of the tile that a block makes: see matmul_components.cu
 
@@ -18,7 +18,7 @@ SIDE = 32  # of the tile that a block makes: see matmul_components.cu
 def matmul_components(device: Device, a: Array, b: Array, left: Matrices, right: Matrices, /) -> Array:
     """Flat and flat -> flat: left[k] @ right[k], packed one after the other in row-major order."""
     dtype = np.result_type(a.dtype, b.dtype)
-    first, second = (device.own(x).astype(dtype, copy=False) for x in (a, b))
+    first, second = (device.as_contiguous(x).astype(dtype, copy=False) for x in (a, b))
     sizes = left.rows * right.cols
     ends = np.cumsum(sizes)
     out = device.empty((int(ends[-1]) if left.count else 0,), dtype)
@@ -33,23 +33,23 @@ def matmul_components(device: Device, a: Array, b: Array, left: Matrices, right:
         meta = np.stack([column[small] for column in columns], axis=1).astype(np.int64, copy=False)
         starts = np.zeros(len(meta) + 1, np.int64)
         np.cumsum(-(-meta[:, 0] // SIDE) * -(-meta[:, 2] // SIDE), out=starts[1:])
-        operands = first, np.int32(left.transposed), second, np.int32(right.transposed)
+        operands = first, np.int32(left.is_transposed), second, np.int32(right.is_transposed)
         args = device.upload(meta), device.upload(starts), np.int64(len(meta)), *operands, out
-        name = instance("matmul_components", ctype(dtype))
+        name = instantiation("matmul_components", ctype(dtype))
         device.launch("matmul_components.cu", name, (int(starts[-1]),), (16, 16), args)
     return out
 
 
 def sum_all(device: Device, x: Array, /) -> Array:
     """(...) -> (): the total; bools and ints give int64."""
-    return device.segment_sum(device.own(x).reshape(-1), Segments(np.array([0, x.size]))).reshape(())
+    return device.segment_sum(device.as_contiguous(x).reshape(-1), Segments(np.array([0, x.size]))).reshape(())
 
 
 def sum_last(device: Device, x: Array, /) -> Array:
     """(..., D) -> (...): the sum of each row; bools and ints give int64."""
     count, width = prod(x.shape[:-1]), x.shape[-1]
     rows = Segments(np.arange(count + 1, dtype=np.int64) * width)
-    return device.segment_sum(device.own(x).reshape(count * width), rows).reshape(x.shape[:-1])
+    return device.segment_sum(device.as_contiguous(x).reshape(count * width), rows).reshape(x.shape[:-1])
 
 
 def _large(device: Device, left: Matrices, right: Matrices, dtype: np.dtype[np.generic]) -> np.ndarray:
@@ -63,4 +63,4 @@ def _large(device: Device, left: Matrices, right: Matrices, dtype: np.dtype[np.g
 def _matrix(flat: Array, matrices: Matrices, k: int) -> Array:
     offset, rows, cols = matrices.places[k]
     stored = flat[offset : offset + rows * cols]
-    return stored.reshape(cols, rows).T if matrices.transposed else stored.reshape(rows, cols)
+    return stored.reshape(cols, rows).T if matrices.is_transposed else stored.reshape(rows, cols)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..segments import Segments
 from .device import Array, Device
-from .naming import ctype, instance, wide_dtype
+from .naming import ctype, instantiation, wide_dtype
 from .segment import BLOCK, MOST_TILES, reduce_into
 
 WIDE_ROW = 1024  # elements; from there on a block takes a row, below a warp
@@ -17,7 +17,7 @@ def layer_norm(
     device: Device, x: Array, weight: Array | None, bias: Array | None, eps: float, /
 ) -> tuple[Array, Array, Array]:
     """(N, D) -> (N, D), and each row's mean and std, sqrt(variance + eps): (x - mean) / std * weight + bias."""
-    rows, wide = device.own(x), wide_dtype(x.dtype)
+    rows, wide = device.as_contiguous(x), wide_dtype(x.dtype)
     count, width = rows.shape
     out = device.empty(rows.shape, x.dtype)
     if not out.size:
@@ -27,7 +27,7 @@ def layer_norm(
     group, grid = _groups(count, width)
     parameters = _widened(device, weight, wide), _widened(device, bias, wide)
     args = rows, *parameters, np.float64(eps), np.int64(count), np.int64(width), out, mean, std
-    device.launch("layer_norm.cu", instance("layer_norm", ctype(x.dtype), group), grid, (BLOCK,), args)
+    device.launch("layer_norm.cu", instantiation("layer_norm", ctype(x.dtype), group), grid, (BLOCK,), args)
     return out, mean, std
 
 
@@ -42,9 +42,9 @@ def layer_norm_backward(
     with_bias: bool = True,
 ) -> tuple[Array, Array | None, Array | None]:
     """The cotangents of x, of weight (None without one) and of bias (None unless ``with_bias``)."""
-    rows, cotangents, wide = device.own(x), device.own(cotangent), wide_dtype(x.dtype)
+    rows, cotangents, wide = device.as_contiguous(x), device.as_contiguous(cotangent), wide_dtype(x.dtype)
     count, width = rows.shape
-    means, stds = device.own(mean), device.own(std)
+    means, stds = device.as_contiguous(mean), device.as_contiguous(std)
     out = device.empty(rows.shape, x.dtype)
     wanted = weight is not None, with_bias
     dtypes = x.dtype if weight is None else weight.dtype, x.dtype
@@ -54,7 +54,7 @@ def layer_norm_backward(
     group, grid = _groups(count, width)
     numbers = np.int64(count), np.int64(width)
     args = cotangents, rows, _widened(device, weight, wide), means, stds, *numbers, out
-    device.launch("layer_norm.cu", instance("layer_norm_backward", ctype(x.dtype), group), grid, (BLOCK,), args)
+    device.launch("layer_norm.cu", instantiation("layer_norm_backward", ctype(x.dtype), group), grid, (BLOCK,), args)
     sums = _parameter_sums(device, cotangents, rows, means, stds, wanted) if any(wanted) else (None, None)
     of_weight, of_bias = (
         None if total is None else total.astype(dtype, copy=False) for total, dtype in zip(sums, dtypes, strict=True)
@@ -72,7 +72,7 @@ def _parameter_sums(
     partial = [device.empty((chunks, width), wide) if want else None for want in wanted]
     grid = -(-width // 32), chunks
     args = cotangents, rows, mean, std, np.int64(count), np.int64(width), np.int64(chunk), *partial
-    device.launch("layer_norm.cu", instance("layer_norm_parameters", ctype(rows.dtype)), grid, (32, 8), args)
+    device.launch("layer_norm.cu", instantiation("layer_norm_parameters", ctype(rows.dtype)), grid, (32, 8), args)
     whole = Segments(np.array([0, chunks]))
     totals: list[Array | None] = []
     for part in partial:
@@ -87,16 +87,16 @@ def cross_entropy(
     device: Device, x: Array, target: Array, weight: Array | None, ignore_index: int, label_smoothing: float, /
 ) -> tuple[Array, Array]:
     """(N, C) and int (N,) -> the loss of each row (0 where ignored, not reduced) and its scale: (2, N)."""
-    rows, wide = device.own(x), wide_dtype(x.dtype)
+    rows, wide = device.as_contiguous(x), wide_dtype(x.dtype)
     count, classes = rows.shape
     if not rows.size:
         return device.xp.zeros(count, x.dtype), device.xp.full((2, count), -np.inf, wide)
     loss, scale = device.empty((count,), x.dtype), device.empty((2, count), wide)
     group, grid = _groups(count, classes)
-    targets = device.own(target).astype(np.int64, copy=False)
+    targets = device.as_contiguous(target).astype(np.int64, copy=False)
     numbers = np.int64(ignore_index), np.float64(label_smoothing), np.int64(count), np.int64(classes)
     args = rows, targets, _widened(device, weight, wide), *numbers, loss, scale
-    device.launch("cross_entropy.cu", instance("cross_entropy", ctype(x.dtype), group), grid, (BLOCK,), args)
+    device.launch("cross_entropy.cu", instantiation("cross_entropy", ctype(x.dtype), group), grid, (BLOCK,), args)
     return loss, scale
 
 
@@ -112,7 +112,7 @@ def cross_entropy_backward(
     /,
 ) -> Array:
     """(N,) -> (N, C): the cotangent of x for the rows' losses; exactly 0 in ignored rows."""
-    rows, wide = device.own(x), wide_dtype(x.dtype)
+    rows, wide = device.as_contiguous(x), wide_dtype(x.dtype)
     out = device.empty(rows.shape, x.dtype)
     if out.size:
         count, classes = rows.shape
@@ -121,11 +121,11 @@ def cross_entropy_backward(
         if weights is not None:
             total = device.empty((1, 1), wide)
             reduce_into(device, "Sum", weights.reshape(classes, 1), Segments(np.array([0, classes])), total)
-        targets = device.own(target).astype(np.int64, copy=False)
+        targets = device.as_contiguous(target).astype(np.int64, copy=False)
         numbers = np.int64(ignore_index), np.float64(label_smoothing)
-        args = device.own(cotangent), rows, targets, weights, total, *numbers, device.own(scale)
+        args = device.as_contiguous(cotangent), rows, targets, weights, total, *numbers, device.as_contiguous(scale)
         grid = count, min(MOST_TILES, -(-classes // (4 * BLOCK)))
-        name = instance("cross_entropy_backward", ctype(x.dtype))
+        name = instantiation("cross_entropy_backward", ctype(x.dtype))
         device.launch("cross_entropy.cu", name, grid, (BLOCK,), (*args, np.int64(count), np.int64(classes), out))
     return out
 
@@ -137,4 +137,4 @@ def _groups(rows: int, width: int) -> tuple[int, tuple[int]]:
 
 
 def _widened(device: Device, parameter: Array | None, wide: np.dtype[np.generic]) -> Array | None:
-    return None if parameter is None else device.own(parameter).astype(wide, copy=False)
+    return None if parameter is None else device.as_contiguous(parameter).astype(wide, copy=False)

@@ -8,7 +8,7 @@ from ..dtypes import is_float
 from ..segments import Segments
 from .device import Array, Device
 from .elementwise import cast
-from .naming import ctype, instance
+from .naming import ctype, instantiation
 from .segment import BLOCK, launch_shape
 
 
@@ -20,5 +20,7 @@ def segment_cumsum(device: Device, x: Array, segments: Segments, backwards: bool
         shape = launch_shape(segments.count, 0, rows.shape[1])  # a warp a run, however long: each row waits for another
         numbers = np.int64(segments.count), np.int64(rows.shape[1]), shape.lg, np.bool_(backwards)
         args = rows, device.offsets(segments), *numbers, out
-        device.launch("segment_cumsum.cu", instance("segment_cumsum", ctype(out.dtype)), shape.grid, (BLOCK,), args)
+        device.launch(
+            "segment_cumsum.cu", instantiation("segment_cumsum", ctype(out.dtype)), shape.grid, (BLOCK,), args
+        )
     return out.reshape(x.shape)

@@ -11,7 +11,7 @@ from ..dtypes import is_float
 from ..host import address
 from ..segments import Segments
 from .device import Array, Device
-from .naming import ctype, instance, wide_dtype
+from .naming import ctype, instantiation, wide_dtype
 from .words import in_words
 
 BLOCK = 256  # threads of every block here
@@ -75,7 +75,7 @@ def segment_max_backward(device: Device, cotangent: Array, x: Array, maximum: Ar
     out = device.empty(rows.shape, x.dtype)
     if out.size:
         shape = launch_shape(segments.count, *rows.shape)
-        name = instance("segment_max_backward", ctype(x.dtype), shape.group)
+        name = instantiation("segment_max_backward", ctype(x.dtype), shape.group)
         arrays = device.matrix(cotangent), rows, device.matrix(maximum), device.offsets(segments)
         numbers = np.int64(segments.count), np.int64(rows.shape[1]), shape.lg
         device.launch("segment_max_backward.cu", name, shape.grid, (BLOCK,), (*arrays, *numbers, out))
@@ -101,7 +101,7 @@ def softmax_of(device: Device, arrays: tuple[Array, ...], kernel: str, offsets: 
     out = device.empty((rows, columns), arrays[0].dtype)
     if out.size:
         shape = launch_shape(count, rows, columns)
-        name = instance(kernel, ctype(out.dtype), KEPT_ROWS, shape.group)
+        name = instantiation(kernel, ctype(out.dtype), KEPT_ROWS, shape.group)
         args = *arrays, offsets, np.int64(count), np.int64(columns), shape.lg, out
         device.launch("segment_softmax.cu", name, shape.grid, (BLOCK,), args)
     return out
@@ -122,7 +122,7 @@ def _softmax_of_rows(device: Device, arrays: tuple[Array, ...], kernel: str) -> 
     width = x.shape[-1]
     count = x.size // max(1, width)
     offsets = device.xp.arange(count + 1, dtype=np.int64) * width
-    flat = tuple(device.own(one).reshape(x.size, 1) for one in arrays)
+    flat = tuple(device.as_contiguous(one).reshape(x.size, 1) for one in arrays)
     return softmax_of(device, flat, kernel, offsets, count).reshape(x.shape)
 
 
@@ -135,7 +135,7 @@ def spread(device: Device, y: Array, segments: Segments, /) -> Array:
         shape = launch_shape(segments.count, segments.rows, columns)
         numbers = np.int64(segments.count), np.int64(columns), shape.lg
         args = entries, device.offsets(segments), *numbers, out
-        device.launch("spread.cu", instance("spread", word, shape.group), shape.grid, (BLOCK,), args)
+        device.launch("spread.cu", instantiation("spread", word, shape.group), shape.grid, (BLOCK,), args)
     return out.reshape(segments.rows, *y.shape[1:])
 
 
@@ -174,7 +174,7 @@ def reduce_into(device: Device, op: str, rows: Array, segments: Segments, out: A
     columns = rows.shape[1]
     pack = _pack(device, rows, out) if op in ("Sum", "Max") else 1
     shape = launch_shape(segments.count, segments.rows, columns, pack)
-    name = instance("segment_reduce", op, ctype(rows.dtype), ctype(out.dtype), pack, shape.group)
+    name = instantiation("segment_reduce", op, ctype(rows.dtype), ctype(out.dtype), pack, shape.group)
     args = rows, device.offsets(segments), np.int64(segments.count), np.int64(columns), shape.lg, out
     device.launch("segment_reduce.cu", name, shape.grid, (BLOCK,), args)
 
@@ -194,7 +194,7 @@ def _argument(device: Device, op: str, x: Array, segments: Segments) -> Array:
     out = device.empty((segments.count, rows.shape[1]), np.int64)
     if out.size:
         shape = launch_shape(segments.count, *rows.shape)
-        name = instance("segment_arg", op, ctype(x.dtype), shape.group)
+        name = instantiation("segment_arg", op, ctype(x.dtype), shape.group)
         numbers = np.int64(segments.count), np.int64(rows.shape[1]), shape.lg
         args = rows, device.offsets(segments), *numbers, out
         device.launch("segment_arg.cu", name, shape.grid, (BLOCK,), args)

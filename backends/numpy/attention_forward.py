@@ -20,7 +20,7 @@ from ..memory import empty
 from . import attention_batches as batches
 from .attention_batches import HeadBatch, Job, JobRows, attention_jobs, causal_pairs, job_rows, read_mask
 from .elementwise import where
-from .running import ones, quiet, run, scratch, widened
+from .running import ones, run, scratch, widened, without_warnings
 
 Array = NDArray[Any]
 
@@ -30,7 +30,7 @@ SAFE_SCORE = 60.0  # scores up to here, and down to its negative, are exponentia
 SAVED_WEIGHTS = 64 * 1024 * 1024  # bytes, of a call
 
 
-@quiet
+@without_warnings
 def attention(
     q: Array, k: Array, v: Array, mask: Array | None, heads: Heads, recorded: bool = True, /
 ) -> tuple[Array, Array | None]:

@@ -23,12 +23,12 @@ from .attention_forward import (
     saves_weights,
 )
 from .elementwise import where
-from .running import quiet, run, scratch, widened
+from .running import run, scratch, widened, without_warnings
 
 Array = NDArray[Any]
 
 
-@quiet
+@without_warnings
 def attention_backward(
     cotangent: Array,
     q: Array,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..dtypes import computing_dtype
 from ..memory import LARGE, empty
 from . import running
-from .running import blocks, copy, quiet, run, scratch, shares, widened
+from .running import blocks, copy, run, scratch, shares, widened, without_warnings
 
 Kernel = Callable[..., None]
 
@@ -63,11 +63,11 @@ def quiet_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
 
     enter = running.another_quiet_context
     if ufunc.nout > 1 or ufunc.nin > 2 or ufunc.signature is not None:
-        return quiet(ufunc)
+        return without_warnings(ufunc)
     call = unary if ufunc.nin == 1 else binary
     call.__name__ = call.__qualname__ = ufunc.__name__
     call.__doc__ = f"numpy.{ufunc.__name__}, without warnings; on all threads where operands are large."
-    call.quiet_of = ufunc  # type: ignore[union-attr]
+    call.wrapped_ufunc = ufunc  # type: ignore[union-attr]
     return call
 
 
@@ -91,7 +91,7 @@ def _in_pieces(ufunc: np.ufunc, *operands: Any) -> Any:
 exp, log, sin, tanh = map(quiet_ufunc, (np.exp, np.log, np.sin, np.tanh))
 
 
-@quiet
+@without_warnings
 def cast(x: NDArray[Any], dtype: np.dtype[Any], /) -> NDArray[Any]:
     """Each number in another dtype, the same bits on every processor."""
     if x.dtype.kind != "f" or dtype.kind not in "iu":

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from ..dtypes import computing_dtype
 from ..memory import empty
 from .extremes import best_of_rows
-from .running import blocks, quiet, run, scratch
+from .running import blocks, run, scratch, without_warnings
 
 
-@quiet
+@without_warnings
 def cross_entropy(
     x: NDArray[Any],
     target: NDArray[Any],
@@ -60,7 +60,7 @@ def cross_entropy(
     return loss, scale
 
 
-@quiet
+@without_warnings
 def cross_entropy_backward(
     cotangent: NDArray[Any],
     x: NDArray[Any],

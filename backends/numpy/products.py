@@ -13,7 +13,7 @@ from ..dtypes import computing_dtype, is_half
 from ..matrices import Matrices
 from ..memory import LARGE, empty
 from .blas import threads as blas_threads
-from .running import THREAD_BYTES, THREADS, as_matrix, blocks, ones, quiet, run, shares, sum_rows, widened
+from .running import THREAD_BYTES, THREADS, as_matrix, blocks, ones, run, shares, sum_rows, widened, without_warnings
 
 LARGE_PRODUCT = 16384  # elements of both operands and the result; so many are worth a Python call of their own
 FEW_PRODUCTS = 4  # so few that grouping by size costs more than it saves
@@ -22,7 +22,7 @@ LONGEST_DOT = 512  # elements of a row; a dot product adds them up in a few doze
 TOTAL_CHUNK = 1 << 20  # elements added in float64 before the partial totals are added
 
 
-@quiet
+@without_warnings
 def matmul(a: NDArray[Any], b: NDArray[Any], /) -> NDArray[Any]:
     """numpy.matmul without warnings; a large product of two matrices goes into memory that was used before.
 
@@ -43,7 +43,7 @@ def matmul(a: NDArray[Any], b: NDArray[Any], /) -> NDArray[Any]:
     return out
 
 
-@quiet
+@without_warnings
 def matmul_components(a: NDArray[Any], b: NDArray[Any], left: Matrices, right: Matrices, /) -> NDArray[Any]:
     """Flat and flat -> flat: left[k] @ right[k], packed one after the other in row-major order."""
     dtype = np.result_type(a, b)
@@ -61,13 +61,16 @@ def matmul_components(a: NDArray[Any], b: NDArray[Any], left: Matrices, right: M
     for members in _equal_sizes(small, left, right):
         _multiply_together(a, b, left, right, members, out, places[members])
     for k in np.flatnonzero(elements >= LARGE_PRODUCT).tolist():
-        first, second = _matrix(a, *left.places[k], left.transposed), _matrix(b, *right.places[k], right.transposed)
+        first, second = (
+            _matrix(a, *left.places[k], left.is_transposed),
+            _matrix(b, *right.places[k], right.is_transposed),
+        )
         shape = len(first), second.shape[1]
         np.matmul(first, second, out=out[places.item(k) : ends.item(k)].reshape(shape))
     return out
 
 
-@quiet
+@without_warnings
 def sum_all(x: NDArray[Any], /) -> NDArray[Any]:
     """(...) -> (): the total; bools and ints give int64."""
     if x.dtype.kind != "f":
@@ -85,7 +88,7 @@ def sum_all(x: NDArray[Any], /) -> NDArray[Any]:
     return np.asarray(np.add.reduce(totals).astype(x.dtype))
 
 
-@quiet
+@without_warnings
 def sum_last(x: NDArray[Any], /) -> NDArray[Any]:
     """(..., D) -> (...): the sum of each row; bools and ints give int64.
 
@@ -113,7 +116,7 @@ def add_rows(rows: NDArray[Any], totals: NDArray[Any]) -> None:
         np.vecdot(rows, ones(rows.shape[1], totals.dtype), out=totals)
 
 
-@quiet
+@without_warnings
 def sum_first(x: NDArray[Any], /) -> NDArray[Any]:
     """(N, ...) -> (...): the sum of the rows of floats, which are added pairwise, block by block."""
     rows, wide = as_matrix(x), computing_dtype(x.dtype)
@@ -133,7 +136,7 @@ def _one_by_one(a: NDArray[Any], b: NDArray[Any], left: Matrices, right: Matrice
     elements, start = int(left.rows @ right.cols), 0
     out = empty((elements,), np.result_type(a, b))
     for first, second in zip(left.places, right.places, strict=True):
-        x, y = _matrix(a, *first, left.transposed), _matrix(b, *second, right.transposed)
+        x, y = _matrix(a, *first, left.is_transposed), _matrix(b, *second, right.is_transposed)
         stop = start + len(x) * y.shape[1]
         np.matmul(x, y, out=out[start:stop].reshape(len(x), y.shape[1]))
         start = stop
@@ -179,7 +182,7 @@ def _stack(flat: NDArray[Any], matrices: Matrices, members: NDArray[np.int64]) -
     """(K, rows, cols): the members; a view where they lie evenly apart, as a dense batch or one shared matrix does."""
     offsets = matrices.offsets[members]
     rows, cols = matrices.rows.item(members[0]), matrices.cols.item(members[0])
-    shape = (len(members), cols, rows) if matrices.transposed else (len(members), rows, cols)
+    shape = (len(members), cols, rows) if matrices.is_transposed else (len(members), rows, cols)
     step = flat.itemsize
     apart = offsets.item(1) - offsets.item(0) if len(offsets) > 1 else 0
     if (np.diff(offsets) == apart).all():
@@ -188,4 +191,4 @@ def _stack(flat: NDArray[Any], matrices: Matrices, members: NDArray[np.int64]) -
     else:
         windows = as_strided(flat, (flat.size - rows * cols + 1, rows * cols), (step, step), writeable=False)
         stack = windows[offsets].reshape(shape)
-    return stack.swapaxes(1, 2) if matrices.transposed else stack
+    return stack.swapaxes(1, 2) if matrices.is_transposed else stack

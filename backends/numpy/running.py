@@ -57,7 +57,7 @@ def quietly(function: Callable[P, Result], *args: P.args, **kwargs: P.kwargs) ->
     return another_quiet_context().run(function, *args, **kwargs)
 
 
-def quiet(function: Callable[P, Result]) -> Callable[P, Result]:
+def without_warnings(function: Callable[P, Result]) -> Callable[P, Result]:
     """Make every call of ``function`` quiet."""
     enter = another_quiet_context
 

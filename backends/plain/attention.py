@@ -9,7 +9,7 @@ import numpy as np
 
 from ..dtypes import computing_dtype
 from ..heads import Heads
-from ..numpy.running import quiet
+from ..numpy.running import without_warnings
 from .movement import strided_views
 from .widening import Array, wide
 
@@ -40,7 +40,7 @@ def product_of_pairs(x: Array, y: Array, counts: Array) -> Array:
     return np.asarray(products.sum(axis=1))
 
 
-@quiet
+@without_warnings
 def attention(
     q: Array, k: Array, v: Array, mask: Array | None, heads: Heads, recorded: bool = True, /
 ) -> tuple[Array, Array | None]:
@@ -54,7 +54,7 @@ def attention(
     return out, np.concatenate(saved, axis=1).astype(computing_dtype(q.dtype)) if recorded else None
 
 
-@quiet
+@without_warnings
 def attention_backward(
     cotangent: Array,
     q: Array,

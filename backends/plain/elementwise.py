@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import scipy
 
-from ..numpy.running import quiet
+from ..numpy.running import without_warnings
 from .widening import Array, wide
 
 
-@quiet
+@without_warnings
 def cast(x: Array, dtype: np.dtype[Any], /) -> Array:
     """Return each number in another dtype: rounded once, or truncated to the nearest integer of its range."""
     if x.dtype.kind != "f" or dtype.kind not in "iu":
@@ -25,19 +25,19 @@ def cast(x: Array, dtype: np.dtype[Any], /) -> Array:
     return np.select([w < least, w >= beyond], [dtype.type(ends.min), dtype.type(ends.max)], inside)
 
 
-@quiet
+@without_warnings
 def relu(x: Array, /) -> Array:
     """max(x, 0); NaN stays NaN."""
     return np.where(x < 0, x.dtype.type(0), x)
 
 
-@quiet
+@without_warnings
 def relu_backward(cotangent: Array, y: Array, /) -> Array:
     """The cotangent where y = relu(x) is positive or NaN, +0 elsewhere."""
     return np.where((y > 0) | np.isnan(y), cotangent, cotangent.dtype.type(0))
 
 
-@quiet
+@without_warnings
 def gelu(x: Array, /, approximate: str = "none") -> Array:
     """``x Phi(x)``, where Phi is the normal distribution function or its tanh approximation."""
     w = wide(x)
@@ -46,7 +46,7 @@ def gelu(x: Array, /, approximate: str = "none") -> Array:
     return (w * (1 + np.tanh(np.sqrt(2 / np.pi) * (w + 0.044715 * w**3))) / 2).astype(x.dtype)
 
 
-@quiet
+@without_warnings
 def gelu_backward(cotangent: Array, x: Array, /, approximate: str = "none") -> Array:
     """``cotangent * gelu'(x)``."""
     w = wide(x)
@@ -58,32 +58,32 @@ def gelu_backward(cotangent: Array, x: Array, /, approximate: str = "none") -> A
     return (cotangent * slope).astype(x.dtype)
 
 
-@quiet
+@without_warnings
 def silu(x: Array, /) -> Array:
     """``x / (1 + exp(-x))``."""
     return (wide(x) * scipy.special.expit(wide(x))).astype(x.dtype)
 
 
-@quiet
+@without_warnings
 def silu_backward(cotangent: Array, x: Array, /) -> Array:
     """``cotangent * silu'(x)``."""
     s = scipy.special.expit(wide(x))
     return (cotangent * (s + wide(x) * s * (1 - s))).astype(x.dtype)
 
 
-@quiet
+@without_warnings
 def erf(x: Array, /) -> Array:
     """The error function."""
     return scipy.special.erf(wide(x)).astype(x.dtype)
 
 
-@quiet
+@without_warnings
 def erfc(x: Array, /) -> Array:
     """1 minus the error function, accurate where that is nearly 1."""
     return np.vectorize(math.erfc, otypes=[np.float64])(wide(x)).astype(x.dtype)
 
 
-@quiet
+@without_warnings
 def sgn(x: Array, /) -> Array:
     """-1, 0 or 1 by the sign; NaN stays NaN; a bool is its own sign."""
     if x.dtype == bool:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from ..numpy.running import quiet
+from ..numpy.running import without_warnings
 from ..segments import Segments
 from .segment import rows_of_segments
 from .widening import Array, wide
@@ -40,7 +40,7 @@ def take_rows(x: Array, index: Array, /) -> Array:
     return x[index]
 
 
-@quiet
+@without_warnings
 def add_rows(x: Array, index: Array, rows: int, /) -> Array:
     """(M, ...) -> (rows, ...): zeros, and each row of x added at its index; the adjoint of take_rows."""
     out = np.zeros((rows, *x.shape[1:]), wide(x).dtype)

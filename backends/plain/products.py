@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..matrices import Matrices
-from ..numpy.running import quiet
+from ..numpy.running import without_warnings
 from .widening import Array, sum_dtype, wide
 
 
@@ -15,10 +15,10 @@ def each_matrix(flat: Array, matrices: Matrices) -> Iterator[Array]:
     """Yield each matrix of a flat buffer with its logical shape."""
     for offset, rows, cols in matrices.places:
         stored = wide(flat[offset : offset + rows * cols])
-        yield stored.reshape(cols, rows).T if matrices.transposed else stored.reshape(rows, cols)
+        yield stored.reshape(cols, rows).T if matrices.is_transposed else stored.reshape(rows, cols)
 
 
-@quiet
+@without_warnings
 def matmul_components(a: Array, b: Array, left: Matrices, right: Matrices, /) -> Array:
     """Flat and flat -> flat: left[k] @ right[k], one after the other in row-major order."""
     pairs = zip(each_matrix(a, left), each_matrix(b, right), strict=True)
@@ -26,13 +26,13 @@ def matmul_components(a: Array, b: Array, left: Matrices, right: Matrices, /) ->
     return np.concatenate([np.empty(0, bool), *products]).astype(np.result_type(a, b))
 
 
-@quiet
+@without_warnings
 def sum_all(x: Array, /) -> Array:
     """(...) -> (): the total."""
     return np.asarray(wide(x).sum().astype(sum_dtype(x)))
 
 
-@quiet
+@without_warnings
 def sum_last(x: Array, /) -> Array:
     """(..., D) -> (...): the sum of each row."""
     return np.asarray(wide(x).sum(axis=-1).astype(sum_dtype(x)))

@@ -7,25 +7,25 @@ from __future__ import annotations
 import numpy as np
 
 from ..dtypes import computing_dtype
-from ..numpy.running import quiet
+from ..numpy.running import without_warnings
 from .widening import Array, wide
 
 
-@quiet
+@without_warnings
 def softmax_last(x: Array, /) -> Array:
     """(..., D) -> (..., D): the softmax of each row."""
     powers = np.exp(wide(x) - x.max(axis=-1, keepdims=True, initial=-np.inf))
     return (powers / powers.sum(axis=-1, keepdims=True)).astype(x.dtype)
 
 
-@quiet
+@without_warnings
 def softmax_last_backward(cotangent: Array, y: Array, /) -> Array:
     """(..., D) -> (..., D): ``y * (cotangent - sum of y * cotangent over the row)`` for y = softmax_last(x)."""
     weighted = wide(cotangent) * wide(y)
     return (weighted - wide(y) * weighted.sum(axis=-1, keepdims=True)).astype(y.dtype)
 
 
-@quiet
+@without_warnings
 def layer_norm(x: Array, weight: Array | None, bias: Array | None, eps: float, /) -> tuple[Array, Array, Array]:
     """(N, D) -> (N, D), the means (N,) and the stds (N,): (x - mean) / std * weight + bias."""
     # A power of two makes the largest element of each row nearly 1, so that no square overflows or vanishes.
@@ -43,7 +43,7 @@ def layer_norm(x: Array, weight: Array | None, bias: Array | None, eps: float, /
     return result.astype(x.dtype), saved[0], saved[1]
 
 
-@quiet
+@without_warnings
 def layer_norm_backward(
     cotangent: Array, x: Array, weight: Array | None, mean: Array, std: Array, /, with_bias: bool = True
 ) -> tuple[Array, Array | None, Array | None]:
@@ -58,7 +58,7 @@ def layer_norm_backward(
     return of_x.astype(x.dtype), of_weight, of_bias
 
 
-@quiet
+@without_warnings
 def cross_entropy(
     x: Array, target: Array, weight: Array | None, ignore_index: int, label_smoothing: float, /
 ) -> tuple[Array, Array]:
@@ -77,7 +77,7 @@ def cross_entropy(
     return loss, scale.astype(computing_dtype(x.dtype))
 
 
-@quiet
+@without_warnings
 def cross_entropy_backward(
     cotangent: Array,
     x: Array,

@@ -102,7 +102,7 @@ def _consecutive_components(name: str, lengths: Any, ragged_dim: int, rows: int)
             f"{name}: lengths add up to {packed.rows}, and values have {rows} rows. If components overlap, give "
             "offsets too."
         )
-    return packed if packed.rows == rows else Jagged.from_valid(packed.offsets, checked_lengths, ragged_dim)
+    return packed if packed.rows == rows else Jagged.from_validated(packed.offsets, checked_lengths, ragged_dim)
 
 
 def _check_length_bounds(name: str, structure: Jagged, min_seqlen: Any, max_seqlen: Any) -> None:

@@ -90,13 +90,13 @@ def narrow(
     if layout is jagged:
         rows = movement.reshape(x, (count * x.shape[1], *x.shape[2:]))
         offsets = np.append(starts + np.arange(count) * x.shape[1], rows.shape[0])
-        return NestedArray(rows, Jagged.from_valid(offsets, lengths))
+        return NestedArray(rows, Jagged.from_validated(offsets, lengths))
     flat, structure = slices_as_components(x, count)
     extents = structure.extents.copy()
     extents[:, dim - 1] = length_bounds if length_bounds.size else -1
     offsets = structure.offsets + starts * structure.strides[:, dim - 1]
     offsets = np.where((extents[:count] > 0).all(axis=1), offsets, 0)
-    return NestedArray(flat, Strided.from_valid(extents, structure.strides, offsets, x.numel()))
+    return NestedArray(flat, Strided.from_validated(extents, structure.strides, offsets, x.numel()))
 
 
 def _narrow_nested(x: NestedArray, dim: int, start: Any, length: Any) -> NestedArray:

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from pynested.backends.dtypes import is_half
 from pynested.backends.memory import LARGE, empty
 from pynested.backends.numpy.activations import KERNELS, WORDS
-from pynested.backends.numpy.running import quiet, run, scratch, shares
+from pynested.backends.numpy.running import run, scratch, shares, without_warnings
 
-from .fusible_ops import LazyArray, in_order, resolve_dtypes
+from .fusible_ops import LazyArray, resolve_dtypes, topological_order
 
 BLOCK_BYTES = 384 * 1024  # of an array of a block; the arrays of a step, at most three, stay in the cache
 
@@ -43,7 +43,7 @@ class BlockProgram:
 
     def __init__(self, inputs: Sequence[LazyArray], results: Sequence[LazyArray]) -> None:
         known = frozenset(inputs)
-        order = dict.fromkeys(in_order(results, known))
+        order = dict.fromkeys(topological_order(results, known))
         self.reads = [i for i, x in enumerate(inputs) if x in order]
         self.computed = [x for x in dict.fromkeys(results) if x not in known]
         self.itemsize = max([x.dtype.itemsize for x in order], default=1)
@@ -93,7 +93,7 @@ class BlockProgram:
             self.expanded.append(len(self.slots) - 1)
         return len(self.slots) - 1
 
-    @quiet
+    @without_warnings
     def __call__(self, shape: tuple[int, ...], operands: Sequence[Any]) -> list[Any]:
         """Compute the results. An operand with fewer elements broadcasts against the dimensions behind the first."""
         size = prod(shape)

@@ -1,4 +1,6 @@
-"""A chain on a device: one generated kernel, in which a thread computes all results of an element.
+"""The CUDA kernel that is generated for a chain of elementwise operators.
+
+A thread computes all results of an element.
 
 The chain ``(x + y) * bias`` of float32 becomes, in short::
 
@@ -13,8 +15,9 @@ The chain ``(x + y) * bias`` of float32 becomes, in short::
            });
     }
 
-An operand that broadcasts is repeated to one row: all dimensions but the first. Each line rounds as an array of the
-dtype would, so sums, products and quotients have the bits of the operators one by one.
+An operand that broadcasts is expanded to one row, which has all dimensions of the results but the first. Each
+statement rounds to the dtype of its operator, so sums, products and quotients equal those of the separate operators,
+bit for bit. ``up`` converts to the dtype in which a kernel computes, ``down`` to the dtype of an array.
 """
 
 from __future__ import annotations
@@ -28,37 +31,38 @@ from typing import Any
 import numpy as np
 
 from pynested.backends import get_backend
-from pynested.backends.cuda.elementwise import ELEMENTS_OF_A_BLOCK, MOST_BLOCKS
-from pynested.backends.cuda.generated import entered
-from pynested.backends.cuda.naming import ctype, instance, wide_dtype
+from pynested.backends.cuda.elementwise import ELEMENTS_PER_BLOCK, MAX_BLOCKS
+from pynested.backends.cuda.generated import register_source
+from pynested.backends.cuda.naming import ctype, instantiation, wide_dtype
 from pynested.backends.cuda.segment import BLOCK
 from pynested.backends.cuda.signatures import KERNELS
 from pynested.backends.dtypes import is_float, is_half
 from pynested.backends.errors import DTypeError
 from pynested.backends.numpy.elementwise import cast
-from pynested.backends.numpy.running import quiet
+from pynested.backends.numpy.running import without_warnings
 from pynested.backends.registry import registered_kernels
 
-from .fusible_ops import LazyArray, in_order, resolve_dtypes
+from .fusible_ops import LazyArray, resolve_dtypes, topological_order
 
-FUNCTORS = "functors.cuh"
+FUNCTORS_FILE = "functors.cuh"
 _BITS = {"inf": "0x7ff0000000000000", "-inf": "0xfff0000000000000", "nan": "0x7ff8000000000000"}
 
 
 class CudaProgram:
-    """``program(shape, operands) -> results``, as `BlockProgram`, on one device.
+    """A function ``program(shape, operands) -> results`` on one device, with the interface of `BlockProgram`.
 
-    ``reads`` are the inputs that are read. ``files`` has the name of the kernel's text, by the operands that broadcast.
+    ``reads`` are the positions of the operands that the kernel reads. ``source_names`` maps the positions of the
+    operands that broadcast to the name of the kernel's source.
     """
 
     def __init__(self, title: str, inputs: Sequence[LazyArray], results: Sequence[LazyArray], device: str) -> None:
-        needed = frozenset(in_order(results, frozenset(inputs)))
+        needed = frozenset(topological_order(results, frozenset(inputs)))
         self.reads = [i for i, x in enumerate(inputs) if x in needed]
-        self.files: dict[tuple[int, ...], str] = {}
+        self.source_names: dict[tuple[int, ...], str] = {}
         self._title, self._device = title, device
         self._inputs, self._results = [inputs[i] for i in self.reads], results
 
-    @quiet
+    @without_warnings
     def __call__(self, shape: tuple[int, ...], operands: Sequence[Any]) -> list[Any]:
         """Compute the results."""
         backend: Any = get_backend(self._device)
@@ -67,38 +71,45 @@ class CudaProgram:
         if not count or not results:
             return results
         used = [operands[i] for i in self.reads]
-        small = tuple([k for k, x in enumerate(used) if x.shape != shape])
-        for k in small:
+        broadcasting = tuple([k for k, x in enumerate(used) if x.shape != shape])
+        for k in broadcasting:
             used[k] = backend.xp.broadcast_to(used[k], shape[1:])
-        if small not in self.files:
-            self.files[small] = entered("chain", cuda_source(self._title, self._inputs, small, self._results))
-        name = instance("chain", "long long" if small and count >= 2**32 else "unsigned int")
-        grid = (min(MOST_BLOCKS, -(-count // ELEMENTS_OF_A_BLOCK)),)
-        numbers = [np.int64(prod(shape[1:]))] * bool(small) + [np.int64(count)]
-        backend.launch(self.files[small], name, grid, (BLOCK,), [*map(backend.own, used), *numbers, *results])
+        if broadcasting not in self.source_names:
+            source = cuda_source(self._title, self._inputs, broadcasting, self._results)
+            self.source_names[broadcasting] = register_source("chain", source)
+        name = instantiation("chain", "long long" if broadcasting and count >= 2**32 else "unsigned int")
+        grid = (min(MAX_BLOCKS, -(-count // ELEMENTS_PER_BLOCK)),)
+        numbers = [np.int64(prod(shape[1:]))] * bool(broadcasting) + [np.int64(count)]
+        args = [*map(backend.as_contiguous, used), *numbers, *results]
+        backend.launch(self.source_names[broadcasting], name, grid, (BLOCK,), args)
         return results
 
 
-def cuda_source(title: str, inputs: Sequence[LazyArray], small: Sequence[int], results: Sequence[LazyArray]) -> str:
-    """Return the text of the kernel that computes ``results`` of ``inputs``, of which ``small`` broadcast."""
+def cuda_source(
+    title: str, inputs: Sequence[LazyArray], broadcasting: Sequence[int], results: Sequence[LazyArray]
+) -> str:
+    """Return the source of the kernel that computes ``results``.
+
+    ``broadcasting`` are the positions of the inputs that broadcast.
+    """
     names = {x: f"x.r{k}" for k, x in enumerate(inputs)}
     lines: list[str] = []
-    for x in in_order(results, frozenset(inputs)):
+    for x in topological_order(results, frozenset(inputs)):
         if x not in names:
             names[x] = f"v{len(lines)}"
             lines.append(f"const {_type_of(x.dtype)} {names[x]} = {_expression(x, names)};")
     for k, x in enumerate(results):
         lines.append(f"y{k}[i] = {f'down<{ctype(x.dtype)}>({names[x]})' if is_float(x.dtype) else names[x]};")
-    loads = [f"x{k}[(I)i % (I)row]" if k in small else f"x{k}[i]" for k in range(len(inputs))]
+    loads = [f"x{k}[(I)i % (I)row]" if k in broadcasting else f"x{k}[i]" for k in range(len(inputs))]
     loads = [f"up({load})" if is_float(x.dtype) else load for x, load in zip(inputs, loads, strict=True)]
     parameters = [f"const {ctype(x.dtype)} *__restrict__ x{k}" for k, x in enumerate(inputs)]
-    parameters += ["i64 row"] * bool(small) + ["i64 count"]
+    parameters += ["i64 row"] * bool(broadcasting) + ["i64 count"]
     parameters += [f"{ctype(x.dtype)} *__restrict__ y{k}" for k, x in enumerate(results)]
     fields = " ".join(f"{_type_of(x.dtype)} r{k};" for k, x in enumerate(inputs))
     body = "\n         ".join(lines)
     head = ",\n      ".join(parameters)
     return f"""// {title}
-#include "{FUNCTORS}"
+#include "{FUNCTORS_FILE}"
 
 struct Loaded {{ {fields} }};
 
@@ -164,7 +175,7 @@ def functor_of(function: Any) -> str:
     """Return the struct of functors.cuh that computes a function: LessEqual for `numpy.less_equal`."""
     functor = "Sgn" if function is np.sign else _camel(function.__name__)
     if functor not in _functors():
-        raise DTypeError(f"a kernel of a chain has no functor {functor!r}: {FUNCTORS} has all functors.")
+        raise DTypeError(f"a kernel of a chain needs the functor {functor!r}, which {FUNCTORS_FILE} does not define.")
     return functor
 
 
@@ -175,7 +186,7 @@ def has_custom_kernels(device: str) -> bool:
 
 @cache
 def _functors() -> frozenset[str]:
-    text = (KERNELS / FUNCTORS).read_text(encoding="utf-8")
+    text = (KERNELS / FUNCTORS_FILE).read_text(encoding="utf-8")
     return frozenset(re.findall(r"^(?:struct |PYNESTED_FUNCTION(?:_OF_TWO)?\()(\w+)[ ,]", text, re.MULTILINE))
 
 

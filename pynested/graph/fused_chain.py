@@ -19,13 +19,13 @@ from pynested.autograd.primitives.primitive import attach_outputs
 from pynested.autograd.tape import BackwardPass, Pairs, source_of, state
 from pynested.autograd.tape import Node as TapeNode
 from pynested.backends.dtypes import is_float
-from pynested.backends.numpy.running import quiet
+from pynested.backends.numpy.running import without_warnings
 from pynested.nested.nested_array import NestedArray, wrap_unchecked
 from pynested.structure import Jagged
 
 from .block_program import BlockProgram
 from .cuda_program import CudaProgram, has_custom_kernels
-from .fusible_ops import RECOMPUTED, LazyArray, LazyBackend, in_order, lower_steps
+from .fusible_ops import RECOMPUTED, LazyArray, LazyBackend, lower_steps, topological_order
 from .inputs import Value
 from .nodes import Fact, Node, Replay
 
@@ -77,14 +77,14 @@ class FusedChain:
         wanted = tuple(dict.fromkeys((*self.outputs, *kept)))
         if wanted not in self._forward:
             self._forward[wanted] = self.program(self.name, self.inputs, wanted)
-        datas = self._forward[wanted](plan.shape, [x._bare for x in arrays])
+        datas = self._forward[wanted](plan.shape, [x._raw for x in arrays])
         made = {x: Array(data, self.device) for x, data in zip(wanted, datas, strict=True)}
         results = [made[x] for x in self.outputs]
         if is_recorded:
             self.operation.record(results, arrays, plan, (saved, kept), [made[x].detach() for x in kept])
         return _one_or_all(results if plan.structure is None else [wrap_unchecked(x, plan.structure) for x in results])
 
-    @quiet
+    @without_warnings
     def program(self, title: str, inputs: Sequence[LazyArray], results: Sequence[LazyArray]) -> Program:
         """Return what computes results from inputs on the device of the chain."""
         if self.device == "cpu":
@@ -161,7 +161,7 @@ class FusedOperation:
         self._saved: dict[tuple[Any, ...], Saved] = {}
         self._backward: dict[tuple[Any, ...], tuple[Program, list[int]]] = {}
 
-    @quiet
+    @without_warnings
     def saved_by(self, operands: Sequence[Any], plan: BroadcastPlan) -> Saved:
         """Return what a node saves for the pass from all outputs to all tracked operands."""
         wanted = tuple([i for i, x in enumerate(operands) if x.tracked])
@@ -172,12 +172,12 @@ class FusedOperation:
                 candidates = {step.result for step in self.chain.steps if step.result.function not in RECOMPUTED}
                 candidates.update(self.chain.outputs)
                 gradients = [gradient for _, gradient in self._differentiate(request)]
-                kept = tuple([x for x in in_order(gradients, frozenset(candidates)) if x in candidates])
+                kept = tuple([x for x in topological_order(gradients, frozenset(candidates)) if x in candidates])
             reads = self.backward(request, kept)[0].reads
             self._saved[plan.full, wanted] = [i for i in reads if i < len(operands)], kept
         return self._saved[plan.full, wanted]
 
-    @quiet
+    @without_warnings
     def backward(self, request: BackwardRequest, kept: tuple[LazyArray, ...]) -> tuple[Program, list[int]]:
         """Return ``program(shape, (*inputs, *kept, *cotangents))``, and for each gradient the input that it is for."""
         if (request, kept) not in self._backward:

@@ -97,11 +97,11 @@ class LazyBackend:
 
     def __getattr__(self, kernel: str) -> Callable[..., Any]:
         function: Any = getattr(get_backend("cpu"), kernel)
-        known: Any = getattr(function, "quiet_of", None) or self._kernels.get(function)
+        known: Any = getattr(function, "wrapped_ufunc", None) or self._kernels.get(function)
         return known or (lambda *operands: LazyArray(operands[0].dtype, function, operands))
 
 
-def in_order(results: Iterable[LazyArray], leaves: frozenset[LazyArray] = frozenset()) -> Iterator[LazyArray]:
+def topological_order(results: Iterable[LazyArray], leaves: frozenset[LazyArray] = frozenset()) -> Iterator[LazyArray]:
     """Yield each array that results need once, after its operands; the operands of ``leaves`` are not visited."""
     seen: set[LazyArray] = set()
     stack = [*results][::-1]

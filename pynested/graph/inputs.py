@@ -24,14 +24,14 @@ from pynested.structure.layout import Layout
 
 CONTAINERS = (tuple, list, dict, slice)
 NUMBERS = (int, float, complex, str, bytes, type(None), np.dtype, np.generic, Layout)
-_DATA = (*NUMBERS, ArrayMethods, np.ndarray, np.random.Generator)
+_LEAF_TYPES = (*NUMBERS, ArrayMethods, np.ndarray, np.random.Generator)
 _MAX_SOURCES = 2_000
 
 
 # ---- trees ------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Value:
-    """The number of an object that each replay computes or receives."""
+    """A placeholder for an object that each replay computes or receives; ``number`` identifies the placeholder."""
 
     number: int
 
@@ -70,7 +70,7 @@ def values_in(tree: Any) -> Iterator[Value]:
 
 
 def substitute(tree: Any, objects: Mapping[int, Any]) -> Any:
-    """Return ``tree`` with the object of its number in the place of each value."""
+    """Return ``tree`` with each value replaced by its object; ``objects`` maps the numbers of values to objects."""
     if type(tree) is Value:
         return objects[tree.number]
     if isinstance(tree, CONTAINERS):
@@ -88,12 +88,12 @@ def signature_of(tree: Any, arrays: list[Any]) -> Any:
     if kind is NestedArray:
         arrays.append(tree)
         structure, buffer = tree._structure, tree._buffer
-        bare = buffer._bare
+        bare = buffer._raw
         rank = (bare.ndim, structure.ragged_dim) if type(structure) is Jagged else structure.sizes.shape[1]
         return kind, rank, bare.dtype, buffer.storage.device, buffer.tracked
     if kind is Array:
         arrays.append(tree)
-        return kind, tree._bare.ndim, tree._bare.dtype, tree.storage.device, tree.tracked
+        return kind, tree._raw.ndim, tree._raw.dtype, tree.storage.device, tree.tracked
     if isinstance(tree, np.random.Generator):
         arrays.append(tree)
         return kind
@@ -156,13 +156,13 @@ class Source:
 
 
 def find_sources(function: Any, arguments: Any) -> list[Source]:
-    """Return the sources that ``function`` reaches itself, or by attributes of objects among ``arguments``.
+    """Return the variables and attributes that ``function`` itself can read, and those of objects among ``arguments``.
 
     Variables of the functions that it calls are not searched. The search ends after 2,000 sources.
     """
     leaves: list[Any] = []
     map_leaves(arguments, leaves.append)
-    waiting = [*_roots(function), *[source for leaf in leaves for source in _contents(leaf, "self")]]
+    waiting = [*_roots(function), *[source for leaf in leaves for source in _inner_sources(leaf, "self")]]
     sources: list[Source] = []
     seen: set[int] = set()
     while waiting and len(sources) < _MAX_SOURCES:
@@ -170,7 +170,7 @@ def find_sources(function: Any, arguments: Any) -> list[Source]:
         sources.append(source)
         if id(source.content) not in seen:
             seen.add(id(source.content))
-            waiting += _contents(source.content, source.text)
+            waiting += _inner_sources(source.content, source.text)
     return sources
 
 
@@ -179,7 +179,7 @@ def _roots(function: Any) -> Iterator[Source]:
     if isinstance(function, FunctionType):
         yield from _variables(function)
     else:
-        yield from _contents(getattr(function, "__self__", function), "self")
+        yield from _inner_sources(getattr(function, "__self__", function), "self")
         call: Any = type(function).__call__
         if isinstance(call, FunctionType):  # not of C
             yield from _variables(call)
@@ -189,19 +189,19 @@ def _roots(function: Any) -> Iterator[Source]:
 
 
 def _variables(function: FunctionType) -> Iterator[Source]:
-    """Yield the closure, globals and defaults of a function, and the members that it names of the user's modules."""
-    if _is_ours(function):
+    """Yield the closure, the globals and the defaults of a function, and the members of modules that it reads."""
+    if _is_library_code(function):
         return
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        yield from _source(name, cell, "cell_contents", getattr)
+        yield from _read_source(name, cell, "cell_contents", getattr)
     names = _names(function.__code__)
     for name in names:
-        yield from _source(name, function.__globals__, name, operator.getitem)
+        yield from _read_source(name, function.__globals__, name, operator.getitem)
         module = function.__globals__.get(name)
-        if isinstance(module, ModuleType) and not _is_ours(module):
+        if isinstance(module, ModuleType) and not _is_library_code(module):
             for inner in filter(vars(module).__contains__, names):
-                yield from _source(f"{name}.{inner}", module, inner, getattr)
-    yield from _contents([function.__defaults__, function.__kwdefaults__], "default")
+                yield from _read_source(f"{name}.{inner}", module, inner, getattr)
+    yield from _inner_sources([function.__defaults__, function.__kwdefaults__], "default")
 
 
 def _names(code: CodeType) -> list[str]:
@@ -210,29 +210,29 @@ def _names(code: CodeType) -> list[str]:
     return list(dict.fromkeys([*code.co_names, *inner]))
 
 
-def _contents(holder: Any, text: str) -> Iterator[Source]:
+def _inner_sources(holder: Any, text: str) -> Iterator[Source]:
     """Yield the items of a container, or the attributes of an object of a user's class."""
     if isinstance(holder, dict):
         for key in [key for key in holder if isinstance(key, str | int)]:
-            yield from _source(f"{text}[{key!r}]", holder, key, operator.getitem)
+            yield from _read_source(f"{text}[{key!r}]", holder, key, operator.getitem)
     elif isinstance(holder, tuple | list):
         for i in range(len(holder)):
-            yield from _source(f"{text}[{i}]", holder, i, operator.getitem)
-    elif not isinstance(holder, (*_DATA, FunctionType, ModuleType, type)) and not _is_ours(type(holder)):
+            yield from _read_source(f"{text}[{i}]", holder, i, operator.getitem)
+    elif not isinstance(holder, (*_LEAF_TYPES, FunctionType, ModuleType, type)) and not _is_library_code(type(holder)):
         members = [member for cls in type(holder).__mro__ for member in list(vars(cls).items())]
         shared = (
             MemberDescriptorType,
-            *_DATA,
+            *_LEAF_TYPES,
             tuple,
             list,
             dict,
         )  # slots, and values that all objects of a class share
         inherited = [name for name, member in members if isinstance(member, shared) and not name.startswith("__")]
         for name in dict.fromkeys([*getattr(holder, "__dict__", {}), *inherited]):
-            yield from _source(f"{text}.{name}", holder, name, getattr)
+            yield from _read_source(f"{text}.{name}", holder, name, getattr)
 
 
-def _source(text: str, holder: Any, key: Any, read: Any) -> Iterator[Source]:
+def _read_source(text: str, holder: Any, key: Any, read: Any) -> Iterator[Source]:
     try:
         yield Source(text, holder, key, read, read(holder, key))
     except (
@@ -243,7 +243,7 @@ def _source(text: str, holder: Any, key: Any, read: Any) -> Iterator[Source]:
         return
 
 
-def _is_ours(definition: Any) -> bool:
+def _is_library_code(definition: Any) -> bool:
     """Return whether a module, class or function belongs to pynested or NumPy."""
     is_module = isinstance(definition, ModuleType)
     module = definition.__name__ if is_module else str(getattr(definition, "__module__", ""))

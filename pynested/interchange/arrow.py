@@ -11,7 +11,7 @@ from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ExchangeError
 from pynested.nested.nested_array import NestedArray
 
-from .exchange_checks import ARROW, check_may_copy, import_for_exchange, refuse_tracked, values_for_export
+from .exchange_checks import ARROW, check_may_copy, checked_import, refuse_tracked, values_for_export
 from .list_arrays import ListLevel, NestedLists, from_lists, level_from_offsets, level_from_starts, to_lists
 
 
@@ -28,7 +28,7 @@ def from_arrow(array: Any, *, copy: bool | None = None) -> NestedArray | Array:
     >>> pn.from_arrow(pyarrow.array([[1.0, 2.0], [3.0]])).offsets()  # doctest: +SKIP
     array([0, 2, 3])
     """
-    pa = import_for_exchange("from_arrow", copy, "pyarrow")
+    pa = checked_import("from_arrow", copy, "pyarrow")
     if isinstance(array, pa.ChunkedArray):
         if array.num_chunks != 1:
             check_may_copy("from_arrow", copy, f"there are {array.num_chunks} chunks")
@@ -119,7 +119,7 @@ def to_arrow(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     >>> pn.to_arrow(x).type  # doctest: +SKIP
     LargeListType(large_list<item: int64>)
     """
-    pa = import_for_exchange("to_arrow", copy, "pyarrow")
+    pa = checked_import("to_arrow", copy, "pyarrow")
     if isinstance(x, Array):
         refuse_tracked("to_arrow", x)
         return _dense_to_arrow(pa, values_for_export(ARROW, x, copy))

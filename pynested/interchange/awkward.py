@@ -1,4 +1,4 @@
-"""Exchange with awkward arrays."""
+"""Exchange with awkward arrays. A *layout* here is awkward's own: a tree of lists around an array of numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ExchangeError
 from pynested.nested.nested_array import NestedArray
 
-from .exchange_checks import AWKWARD, check_may_copy, import_for_exchange, refuse_tracked, values_for_export
+from .exchange_checks import AWKWARD, check_may_copy, checked_import, refuse_tracked, values_for_export
 from .list_arrays import ListLevel, NestedLists, from_lists, level_from_offsets, level_from_starts, to_lists
 
 
@@ -30,7 +30,7 @@ def from_awkward(array: Any, *, copy: bool | None = None) -> NestedArray | Array
       array([3.]),
     ], shape=(2, j1), layout=pn.jagged)
     """
-    ak = import_for_exchange("from_awkward", copy, "awkward")
+    ak = checked_import("from_awkward", copy, "awkward")
     return from_lists("from_awkward", _to_nested_lists(ak, ak.to_layout(array), copy), copy)
 
 
@@ -66,7 +66,7 @@ def _to_nested_lists(ak: Any, outer: Any, copy: bool | None) -> NestedLists:
 
 
 def _has_gaps(levels: list[ListLevel | int]) -> bool:
-    """Return whether the lists of some level have lengths, so that they need not follow each other."""
+    """Return whether the lists of some level can have gaps between them."""
     return any(isinstance(level, ListLevel) and level.lengths is not None for level in levels)
 
 
@@ -96,7 +96,7 @@ def to_awkward(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     >>> pn.to_awkward(x)  # doctest: +SKIP
     <Array [[1, 2], [3]] type='2 * var * int64'>
     """
-    ak = import_for_exchange("to_awkward", copy, "awkward")
+    ak = checked_import("to_awkward", copy, "awkward")
     if isinstance(x, Array):
         refuse_tracked("to_awkward", x)
         return ak.Array(ak.contents.NumpyArray(values_for_export(AWKWARD, x, copy)))

@@ -116,7 +116,7 @@ def import_optional(name: str, module: str, package: str | None = None) -> Any:
         ) from error
 
 
-def import_for_exchange(name: str, copy: bool | None, module: str, package: str | None = None) -> Any:
+def checked_import(name: str, copy: bool | None, module: str, package: str | None = None) -> Any:
     """Check the option ``copy`` of an exchange, and import the module of the other library."""
     check_optional_flags(name, copy=copy)
     return import_optional(name, module, package)

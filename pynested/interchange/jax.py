@@ -15,7 +15,7 @@ from pynested.construct.from_buffers import nested_array_from_jagged
 from pynested.nested.nested_array import NestedArray
 from pynested.structure import Jagged
 
-from .exchange_checks import JAX, JAX_WIDE, check_known_dtype, import_for_exchange, refuse_tracked, values_for_export
+from .exchange_checks import JAX, JAX_WIDE, check_known_dtype, checked_import, refuse_tracked, values_for_export
 
 
 class JaxParts(NamedTuple):
@@ -63,7 +63,7 @@ def to_jax(x: NestedArray, *, copy: bool | None = None) -> JaxParts:
     >>> pn.to_jax(x).offsets  # doctest: +SKIP
     Array([0, 2, 3], dtype=int32)
     """
-    jnp = import_for_exchange("to_jax", copy, "jax.numpy", "jax")
+    jnp = checked_import("to_jax", copy, "jax.numpy", "jax")
     refuse_tracked("to_jax", x)
     if isinstance(x, Array):
         raise ArgumentError("to_jax: takes a nested array, not a dense array. Use jax.numpy.from_dlpack(x).")

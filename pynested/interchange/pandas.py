@@ -11,7 +11,7 @@ from pynested.nested.nested_array import NestedArray
 from pynested.structure.layout import jagged
 
 from .arrow import from_arrow, to_arrow
-from .exchange_checks import check_may_copy, import_for_exchange
+from .exchange_checks import check_may_copy, checked_import
 from .numpy import from_numpy
 
 
@@ -26,7 +26,7 @@ def from_pandas(series: Any, *, copy: bool | None = None) -> NestedArray | Array
     >>> pn.from_pandas(pandas.Series([[1, 2], [3]])).offsets()  # doctest: +SKIP
     array([0, 2, 3])
     """
-    pd = import_for_exchange("from_pandas", copy, "pandas")
+    pd = checked_import("from_pandas", copy, "pandas")
     if not isinstance(series, pd.Series):
         raise ExchangeError(f"from_pandas: takes a Series, which is one column, not {type(series).__name__}.")
     if isinstance(series.dtype, pd.ArrowDtype):
@@ -46,5 +46,5 @@ def to_pandas(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     >>> pn.to_pandas(pn.nested_array([[1, 2], [3]], layout=pn.jagged)).dtype  # doctest: +SKIP
     large_list<item: int64>[pyarrow]
     """
-    pd = import_for_exchange("to_pandas", copy, "pandas")
+    pd = checked_import("to_pandas", copy, "pandas")
     return pd.Series(pd.arrays.ArrowExtensionArray(to_arrow(x, copy=copy)))

@@ -16,7 +16,7 @@ from pynested.structure.layout import jagged
 from .exchange_checks import (
     CSR,
     check_may_copy,
-    import_for_exchange,
+    checked_import,
     refuse_tracked,
     values_for_export,
     values_for_import,
@@ -64,7 +64,7 @@ def to_csr(x: NestedArray, *, copy: bool | None = None) -> Any:
     array([[1, 2],
            [3, 0]])
     """
-    sparse = import_for_exchange("to_csr", copy, "scipy.sparse", "scipy")
+    sparse = checked_import("to_csr", copy, "scipy.sparse", "scipy")
     refuse_tracked("to_csr", x)
     if x.ndim != 2:
         raise ShapeError(f"to_csr: takes an array of two dimensions, (B, *), not of {x.ndim}.")

@@ -15,7 +15,7 @@ from .exchange_checks import (
     TENSORFLOW,
     check_known_dtype,
     check_may_copy,
-    import_for_exchange,
+    checked_import,
     refuse_tracked,
     values_for_export,
     values_for_import,
@@ -34,7 +34,7 @@ def from_tensorflow(tensor: Any, *, copy: bool | None = None) -> NestedArray | A
     >>> pn.from_tensorflow(tf.ragged.constant([[1, 2], [3]])).offsets()  # doctest: +SKIP
     array([0, 2, 3])
     """
-    tf = import_for_exchange("from_tensorflow", copy, "tensorflow", "tensorflow-cpu")
+    tf = checked_import("from_tensorflow", copy, "tensorflow", "tensorflow-cpu")
     if isinstance(tensor, tf.RaggedTensor):
         levels = tuple(level_from_offsets(splits.numpy())[0] for splits in tensor.nested_row_splits)
         lists = NestedLists(levels, _memory_of(tensor.flat_values), len(levels[0].list_lengths))
@@ -64,7 +64,7 @@ def to_tensorflow(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     >>> pn.to_tensorflow(pn.nested_array([[1, 2], [3]], layout=pn.jagged))  # doctest: +SKIP
     <tf.RaggedTensor [[1, 2], [3]]>
     """
-    tf = import_for_exchange("to_tensorflow", copy, "tensorflow", "tensorflow-cpu")
+    tf = checked_import("to_tensorflow", copy, "tensorflow", "tensorflow-cpu")
     refuse_tracked("to_tensorflow", x)
     if isinstance(x, Array):
         return _tensor(tf, values_for_export(TENSORFLOW, x, copy))

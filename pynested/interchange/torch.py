@@ -14,12 +14,12 @@ from pynested.construct.from_buffers import nested_array_from_jagged, nested_arr
 from pynested.nested.nested_array import NestedArray
 from pynested.structure import Jagged
 
-from .exchange_checks import TORCH, check_known_dtype, import_for_exchange, refuse_tracked, values_for_export
+from .exchange_checks import TORCH, check_known_dtype, checked_import, refuse_tracked, values_for_export
 
 
 @operator
 def from_torch(tensor: Any, *, copy: bool | None = None) -> NestedArray | Array:
-    """Convert a tensor, or a nested tensor of either layout, in shared memory; gaps are kept.
+    """Convert a tensor, or a nested tensor of either layout, without a copy; gaps between components are kept.
 
     DTypeError for a dtype that pynested does not have, such as bfloat16 on the CPU.
 
@@ -27,7 +27,7 @@ def from_torch(tensor: Any, *, copy: bool | None = None) -> NestedArray | Array:
     >>> pn.from_torch(torch.ones(2))  # doctest: +SKIP
     array([1., 1.], dtype=float32)
     """
-    torch = import_for_exchange("from_torch", copy, "torch")
+    torch = checked_import("from_torch", copy, "torch")
     if not isinstance(tensor, torch.Tensor):
         raise ExchangeError(f"from_torch: takes a tensor of PyTorch, not {type(tensor).__name__}. Use pn.array(value).")
     if tensor.requires_grad:
@@ -53,7 +53,7 @@ def _as_int64(tensor: Any) -> Any:
 
 @operator
 def to_torch(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
-    """Convert to a tensor, or to a nested tensor of the same layout, in shared memory; gaps are kept.
+    """Convert to a tensor, or to a nested tensor of the same layout, without a copy; gaps between components are kept.
 
     The tensor lies on the same device, the CPU or a GPU. Read-only memory and negative strides, which PyTorch does not
     support, are copied. ExchangeError for strided arrays that PyTorch does not support: components without dimensions,
@@ -62,7 +62,7 @@ def to_torch(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     >>> pn.to_torch(pn.ones(2))  # doctest: +SKIP
     tensor([1., 1.], dtype=torch.float64)
     """
-    torch = import_for_exchange("to_torch", copy, "torch")
+    torch = checked_import("to_torch", copy, "torch")
     refuse_tracked("to_torch", x)
     if isinstance(x, Array):
         return _dense_to_torch(torch, x, copy)

@@ -74,7 +74,7 @@ def along_dim(
     values, result_dtype = dtype_rule(name, self._buffer, dtype)
     x = self if values is self._buffer else wrap_unchecked(values, self._structure)
     result = _along_dim(name, x, dim, on_segments, on_axis)
-    if result._buffer._bare.dtype != result_dtype:
+    if result._buffer._raw.dtype != result_dtype:
         result = wrap_unchecked(to_dtype(result._buffer, result_dtype), result._structure)
     return result  # type: ignore[no-any-return]
 

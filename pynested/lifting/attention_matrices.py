@@ -213,7 +213,7 @@ def as_mask_operand(mask: AttentionOperand, extents: Ints) -> AttentionOperand:
 def _broadcast_structure(structure: Strided, extents: Ints) -> Strided:
     """Return the structure broadcast to ``extents``, with stride 0 along repeated axes."""
     strides = np.where((structure.extents != extents)[: structure.count], 0, structure.strides)
-    return Strided.from_valid(extents, strides, structure.offsets, structure.buffer_size)
+    return Strided.from_validated(extents, strides, structure.offsets, structure.buffer_size)
 
 
 def _packed_copy(operand: AttentionOperand) -> AttentionOperand:

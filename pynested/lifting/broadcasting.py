@@ -1,8 +1,9 @@
 """Broadcasting of elementwise operands: aligned so that one dense call computes all components.
 
-A dimension is *regular* if all components have the same size along it, else *irregular*. A dense operand is aligned at
-the right with the shape (B, d1, ..., dk) of the nested operand. Along an irregular dimension its size must be 1, or
-the length of every component. Nested operands must have equal shapes, up to regular dimensions of size 1.
+A dimension is *regular* if the structure gives it one size for all components, else *irregular*; components can have
+equal lengths along an irregular dimension, too. A dense operand is aligned at the right with the shape
+(B, d1, ..., dk) of the nested operand. Along an irregular dimension its size must be 1, or the length of every
+component. Nested operands must have equal shapes, up to regular dimensions of size 1.
 
 There are three strategies, which `pynested/lifting/mapping.py` tries in this order. ``template`` is the first nested
 operand:
@@ -10,7 +11,7 @@ operand:
 - `jagged_operands` is for a jagged ``template``. It returns arrays that broadcast against the packed values of
   ``template``, or None if a nested operand is irregular along a different dimension.
 - `row_operands` is for a strided ``template``. It returns arrays that broadcast against the rows of ``template``, the
-  slices of components along dimension 1. It returns None if an operand does not have such rows in the same placement.
+  slices of components along dimension 1. It returns None if the rows of an operand lie elsewhere in its buffer.
 - `strided_operands` gathers every operand into a flat buffer, and never returns None.
 
 All three raise an error if the operands do not broadcast.
@@ -92,13 +93,15 @@ def dense_mismatch_message(
     )
 
 
-def broadcasts_behind_ragged(shape: tuple[int, ...], values: tuple[int, ...], structure: Jagged | Strided) -> bool:
+def broadcasts_behind_ragged(
+    shape: tuple[int, ...], values_shape: tuple[int, ...], structure: Jagged | Strided
+) -> bool:
     """Return whether a dense operand of ``shape`` broadcasts against the dimensions behind the ragged dimension."""
     if not shape:
         return True
-    if isinstance(structure, Strided) or len(shape) > len(values) - structure.ragged_dim:
+    if isinstance(structure, Strided) or len(shape) > len(values_shape) - structure.ragged_dim:
         return False
-    return all(size in (1, full_size) for size, full_size in zip(reversed(shape), reversed(values), strict=False))
+    return all(size in (1, full_size) for size, full_size in zip(reversed(shape), reversed(values_shape), strict=False))
 
 
 def dense_rows(name: str, x: Array, nested: NestedArray, structure: Jagged) -> Array:
@@ -217,7 +220,7 @@ def strided_operands(name: str, template: NestedArray, operands: Sequence[Any]) 
 def _broadcast_elements(x: _StridedOperand, extents: Ints) -> Array:
     """Return the elements of an operand that broadcasts to ``extents``, as a packed flat buffer."""
     strides = np.where(x.broadcasts & (extents != 1).any(axis=0), 0, x.structure.strides)
-    target = Strided.from_valid(extents, strides, x.structure.offsets, x.flat.numel())
+    target = Strided.from_validated(extents, strides, x.structure.offsets, x.flat.numel())
     return gather_elements(wrap_unchecked(x.flat, target))
 
 

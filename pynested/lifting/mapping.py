@@ -48,18 +48,18 @@ def map_elementwise(name: str, function: Callable[..., Array], *operands: Operan
     The function must return an element for each element of its broadcast operands. `elementwise` checks the result.
     """
     template: NestedArray = operands[0] if type(operands[0]) is NestedArray else first_nested(name, operands)
-    structure, shape = template._structure, template._buffer._bare.shape
+    structure, shape = template._structure, template._buffer._raw.shape
     # The fast path: if all operands have the same packed placement, the function takes their buffers as they are.
     if structure.is_packed:
         buffers: list[Any] = []
         for x in operands:
             if type(x) is NestedArray:
                 other = x._structure
-                if x._buffer._bare.shape != shape or not (other is structure or structure.same_placement(other)):
+                if x._buffer._raw.shape != shape or not (other is structure or structure.same_placement(other)):
                     break
                 buffers.append(x._buffer)
             elif type(x) in (int, float, bool) or (
-                type(x) is Array and broadcasts_behind_ragged(x._bare.shape, shape, structure)
+                type(x) is Array and broadcasts_behind_ragged(x._raw.shape, shape, structure)
             ):
                 buffers.append(x)
             else:

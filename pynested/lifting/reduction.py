@@ -119,7 +119,7 @@ class _Reduction:
         if is_empty and self.empty is None:
             self._refuse_empty_axis(x.shape, axes)
         result = self.formula(AxisReducer(axes), x)
-        if is_empty and self._has_infinite_default(result):
+        if is_empty and self._needs_gradient_stop(result):
             return _stop_gradient(result, np.zeros(result.shape, np.bool_))
         return result
 
@@ -131,7 +131,7 @@ class _Reduction:
                 f"{describe_segment(i)} is empty along dim", "Leave it out, or join an element to it first."
             )
         result = self.formula(SegmentReducer(segments), rows)
-        if segments.any_empty and self._has_infinite_default(result):
+        if segments.any_empty and self._needs_gradient_stop(result):
             return _stop_gradient(result, (segments.lengths > 0).reshape(-1, *[1] * (result.ndim - 1)))
         return result
 
@@ -150,13 +150,13 @@ class _Reduction:
                 "Leave it out of dim, or join an element to it first.",
             )
 
-    def _has_infinite_default(self, result: Array) -> bool:
-        """Return whether empty slices give NaN or an infinity, through which gradients must not flow."""
+    def _needs_gradient_stop(self, result: Array) -> bool:
+        """Return whether gradients must not flow through the results of empty slices: NaN or an infinity."""
         return self.empty is not None and not isfinite(self.empty) and result.requires_grad
 
 
 def _stop_gradient(result: Array, has_elements: NDArray[np.bool_]) -> Array:
-    """Return the result with constants as the entries of slices without elements."""
+    """Return the result; no gradient flows through its entries for slices without elements."""
     return binary.where(result, result.detach(), from_host(has_elements, result.device))
 
 
@@ -183,19 +183,19 @@ def _reduce_nested(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...],
         return NestedArray(reduction.reduce_axes(x.data, ()), x.structure)
     if isinstance(x.structure, Jagged) and dims[0] != 0:
         return _reduce_jagged(reduction, x, dims, keepdim)
-    rows = as_jagged_view(x)
+    jagged_view = as_jagged_view(x)  # None for a strided array with several irregular dimensions
     if len(dims) == x.ndim:
         result = _reduce_all(reduction, x)
-    elif x.structure.ragged_dim in dims:  # dims include the batch, so whole axes of the values are reduced
+    elif x.structure.ragged_dim in dims:  # with the batch, so that the axis of all rows is reduced
         result = reduction.reduce_axes(x.data, tuple(dim - 1 for dim in dims if dim))
-    elif dims[0] == 0 and (rows is None or dims[1:2] != (1,)):
+    elif dims[0] == 0 and (jagged_view is None or dims[1:2] != (1,)):
         result = _reduce_batch(reduction, x, dims)
-    elif rows is None:
+    elif jagged_view is None:
         return _reduce_strided(reduction, x, dims, keepdim)
     elif dims[0] == 0:
-        result = reduction.reduce_axes(rows.data, tuple(dim - 1 for dim in dims[1:]))
+        result = reduction.reduce_axes(jagged_view.data, tuple(dim - 1 for dim in dims[1:]))
     else:
-        return _in_strided_layout(_reduce_jagged(reduction, rows, dims, keepdim), x)
+        return _in_strided_layout(_reduce_jagged(reduction, jagged_view, dims, keepdim), x)
     if not keepdim:
         return result
     sizes = iter(result.shape)
@@ -270,46 +270,48 @@ def _describe_component(x: NestedArray, i: int) -> str:
 def _reduce_strided(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...], keepdim: bool) -> ArrayResult:
     """Move the reduced dimensions to the end, and reduce the segments that they form in a flat buffer."""
     sizes = x.component_sizes()
-    inner = [dim - 1 for dim in dims]
-    outer = [axis for axis in range(x.ndim - 1) if axis not in inner]
-    segments_per_component = sizes[:, outer].prod(axis=1, dtype=np.int64)
-    lengths = np.repeat(sizes[:, inner].prod(axis=1, dtype=np.int64), segments_per_component)
+    reduced_axes = [dim - 1 for dim in dims]
+    kept_axes = [axis for axis in range(x.ndim - 1) if axis not in reduced_axes]
+    segments_per_component = sizes[:, kept_axes].prod(axis=1, dtype=np.int64)
+    lengths = np.repeat(sizes[:, reduced_axes].prod(axis=1, dtype=np.int64), segments_per_component)
     ends = np.cumsum(segments_per_component)
 
     def describe_segment(i: int) -> str:
         return _describe_component(x, int(np.searchsorted(ends, i, "right")))
 
     result = reduction.reduce_segments(
-        gather_elements(x, outer + inner), Segments.from_lengths(lengths), describe_segment
+        gather_elements(x, kept_axes + reduced_axes), Segments.from_lengths(lengths), describe_segment
     )
-    if not outer and not keepdim:
+    if not kept_axes and not keepdim:
         return result
     extents = x.extents
-    new_extents = np.where(np.isin(np.arange(x.ndim - 1), inner), 1, extents) if keepdim else extents[:, outer]
+    new_extents = (
+        np.where(np.isin(np.arange(x.ndim - 1), reduced_axes), 1, extents) if keepdim else extents[:, kept_axes]
+    )
     return NestedArray(result, Strided.from_extents(new_extents, len(x)))
 
 
-def _dense_positions(sizes: Ints, outer: list[int], shape: tuple[int, ...]) -> Ints:
-    """Return the flat index of each element in a dense array of ``shape``, which has the axes ``outer``.
+def _dense_positions(sizes: Ints, kept_axes: list[int], shape: tuple[int, ...]) -> Ints:
+    """Return for each element of all components the flat index of its position in a dense array of ``shape``.
 
-    Elements are listed component by component, each row-major.
+    The dense array has the kept axes. Elements are listed component by component, each row-major.
     """
-    steps = np.ones(len(shape), np.int64)
-    steps[:-1] = np.cumprod(np.array(shape[:0:-1], np.int64))[::-1]
+    dense_strides = np.ones(len(shape), np.int64)
+    dense_strides[:-1] = np.cumprod(np.array(shape[:0:-1], np.int64))[::-1]
     strides = np.zeros_like(sizes)
-    strides[:, outer] = steps
+    strides[:, kept_axes] = dense_strides
     return strided_index(sizes, strides, np.zeros(len(sizes), np.int64))
 
 
 def _reduce_batch(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...]) -> Array:
-    """Reduce the batch and maybe other dimensions: the elements of all components at each position of the kept axes.
+    """Reduce the batch, and possibly other dimensions. A slice holds the elements of all components at one position.
 
     Components are aligned at the left. A component without elements at a position does not count for the position.
     """
     sizes = x.component_sizes()
-    outer = [axis for axis in range(x.ndim - 1) if axis + 1 not in dims]
-    shape = check_possible_shape(reduction.name, tuple(int(x.extents[:, axis].max(initial=0)) for axis in outer))
-    position = _dense_positions(sizes, outer, shape)
+    kept_axes = [axis for axis in range(x.ndim - 1) if axis + 1 not in dims]
+    shape = check_possible_shape(reduction.name, tuple(int(x.extents[:, axis].max(initial=0)) for axis in kept_axes))
+    position = _dense_positions(sizes, kept_axes, shape)
     counts = np.bincount(position, minlength=int(np.prod(shape, dtype=np.int64)))
     order = np.argsort(position, kind="stable")
 

@@ -59,7 +59,7 @@ def index_dtype(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
 def float_dtype(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
     """Compute floats in their dtype, or in ``dtype``. It is for kernels that accumulate in a wider dtype themselves."""
     x = x if dtype is None else to_dtype(x, canonical_dtype(dtype, x.device))
-    result = x._bare.dtype
+    result = x._raw.dtype
     if not is_float(result):
         raise _not_float_error(name, x)
     return x, result
@@ -73,7 +73,7 @@ def wide_float_dtype(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[A
 
 def check_float(name: str, x: Array) -> Array:
     """Return ``x``; raise DTypeError if it is not floating point."""
-    if not is_float(x._bare.dtype):
+    if not is_float(x._raw.dtype):
         raise _not_float_error(name, x)
     return x
 

@@ -52,7 +52,7 @@ def expand_axes(x: NestedArray, sizes: Mapping[int, int]) -> NestedArray:
     for axis, size in sizes.items():
         extents[:, axis], strides[:, axis] = size, 0
     offsets = np.where((extents[: len(x)] > 0).all(axis=1), structure.offsets, 0)
-    return apply_view(x, StructureView(Strided.from_valid(extents, strides, offsets, structure.buffer_size)))
+    return apply_view(x, StructureView(Strided.from_validated(extents, strides, offsets, structure.buffer_size)))
 
 
 # ---- components -----------------------------------------------------------------------------------------------------

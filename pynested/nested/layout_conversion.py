@@ -112,7 +112,7 @@ def _drop_strided_gaps(values: Array, structure: Strided) -> NestedArray:
     if not np.count_nonzero(repeats):
         return wrap_unchecked(stored_values, stored)
     new_strides = np.where(repeats, 0, stored.strides)
-    repeated = Strided.from_valid(structure.extents, new_strides, stored.offsets, stored.buffer_size)
+    repeated = Strided.from_validated(structure.extents, new_strides, stored.offsets, stored.buffer_size)
     return wrap_unchecked(stored_values, repeated)
 
 
@@ -187,7 +187,7 @@ def as_strided_parts(x: NestedArray) -> tuple[Array, Strided]:
         # Computed from the shape, as NumPy gives any strides to dimensions of size 0 and 1.
         strides = packed_strides(sizes)[0, list(inverse_permutation(order))]
         steps = np.broadcast_to(strides, (structure.count, values.ndim))
-        return Strided.from_valid(x.extents, steps, structure.offsets[:-1] * strides[axis], values.numel())
+        return Strided.from_validated(x.extents, steps, structure.offsets[:-1] * strides[axis], values.numel())
 
     # The result is cached on the segments. With gaps it is not, as the packed copy has the same segments.
     key = "as_strided_parts", axis, order, shape[:axis], shape[axis + 1 :]
@@ -302,7 +302,7 @@ def slices_as_components(x: Array, count: int) -> tuple[Array, Strided]:
     strides = packed_strides(shape)  # not those of an ndarray, which can be anything along sizes of 0 and 1
     offsets = np.arange(count) * (strides[0, 0] if x.shape[0] != 1 else 0)
     extents, strides = np.tile(shape[:, 1:], (max(count, 1), 1)), np.tile(strides[:, 1:], (count, 1))
-    return movement.reshape(x, (x.numel(),)).contiguous(), Strided.from_valid(extents, strides, offsets, x.numel())
+    return movement.reshape(x, (x.numel(),)).contiguous(), Strided.from_validated(extents, strides, offsets, x.numel())
 
 
 def as_dense(name: str, x: NestedArray) -> Array:

@@ -81,7 +81,7 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
     @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of the elements."""
-        return self._buffer._bare.dtype  # type: ignore[no-any-return]
+        return self._buffer._raw.dtype  # type: ignore[no-any-return]
 
     @property
     def device(self) -> str:
@@ -98,7 +98,7 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
         """The number of dimensions, including the batch."""
         structure = self._structure
         if isinstance(structure, Jagged):
-            return self._buffer._bare.ndim + 1  # type: ignore[no-any-return]
+            return self._buffer._raw.ndim + 1  # type: ignore[no-any-return]
         return int(structure.sizes.shape[1]) + 1
 
     def dim(self) -> int:
@@ -115,7 +115,7 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
     def extents(self) -> Ints:
         """The shape of each component, int64 (max(B, 1), d); see `pynested/structure/extents.py` for empty batches."""
         structure = self._structure
-        return structure.extents if isinstance(structure, Strided) else structure.extents(self._buffer._bare.shape)
+        return structure.extents if isinstance(structure, Strided) else structure.extents(self._buffer._raw.shape)
 
     @property
     def regular(self) -> tuple[int | None, ...]:
@@ -123,7 +123,7 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
         structure = self._structure
         if isinstance(structure, Strided):
             return structure.regular
-        shape: tuple[int | None, ...] = self._buffer._bare.shape
+        shape: tuple[int | None, ...] = self._buffer._raw.shape
         return (*shape[: structure.ragged_dim - 1], None, *shape[structure.ragged_dim :])
 
     def component_shape(self, i: int) -> tuple[int, ...]:
@@ -203,7 +203,7 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
         structure = self._structure
         if isinstance(structure, Strided) or structure.span is None:
             return structure.span is not None
-        rows = self._buffer._bare[(slice(None),) * (structure.ragged_dim - 1) + (structure.span,)]
+        rows = self._buffer._raw[(slice(None),) * (structure.ragged_dim - 1) + (structure.span,)]
         return bool(rows.flags.c_contiguous)
 
     def values(self) -> Array:

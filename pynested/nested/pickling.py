@@ -32,7 +32,7 @@ def deep_copy(x: NestedArray, memo: dict[int, Any]) -> NestedArray:
 
 
 def _unpickle(nested_class: Any, data: Array, structure: Any) -> NestedArray:
-    """Return a contiguous nested array of pickled parts, whose strides can be 0."""
+    """Return a contiguous nested array. The pickled structure repeats elements by strides of 0 if the array did."""
     nested = contiguous(nested_class(data.detach(), structure))
     nested.data.requires_grad = data.requires_grad
     return nested

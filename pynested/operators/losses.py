@@ -21,7 +21,7 @@ from pynested.autograd.primitives.movement import to_dtype
 from pynested.backends import get_backend
 from pynested.backends.dtypes import computing_dtype, is_half
 from pynested.backends.errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError, StructureError
-from pynested.backends.numpy.running import quiet
+from pynested.backends.numpy.running import without_warnings
 from pynested.lifting.result_dtypes import check_float
 from pynested.nested.layout_conversion import contiguous, elements, from_elements, with_dtype
 from pynested.nested.nested_array import NestedArray
@@ -209,7 +209,7 @@ def _reduce_losses(losses: Array, labels: Any, weights: Any, ignore: int, reduct
     return total / total_weight if 0 < abs(total_weight) < np.inf else total * np.nan
 
 
-@quiet
+@without_warnings
 def _total_weight(labels: Any, weights: Any, ignore: int) -> float:
     """Return the sum of the weights of all labels that are not ignored; without weights, the number of such labels."""
     valid = labels[labels != ignore]

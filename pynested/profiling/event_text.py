@@ -80,7 +80,7 @@ def write_chrome_trace(events: Sequence[Event], path: str | os.PathLike[str]) ->
 
 
 def _trace_entry(event: Event) -> dict[str, Any]:
-    """Return a complete event, or an instant event of its thread; times are in microseconds."""
+    """Return an entry of the trace event format: "X" has a duration, "i" is a moment. Times are in microseconds."""
     common = {
         "name": f"{event.kind} {event.name}".strip(), "cat": event.kind, "ts": 1e6 * event.at, "pid": os.getpid(),
         "tid": threading.get_ident(), "args": {"text": describe_event(event), **event.facts},

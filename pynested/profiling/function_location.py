@@ -30,7 +30,7 @@ def function_location(function: Callable[..., Any]) -> FunctionLocation:
     while isinstance(function, partial):
         function = function.func
     function = inspect.unwrap(getattr(function, "__func__", function))
-    ufunc = getattr(function, "quiet_of", None)
+    ufunc = getattr(function, "wrapped_ufunc", None)
     if ufunc is not None:
         return FunctionLocation(f"numpy.{ufunc.__name__}")
     owner = getattr(function, "__self__", function)  # methods that are written in C have no module

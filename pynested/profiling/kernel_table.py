@@ -1,4 +1,4 @@
-"""The function that computes each kernel of a call on each device: `dispatch_table`."""
+"""`dispatch_table`: the function that computes each kernel of a call, for each device."""
 
 from __future__ import annotations
 

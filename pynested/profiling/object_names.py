@@ -15,8 +15,8 @@ from pynested.backends.errors import named_type
 from pynested.backends.storage import Storage
 from pynested.nested.nested_array import NestedArray
 
-MOST_CHARACTERS = 60  # of a value in words
-MOST_ITEMS = 4  # of a list
+MAX_CHARACTERS = 60  # of the description of a value
+MAX_ITEMS = 4  # of a list in a description
 
 
 class ObjectNames:
@@ -42,10 +42,10 @@ class ObjectNames:
             self._storage_count += 1
             name = self._name_by_id[id(storage)] = f"s{self._storage_count}"
             nbytes, key = int(storage.data.nbytes), id(storage)
-            self.living[name] = weakref.ref(storage, lambda _: self._free(name, key, nbytes))
+            self.living[name] = weakref.ref(storage, lambda _: self._note_free(name, key, nbytes))
         return name
 
-    def _free(self, name: str, key: int, nbytes: int) -> None:
+    def _note_free(self, name: str, key: int, nbytes: int) -> None:
         del self._name_by_id[key], self.living[name]
         self._when_freed(name, nbytes)
 
@@ -70,7 +70,7 @@ class ObjectNames:
         if hasattr(value, "dtype") and hasattr(value, "shape"):
             return f"{value.dtype} {value.shape}"
         if isinstance(value, tuple | list):
-            items = [self.describe(item) for item in value[:MOST_ITEMS]] + ["…"] * (len(value) > MOST_ITEMS)
+            items = [self.describe(item) for item in value[:MAX_ITEMS]] + ["…"] * (len(value) > MAX_ITEMS)
             inside = ", ".join(items)
             return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' * (len(value) == 1)})"
         return _short_repr(value)
@@ -83,4 +83,4 @@ def _short_repr(value: Any) -> str:
         return named_type(value)
     if " at 0x" in text:
         return named_type(value)
-    return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 1]}…"
+    return text if len(text) <= MAX_CHARACTERS else f"{text[: MAX_CHARACTERS - 1]}…"

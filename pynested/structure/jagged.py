@@ -37,7 +37,7 @@ class Jagged(ImmutableStructure):
     count : int
         The number of components, B.
     is_packed : bool
-        Whether the components cover the values exactly once, because there are no lengths.
+        Whether there are no lengths; then the components cover the values exactly once.
     """
 
     layout: Layout = jagged
@@ -61,7 +61,7 @@ class Jagged(ImmutableStructure):
         )
 
     @classmethod
-    def from_valid(cls, offsets: Ints, lengths: Ints | None = None, ragged_dim: int = 1) -> Jagged:
+    def from_validated(cls, offsets: Ints, lengths: Ints | None = None, ragged_dim: int = 1) -> Jagged:
         """Return the structure of offsets, and lengths, that are known to be valid."""
         structure, offsets = cls.__new__(cls), as_frozen(offsets)
         lengths = None if lengths is None else as_frozen(lengths)
@@ -75,7 +75,7 @@ class Jagged(ImmutableStructure):
         """Return the packed structure of components of these lengths."""
         offsets = np.zeros(len(lengths) + 1, np.int64)
         np.add.accumulate(lengths, out=offsets[1:])
-        return cls.from_valid(freeze(offsets), None, ragged_dim)
+        return cls.from_validated(freeze(offsets), None, ragged_dim)
 
     # ---- rows of the components -------------------------------------------------------------------------------------
 
@@ -117,7 +117,7 @@ class Jagged(ImmutableStructure):
 
     @cached_property
     def row_index(self) -> Ints:
-        """The row of the values at which each row of packed values lies."""
+        """The number of the row in ``values`` for each row of the packed values: int64 (N,)."""
         shift = self.offsets[:-1] - self.segments.offsets[:-1]
         return np.arange(self.segments.rows) + np.repeat(shift, self.component_lengths)
 
@@ -129,7 +129,7 @@ class Jagged(ImmutableStructure):
     @cached_property
     def repacked(self) -> Jagged:
         """The structure of a packed copy, always a new object."""
-        packed = Jagged.from_valid(self.segments.offsets, None, self.ragged_dim)
+        packed = Jagged.from_validated(self.segments.offsets, None, self.ragged_dim)
         packed.__dict__.update(segments=self.segments)
         return packed
 
@@ -148,7 +148,7 @@ class Jagged(ImmutableStructure):
         if not dim <= values.ndim < MOST_DIMENSIONS:
             return StructureError(
                 f"{name}: values of {values.ndim} dimensions make a nested array of {values.ndim + 1} dimensions, with "
-                f"the batch. It needs more than {dim}, as dimension {dim} is ragged, and can have {MOST_DIMENSIONS}."
+                f"the batch. With the ragged dimension {dim} it must have {dim + 1} to {MOST_DIMENSIONS} dimensions."
             )
         rows = values.shape[dim - 1]
         if self.lengths is None:
@@ -178,14 +178,14 @@ class Jagged(ImmutableStructure):
     def matrices(self, shape: tuple[int, ...]) -> Matrices:
         """Return the matrices of all components in packed values of ``shape``.
 
-        The ragged dimension must be dimension 1, or dimension 2 of 2. In the second case, the matrices are those of the
-        transposed values.
+        The ragged dimension must be dimension 1; or dimension 2, if components have two dimensions. Then the matrices
+        are those of the transposed values.
         """
         axis = self.ragged_dim - 1
 
         def compute() -> Matrices:
             if axis:
-                return self.with_ragged_dim(1).matrices(shape[::-1]).turned
+                return self.with_ragged_dim(1).matrices(shape[::-1]).transposed
             return component_matrices(self.extents(shape)[: self.count])
 
         return self.segments.cached(("matrices", axis, shape[:axis], shape[axis + 1 :]), compute)
@@ -221,12 +221,12 @@ class Jagged(ImmutableStructure):
         If ``first`` is the ragged axis, ``width`` is the product of the sizes of the other merged axes.
         """
         axis = self.ragged_dim - 1
-        if first < axis <= last:  # merged, a component is not one segment of the values
+        if first < axis <= last:  # the rows of a component would be interleaved with those of others
             return None
         if axis != first:
             return self.with_ragged_dim(self.ragged_dim - (last - first) * (first < axis))
         lengths = None if self.lengths is None else self.lengths * width
-        return Jagged.from_valid(self.offsets * width, lengths, self.ragged_dim)
+        return Jagged.from_validated(self.offsets * width, lengths, self.ragged_dim)
 
     # ---- indexing ---------------------------------------------------------------------------------------------------
 
@@ -237,7 +237,7 @@ class Jagged(ImmutableStructure):
             if step == 1:
                 offsets = self.offsets[start : max(start, stop) + 1]
                 start_row, end_row = int(offsets[0]), int(offsets[-1])
-                structure = Jagged.from_valid(freeze(offsets - start_row), None, self.ragged_dim)
+                structure = Jagged.from_validated(freeze(offsets - start_row), None, self.ragged_dim)
                 return StructureView(structure, self.ragged_dim - 1, slice(start_row, end_row))
         return StructureView(self._with_rows(self.offsets[:-1][index], self.component_lengths[index]))
 
@@ -259,7 +259,7 @@ class Jagged(ImmutableStructure):
     def _with_rows(self, starts: Ints, lengths: Ints) -> Jagged:
         """Return a structure for the same values, whose components have these first rows and lengths."""
         end = int((starts + lengths).max(initial=0))
-        structure = Jagged.from_valid(freeze(np.append(starts, end)), lengths, self.ragged_dim)
+        structure = Jagged.from_validated(freeze(np.append(starts, end)), lengths, self.ragged_dim)
         structure.__dict__["rows"] = end
         return structure
 

@@ -91,7 +91,7 @@ class Strided(ImmutableStructure):
         )
 
     @classmethod
-    def from_valid(cls, extents: Ints, strides: Ints, offsets: Ints, buffer_size: int) -> Strided:
+    def from_validated(cls, extents: Ints, strides: Ints, offsets: Ints, buffer_size: int) -> Strided:
         """Return the structure of integers that are known to be valid, with one offset for each component."""
         structure, extents, offsets = cls.__new__(cls), as_frozen(extents), as_frozen(offsets)
         structure.__dict__.update(
@@ -241,7 +241,7 @@ class Strided(ImmutableStructure):
 
     def _with_shape(self, extents: Ints, strides: Ints) -> Strided:
         """Return a structure of the same elements, with the cached properties in `_SHARED_BY_VIEWS`."""
-        structure = Strided.from_valid(extents, strides, self.offsets, self.buffer_size)
+        structure = Strided.from_validated(extents, strides, self.offsets, self.buffer_size)
         for name in _SHARED_BY_VIEWS:
             if name in self.__dict__:
                 structure.__dict__[name] = self.__dict__[name]
@@ -288,7 +288,7 @@ class Strided(ImmutableStructure):
         """Return the components at ``index``."""
         sizes, offsets = self.sizes[index], self.offsets[index]
         extents = sizes if offsets.size else extents_of_regular_sizes(self.regular)
-        return StructureView(Strided.from_valid(extents, self.strides[index], offsets, self.buffer_size))
+        return StructureView(Strided.from_validated(extents, self.strides[index], offsets, self.buffer_size))
 
     def select_index(self, axis: int, index: int) -> StructureView:
         """Return the entry at ``index`` along ``axis`` of each component, without the axis. Every entry must exist."""
@@ -311,7 +311,7 @@ class Strided(ImmutableStructure):
     def _with_placement(self, extents: Ints, strides: Ints, offsets: Ints) -> Strided:
         """Return new components in the same buffer. The offset of an empty component becomes 0."""
         nonempty = (extents[: self.count] > 0).all(axis=1)
-        return Strided.from_valid(extents, strides, np.where(nonempty, offsets, 0), self.buffer_size)
+        return Strided.from_validated(extents, strides, np.where(nonempty, offsets, 0), self.buffer_size)
 
     # ---- comparison -------------------------------------------------------------------------------------------------
 

@@ -70,8 +70,8 @@ def paired_operands(name: str, a: Any, b: Any) -> tuple[Any, Any]:
         a, b = as_operand_pair(name, a, b)
         if type(a) is not Array and type(b) is not Array:
             return as_array(name, a), b
-    if type(a) is Array and type(b) is Array and a._bare.shape != b._bare.shape:
-        broadcast_shape(name, a._bare.shape, b._bare.shape)
+    if type(a) is Array and type(b) is Array and a._raw.shape != b._raw.shape:
+        broadcast_shape(name, a._raw.shape, b._raw.shape)
     return a, b
 
 

@@ -22,5 +22,5 @@ class FunctionOfTwo(Protocol):
 
 
 def of_two_operands(function: Callable[..., Any]) -> FunctionOfTwo:
-    """Type a function of two operands, and return the function itself."""
+    """Give a function the type `FunctionOfTwo`, and return the function itself."""
     return function

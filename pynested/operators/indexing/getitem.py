@@ -1,4 +1,6 @@
-"""The operator `getitem`: nested arrays by integers, slices, lists and masks, dense arrays as in NumPy.
+"""The operator `getitem`, which indexes nested arrays and dense arrays.
+
+Integers, slices, lists and masks can index a nested array. Dense arrays are indexed as in NumPy.
 
 The first entry of the index of a nested array selects components; each other entry applies to every component. Lists
 and arrays select from the batch only. A nested mask selects elements.
@@ -53,8 +55,8 @@ def getitem(self: Operand, index: Index) -> NestedArray | Array:
     """Return ``self[index]``; the first entry selects components, the rest index each one: ``(B, *, D) -> (B, *)``.
 
     A nested result has the layout of ``self``. There are two exceptions. An integer along the ragged dimension of a
-    jagged array gives a dense array, as `select` does. A mask that leaves a ragged dimension behind the selected
-    elements gives a strided array. An empty slice gives empty components.
+    jagged array gives a dense array, as `select` does. A mask whose
+    dimensions end before the ragged dimension gives a strided array. An empty slice gives empty components.
 
     A dense array, and the component that an integer selects, can be indexed by lists and arrays at any entry. The lists
     and arrays broadcast and select together, as in NumPy: ``x[rows, :, columns]``. An index raises ArgumentError if
@@ -79,14 +81,15 @@ def getitem(self: Operand, index: Index) -> NestedArray | Array:
     Raises
     ------
     IndexOutOfRange
-        For an integer outside the batch, or outside some component, which is named; for a mask of any other size.
+        For an integer outside the batch, or outside a component, which the error names. For a vector of bools whose
+        size is not that of the batch or the dimension.
     DimensionError
         For more entries than dimensions, for a second ``...``, and for None in front of the batch.
     StructureError
         For a nested mask whose component shapes are not the first sizes of the component shapes of ``self``.
     ArgumentError
-        For a bool, a float or any other entry, for a slice of step 0, and for a list after an entry that keeps the
-        batch.
+        For an entry of another kind, such as a bool or a float; for a slice of step 0; and for a list that is not the
+        first entry, unless the first entry is an integer.
 
     Examples
     --------
@@ -150,9 +153,9 @@ def _getitem_nested(x: NestedArray, index: Any) -> NestedArray | Array:
 def _full_entries(index: Any, ndim: int) -> list[Any]:
     """Return the validated entries of an index without arrays, ``...`` replaced by full slices."""
     entries = checked_entries(index)
-    named = sum(map(num_indexed_dims, entries))
-    if named > ndim:
-        raise DimensionError(f"index: {named} indices are too many for a nested array of {ndim} dimensions.")
+    num_indexed = sum(map(num_indexed_dims, entries))
+    if num_indexed > ndim:
+        raise DimensionError(f"index: {num_indexed} indices are too many for a nested array of {ndim} dimensions.")
     dots = [i for i, entry in enumerate(entries) if entry is Ellipsis]
     if len(dots) > 1:
         raise DimensionError("index: an index can have only one ellipsis (...).")
@@ -177,13 +180,15 @@ def _select_by_mask(x: NestedArray, mask: NestedArray) -> NestedArray:
     _check_mask(x, mask)
     masked_dims = mask.ndim - 1
     is_selected = to_host(gather_elements(to_strided(mask.detach())).data)
-    sizes = x.extents[: len(x)]
-    # Each mask element selects `widths` elements: all along the dimensions that the mask does not have.
-    numels, widths = sizes[:, :masked_dims].prod(axis=1), sizes[:, masked_dims:].prod(axis=1)
+    sizes = x.extents[: len(x)]  # an empty batch has one row of extents
+    # An entry of the mask selects all elements along the dimensions that the mask does not have.
+    mask_numels, numels_per_entry = sizes[:, :masked_dims].prod(axis=1), sizes[:, masked_dims:].prod(axis=1)
     buffer, structure = as_strided_parts(x)
     element_positions = strided_index(sizes, structure.strides, structure.offsets)
-    values = movement.take_rows(buffer, element_positions[np.repeat(is_selected, np.repeat(widths, numels))])
-    selected_before = np.append(0, np.cumsum(is_selected))[np.append(0, np.cumsum(numels))]
+    values = movement.take_rows(
+        buffer, element_positions[np.repeat(is_selected, np.repeat(numels_per_entry, mask_numels))]
+    )
+    selected_before = np.append(0, np.cumsum(is_selected))[np.append(0, np.cumsum(mask_numels))]
     counts = np.diff(selected_before) if len(x) else np.array([-1])
     extents = np.column_stack([counts, x.extents[:, masked_dims:]])
     result = NestedArray(values, Strided.from_extents(extents, len(x)))
@@ -230,9 +235,9 @@ def getitem_dense(x: Array, index: Any) -> Array:
 
 
 def without_scalar_mask(x: Array, index: Any) -> tuple[Array, Any]:
-    """Return an equivalent array and index, in which a first mask without dimensions is a mask ``(1,)``.
+    """Replace a mask without dimensions, as the first entry, by a mask of shape ``(1,)``; return array and index.
 
-    The array gets a first dimension of size 1, to which that mask applies.
+    The array gets a first dimension of size 1, to which the new mask applies.
     """
     if not is_scalar_mask(first_entry(index)):
         return x, index
@@ -255,16 +260,17 @@ def _select_by_arrays(x: Array, entries: list[Any]) -> Array:
     view, dims = _apply_other_entries(x, full_entries)
     are_adjacent = dims == [*range(dims[0], dims[-1] + 1)]
     target_dim = dims[0] if are_adjacent else 0
-    if target_dim and _is_integer_apart(entries):
+    if target_dim and _is_integer_separate(entries):
         raise ArgumentError(
             "index: a slice separates an integer from the lists and arrays. NumPy and PyTorch order the dimensions of "
             "such a result differently. Index twice: x[0][:, [1, 2]]."
         )
-    selected, count = _take_along_dims(view, dims, [entry for entry in entries if is_parsed_array(entry)])
+    selected, num_selection_dims = _take_along_dims(view, dims, [entry for entry in entries if is_parsed_array(entry)])
     if not target_dim:
         return selected
-    behind = range(count + target_dim, selected.ndim)
-    return movement.transpose(selected, (*range(count, count + target_dim), *range(count), *behind))
+    before = range(num_selection_dims, num_selection_dims + target_dim)
+    after = range(num_selection_dims + target_dim, selected.ndim)
+    return movement.transpose(selected, (*before, *range(num_selection_dims), *after))
 
 
 def _apply_other_entries(x: Array, entries: list[Any]) -> tuple[Array, list[int]]:
@@ -300,7 +306,7 @@ def _take_along_dims(view: Array, dims: list[int], indices: list[NDArray[Any]]) 
     return selected, row_numbers.ndim
 
 
-def _is_integer_apart(entries: list[Any]) -> bool:
+def _is_integer_separate(entries: list[Any]) -> bool:
     """Return whether a slice, None or ``...`` stands between the integers and the arrays."""
     selecting = [i for i, entry in enumerate(entries) if is_parsed_array(entry) or is_integer_entry(entry)]
     return len(selecting) <= selecting[-1] - selecting[0]
