@@ -99,7 +99,7 @@ def products(weights: bool) -> Samples:
         if not weights:
             return [(numbers(generator, (12,)), numbers(generator, (11,)), first, second, one) for one in (None, seen)]
         w, r, other = (numbers(generator, (n,)) for n in (7, 11, 12))
-        return [(w, r, scores, second, seen), (w, r, scores, second, None), (w, other, scores.turned, first, None)]
+        return [(w, r, scores, second, seen), (w, r, scores, second, None), (w, other, scores.transposed, first, None)]
 
     return samples
 
@@ -121,7 +121,7 @@ def components(generator: Generator) -> Iterable[tuple[Any, ...]]:
     """Matrices of components, the second call transposed."""
     rows, inner, cols = np.array([2, 0, 1]), np.array([3, 2, 3]), np.array([1, 2, 2])
     a, b = Matrices.of_sizes(rows, inner), Matrices.of_sizes(inner, cols)
-    turned = Matrices.of_sizes(inner, rows).turned, Matrices.of_sizes(cols, inner).turned
+    turned = Matrices.of_sizes(inner, rows).transposed, Matrices.of_sizes(cols, inner).transposed
     sampled = arrays((((9,), (13,)), a, b), (((3, 3), (13,)), *turned))
     return list(sampled(generator))
 
