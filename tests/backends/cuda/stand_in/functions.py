@@ -29,7 +29,7 @@ PARAMETERS = {
     "unravel_index": "indices, dims, order='C'",
     "where": "condition, x=None, y=None",
     "zeros": "shape, dtype=float, order='C'",
-    "zeros_like": "a",
+    "zeros_like": "a, dtype=None, order='K', subok=None, shape=None",
 }
 WAITING = ("flatnonzero", "unique")  # for the number of elements of their results
 LACKING = ("bitwise_count", "isnat", "matmul", "matvec", "spacing", "vecdot", "vecmat")
