@@ -103,7 +103,7 @@ class Function:
 
 
 class _Call:
-    """One application of a `Function`: the operation of its node."""
+    """The operation of the node that a call of a `Function` records."""
 
     def __init__(self, function: type[Function], context: Context, arguments: tuple[Any, ...], outputs: Any) -> None:
         self.name = self.public = function.__name__

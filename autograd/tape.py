@@ -77,7 +77,7 @@ Pairs = list[tuple[Any, Any]]  # of a node or leaf, and a cotangent that arrives
 
 
 class Operation(Protocol):
-    """What a node records: a `Primitive`, a call of a user's `Function`, a checkpoint, a fused chain.
+    """The operation of a node: a `Primitive`, a call of a user's `Function`, a checkpoint or a fused chain.
 
     A node with several outputs gets a list of cotangents, None where none arrived, and returns a list of tangents.
     """
@@ -93,7 +93,7 @@ class Operation(Protocol):
 
 
 class Node:
-    """One recorded operation: where its arguments came from, and what its derivatives need.
+    """A recorded operation: the sources of its arguments, and the values that its derivatives read.
 
     Attributes
     ----------

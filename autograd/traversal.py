@@ -19,7 +19,7 @@ from .array import Array
 from .hooks import hooked
 from .nan_check import apply_vjp_checked
 from .primitives.binary import add
-from .primitives.movement import broadcast_to, cast, sum_to
+from .primitives.movement import broadcast_to, cast, summed_to, to_dtype
 from .tape import BackwardPass, Node, Pairs, source_of
 
 _number = attrgetter("number")
@@ -111,9 +111,7 @@ def _matched_to_source(node: Node, source: Any, cotangent: Array) -> Array:
                 f"{list(node.sources).index(source)}, which has {what} {expected} (the output has {of_output}). The "
                 f"derivative is wrong; it must return the argument's {what}."
             )
-    if cotangent.shape != source.shape:
-        cotangent = sum_to(cotangent, source.shape)
-    return cotangent if cotangent.dtype == source.dtype else cast(cotangent, source.dtype)
+    return to_dtype(summed_to(cotangent, source.shape), source.dtype)
 
 
 def _broadcasts(shape: tuple[int, ...], to: Any) -> bool:

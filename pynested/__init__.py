@@ -121,8 +121,7 @@ else:
         if name not in _MODULES:
             raise _missing_name_error(__name__, name)
         module = _import_module(f".{_MODULES[name]}", __name__)
-        globals()[name] = value = module if name == _MODULES[name] else getattr(module, name)
-        return value
+        return module if name == _MODULES[name] else getattr(module, name)
 
     def __dir__() -> list[str]:
         return __all__

@@ -22,7 +22,7 @@ def is_number(x: Any) -> bool:
 @without_warnings
 def remainder(k: Any, a: Any, b: Any) -> Any:
     """The remainder with the sign of the divisor, rounded once; NumPy's is that, those of other array modules not."""
-    if k.device in NUMPY_DEVICES or not is_float(met(a, b)):
+    if k.device in NUMPY_DEVICES or not is_float(common_dtype(a, b)):
         return k.remainder(a, b)
     a, b, dtype = _opened(k, a, b)
     rest = k.fmod(a, b)
@@ -33,7 +33,7 @@ def remainder(k: Any, a: Any, b: Any) -> Any:
 @without_warnings
 def floor_divide(k: Any, a: Any, b: Any) -> Any:
     """The quotient, rounded down as Python does: 1.0 // 0.1 is 9, since 0.1 is a little more than a tenth."""
-    if k.device in NUMPY_DEVICES or not is_float(met(a, b)):
+    if k.device in NUMPY_DEVICES or not is_float(common_dtype(a, b)):
         return k.floor_divide(a, b)
     a, b, dtype = _opened(k, a, b)
     rest = k.fmod(a, b)
@@ -54,8 +54,8 @@ def logaddexp(k: Any, a: Any, b: Any) -> Any:
     return k.cast(k.maximum(a, b) + k.log1p(k.exp(-apart)), dtype)
 
 
-def met(a: Any, b: Any) -> np.dtype[Any]:
-    """The dtype in which two operands meet, one of them an array."""
+def common_dtype(a: Any, b: Any) -> np.dtype[Any]:
+    """Return the dtype to which two operands are promoted; at least one of them is an array."""
     if is_number(a) or is_number(b):
         number, array = (a, b) if is_number(a) else (b, a)
         return weak_dtype(number, array.dtype)
@@ -64,7 +64,7 @@ def met(a: Any, b: Any) -> np.dtype[Any]:
 
 def _opened(k: Any, a: Any, b: Any) -> tuple[Any, Any, Any]:
     """Floats in the dtype that is computed in, and that of the result."""
-    dtype = met(a, b)
+    dtype = common_dtype(a, b)
     wide = computing_dtype(dtype)
     a, b = (wide.type(x) if is_number(x) else k.cast(x, wide) for x in (a, b))
     return a, b, dtype
@@ -87,9 +87,7 @@ def comparing(name: str, exchanged: bool = False) -> Callable[..., Any]:
         a, b = (b, a) if exchanged else (a, b)
         try:
             return compare(a, b)
-        except (
-            OverflowError
-        ):  # beside an integer that float64 does not hold: on the same side of everything, or rounded
+        except OverflowError:  # an integer beyond float64 compares as the nearest float does
             return compare(*[nearest_float(x) if type(x) is int else x for x in (a, b)])
 
     return call

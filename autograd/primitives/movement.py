@@ -174,17 +174,16 @@ unpad: Primitive = Primitive(
 )
 
 
-def _parts_stacked(parts: list[Any], shape: tuple[int, ...], axis: int) -> Any:
+def _parts_stacked(parts: list[Any], axis: int) -> Any:
     """Return the cotangents of the entries along ``axis``, put together; zeros where none arrived."""
     nothing = zeros_like(next(part for part in parts if part is not None))
-    one = (*shape[:axis], 1, *shape[axis + 1 :])
-    return concatenate([reshape(nothing if part is None else part, one) for part in parts], axis)
+    return stacked([nothing if part is None else part for part in parts], axis)
 
 
 unbind: Any = Primitive(
     "unbind",
     lambda k, x, axis: [x[(*[slice(None)] * axis, i, ...)] for i in range(x.shape[axis])],
-    [lambda g, y, x, axis: _parts_stacked(g, x.shape, axis)],
+    [lambda g, y, x, axis: _parts_stacked(g, axis)],
     LINEAR,
 )
 
@@ -215,6 +214,11 @@ def stacked(arrays: Sequence[Array], axis: int = 0) -> Array:
     """Return arrays of one shape and dtype along a new axis."""
     shape = arrays[0].shape
     return concatenate([reshape(x, (*shape[:axis], 1, *shape[axis:])) for x in arrays], axis)
+
+
+def summed_to(x: Array, shape: tuple[int, ...]) -> Array:
+    """Return ``x`` summed to ``shape``; ``x`` itself if it has this shape."""
+    return x if x.shape == shape else sum_to(x, shape)
 
 
 def to_dtype(x: Array, dtype: np.dtype[Any]) -> Array:

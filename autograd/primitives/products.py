@@ -10,7 +10,7 @@ from pynested.backends import Matrices
 from pynested.backends.dtypes import is_half
 from pynested.backends.numpy.running import without_warnings
 
-from .movement import reshape, sum_to, transpose
+from .movement import reshape, summed_to, transpose
 from .primitive import Primitive
 
 
@@ -42,11 +42,6 @@ def _right_cotangent(g: Any, y: Any, a: Any, b: Any, left: Matrices, right: Matr
     if right.is_transposed:
         return reshape(matmul_components(g, a, product.transposed, left), b.shape)
     return reshape(matmul_components(a, g, left.transposed, product), b.shape)
-
-
-def summed_to(x: Any, shape: tuple[int, ...]) -> Any:
-    """Return ``x`` summed to ``shape``, which it mostly has already; then nothing is recorded."""
-    return x if x.shape == shape else sum_to(x, shape)
 
 
 matmul: Primitive = Primitive(

@@ -16,7 +16,7 @@ from pynested.backends.dtypes import computing_dtype
 from ..array import Array, raw
 from .binary import where_or_zero
 from .formulas import derivatives_of
-from .movement import broadcast_to, cast, reshape
+from .movement import broadcast_to, reshape, to_dtype
 from .primitive import Primitive
 from .reduction import sum_axes
 from .segment import softmax_last, sum_over_last
@@ -31,7 +31,7 @@ def _normalized(x: Any, eps: float) -> tuple[Any, Any]:
     Halves become float32. Rows whose squares would overflow, or vanish beside no larger ``eps``, are multiplied by a
     power of two. Distances to the first element, a constant here as it cancels, make the mean of equal elements exact.
     """
-    x = _in_dtype(x, computing_dtype(x.dtype))
+    x = to_dtype(x, computing_dtype(x.dtype))
     xp, kind, size = get_backend(x.device).xp, np.finfo(x.dtype), max(x.shape[-1], 1)
     numbers, shrink = raw(x), _scale(xp, raw(x), eps)
     apart = x * _beside(x, shrink) - _beside(x, numbers[:, :1] * shrink)
@@ -60,10 +60,6 @@ def _beside(x: Any, constant: Any) -> Any:
     return Array(constant, x.device)
 
 
-def _in_dtype(x: Any, dtype: Any) -> Any:
-    return x if x.dtype == dtype else cast(x, dtype)
-
-
 def _projected(t: Any, normal: Any, rstd: Any) -> Any:
     """What is left of t, times rstd, without its mean and its part along the normalized rows: symmetric in t."""
     size = max(t.shape[-1], 1)
@@ -72,9 +68,9 @@ def _projected(t: Any, normal: Any, rstd: Any) -> Any:
 
 def _layer_norm_gradients(g: Any, x: Any, weight: Any, mean: Any, std: Any, eps: float) -> tuple[Any, Any, Any]:
     normal, rstd = _normalized(x, eps)
-    wide = _in_dtype(g, normal.dtype)
-    to_x = _in_dtype(_projected(wide if weight is None else wide * weight, normal, rstd), x.dtype)
-    to_weight = None if weight is None else _in_dtype(sum_axes(wide * normal, (0,)), weight.dtype)
+    wide = to_dtype(g, normal.dtype)
+    to_x = to_dtype(_projected(wide if weight is None else wide * weight, normal, rstd), x.dtype)
+    to_weight = None if weight is None else to_dtype(sum_axes(wide * normal, (0,)), weight.dtype)
     return to_x, to_weight, sum_axes(g, (0,))
 
 
@@ -84,7 +80,7 @@ def _layer_norm_jvp(
     normal, rstd = _normalized(x, eps)
     terms = []
     if tangents[0] is not None:
-        moved = _projected(_in_dtype(tangents[0], normal.dtype), normal, rstd)
+        moved = _projected(to_dtype(tangents[0], normal.dtype), normal, rstd)
         terms.append(moved if weight is None else moved * weight)
     if tangents[1] is not None:
         terms.append(normal * tangents[1])
@@ -93,7 +89,7 @@ def _layer_norm_jvp(
     total, *others = terms
     for term in others:
         total = total + term
-    return _in_dtype(total, x.dtype)
+    return to_dtype(total, x.dtype)
 
 
 layer_norm = Primitive(

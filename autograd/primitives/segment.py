@@ -84,7 +84,10 @@ segment_max_backward: Primitive = Primitive(
 
 
 def _neighbours(segments: Segments, step: int) -> tuple[Any, Any]:
-    """Return for each row the row ``step`` before it if that is in its segment, else itself; and whether it is."""
+    """Return the number of the row ``step`` rows before each row, and whether its segment is the same.
+
+    The number is that of the row itself if the segment is another.
+    """
 
     def find() -> tuple[Any, Any]:
         rows, numbers = np.arange(segments.rows), segments.segment_of_row
@@ -96,7 +99,7 @@ def _neighbours(segments: Segments, step: int) -> tuple[Any, Any]:
 
 
 def _shifted(x: Any, segments: Segments, step: int) -> Any:
-    """Return for each row the row ``step`` before it in its segment, or ones if there is none."""
+    """Return the row ``step`` rows before each row of ``x``; ones if the segment begins later."""
     other, inside = (from_host(one, x.device) for one in _neighbours(segments, step))
     return where(take_rows(x, other), x.dtype.type(1), inside.reshape(-1, *[1] * (len(x.shape) - 1)))
 
@@ -104,8 +107,8 @@ def _shifted(x: Any, segments: Segments, step: int) -> Any:
 def products_of_others(x: Any, segments: Segments) -> Any:
     """Return for each row the product of the other rows of its segment.
 
-    It is the product of the rows before it and of those after it; each step doubles how many. Nothing is divided, so
-    zeros need no care, and every order of derivative follows.
+    It is the product of the rows before it and of the rows after it. Each step doubles the number of rows in the two
+    products. Nothing is divided, so zeros are no special case, and every order of derivative follows.
     """
     before, after = _shifted(x, segments, 1), _shifted(x, segments, -1)
     step = 1

@@ -36,15 +36,15 @@ def attention(
 ) -> tuple[Array, Array | None]:
     """Flat buffers -> the flat result, and if recorded what the gradient needs: all weights, or the log-sums."""
     dtype, jobs = computing_dtype(q.dtype), attention_jobs(heads)
-    operands = contiguous(q, k, v, mask)
+    operands, are_weights = contiguous(q, k, v, mask), saves_weights(jobs, dtype)
     out, saved = empty((heads.rows * heads.value_width,), q.dtype), None
     if recorded:
         rows, pairs = (jobs[-1].end_row, jobs[-1].end_pair) if jobs else (0, 0)
-        saved = empty((pairs if saves_weights(jobs, dtype) else rows,), dtype)
+        saved = empty((pairs if are_weights else rows,), dtype)
 
     def work(job: Job) -> None:
         rows = job_rows(heads, job)
-        batch = read_batch(job, rows, operands, rows.results.room(out), heads, saved, saves_weights(jobs, dtype))
+        batch = read_batch(job, rows, operands, rows.results.room(out), heads, saved, are_weights)
         for start, stop in row_blocks(batch):
             _attend(batch, heads.scale, start, stop)
         rows.results.write(batch.results, out)

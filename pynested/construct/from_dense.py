@@ -113,7 +113,7 @@ def _narrow_nested(x: NestedArray, dim: int, start: Any, length: Any) -> NestedA
 
 
 def _range_bounds(argument: str, value: Any, count: int | None) -> Ints:
-    """Return the argument ``start`` or ``length`` as int64 () or (``count``,); if ``count`` is None, as int64 ()."""
+    """Return the argument ``start`` or ``length`` as int64: one integer, or ``count`` integers unless that is None."""
     expected = "an integer" if count is None else f"an integer, or one for each of the {count} entries"
     if value is None:
         raise ArgumentError(f"narrow: {argument} is missing. Give {expected}.")

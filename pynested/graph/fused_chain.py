@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from pynested.autograd import Array, functional
 from pynested.autograd.arguments.operands import canonical_dtype
 from pynested.autograd.array import raw
-from pynested.autograd.primitives.movement import sum_to, to_dtype
+from pynested.autograd.primitives.movement import summed_to, to_dtype
 from pynested.autograd.primitives.primitive import attach_outputs
 from pynested.autograd.tape import BackwardPass, Pairs, source_of, state
 from pynested.autograd.tape import Node as TapeNode
@@ -145,7 +145,7 @@ class BackwardRequest(NamedTuple):
 
 
 class Unfused(NamedTuple):
-    """What a node keeps to run its operators one by one, and the arrays that its backward program reads."""
+    """The arguments with which a node runs its operators one by one, and the arrays that its backward program reads."""
 
     plan: BroadcastPlan
     operands: list[Any]
@@ -242,7 +242,7 @@ class FusedOperation:
         results = program(unfused.plan.shape, [raw(x) for x in (*saved, *cotangents)])
         pairs: Pairs = []
         for i, values in zip(inputs, results, strict=True):
-            gradient = sum_to(Array(values, self.chain.device), sources[i].shape)
+            gradient = summed_to(Array(values, self.chain.device), sources[i].shape)
             pairs.append((sources[i], to_dtype(gradient, sources[i].dtype)))
         return pairs
 

@@ -215,7 +215,10 @@ def to_layout(x: NestedArray, layout: Layout) -> NestedArray:
 
 
 def irregular_dim(regular: Sequence[int | None]) -> int:
-    """Return the irregular dimension, whose entry in ``regular`` is None; 1 if all are regular. Raise for several."""
+    """Return the irregular dimension, or 1 if all are regular. Raise an error for several irregular dimensions.
+
+    The entry of an irregular dimension in ``regular`` is None.
+    """
     if not regular:
         raise StructureError(
             "jagged: components without dimensions cannot have a ragged dimension. Use layout=pn.strided."

@@ -280,7 +280,7 @@ class BlockMask:
 
     @property
     def _is_shared(self) -> bool:
-        """Whether the mask serves all components, of any number."""
+        """Whether the same blocks are used for all components, whatever their number."""
         return not self.nested and len(self.blocks) == 1
 
     def _place(self, component: int) -> int:

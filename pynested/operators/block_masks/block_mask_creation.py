@@ -226,7 +226,7 @@ def create_nested_block_mask(mask_mod: MaskMod, q_nt: Any, kv_nt: Any = None, BL
 
 
 def _check_number(op: str, name: str, what: str, number: Any, numbers: set[int]) -> None:
-    """Raise unless a number of components or heads is None, 1 or that of the array."""
+    """Raise unless a number of components or heads is None, 1 or the number of the array."""
     if number not in (None, 1) and not numbers <= {number}:
         raise ArgumentError(
             f"{op}: {name} is {number_text(number)}, and q_nt has {', '.join(map(str, sorted(numbers)))} {what}. Give "

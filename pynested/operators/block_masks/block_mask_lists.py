@@ -170,7 +170,7 @@ def _listed_blocks(names: tuple[str, str], component: int, counts: Ints, indices
 
 
 def _first_place(component: int, wrong: Bools) -> str:
-    """Return the first true place in words: component, head, row and, of a block, its column."""
+    """Describe the first true element of ``wrong`` by component, head and row; a block also has a column."""
     names = ("head", "row", "column")[: wrong.ndim]
     places = (f"{name} {axis[0]}" for name, axis in zip(names, wrong.nonzero(), strict=True))
     return ", ".join([f"component {component}", *places])

@@ -17,7 +17,7 @@ from pynested.autograd.arguments.operands import as_array, as_operand, as_operan
 from pynested.autograd.arguments.scalars import checked_scalar
 from pynested.autograd.arguments.shapes import broadcast_shape
 from pynested.autograd.array import raw
-from pynested.autograd.primitives.binary_kernels import is_number, met
+from pynested.autograd.primitives.binary_kernels import common_dtype, is_number
 from pynested.autograd.primitives.primitive import Primitive
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DivisionByZero, DTypeError
@@ -77,7 +77,7 @@ def paired_operands(name: str, a: Any, b: Any) -> tuple[Any, Any]:
 
 def _check_pair(name: str, refused: str, check: Check | None, a: Any, b: Any) -> None:
     """Raise for dtypes that the operator does not support, and for integers whose result is undefined."""
-    dtype = met(a, b)
+    dtype = common_dtype(a, b)
     if is_float(dtype):
         if FLOATS in refused:
             raise DTypeError(
@@ -99,7 +99,7 @@ def _at(found: Any) -> list[int]:
 
 
 def refuse_zeros(name: str, a: Any, b: Any) -> None:
-    """Integers are not divided by 0."""
+    """Raise for a divisor 0: integers have no infinity."""
     zeros = np.asarray(b == 0) if is_number(b) else raw(b) == 0
     if zeros.any():
         where_ = f"by the divisor 0 at {_at(zeros)}" if zeros.ndim else "by 0"
@@ -110,7 +110,7 @@ def refuse_zeros(name: str, a: Any, b: Any) -> None:
 
 
 def refuse_negative(name: str, a: Any, b: Any) -> None:
-    """A negative power of an integer is none."""
+    """Raise for a negative exponent: the power of an integer would not be an integer."""
     negative = np.asarray(b < 0) if is_number(b) else raw(b) < 0
     if negative.any():
         where_ = f"the exponent at {_at(negative)}" if negative.ndim else "the exponent"
