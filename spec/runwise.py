@@ -1,7 +1,7 @@
-"""Operators on runs that keep the shape: an entry says what one of them makes of a run, and all that is true of it.
+"""Operators that keep the shape and work on runs: `softmax`, `log_softmax` and `softmin`.
 
-From an entry follow the clauses, the definition, the bound, the cases and a section of the chapter, as from one of
-`pynested.spec.reductions`. `along` is the definition of the runs of an array along an axis; there are elements in them.
+A *run* is the elements of one component along one dimension. The clauses, the definition, the error bound, the test
+cases and a section of the chapter on the operator are all derived from its entry, as in `pynested.spec.reductions`.
 """
 
 from __future__ import annotations
@@ -21,24 +21,33 @@ __all__ = ["RUNWISE", "RunWise"]
 
 @dataclass(frozen=True)
 class RunWise:
-    """An operator that makes floats of the floats of each run, as many as there are.
+    """An operator that computes one float for each float of a run.
 
-    `says`, `edge` and `gradient` are the clauses that are its own: what becomes of a run, also of one with an infinity
-    that is weighed against finite elements, and of its cotangent. The infinity that spoils a run is `sign` times +inf:
-    -1 where the least element of a run counts as the greatest does elsewhere, in the cases too. Where no `precision` is
-    named the bound follows from `along`. `follows` says that the cases do, and are not written by hand.
+    Attributes
+    ----------
+    along
+        The definition: `along(x, axis)` of an array whose axis is not empty.
+    value_clause, edge_clause, gradient
+        The text of the clauses on the result of a run, on a run with an infinity beside finite elements, and on the
+        cotangent of a run.
+    sign
+        A run with the infinity `sign * inf` becomes NaN: 1, or -1 for `softmin`.
+    precision
+        The name of the error bound. By default the bound is derived from `along`.
+    has_derived_cases
+        Whether the test cases are derived from the entry. If not, they are written by hand.
     """
 
     name: str
     along: Callable[[NDArray, int], Any]
     summary: str
-    says: str
-    edge: str
+    value_clause: str
+    edge_clause: str
     gradient: str
     sign: int = 1
     precision: str = ""
     peers: Mapping[str, str] = field(default_factory=dict)
-    follows: bool = True
+    has_derived_cases: bool = True
     since: str = "0.1"
 
     @property
@@ -60,7 +69,7 @@ class RunWise:
     def _clauses(self) -> list[tuple[str, ...]]:
         spoils = "+inf" if self.sign > 0 else "-inf"
         return [
-            ("value", self.says),
+            ("value", self.value_clause),
             ("shape", "The result has the shape and layout of `self`, also along the ragged dimension."),
             (
                 "dtype",
@@ -75,7 +84,7 @@ class RunWise:
                 "DTypeError",
             ),
             ("edge", "An empty run stays empty, also where every component is empty and where there are none."),
-            ("edge", self.edge),
+            ("edge", self.edge_clause),
             (
                 "edge",
                 f"A run that holds NaN or {spoils} becomes all NaN; other runs, in the same component or another, are "
@@ -114,13 +123,13 @@ def _log_softmax(x: NDArray, axis: int) -> Any:
 
 
 # fmt: off
-RUNWISE = {one.name: one for one in (
+RUNWISE = {operator.name: operator for operator in (
     RunWise(
-        "softmax", _softmax, since="0.1", precision="softmax", follows=False,
+        "softmax", _softmax, since="0.1", precision="softmax", has_derived_cases=False,
         summary="exp(x - max) / sum of exp(x - max) along `dim`, each component on its own.",
-        says="Each run of a component along `dim` is shifted by its maximum, exponentiated, and divided by its sum; "
-        "the shift keeps finite input finite, so that (1000, 1001) gives the numbers of (0, 1).",
-        edge="An element -inf beside finite ones becomes +0; a run that is all -inf becomes all NaN.",
+        value_clause="Each run of a component along `dim` is shifted by its maximum, exponentiated, and divided by its "
+        "sum; the shift keeps finite input finite, so that (1000, 1001) gives the numbers of (0, 1).",
+        edge_clause="An element -inf beside finite ones becomes +0; a run that is all -inf becomes all NaN.",
         gradient="y * (g - sum(y * g)), with y its softmax and g its cotangent",
         peers={"tensorflow": "tf.nn.softmax", "awkward": "ak.softmax", "jax": "jax.nn.softmax",
                "torch_geometric": "torch_geometric.utils.softmax", "fbgemm": "torch.ops.fbgemm.jagged_softmax"},
@@ -128,19 +137,19 @@ RUNWISE = {one.name: one for one in (
     RunWise(
         "log_softmax", _log_softmax, precision="log_softmax",
         summary="The logarithm of the softmax along `dim`, each component on its own.",
-        says="From each run of a component along `dim` its maximum is subtracted, and then the logarithm of the sum "
-        "of the exponentials: (1000, 1001) gives the numbers of (0, 1), and what is 200 below the maximum about -200, "
-        "not the logarithm of 0.",
-        edge="An element -inf beside finite ones stays -inf; a run that is all -inf becomes all NaN.",
+        value_clause="From each run of a component along `dim` its maximum is subtracted, and then the logarithm of "
+        "the sum of the exponentials: (1000, 1001) gives the numbers of (0, 1), and what is 200 below the maximum "
+        "about -200, not the logarithm of 0.",
+        edge_clause="An element -inf beside finite ones stays -inf; a run that is all -inf becomes all NaN.",
         gradient="g - softmax * sum(g), with g its cotangent",
         peers={"tensorflow": "tf.nn.log_softmax", "jax": "jax.nn.log_softmax", "scipy": "scipy.special.log_softmax"},
     ),
     RunWise(
         "softmin", _softmin, sign=-1,
         summary="The softmax of -x along `dim`, each component on its own: most of it goes to what is least.",
-        says="Each run of a component along `dim` is subtracted from its minimum, exponentiated, and divided by its "
-        "sum: (1000, 1001) gives the numbers of (0, 1), the greater one first.",
-        edge="An element +inf beside finite ones becomes +0; a run that is all +inf becomes all NaN.",
+        value_clause="Each run of a component along `dim` is subtracted from its minimum, exponentiated, and divided "
+        "by its sum: (1000, 1001) gives the numbers of (0, 1), the greater one first.",
+        edge_clause="An element +inf beside finite ones becomes +0; a run that is all +inf becomes all NaN.",
         gradient="-y * (g - sum(y * g)), with y its softmin and g its cotangent",
     ),
 )}

@@ -23,7 +23,12 @@ EDGES: tuple[tuple[str, str, list[Any]], ...] = (
 
 def books() -> list[Book]:
     """Return the books of this chapter."""
-    return [softmax(), *(run_wise(one) for one in RUNWISE.values() if one.follows), layer_norm(), dropout()]
+    return [
+        softmax(),
+        *(run_wise(operator) for operator in RUNWISE.values() if operator.has_derived_cases),
+        layer_norm(),
+        dropout(),
+    ]
 
 
 def run_wise(one: RunWise) -> Book:
