@@ -47,7 +47,7 @@ def _names(device: str) -> str:
     return _NAMES if device in NUMPY_DEVICES else f"{_NAMES}, bfloat16"
 
 
-def own_class(name: str, value: np.ndarray[Any, Any], device: str = "cpu") -> np.ndarray[Any, Any]:
+def as_plain_ndarray(name: str, value: np.ndarray[Any, Any], device: str = "cpu") -> np.ndarray[Any, Any]:
     """``value``, of whatever class, as one of NumPy's own, in the same memory, that can be an array of ``device``."""
     if type(value) is not np.ndarray:
         value = as_bare(name, value)
@@ -108,7 +108,7 @@ def as_operand(name: str, value: Any, device: str = "cpu") -> Any:
         canonical_dtype(value.dtype, device)
         return Array(from_host(np.asarray(value), device), device)
     if isinstance(value, np.ndarray):
-        return Array.over(own_class(name, value, device))
+        return Array.over(as_plain_ndarray(name, value, device))
     if isinstance(value, int | float):
         return canonical_number(name, "an operand", value)
     if isinstance(value, complex):
@@ -140,7 +140,7 @@ def device_of(*values: Any) -> str:
     return "cpu"
 
 
-def copy_if_recorded(values: Any, *tracked: Any) -> Any:
+def copy_if_any_requires_grad(values: Any, *tracked: Any) -> Any:
     """Return raw ``values`` for a node of the tape: a copy if any of ``tracked`` requires grad, else themselves.
 
     Without the copy, a write in place into the values would change a gradient that is computed later.

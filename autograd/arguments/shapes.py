@@ -39,9 +39,9 @@ def _index(name: str, what: str, value: Any) -> int:
         raise ArgumentError(f"{name}: {what} must be an integer, not {value!r}.") from None
 
 
-def index_entry(value: Any) -> int:
+def canonical_index_entry(value: Any) -> int:
     """``value``, an entry of an index, as an int; lists, arrays and masks are none."""
-    if several(value):
+    if is_sequence(value):
         raise ArgumentError(
             "index: in the index of a nested array a list, an array or a mask is the first entry, x[[0, 2], 1:], or "
             "stands behind an integer, x[0, [1, 2]]. Pick in every component: pn.map_components(function, x)."
@@ -80,7 +80,7 @@ def canonical_dim(name: str, dim: Any, ndim: int) -> int:
     return given + ndim if given < 0 else given
 
 
-def several(value: Any) -> bool:
+def is_sequence(value: Any) -> bool:
     """Whether ``value`` holds numbers, and is not itself one, an array without dimensions say."""
     return isinstance(value, Iterable) and getattr(value, "ndim", 1) > 0 and not isinstance(value, str | bytes | dict)
 
@@ -91,7 +91,7 @@ def canonical_dims(name: str, dim: Any, ndim: int) -> tuple[int, ...]:
         return tuple(range(ndim))
     if type(dim) is int:
         return (canonical_dim(name, dim, ndim),)
-    given = tuple(dim) if several(dim) else (dim,)
+    given = tuple(dim) if is_sequence(dim) else (dim,)
     dims = sorted(canonical_dim(name, one, ndim) for one in given)
     for one, following in pairwise(dims):
         if one == following:
@@ -110,7 +110,7 @@ def canonical_order(name: str, dims: Any, ndim: int) -> tuple[int, ...]:
 
 def canonical_ints(name: str, what: str, given: Any) -> tuple[int, ...]:
     """``given``, as ``((2, 3),)`` or as ``(2, 3)``, as a tuple of ints."""
-    if len(given) == 1 and (type(given[0]) is tuple or several(given[0])):
+    if len(given) == 1 and (type(given[0]) is tuple or is_sequence(given[0])):
         given = tuple(given[0])
     return tuple([canonical_int(name, what, one) for one in given])
 

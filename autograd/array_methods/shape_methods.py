@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
-from ..arguments.shapes import several
+from ..arguments.shapes import is_sequence
 from ..dispatch import method
 
 if TYPE_CHECKING:
@@ -134,4 +134,4 @@ class ShapeMethods(Generic[Reduced]):
 
 def _as_sequence(sizes: tuple[Any, ...]) -> Any:
     """Return a shape or an order of dimensions as a sequence, from ``(2, 3)`` or from ``2, 3``."""
-    return sizes[0] if len(sizes) == 1 and several(sizes[0]) else sizes
+    return sizes[0] if len(sizes) == 1 and is_sequence(sizes[0]) else sizes

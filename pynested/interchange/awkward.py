@@ -11,7 +11,7 @@ from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ExchangeError
 from pynested.nested.nested_array import NestedArray
 
-from .exchange_checks import AWKWARD, check_may_copy, checked_import, refuse_tracked, values_for_export
+from .exchange_checks import AWKWARD, check_exportable, check_may_copy, checked_import, values_for_export
 from .list_arrays import ListLevel, NestedLists, from_lists, level_from_offsets, level_from_starts, to_lists
 
 
@@ -98,7 +98,7 @@ def to_awkward(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     """
     ak = checked_import("to_awkward", copy, "awkward")
     if isinstance(x, Array):
-        refuse_tracked("to_awkward", x)
+        check_exportable("to_awkward", x)
         return ak.Array(ak.contents.NumpyArray(values_for_export(AWKWARD, x, copy)))
     lists = to_lists(AWKWARD, x, copy)
     layout = ak.contents.NumpyArray(lists.content)

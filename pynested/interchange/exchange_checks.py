@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.operands import DTYPES, own_class
+from pynested.autograd.arguments.operands import DTYPES, as_plain_ndarray
 from pynested.autograd.call_errors import check_optional_flags
 from pynested.backends.errors import (
     ArgumentError,
@@ -70,9 +70,9 @@ AWKWARD = Receiver("to_awkward", strides="C order")
 ARROW = Receiver("to_arrow", repacked=frozenset({"bool"}), strides="C order")
 # TensorFlow's kernels abort the process if memory is not aligned to 64 bytes; its DLPack refuses read-only memory.
 TENSORFLOW = Receiver("to_tensorflow", alignment=64, strides="C order", accepts_read_only=False)
-JAX_WIDE = Receiver("to_jax", alignment=64, strides="C order", accepts_read_only=False)
-JAX = replace(
-    JAX_WIDE,
+JAX_64_BIT = Receiver("to_jax", alignment=64, strides="C order", accepts_read_only=False)
+JAX_32_BIT = replace(
+    JAX_64_BIT,
     dtypes=ALL_DTYPES - {"int64", "float64"},
     remedy="JAX would narrow {dtype}. Enable 64 bits, jax.config.update('jax_enable_x64', True), or narrow the "
     "array yourself: x.to(pn.{narrower}).",
@@ -122,7 +122,7 @@ def checked_import(name: str, copy: bool | None, module: str, package: str | Non
     return import_optional(name, module, package)
 
 
-def refuse_tracked(name: str, x: Array | NestedArray) -> None:
+def check_exportable(name: str, x: Array | NestedArray) -> None:
     """Raise GradientError for an array whose gradients would be lost, and ArgumentError for any other object."""
     if not isinstance(x, Array | NestedArray):
         raise ArgumentError(
@@ -227,5 +227,5 @@ def values_for_import(name: str, values: NDArray[Any], copy: bool | None) -> NDA
     check_known_dtype(name, str(native))
     if values.dtype != native:
         check_may_copy(name, copy, "the bytes of its numbers are not in native order")
-        return own_class(name, values.astype(native))
-    return own_class(name, values.copy() if copy else values)
+        return as_plain_ndarray(name, values.astype(native))
+    return as_plain_ndarray(name, values.copy() if copy else values)

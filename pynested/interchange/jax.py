@@ -15,7 +15,14 @@ from pynested.construct.from_buffers import nested_array_from_jagged
 from pynested.nested.nested_array import NestedArray
 from pynested.structure import Jagged
 
-from .exchange_checks import JAX, JAX_WIDE, check_known_dtype, checked_import, refuse_tracked, values_for_export
+from .exchange_checks import (
+    JAX_32_BIT,
+    JAX_64_BIT,
+    check_exportable,
+    check_known_dtype,
+    checked_import,
+    values_for_export,
+)
 
 
 class JaxParts(NamedTuple):
@@ -64,7 +71,7 @@ def to_jax(x: NestedArray, *, copy: bool | None = None) -> JaxParts:
     Array([0, 2, 3], dtype=int32)
     """
     jnp = checked_import("to_jax", copy, "jax.numpy", "jax")
-    refuse_tracked("to_jax", x)
+    check_exportable("to_jax", x)
     if isinstance(x, Array):
         raise ArgumentError("to_jax: takes a nested array, not a dense array. Use jax.numpy.from_dlpack(x).")
     structure = x.structure
@@ -76,6 +83,6 @@ def to_jax(x: NestedArray, *, copy: bool | None = None) -> JaxParts:
             f"to_jax: offset {structure.offsets.max()} is beyond int32, the integers of JAX without "
             "jax_enable_x64. Enable 64 bits: jax.config.update('jax_enable_x64', True)."
         )
-    values = values_for_export(JAX_WIDE if is_x64_enabled else JAX, x.data, copy)
+    values = values_for_export(JAX_64_BIT if is_x64_enabled else JAX_32_BIT, x.data, copy)
     lengths = None if structure.lengths is None else jnp.array(structure.lengths)
     return JaxParts(jnp.from_dlpack(values), jnp.array(structure.offsets), lengths)

@@ -21,7 +21,14 @@ from pynested.nested.layout_conversion import elements
 from pynested.nested.nested_array import NestedArray
 from pynested.structure import Ints, Jagged
 
-from .exchange_checks import Receiver, check_may_copy, refuse_tracked, to_c_order, values_for_export, values_for_import
+from .exchange_checks import (
+    Receiver,
+    check_exportable,
+    check_may_copy,
+    to_c_order,
+    values_for_export,
+    values_for_import,
+)
 
 
 @dataclass(frozen=True)
@@ -99,7 +106,7 @@ def to_lists(receiver: Receiver, x: NestedArray, copy: bool | None) -> NestedLis
     An array that is jagged along dimension 1 becomes one level over its values, gaps included. Any other array becomes
     one level for each dimension up to the last irregular dimension, over its elements in C order.
     """
-    refuse_tracked(receiver.function, x)
+    check_exportable(receiver.function, x)
     structure = x.structure
     if isinstance(structure, Jagged) and structure.ragged_dim == 1:
         level = ListLevel(structure.offsets, structure.lengths)

@@ -15,7 +15,7 @@ from pynested.construct import nested_array
 from pynested.nested.nested_array import NestedArray
 from pynested.structure.layout import Layout
 
-from .exchange_checks import NUMPY, check_may_copy, refuse_tracked, values_for_export, values_for_import
+from .exchange_checks import NUMPY, check_exportable, check_may_copy, values_for_export, values_for_import
 
 
 @operator
@@ -78,7 +78,7 @@ def to_numpy(x: NestedArray | Array, *, copy: bool | None = None) -> NDArray[Any
     array([array([1, 2]), array([3])], dtype=object)
     """
     check_optional_flags("to_numpy", copy=copy)
-    refuse_tracked("to_numpy", x)
+    check_exportable("to_numpy", x)
     if isinstance(x, Array):
         return values_for_export(NUMPY, x, copy)
     components = np.empty(len(x), dtype=object)

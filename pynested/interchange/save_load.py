@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.operands import own_class
+from pynested.autograd.arguments.operands import as_plain_ndarray
 from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ArgumentError, ExchangeError, named_type
 from pynested.backends.host import stored_once
@@ -25,7 +25,7 @@ from pynested.nested.layout_conversion import contiguous, drop_gaps
 from pynested.nested.nested_array import NestedArray
 from pynested.structure import Jagged, Strided
 
-from .exchange_checks import import_optional, refuse_tracked, values_on_host
+from .exchange_checks import check_exportable, import_optional, values_on_host
 
 Value = Array | NestedArray
 Parts = dict[str, NDArray[Any]]
@@ -74,7 +74,7 @@ def save(path: str | os.PathLike[str], arrays: Value | Mapping[str, Value]) -> N
     parts: Parts = {}
     for name, x in array_by_name.items():
         if not x.is_leaf:
-            refuse_tracked("save", x)
+            check_exportable("save", x)
         header["arrays"][name], array_parts = _split_parts(x.detach())
         parts.update({f"{name}/{part}": values for part, values in array_parts.items()})
     write(Path(path), json.dumps(header), parts)
@@ -140,7 +140,7 @@ def load(path: str | os.PathLike[str]) -> Value | dict[str, Value]:
 
 def _join_parts(header: Mapping[str, Any], name: str, parts: Parts) -> Value:
     """Return the array of this name; the inverse of `_split_parts`."""
-    stored = own_class("load", parts[f"{name}/values"])
+    stored = as_plain_ndarray("load", parts[f"{name}/values"])
     shape = tuple(header.get("shape", stored.shape))
     values = Array.over(stored if stored.shape == shape else np.ascontiguousarray(np.broadcast_to(stored, shape)))
     if header["kind"] == "dense":

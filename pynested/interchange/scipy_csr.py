@@ -15,9 +15,9 @@ from pynested.structure.layout import jagged
 
 from .exchange_checks import (
     CSR,
+    check_exportable,
     check_may_copy,
     checked_import,
-    refuse_tracked,
     values_for_export,
     values_for_import,
 )
@@ -65,7 +65,7 @@ def to_csr(x: NestedArray, *, copy: bool | None = None) -> Any:
            [3, 0]])
     """
     sparse = checked_import("to_csr", copy, "scipy.sparse", "scipy")
-    refuse_tracked("to_csr", x)
+    check_exportable("to_csr", x)
     if x.ndim != 2:
         raise ShapeError(f"to_csr: takes an array of two dimensions, (B, *), not of {x.ndim}.")
     if not x.structure.is_packed:

@@ -13,10 +13,10 @@ from pynested.nested.nested_array import NestedArray
 
 from .exchange_checks import (
     TENSORFLOW,
+    check_exportable,
     check_known_dtype,
     check_may_copy,
     checked_import,
-    refuse_tracked,
     values_for_export,
     values_for_import,
 )
@@ -65,7 +65,7 @@ def to_tensorflow(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     <tf.RaggedTensor [[1, 2], [3]]>
     """
     tf = checked_import("to_tensorflow", copy, "tensorflow", "tensorflow-cpu")
-    refuse_tracked("to_tensorflow", x)
+    check_exportable("to_tensorflow", x)
     if isinstance(x, Array):
         return _tensor(tf, values_for_export(TENSORFLOW, x, copy))
     if not x.structure.is_packed:

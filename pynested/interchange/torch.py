@@ -14,7 +14,7 @@ from pynested.construct.from_buffers import nested_array_from_jagged, nested_arr
 from pynested.nested.nested_array import NestedArray
 from pynested.structure import Jagged
 
-from .exchange_checks import TORCH, check_known_dtype, checked_import, refuse_tracked, values_for_export
+from .exchange_checks import TORCH, check_exportable, check_known_dtype, checked_import, values_for_export
 
 
 @operator
@@ -63,7 +63,7 @@ def to_torch(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     tensor([1., 1.], dtype=torch.float64)
     """
     torch = checked_import("to_torch", copy, "torch")
-    refuse_tracked("to_torch", x)
+    check_exportable("to_torch", x)
     if isinstance(x, Array):
         return _dense_to_torch(torch, x, copy)
     structure, values = x.structure, _dense_to_torch(torch, x.data, copy)

@@ -26,6 +26,7 @@ from pynested.nested.layout_conversion import (
     inverse_permutation,
     packed,
     rows_to_strided,
+    with_dtype,
 )
 from pynested.nested.nested_array import NestedArray, wrap_unchecked
 from pynested.nested.operands import ArrayT, DType
@@ -64,23 +65,13 @@ def along_dim(
     dtype : optional
         The dtype that the user requested, an argument of ``dtype_rule``.
     """
-    result: Any
     if type(self) is not NestedArray:
         array = as_array(name, self)
         axis = canonical_dim(name, dim, array.ndim)
         array, result_dtype = dtype_rule(name, array, dtype)
-        result = to_dtype(on_axis(array, axis), result_dtype)
-        return result  # type: ignore[no-any-return]
+        return to_dtype(on_axis(array, axis), result_dtype)  # type: ignore[return-value]
     values, result_dtype = dtype_rule(name, self._buffer, dtype)
     x = self if values is self._buffer else wrap_unchecked(values, self._structure)
-    result = _along_dim(name, x, dim, on_segments, on_axis)
-    if result._buffer._raw.dtype != result_dtype:
-        result = wrap_unchecked(to_dtype(result._buffer, result_dtype), result._structure)
-    return result  # type: ignore[no-any-return]
-
-
-def _along_dim(name: str, x: NestedArray, dim: int, on_segments: OnSegments, on_axis: OnAxis) -> NestedArray:
-    """Apply the operator to segments of rows if ``dim`` is ragged, else along an axis of the values."""
     axis = canonical_dim(name, dim, x.ndim) - 1
     if axis < 0:
         raise DimensionError(
@@ -88,28 +79,29 @@ def _along_dim(name: str, x: NestedArray, dim: int, on_segments: OnSegments, on_
             f"{other_dims_hint(x.ndim)}"
         )
     structure = x._structure
-    if isinstance(structure, Strided):
-        if structure.packed.jagged_view is None:
-            return _along_buffer(x, structure, axis, on_segments)
-        rows = as_jagged_view(contiguous(x))
-        assert rows is not None
-        return rows_to_strided(_along_dim(name, rows, dim, on_segments, on_axis).data, structure.packed)
-    if not structure.is_packed:
-        return _along_dim(name, packed(x), dim, on_segments, on_axis)
-    ragged_axis = structure.ragged_dim - 1
+    if isinstance(structure, Strided) and structure.packed.jagged_view is None:
+        return with_dtype(_along_buffer(x, structure, axis, on_segments), result_dtype)
+    rows: Any = x if isinstance(structure, Jagged) else as_jagged_view(contiguous(x))
+    if not rows._structure.is_packed:
+        rows = packed(rows)
+    values, ragged_axis = rows._buffer, rows._structure.ragged_dim - 1
     if axis != ragged_axis:
-        values = on_axis(x._buffer, axis)
+        values = on_axis(values, axis)
     elif axis == 0:
-        values = on_segments(x._buffer, structure.segments)
+        values = on_segments(values, rows._structure.segments)
     else:
-        order = axis_first(axis, x.data.ndim)
-        rows_first = on_segments(movement.transpose(x.data, order), structure.segments)
+        order = axis_first(axis, values.ndim)
+        rows_first = on_segments(movement.transpose(values, order), rows._structure.segments)
         values = movement.transpose(rows_first, inverse_permutation(order)).contiguous()
-    return wrap_unchecked(values, structure)
+    if values._raw.dtype != result_dtype:
+        values = to_dtype(values, result_dtype)
+    if isinstance(structure, Strided):
+        return rows_to_strided(values, structure.packed)
+    return wrap_unchecked(values, rows._structure)
 
 
 def _along_buffer(x: NestedArray, structure: Strided, axis: int, on_segments: OnSegments) -> NestedArray:
-    """Copy the elements with ``axis`` as the last axis, so that they form segments, and apply the operator to those."""
+    """Copy the elements with ``axis`` as the last axis, so that they form segments, and apply the operator to these."""
     order = [k for k in range(x.ndim - 1) if k != axis] + [axis]
     lengths = structure.sizes[:, axis]
     outer_sizes = structure.sizes[:, order[:-1]]

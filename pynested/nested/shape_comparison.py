@@ -57,7 +57,7 @@ def check_same_shape(name: str, a: NestedArray, b: NestedArray) -> None:
 # ---- broadcasting ---------------------------------------------------------------------------------------------------
 
 
-def broadcastable_dims(a: NestedArray, b: NestedArray) -> NDArray[np.bool_]:
+def broadcasting_axes(a: NestedArray, b: NestedArray) -> NDArray[np.bool_]:
     """Return for each axis whether it can broadcast, because it is regular and has size 1 in ``a`` or in ``b``."""
     return np.array([1 in sizes for sizes in zip(a.regular, b.regular, strict=True)], np.bool_)
 
@@ -95,7 +95,7 @@ def mismatch_message(name: str, a: NestedArray, b: NestedArray, broadcast: bool 
     if len(a) != len(b):
         return f"{name}: the operands have {len(a)} and {len(b)} components; the numbers must be equal."
     left, right = a.extents, b.extents
-    difference = first_difference(np.where(broadcastable_dims(a, b), -1, left) if broadcast else left, right)
+    difference = first_difference(np.where(broadcasting_axes(a, b), -1, left) if broadcast else left, right)
     assert difference is not None
     i, axis = difference
     sizes = f"lengths {left[i, axis]} and {right[i, axis]} along dimension {axis + 1}"

@@ -22,7 +22,7 @@ from pynested.autograd.arguments.operands import (
     as_arrays_on_one_device,
     as_operand,
     as_raw_bools,
-    copy_if_recorded,
+    copy_if_any_requires_grad,
     device_of,
 )
 from pynested.autograd.arguments.scalars import canonical_real, checked_scalar, nearest_float, weak_dtype
@@ -168,7 +168,7 @@ def _where(condition: Any, self: Any, other: Any) -> Array:
     a, b = _in_promoted_dtype(a, b, device)
     raw_condition = as_raw_bools("where", "condition", condition, a, b)
     broadcast_shape("where", raw_condition.shape, np.shape(raw(a)), np.shape(raw(b)))
-    result: Array = binary.where(a, b, copy_if_recorded(raw_condition, a, b))
+    result: Array = binary.where(a, b, copy_if_any_requires_grad(raw_condition, a, b))
     return result
 
 

@@ -24,8 +24,7 @@ Bools and integers have none.
 """
 
 from .activations import clamp, gelu, relu, silu
-from .arithmetic import abs, add, neg, sgn, sub
-from .binary import div, floor_divide, logaddexp, maximum, minimum, mul, pow, remainder
+from .arithmetic import abs, add, div, floor_divide, maximum, minimum, mul, neg, pow, remainder, sgn, sub
 from .classification import isfinite, isinf, isnan
 from .exponential import (
     cbrt,
@@ -38,6 +37,7 @@ from .exponential import (
     log1p,
     log2,
     log10,
+    logaddexp,
     reciprocal,
     rsqrt,
     sigmoid,

@@ -1,7 +1,8 @@
-"""Sums, differences, signs and absolute values, element by element.
+"""Arithmetic of two operands, element by element: sums, products, quotients, powers; signs and absolute values.
 
-Broadcasting, dtypes and errors are as `pynested.operators.elementwise` says. ``alpha`` is a number, by which ``other``
-is multiplied first, in the promoted dtype. OverflowError for an ``alpha`` that an integer dtype cannot represent.
+Broadcasting, dtypes, errors and gradients are as `pynested.operators.elementwise` says. Values and derivatives are
+computed by `pynested.autograd.primitives`. In `add` and `sub`, ``alpha`` is a number, by which ``other`` is multiplied
+first, in the promoted dtype. OverflowError for an ``alpha`` that an integer dtype cannot represent.
 """
 
 from __future__ import annotations
@@ -24,15 +25,25 @@ from pynested.lifting.mapping import map_elementwise
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayResult, ArrayT, DenseLike, Operand
 
-from .function_application import BOOLS, apply_primitive, paired_operands
+from ..signatures import binary_signature
+from .function_application import (
+    BOOLS,
+    apply_pair,
+    apply_primitive,
+    paired_operands,
+    refuse_negative,
+    refuse_zeros,
+)
 
 
 def _is_bool(value: Any) -> bool:
     return value.dtype == np.bool_ if type(value) is Array else type(value) is bool
 
 
-def _scaled_operand(name: str, a: Any, b: Any, alpha: Any) -> Array:
+def _scaled_operand(name: str, a: Any, b: Any, alpha: Any) -> Any:
     """Return ``alpha * b`` in the promoted dtype of ``a`` and ``b``, which does not depend on ``alpha``."""
+    if type(alpha) is int and alpha == 1:
+        return b
     factor = canonical_number(name, "alpha", alpha)
     if type(factor) is bool:
         raise ArgumentError(f"{name}: alpha must be a number, not {factor!r}.")
@@ -53,20 +64,14 @@ def _scaled_operand(name: str, a: Any, b: Any, alpha: Any) -> Array:
         raise OverflowError(f"{name}: alpha={number_text(factor)} is out of bounds for {dtype}.") from None
 
 
-def _add_dense(a: Any, b: Any, alpha: Any = 1) -> Array:
-    a, b = paired_operands("add", a, b)
-    if type(alpha) is not int or alpha != 1:
-        b = _scaled_operand("add", a, b, alpha)
-    return binary.add(a, b)  # type: ignore[no-any-return]
+def _add_scaled(a: Any, b: Any, alpha: Any) -> Any:
+    return binary.add(a, _scaled_operand("add", a, b, alpha))
 
 
-def _sub_dense(a: Any, b: Any, alpha: Any = 1) -> Array:
-    a, b = paired_operands("sub", a, b)
+def _subtract_scaled(a: Any, b: Any, alpha: Any) -> Any:
     if _is_bool(a) and _is_bool(b):
         raise DTypeError("sub: bools have no difference. Use logical_xor, or convert to int8 first.")
-    if type(alpha) is not int or alpha != 1:
-        b = _scaled_operand("sub", a, b, alpha)
-    return binary.sub(a, b)  # type: ignore[no-any-return]
+    return binary.sub(a, _scaled_operand("sub", a, b, alpha))
 
 
 @overload
@@ -88,10 +93,10 @@ def add(self: Operand, other: Operand, *, alpha: float = 1) -> ArrayResult:
     >>> pn.add(nt, pn.array([[10.0], [20.0]]), alpha=2).unbind()
     (array([21., 22.]), array([43.]))
     """
+    function: Any = binary.add if type(alpha) is int and alpha == 1 else partial(_add_scaled, alpha=alpha)
     if type(self) is NestedArray or type(other) is NestedArray:
-        function = _add_dense if type(alpha) is int and alpha == 1 else partial(_add_dense, alpha=alpha)
         return map_elementwise("add", function, self, other)
-    return _add_dense(self, other, alpha)
+    return function(*paired_operands("add", self, other))  # type: ignore[no-any-return]
 
 
 @overload
@@ -112,10 +117,118 @@ def sub(self: Operand, other: Operand, *, alpha: float = 1) -> ArrayResult:
     >>> pn.sub(10, nt).unbind()
     (array([9., 8.]), array([7.]))
     """
+    function = partial(_subtract_scaled, alpha=alpha)
     if type(self) is NestedArray or type(other) is NestedArray:
-        function = _sub_dense if type(alpha) is int and alpha == 1 else partial(_sub_dense, alpha=alpha)
         return map_elementwise("sub", function, self, other)
-    return _sub_dense(self, other, alpha)
+    return function(*paired_operands("sub", self, other))  # type: ignore[no-any-return]
+
+
+@operator
+@binary_signature
+def mul(self: Operand, other: Operand) -> ArrayResult:
+    """Return ``self * other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
+
+    The result has the promoted dtype; integers wrap in it, and bool * bool is ``and``. 0 * inf is NaN; a zero has the
+    sign of the product of the signs. Gradient: ``g * other`` for ``self``, ``g * self`` for ``other``. Clauses: MUL-1
+    to MUL-5. After `torch.mul`.
+
+    >>> pn.mul(pn.nested_array([[1.0, 2.0], [3.0]]), 2).unbind()
+    (array([2., 4.]), array([6.]))
+    """
+    return apply_pair(binary.mul, self, other)
+
+
+@operator
+@binary_signature
+def div(self: Operand, other: Operand) -> ArrayResult:
+    """Return ``self / other``, the true quotient, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
+
+    Bools and integers of every width give float64; floats give the promoted dtype. x / 0 is an infinity with the sign
+    of the quotient and 0 / 0 is NaN, also for integers. Gradient: ``g / b`` for ``self``, ``-g * a / b**2`` for
+    ``other``. Clauses: DIV-1 to DIV-5. After `torch.div`.
+
+    >>> pn.div(pn.nested_array([[1, 2], [0]]), 0).unbind()
+    (array([inf, inf]), array([nan]))
+    """
+    return apply_pair(binary.div, self, other)
+
+
+@operator
+@binary_signature
+def floor_divide(self: Operand, other: Operand) -> ArrayResult:
+    """Return ``self // other``, the quotient rounded down, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
+
+    The result has the promoted dtype; integers wrap in it. A float divided by 0 is an infinity or NaN, as in `div`.
+    ``1.0 // 0.1`` is 9, since the float 0.1 is a little more than a tenth. DTypeError for two bools; convert one to
+    int8 first. DivisionByZero for integers that are divided by 0, naming the component and the position. Gradient: 0
+    for both. Clauses: FLOOR_DIVIDE-1 to FLOOR_DIVIDE-8. After `torch.floor_divide`.
+
+    >>> pn.floor_divide(pn.nested_array([[7, -7], [6]]), 2).unbind()
+    (array([ 3, -4]), array([3]))
+    """
+    return apply_pair(binary.floor_divide, self, other, BOOLS, refuse_zeros)
+
+
+@operator
+@binary_signature
+def remainder(self: Operand, other: Operand) -> ArrayResult:
+    """Return ``self % other``, which is 0 or has the sign of ``other``: ``(B, *, D), (B, *, D) -> (B, *, D)``.
+
+    The result is ``a - floor(a / b) * b`` in the promoted dtype, rounded once. The remainder of a float by 0, and of an
+    infinity, is NaN. The remainder of a number by an infinity of the same sign is the number. DTypeError for two bools;
+    convert one to int8 first. DivisionByZero for integers that are divided by 0, naming the component and the position.
+    Gradient: ``g`` for ``self``, ``-g * floor(a / b)`` for ``other``. Clauses: REMAINDER-1 to REMAINDER-9. After
+    `torch.remainder`.
+
+    >>> pn.remainder(pn.nested_array([[7, -7], [6]]), 4).unbind()
+    (array([3, 1]), array([2]))
+    """
+    return apply_pair(binary.remainder, self, other, BOOLS, refuse_zeros)
+
+
+@operator
+@binary_signature
+def pow(self: Operand, other: Operand) -> ArrayResult:
+    """Return ``self ** other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
+
+    The result has the promoted dtype; integers wrap in it. x**0 and 1**x are 1, even if x is NaN. A negative number to
+    a power that is not an integer is NaN, and 0 to a negative power is an infinity. DTypeError for two bools; convert
+    one to int8 first. ArgumentError for integers to a negative power, naming the component and the position. Gradient:
+    ``g * b * a**(b - 1)`` for ``self``, 0 if b is 0; ``g * a**b * log(a)`` for ``other``, 0 if a is 0 and b is not
+    negative. Clauses: POW-1 to POW-9. After `torch.pow`.
+
+    >>> pn.pow(pn.nested_array([[1.0, -2.0], [0.0]]), 3).unbind()
+    (array([ 1., -8.]), array([0.]))
+    """
+    return apply_pair(binary.pow_, self, other, BOOLS, refuse_negative)
+
+
+@operator
+@binary_signature
+def maximum(self: Operand, other: Operand) -> ArrayResult:
+    """Return the greater of two elements, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
+
+    The result has the promoted dtype, also for bools. It is NaN if an operand is NaN. Gradient: ``g`` for the greater
+    operand, half of it for each if they are equal. Clauses: MAXIMUM-1 to MAXIMUM-6. After `torch.maximum`.
+
+    >>> pn.maximum(pn.nested_array([[1.0, 5.0], [np.nan]]), 3.0).unbind()
+    (array([3., 5.]), array([nan]))
+    """
+    return apply_pair(binary.maximum, self, other)
+
+
+@operator
+@binary_signature
+def minimum(self: Operand, other: Operand) -> ArrayResult:
+    """Return the smaller of two elements, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
+
+    The result has the promoted dtype, also for bools. It is NaN if an operand is NaN. Gradient: ``g`` for the smaller
+    operand, half of it for each if they are equal. Clauses: MINIMUM-1 to MINIMUM-6. After `torch.minimum`.
+
+    >>> pn.minimum(pn.nested_array([[1.0, 5.0], [np.nan]]), 3.0).unbind()
+    (array([1., 3.]), array([nan]))
+    """
+    return apply_pair(binary.minimum, self, other)
 
 
 @operator

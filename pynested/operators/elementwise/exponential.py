@@ -1,16 +1,17 @@
-"""Exponentials, logarithms, powers and the error function of each element.
+"""Exponentials, logarithms, roots and the error function of each element; and `logaddexp` of two operands.
 
 NaN stays NaN. Shapes, dtypes and gradients are as `pynested.operators.elementwise` says.
-`pynested.autograd.primitives.unary` computes values and derivatives.
+`pynested.autograd.primitives` computes values and derivatives.
 """
 
 from __future__ import annotations
 
 from pynested.autograd.dispatch import operator
-from pynested.autograd.primitives import unary
-from pynested.nested.operands import ArrayT
+from pynested.autograd.primitives import binary, unary
+from pynested.nested.operands import ArrayResult, ArrayT, Operand
 
-from .function_application import BOOLS, apply_primitive
+from ..signatures import binary_signature
+from .function_application import BOOLS, INTEGERS, apply_pair, apply_primitive
 
 
 @operator
@@ -106,6 +107,22 @@ def log1p(self: ArrayT) -> ArrayT:
     (array([  0., -inf]), array([1.e-20]))
     """
     return apply_primitive(unary.log1p, self)
+
+
+@operator
+@binary_signature
+def logaddexp(self: Operand, other: Operand) -> ArrayResult:
+    """Return ``log(e**self + e**other)`` without overflow of the powers: ``(B, *, D), (B, *, D) -> (B, *, D)``.
+
+    The result has the promoted dtype, which must be floating. It is NaN if an operand is NaN, and inf if an operand is
+    inf. If one operand is -inf, the result is the other operand. DTypeError for two integers or bools; convert one to
+    floats first. Gradient: ``g / (1 + e**(b - a))`` for ``self``, ``g / (1 + e**(a - b))`` for ``other``. Clauses:
+    LOGADDEXP-1 to LOGADDEXP-7. After `torch.logaddexp`.
+
+    >>> pn.logaddexp(pn.nested_array([[0.0, 1000.0], [-np.inf]]), 0.0).unbind()
+    (array([6.93147181e-01, 1.00000000e+03]), array([0.]))
+    """
+    return apply_pair(binary.logaddexp, self, other, BOOLS + INTEGERS)
 
 
 @operator

@@ -48,24 +48,22 @@ def apply_pair(
     """Apply a primitive to each pair of elements; ``refused`` are kinds of dtype, ``check`` refuses some integers."""
     name = primitive.public
 
-    def function(self: Any, other: Any) -> Array:
-        a, b = paired_operands(name, self, other)
-        if refused:
-            _check_pair(name, refused, check, a, b)
-        result: Array = primitive(a, b)
-        return result
+    def checked_primitive(a: Any, b: Any) -> Array:
+        _check_pair(name, refused, check, a, b)
+        return primitive(a, b)  # type: ignore[no-any-return]
 
-    if type(self) is NestedArray or type(other) is NestedArray:
-        try:
-            return map_elementwise(name, function, self, other)
-        except (ArgumentError, DivisionByZero):
-            _raise_for_component(name, function, self, other)
-            raise
-    return function(self, other)
+    function = checked_primitive if refused else primitive
+    if type(self) is not NestedArray and type(other) is not NestedArray:
+        return function(*paired_operands(name, self, other))
+    try:
+        return map_elementwise(name, function, self, other)
+    except (ArgumentError, DivisionByZero):
+        _raise_for_component(name, function, self, other)
+        raise
 
 
 def paired_operands(name: str, a: Any, b: Any) -> tuple[Any, Any]:
-    """Return two operands whose shapes broadcast; at least one of them is an Array."""
+    """Return two dense operands; raise unless their shapes broadcast. At least one of the results is an Array."""
     if type(a) is not Array or type(b) is not Array:
         a, b = as_operand_pair(name, a, b)
         if type(a) is not Array and type(b) is not Array:
@@ -93,29 +91,29 @@ def _check_pair(name: str, refused: str, check: Check | None, a: Any, b: Any) ->
         check(name, a, b)
 
 
-def _at(found: Any) -> list[int]:
-    """The first place where a bool array is true."""
-    return [int(k) for k in np.unravel_index(found.reshape(-1).tolist().index(True), found.shape)]
+def _first_true(mask: Any) -> list[int]:
+    """Return the index of the first True in C order."""
+    return [int(k) for k in np.unravel_index(mask.reshape(-1).tolist().index(True), mask.shape)]
 
 
 def refuse_zeros(name: str, a: Any, b: Any) -> None:
-    """Raise for a divisor 0: integers have no infinity."""
-    zeros = np.asarray(b == 0) if is_number(b) else raw(b) == 0
-    if zeros.any():
-        where_ = f"by the divisor 0 at {_at(zeros)}" if zeros.ndim else "by 0"
+    """Raise DivisionByZero if a divisor is 0, as integers have no infinity."""
+    is_zero = np.asarray(b == 0) if is_number(b) else raw(b) == 0
+    if is_zero.any():
+        divisor = f"by the divisor 0 at {_first_true(is_zero)}" if is_zero.ndim else "by 0"
         raise DivisionByZero(
-            f"{name}: an integer is divided {where_}. Divide floats, which gives infinities and NaN, "
+            f"{name}: an integer is divided {divisor}. Divide floats, which gives infinities and NaN, "
             "x.to(pn.float64), or put another divisor there with pn.where."
         )
 
 
 def refuse_negative(name: str, a: Any, b: Any) -> None:
-    """Raise for a negative exponent: the power of an integer would not be an integer."""
-    negative = np.asarray(b < 0) if is_number(b) else raw(b) < 0
-    if negative.any():
-        where_ = f"the exponent at {_at(negative)}" if negative.ndim else "the exponent"
+    """Raise ArgumentError if an exponent is negative, as the power of an integer would not be an integer."""
+    is_negative = np.asarray(b < 0) if is_number(b) else raw(b) < 0
+    if is_negative.any():
+        exponent = f"the exponent at {_first_true(is_negative)}" if is_negative.ndim else "the exponent"
         raise ArgumentError(
-            f"{name}: {where_} is negative, and a negative power of an integer is no integer. Take the power of "
+            f"{name}: {exponent} is negative, and a negative power of an integer is no integer. Take the power of "
             "floats: x.to(pn.float64)."
         )
 

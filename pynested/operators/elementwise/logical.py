@@ -10,12 +10,12 @@ from pynested.autograd.dispatch import operator
 from pynested.autograd.primitives import binary
 from pynested.nested.operands import ArrayResult, Operand
 
+from ..signatures import binary_signature
 from .function_application import FLOATS, apply_pair
-from .signatures import of_two_operands
 
 
 @operator
-@of_two_operands
+@binary_signature
 def logical_and(self: Operand, other: Operand) -> ArrayResult:
     """Return whether both elements are true, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
@@ -29,7 +29,7 @@ def logical_and(self: Operand, other: Operand) -> ArrayResult:
 
 
 @operator
-@of_two_operands
+@binary_signature
 def logical_or(self: Operand, other: Operand) -> ArrayResult:
     """Return whether either element is true, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
@@ -43,7 +43,7 @@ def logical_or(self: Operand, other: Operand) -> ArrayResult:
 
 
 @operator
-@of_two_operands
+@binary_signature
 def logical_xor(self: Operand, other: Operand) -> ArrayResult:
     """Return whether exactly one of two elements is true: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
@@ -57,7 +57,7 @@ def logical_xor(self: Operand, other: Operand) -> ArrayResult:
 
 
 @operator
-@of_two_operands
+@binary_signature
 def bitwise_and(self: Operand, other: Operand) -> ArrayResult:
     """Return the bits that are set in both of two integers, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
@@ -71,7 +71,7 @@ def bitwise_and(self: Operand, other: Operand) -> ArrayResult:
 
 
 @operator
-@of_two_operands
+@binary_signature
 def bitwise_or(self: Operand, other: Operand) -> ArrayResult:
     """Return the bits that are set in either of two integers: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
@@ -85,7 +85,7 @@ def bitwise_or(self: Operand, other: Operand) -> ArrayResult:
 
 
 @operator
-@of_two_operands
+@binary_signature
 def bitwise_xor(self: Operand, other: Operand) -> ArrayResult:
     """Return the bits that are set in exactly one of two integers: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 

@@ -10,12 +10,12 @@ from pynested.autograd.dispatch import operator
 from pynested.autograd.primitives import binary
 from pynested.nested.operands import ArrayResult, Operand
 
+from ..signatures import binary_signature
 from .function_application import apply_pair
-from .signatures import of_two_operands
 
 
 @operator
-@of_two_operands
+@binary_signature
 def eq(self: Operand, other: Operand) -> ArrayResult:
     """Return ``self == other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
@@ -30,7 +30,7 @@ def eq(self: Operand, other: Operand) -> ArrayResult:
 
 
 @operator
-@of_two_operands
+@binary_signature
 def ne(self: Operand, other: Operand) -> ArrayResult:
     """Return ``self != other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
@@ -45,7 +45,7 @@ def ne(self: Operand, other: Operand) -> ArrayResult:
 
 
 @operator
-@of_two_operands
+@binary_signature
 def lt(self: Operand, other: Operand) -> ArrayResult:
     """Return ``self < other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
@@ -60,7 +60,7 @@ def lt(self: Operand, other: Operand) -> ArrayResult:
 
 
 @operator
-@of_two_operands
+@binary_signature
 def le(self: Operand, other: Operand) -> ArrayResult:
     """Return ``self <= other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
@@ -75,7 +75,7 @@ def le(self: Operand, other: Operand) -> ArrayResult:
 
 
 @operator
-@of_two_operands
+@binary_signature
 def gt(self: Operand, other: Operand) -> ArrayResult:
     """Return ``self > other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
@@ -90,7 +90,7 @@ def gt(self: Operand, other: Operand) -> ArrayResult:
 
 
 @operator
-@of_two_operands
+@binary_signature
 def ge(self: Operand, other: Operand) -> ArrayResult:
     """Return ``self >= other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 

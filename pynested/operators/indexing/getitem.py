@@ -37,8 +37,8 @@ from .index_parsing import (
     has_arrays,
     index_entries,
     is_array_entry,
-    is_integer_entry,
     is_parsed_array,
+    is_scalar_entry,
     is_scalar_mask,
     num_indexed_dims,
     positions,
@@ -110,7 +110,7 @@ def getitem(self: Operand, index: Index) -> NestedArray | Array:
         return getitem_dense(as_array("index", self), index)
     leading_entry = first_entry(index)
     if not is_array_entry(leading_entry):
-        if type(index) is tuple and is_integer_entry(leading_entry) and has_arrays(index[1:]):
+        if type(index) is tuple and is_scalar_entry(leading_entry) and has_arrays(index[1:]):
             component: Any = select(self, 0, leading_entry)
             return getitem_dense(component, index[1:])
         return _getitem_nested(self, index)
@@ -285,7 +285,7 @@ def _apply_other_entries(x: Array, entries: list[Any]) -> tuple[Array, list[int]
             dim += num_indexed_dims(entry)
         else:
             other_entries.append(entry)
-            dim += not is_integer_entry(entry)
+            dim += not is_scalar_entry(entry)
     keeps_all = len(other_entries) <= x.ndim and all(entry == slice(None) for entry in other_entries)
     return x if keeps_all else getitem_dense(x, tuple(other_entries)), dims
 
@@ -308,5 +308,5 @@ def _take_along_dims(view: Array, dims: list[int], indices: list[NDArray[Any]]) 
 
 def _is_integer_separate(entries: list[Any]) -> bool:
     """Return whether a slice, None or ``...`` stands between the integers and the arrays."""
-    selecting = [i for i, entry in enumerate(entries) if is_parsed_array(entry) or is_integer_entry(entry)]
+    selecting = [i for i, entry in enumerate(entries) if is_parsed_array(entry) or is_scalar_entry(entry)]
     return len(selecting) <= selecting[-1] - selecting[0]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import numpy_array
-from pynested.autograd.arguments.shapes import canonical_slice, index_entry, several
+from pynested.autograd.arguments.shapes import canonical_index_entry, canonical_slice, is_sequence
 from pynested.autograd.primitives.primitive import same_device
 from pynested.backends.errors import ArgumentError, IndexOutOfRange, ShapeError, StructureError
 from pynested.backends.host import to_host
@@ -27,7 +27,7 @@ _TYPES_WITHOUT_ARRAYS = frozenset((int, slice, NoneType, EllipsisType))
 
 def is_array_entry(entry: Any) -> bool:
     """Return whether an entry is array-like: a list, an array or a mask."""
-    return type(entry) not in _TYPES_WITHOUT_ARRAYS and several(entry)
+    return type(entry) not in _TYPES_WITHOUT_ARRAYS and is_sequence(entry)
 
 
 def is_scalar_mask(entry: Any) -> bool:
@@ -35,7 +35,7 @@ def is_scalar_mask(entry: Any) -> bool:
     return isinstance(entry, (Array, np.ndarray, np.bool_)) and entry.ndim == 0 and entry.dtype == np.bool_
 
 
-def is_integer_entry(entry: Any) -> bool:
+def is_scalar_entry(entry: Any) -> bool:
     """Return whether an entry is an integer, or not valid: neither a slice, None, ``...`` nor array-like."""
     return not (isinstance(entry, slice) or entry is None or entry is Ellipsis or is_array_entry(entry))
 
@@ -72,7 +72,7 @@ def checked_entries(index: Any) -> list[Any]:
         if isinstance(entry, slice):
             entries[i] = canonical_slice(entry)
         elif entry is not None and entry is not Ellipsis:
-            entries[i] = index_entry(entry)
+            entries[i] = canonical_index_entry(entry)
     return entries
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_array
-from pynested.autograd.arguments.shapes import canonical_shape, resolved_shape, several
+from pynested.autograd.arguments.shapes import canonical_shape, is_sequence, resolved_shape
 from pynested.autograd.dispatch import operator
 from pynested.autograd.primitives import movement
 from pynested.backends.errors import ShapeError
@@ -38,7 +38,7 @@ _FLATTEN_HINT = (
 
 def _integer_shape(name: str, x: NestedArray, shape: Any) -> tuple[int, ...]:
     """Return ``shape`` with -1 instead of each ragged size; raise unless its dimension of ``x`` has this size."""
-    sizes = tuple(shape) if several(shape) else (shape,)
+    sizes = tuple(shape) if is_sequence(shape) else (shape,)
     for dim, size in enumerate(sizes):
         if isinstance(size, RaggedSize) and not _has_lengths(x, dim, size):
             raise ShapeError(f"{name}: size {dim} of {sizes} is a ragged size, and {_misfit_reason(x, dim, size)}")

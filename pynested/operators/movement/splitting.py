@@ -10,7 +10,13 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_array
-from pynested.autograd.arguments.shapes import canonical_dim, canonical_index, canonical_int, canonical_ints, several
+from pynested.autograd.arguments.shapes import (
+    canonical_dim,
+    canonical_index,
+    canonical_int,
+    canonical_ints,
+    is_sequence,
+)
 from pynested.autograd.dispatch import operator
 from pynested.autograd.primitives import movement
 from pynested.backends.errors import ArgumentError, DimensionError, IndexOutOfRange, ShapeError
@@ -182,7 +188,7 @@ def split(self: ArrayT, sizes: int | Sequence[int], dim: int = 0) -> tuple[Array
         return _split_dense(x, dim, pieces)
     dim = canonical_dim("split", dim, self.ndim)
     size = self.regular_size(dim)
-    if size is None and not several(sizes):
+    if size is None and not is_sequence(sizes):
         raise DimensionError(
             f"split: dimension {dim} is irregular; pieces of one size exist only along the batch or a regular "
             "dimension. Give the sizes of the pieces, which add up to the length of every component, or slice: "
@@ -196,7 +202,7 @@ def split(self: ArrayT, sizes: int | Sequence[int], dim: int = 0) -> tuple[Array
 
 def _split_pieces(sizes: Any, size: int, numel: int) -> Pieces:
     """Return pieces of the given sizes; if ``sizes`` is one number, as many pieces of this size as needed."""
-    if not several(sizes):
+    if not is_sequence(sizes):
         piece_size = canonical_int("split", "the size of a piece", sizes)
         if piece_size < 1:
             raise ArgumentError(f"split: a piece has at least 1 entry, not {piece_size}.")

@@ -11,7 +11,7 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_array, as_arrays_on_one_device
 from pynested.autograd.arguments.scalars import canonical_real
-from pynested.autograd.arguments.shapes import canonical_shape, several
+from pynested.autograd.arguments.shapes import canonical_shape, is_sequence
 from pynested.autograd.dispatch import operator
 from pynested.autograd.primitives import movement
 from pynested.autograd.primitives import rows as row_primitives
@@ -77,7 +77,7 @@ def layer_norm(
 
 def _regular_shape(normalized_shape: Any) -> tuple[int, ...]:
     """Return ``normalized_shape`` as integers; raise StructureError for the size of an irregular dimension."""
-    sizes = tuple(normalized_shape) if several(normalized_shape) else (normalized_shape,)
+    sizes = tuple(normalized_shape) if is_sequence(normalized_shape) else (normalized_shape,)
     if any(isinstance(size, RaggedSize) for size in sizes):
         raise StructureError(
             f"layer_norm: normalized_shape {sizes} includes an irregular dimension, along which components differ in "

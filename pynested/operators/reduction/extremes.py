@@ -10,11 +10,11 @@ from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dims, Operand
 
 from ..dim_parameters import either_dims
-from .signatures import reduction, reduction_to_index
+from ..signatures import index_reduction_signature, reduction_signature
 
 
 @operator
-@reduction
+@reduction_signature
 def amax(
     self: Operand, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None
 ) -> NestedArray | Array:
@@ -33,7 +33,7 @@ def amax(
 
 
 @operator
-@reduction
+@reduction_signature
 def amin(
     self: Operand, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None
 ) -> NestedArray | Array:
@@ -51,7 +51,7 @@ def amin(
 
 
 @operator
-@reduction_to_index
+@index_reduction_signature
 def argmax(
     self: Operand, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None,
     keepdims: bool | None = None,
@@ -75,7 +75,7 @@ def argmax(
 
 
 @operator
-@reduction_to_index
+@index_reduction_signature
 def argmin(
     self: Operand, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None,
     keepdims: bool | None = None,
@@ -99,7 +99,7 @@ def argmin(
 
 
 @operator
-@reduction
+@reduction_signature
 def any(
     self: Operand, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None
 ) -> NestedArray | Array:
@@ -118,7 +118,7 @@ def any(
 
 
 @operator
-@reduction
+@reduction_signature
 def all(
     self: Operand, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None
 ) -> NestedArray | Array:

@@ -21,11 +21,11 @@ from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dims, DType, Operand
 
 from ..dim_parameters import either_dims
-from .signatures import reduction_with_correction, reduction_with_dtype
+from ..signatures import correction_reduction_signature, dtype_reduction_signature
 
 
 @operator
-@reduction_with_dtype
+@dtype_reduction_signature
 def mean(
     self: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None, axis: Dims = None,
     keepdims: bool | None = None,
@@ -49,7 +49,7 @@ def mean(
 
 
 @operator
-@reduction_with_dtype
+@dtype_reduction_signature
 def nanmean(
     self: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None, axis: Dims = None,
     keepdims: bool | None = None,
@@ -74,7 +74,7 @@ def _mean_without_nan(reducer: Reducer, x: Array) -> Array:
 
 
 @operator
-@reduction_with_correction
+@correction_reduction_signature
 def var(
     self: Operand, dim: Dims = None, keepdim: bool = False, *, correction: float = 1, axis: Dims = None,
     keepdims: bool | None = None,
@@ -109,7 +109,7 @@ def _subtract_mean(reducer: Reducer, x: Array) -> Array:
 
 
 @operator
-@reduction_with_correction
+@correction_reduction_signature
 def std(
     self: Operand, dim: Dims = None, keepdim: bool = False, *, correction: float = 1, axis: Dims = None,
     keepdims: bool | None = None,

@@ -19,11 +19,11 @@ from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dims, DType, Operand
 
 from ..dim_parameters import either_dims
-from .signatures import reduction, reduction_with_dtype
+from ..signatures import dtype_reduction_signature, reduction_signature
 
 
 @operator
-@reduction_with_dtype
+@dtype_reduction_signature
 def sum(
     self: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None, axis: Dims = None,
     keepdims: bool | None = None,
@@ -47,7 +47,7 @@ def sum(
 
 
 @operator
-@reduction_with_dtype
+@dtype_reduction_signature
 def nansum(
     self: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None, axis: Dims = None,
     keepdims: bool | None = None,
@@ -70,7 +70,7 @@ def _sum_without_nan(reducer: Reducer, x: Array) -> Array:
 
 
 @operator
-@reduction_with_dtype
+@dtype_reduction_signature
 def prod(
     self: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None, axis: Dims = None,
     keepdims: bool | None = None,
@@ -90,7 +90,7 @@ def prod(
 
 
 @operator
-@reduction
+@reduction_signature
 def logsumexp(
     self: Operand, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None
 ) -> NestedArray | Array:

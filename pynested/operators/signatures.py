@@ -1,6 +1,7 @@
-"""Signatures of reductions for type checkers: a dense operand, or a reduction of all dimensions, gives a dense result.
+"""Signatures of operators for type checkers: whether the result is dense or nested, from the types of the operands.
 
-Each decorator gives a function the overloads of one signature, and returns the function itself.
+A reduction of a dense operand, or over all dimensions, is dense. A function of two operands is nested if one of them
+is. Each decorator gives a function the overloads of one signature, and returns the function itself.
 """
 
 from __future__ import annotations
@@ -9,9 +10,21 @@ from collections.abc import Callable
 from typing import Any, Literal, Protocol, TypeVar, overload
 
 from pynested.autograd import Array
+from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayResult, DenseLike, Dims, DType, Operand
 
 Dim = TypeVar("Dim", contravariant=True)
+
+
+class BinaryFunction(Protocol):
+    """A function of two operands that broadcast, without options."""
+
+    @overload
+    def __call__(this, self: DenseLike, other: DenseLike) -> Array: ...
+    @overload
+    def __call__(this, self: NestedArray, other: Operand) -> NestedArray: ...
+    @overload
+    def __call__(this, self: Operand, other: NestedArray) -> NestedArray: ...
 
 
 class Reduction(Protocol[Dim]):
@@ -67,21 +80,26 @@ class ReductionWithCorrection(Protocol):
     ) -> ArrayResult: ...  # fmt: skip
 
 
-def reduction(function: Callable[..., Any]) -> Reduction[Dims]:
+def binary_signature(function: Callable[..., Any]) -> BinaryFunction:
+    """Type a function of two operands."""
+    return function
+
+
+def reduction_signature(function: Callable[..., Any]) -> Reduction[Dims]:
     """Type a reduction without options."""
     return function
 
 
-def reduction_to_index(function: Callable[..., Any]) -> Reduction[int | None]:
+def index_reduction_signature(function: Callable[..., Any]) -> Reduction[int | None]:
     """Type a reduction along at most one dimension."""
     return function
 
 
-def reduction_with_dtype(function: Callable[..., Any]) -> ReductionWithDType:
+def dtype_reduction_signature(function: Callable[..., Any]) -> ReductionWithDType:
     """Type a reduction with the option ``dtype``."""
     return function
 
 
-def reduction_with_correction(function: Callable[..., Any]) -> ReductionWithCorrection:
+def correction_reduction_signature(function: Callable[..., Any]) -> ReductionWithCorrection:
     """Type a variance or a standard deviation."""
     return function
