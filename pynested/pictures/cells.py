@@ -12,10 +12,8 @@ from .svg import CELL_INK, Sheet, fill_color, text_width, tint_color
 from .truncation import Gap, hidden_count
 
 Cell = NDArray[Any]  # a number, or a row of numbers
-Label = Callable[[int], tuple[str, str]]  # the text of an element, and the same in full
+Read = Callable[[int], Cell]  # from the number of an element along the last dimension
 Owners = tuple[int, ...]  # the components that an element belongs to
-
-_WIDEST_BLOCK = 80.0
 
 
 class CellFormat:
@@ -23,23 +21,24 @@ class CellFormat:
 
     >>> CellFormat([np.array(1.5), np.array(1 / 3)], 30).text(np.array(2 / 3))
     '0.667'
-    >>> CellFormat([np.array([1.0, 0.25])], 30).label(np.arange(10))
-    ('0 … 9', '[0 1 2 3 4 5 6 7 8 9]')
+    >>> CellFormat([np.array([1.0, 0.25])], 30).text(np.arange(10))
+    '0 … 9'
     """
 
     def __init__(self, cells: Sequence[Cell], least: float) -> None:
         numbers = [number for cell in cells for number in _written_numbers(cell)]
         self._digits = _shared_digits(numbers, fewest=2 if len(numbers) > len(cells) else 3)
         self.width = max([least, *(text_width(self.text(cell), 13) + 9 for cell in cells)])
+        self.block_width = min(1.9 * self.width, 80.0)  # of a block that stands for many cells
+
+    def width_of(self, items: Sequence[int | Gap]) -> float:
+        """Return the width of some elements and gaps."""
+        return sum(self.block_width if isinstance(item, Gap) else self.width for item in items)
 
     def text(self, cell: Cell) -> str:
         """Return the text of a cell."""
         between = " … " if cell.size > 3 else " "
         return between.join(_format_number(number, self._digits) for number in _written_numbers(cell))
-
-    def label(self, cell: Cell) -> tuple[str, str]:
-        """Return the text of a cell, and the same in full."""
-        return self.text(cell), np.array2string(cell, threshold=12)
 
 
 def _written_numbers(cell: Cell) -> list[Any]:
@@ -71,34 +70,51 @@ def _format_number(value: Any, digits: int) -> str:
 
 
 def draw_items(
-    sheet: Sheet, x: float, y: float, cell: float, height: float, items: Sequence[int | Gap], label: Label, owner: int
+    sheet: Sheet,
+    x: float,
+    y: float,
+    height: float,
+    items: Sequence[int | Gap],
+    read: Read,
+    form: CellFormat,
+    owner: int,
 ) -> float:
     """Draw the elements of one component from x on, with a block for each gap, and return where they end."""
-    labels: list[tuple[str, str]] = []
+    cells: list[Cell] = []
     for item in [*items, None]:
         if isinstance(item, int):
-            labels.append(label(item))
+            cells.append(read(item))
             continue
-        if labels:
-            draw_cells(sheet, x, y, cell, height, labels, (owner,))
-            x += cell * len(labels)
-            labels = []
+        if cells:
+            width = form.width * len(cells)
+            draw_cells(sheet, x, y, width, height, cells, form, (owner,))
+            x, cells = x + width, []
         if item is not None:
-            draw_hidden(sheet, x + 1, y, block_width(cell) - 2, height, item.size, (owner,))
-            x += block_width(cell)
+            draw_hidden(sheet, x + 1, y, form.block_width - 2, height, item.size, (owner,))
+            x += form.block_width
     return x
 
 
 def draw_cells(
-    sheet: Sheet, x: float, y: float, cell: float, height: float, labels: Sequence[tuple[str, str]], owners: Owners
+    sheet: Sheet,
+    x: float,
+    y: float,
+    width: float,
+    height: float,
+    cells: Sequence[Cell],
+    form: CellFormat,
+    owners: Owners,
 ) -> None:
     """Draw cells that lie side by side, rounded only at the two ends; in bands if components overlap."""
-    _draw_ground(sheet, x, y, cell * len(labels), height, [fill_color(owner) for owner in owners])
-    for k in range(1, len(labels)):
-        sheet.path(f"M{x + k * cell:g} {y + 0.5:g}V{y + height - 0.5:g}", stroke="#ffffff", width=1.2, opacity=0.75)
-    for k, (text, in_full) in enumerate(labels):
+    _draw_ground(sheet, x, y, width, height, [fill_color(owner) for owner in owners])
+    cell_width = width / len(cells)
+    for k in range(1, len(cells)):
+        between = f"M{x + k * cell_width:g} {y + 0.5:g}V{y + height - 0.5:g}"
+        sheet.path(between, stroke="#ffffff", width=1.2, opacity=0.75)
+    for k, cell in enumerate(cells):
+        text, in_full = form.text(cell), np.array2string(cell, threshold=12)
         title = in_full if text != in_full else ""
-        sheet.text(x + (k + 0.5) * cell, y + height / 2 + 4.6, text, fill=_ink(owners), title=title)
+        sheet.text(x + (k + 0.5) * cell_width, y + height / 2 + 4.6, text, fill=_ink(owners), title=title)
 
 
 def draw_hidden(sheet: Sheet, x: float, y: float, width: float, height: float, count: int, owners: Owners) -> None:
@@ -113,15 +129,6 @@ def draw_nothing(sheet: Sheet, x: float, y: float, height: float, stroke: str) -
     """Draw an empty component: a dashed outline and the word."""
     sheet.rect(x, y + 2, 14, height - 4, "none", round=4, stroke=stroke, stroke_width="1.3", stroke_dasharray="3 2.5")
     sheet.note(x + 20, y + height / 2 + 4.5, "empty")
-
-
-def block_width(cell: float) -> float:
-    """Return the width of a block that stands for many cells.
-
-    >>> block_width(30.0), block_width(100.0)
-    (57.0, 80.0)
-    """
-    return min(1.9 * cell, _WIDEST_BLOCK)
 
 
 def _draw_ground(sheet: Sheet, x: float, y: float, width: float, height: float, colors: Sequence[str]) -> None:

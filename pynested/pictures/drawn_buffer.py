@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pynested.backends.host import to_host
 
-from .cells import Cell, CellFormat, Owners, block_width, draw_cells, draw_hidden, draw_nothing
+from .cells import Cell, CellFormat, Owners, Read, draw_cells, draw_hidden, draw_nothing
 from .svg import Sheet, text_width
 from .truncation import FEWEST, Gap, visible_indices, with_gaps
 
@@ -65,9 +65,9 @@ class Piece:
         """Whether every cell of the stretch is drawn."""
         return self.kind == "cells" or (self.kind == "hole" and self.stop - self.start <= _SHORT_HOLE)
 
-    def width(self, cell: float) -> float:
-        """Return the width of the stretch if a cell has the width ``cell``."""
-        return (self.stop - self.start) * cell if self.is_in_full else block_width(cell)
+    def width(self, form: CellFormat) -> float:
+        """Return the width of the stretch."""
+        return (self.stop - self.start) * form.width if self.is_in_full else form.block_width
 
 
 class DrawnBuffer:
@@ -83,19 +83,21 @@ class DrawnBuffer:
         The number of components that are drawn; and along each of the last dimensions, of elements.
     least : float
         The smallest width of a cell.
-    fewest : int
-        The smallest number of things that are hidden together.
+
+    Attributes
+    ----------
+    shown : dict
+        The components that are drawn, by their numbers.
+    pieces : list of Piece
+        The whole buffer, cut into stretches.
+    cells : dict
+        The elements that are drawn, by their positions.
+    width : float
+        The width of the whole strip.
     """
 
     def __init__(
-        self,
-        values: Any,
-        sizes: Ints,
-        strides: Ints,
-        offsets: Ints,
-        level: Sequence[int],
-        least: float,
-        fewest: int = FEWEST,
+        self, values: Any, sizes: Ints, strides: Ints, offsets: Ints, level: Sequence[int], least: float
     ) -> None:
         count, rank = sizes.shape
         self.values, self.count = values, count
@@ -107,36 +109,27 @@ class DrawnBuffer:
         self.shown = {
             i: Component(
                 i, tuple(sizes[i].tolist()), tuple(strides[i].tolist()), int(offsets[i]),
-                tuple(visible_indices(*along, fewest) for along in zip(sizes[i].tolist(), limits, strict=True)),
+                tuple(visible_indices(*along) for along in zip(sizes[i].tolist(), limits, strict=True)),
             )
-            for i in visible_indices(count, level[0], fewest)
+            for i in visible_indices(count, level[0])
         }  # fmt: skip
         drawn = sum(prod(map(len, component.shown)) for component in self.shown.values())
         self._is_complete = drawn == sizes.prod(axis=1).sum()
         self._owners = self._owners_of_cells()
         self.pieces = self._cut()
-        self._cells = self._read()
-        positions = text_width(str(max(self._cells, default=0)), 10) + 4
-        self.format = CellFormat(list(self._cells.values()), max(least, positions))
+        self.cells = self._read()
+        positions = text_width(str(max(self.cells, default=0)), 10) + 4
+        self.format = CellFormat(list(self.cells.values()), max(least, positions))
+        self.width = sum(piece.width(self.format) for piece in self.pieces)
 
     @property
     def rows(self) -> list[int | Gap]:
         """Numbers of the components that are drawn, and the gaps between them."""
         return with_gaps(list(self.shown), self.count)
 
-    @property
-    def cell(self) -> float:
-        """Width of a cell."""
-        return self.format.width
-
-    @property
-    def width(self) -> float:
-        """Width of the whole strip."""
-        return sum(piece.width(self.cell) for piece in self.pieces)
-
-    def label(self, position: int) -> tuple[str, str]:
-        """Return the text of an element, and the same in full."""
-        return self.format.label(self._cells[position])
+    def reader(self, component: Component, lead: tuple[int, ...] = ()) -> Read:
+        """Return what gives the elements of a component along its last dimension, if its other indices are ``lead``."""
+        return lambda last: self.cells[component.position((*lead, last)[: len(component.sizes)])]
 
     def _owners_of_cells(self) -> dict[int, Owners]:
         """Return the components of each position that is drawn."""
@@ -182,11 +175,10 @@ def fit_buffer(
 ) -> DrawnBuffer:
     """Return the first of some levels, from generous to frugal, that fits the room; else the last.
 
-    A level is tried with narrower cells too. One or two things are hidden only if nothing else but the last fits.
+    Each level is tried with narrower cells too.
     """
-    manners = [(level, share, FEWEST) for level in levels[:-1] for share in (1.0, 0.75)]
-    for level, share, fewest in [*manners, *((level, 0.75, 1) for level in levels)]:
-        buffer = DrawnBuffer(values, sizes, strides, offsets, level, share * least, fewest)
+    for level, share in product(levels, (1.0, 0.75)):
+        buffer = DrawnBuffer(values, sizes, strides, offsets, level, share * least)
         if buffer.width <= room:
             break
     return buffer
@@ -199,7 +191,7 @@ class Strip:
         self._buffer = buffer
         self._lefts = [x]
         for piece in buffer.pieces:
-            self._lefts.append(self._lefts[-1] + piece.width(buffer.cell))
+            self._lefts.append(self._lefts[-1] + piece.width(buffer.format))
 
     @property
     def right(self) -> float:
@@ -211,7 +203,7 @@ class Strip:
         for piece, left in zip(self._buffer.pieces, self._lefts, strict=False):
             if piece.start <= position < piece.stop:
                 part = (position - piece.start) / (piece.stop - piece.start)
-                return left + part * piece.width(self._buffer.cell)
+                return left + part * piece.width(self._buffer.format)
         return self.right
 
     def centre_of(self, position: int) -> float:
@@ -222,18 +214,18 @@ class Strip:
         """Draw the cells, with their positions beneath."""
         if not self._buffer.pieces:
             draw_nothing(sheet, self.right, y, height, "currentColor")
-        cell = self._buffer.cell
+        form = self._buffer.format
         for piece, left in zip(self._buffer.pieces, self._lefts, strict=False):
-            width, size = piece.width(cell) - 2, piece.stop - piece.start
+            width, size = piece.width(form) - 2, piece.stop - piece.start
             if piece.kind == "cells":
-                labels = [self._buffer.label(position) for position in range(piece.start, piece.stop)]
-                draw_cells(sheet, left + 1, y, width / size, height, labels, piece.owners)
+                cells = [self._buffer.cells[position] for position in range(piece.start, piece.stop)]
+                draw_cells(sheet, left + 1, y, width, height, cells, form, piece.owners)
             elif piece.kind == "hole":
                 _draw_hole(sheet, piece, left + 1, y, width, height)
             else:
                 draw_hidden(sheet, left + 1, y, width, height, size, piece.owners)
             for k in range(size if piece.is_in_full else 0):
-                sheet.text(left + (k + 0.5) * cell, y + height + 13, str(piece.start + k), size=10, opacity=0.75)
+                sheet.text(left + (k + 0.5) * form.width, y + height + 13, str(piece.start + k), size=10, opacity=0.75)
 
 
 def _draw_hole(sheet: Sheet, piece: Piece, x: float, y: float, width: float, height: float) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -84,13 +83,11 @@ def _draw_components(sheet: Sheet, array: _Jagged) -> float:
         if not component.sizes[0]:
             draw_nothing(sheet, x, y, _ROW, line_color(row))
             continue
-        label = partial(_label, array.buffer, component.offset)
-        right = max(right, draw_items(sheet, x, y, array.buffer.cell, _ROW, component.items[0], label, row))
+        end = draw_items(
+            sheet, x, y, _ROW, component.items[0], array.buffer.reader(component), array.buffer.format, row
+        )
+        right = max(right, end)
     return right
-
-
-def _label(buffer: DrawnBuffer, start: int, k: int) -> tuple[str, str]:
-    return buffer.label(start + k)
 
 
 def _draw_memory(sheet: Sheet, array: _Jagged, x: float, y: float) -> None:

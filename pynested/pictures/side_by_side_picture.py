@@ -13,7 +13,7 @@ from pynested.backends.host import to_host
 from pynested.nested.component_views import component_ndarray
 from pynested.nested.nested_array import NestedArray
 
-from .cells import Cell, CellFormat, block_width, draw_items, draw_nothing
+from .cells import Cell, CellFormat, draw_items, draw_nothing
 from .svg import PAGE, Sheet, line_color, text_width
 from .truncation import Gap, hidden_count, visible_indices, with_gaps
 
@@ -24,23 +24,37 @@ _CELL = 30
 
 
 class _Column:
-    """One array: the elements of each component that is shown, each a number or a row of numbers."""
+    """One array: of each component that is shown, its elements, the padding behind them, and how often one is repeated.
 
-    def __init__(self, name: str, cells: dict[int, Cell], limit: int, is_padded: bool, is_stretched: bool) -> None:
-        self.name, self.cells, self.is_padded, self.is_stretched = name, cells, is_padded, is_stretched
-        self.items = {i: with_gaps(visible_indices(len(row), limit), len(row)) for i, row in cells.items()}
+    An element is a number or a row of numbers. Padding begins at the element ``ends[i]`` of row i.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        cells: dict[int, Cell],
+        lengths: dict[int, int],
+        limit: int,
+        is_padded: bool,
+        is_stretched: bool,
+    ) -> None:
+        self.name, self.cells = name, cells
+        self.ends = {i: min(lengths[i], len(row)) if is_padded else len(row) for i, row in cells.items()}
+        self.items = {i: _visible_items(end, limit) for i, end in self.ends.items()}
+        self.padding = {i: _visible_items(len(row) - self.ends[i], limit) for i, row in cells.items()}
+        self.repeats = {i: len(visible_indices(lengths[i], limit)) - 1 if is_stretched else 0 for i in cells}
         drawn = [cells[i][k] for i, items in self.items.items() for k in items if isinstance(k, int)]
-        self.format = CellFormat(drawn, _CELL)
+        padding = [cells[i][self.ends[i] + k] for i, items in self.padding.items() for k in items if isinstance(k, int)]
+        self.format = CellFormat(drawn + padding, _CELL)
+        widths = [
+            self.format.width_of([*self.items[i], *self.padding[i]]) + self.format.width * self.repeats[i]
+            for i in cells
+        ]
+        self.width = max([text_width(name, 12), *(width or 60.0 for width in widths)])
 
-    def width(self, lengths: dict[int, int], limit: int) -> float:
-        """Return the width of the column."""
-        cell, block = self.format.width, block_width(self.format.width)
-        rows = [sum(block if isinstance(k, Gap) else cell for k in row) or 60.0 for row in self.items.values()]
-        if self.is_padded:
-            rows = [row + block for row in rows]  # a gap that is parted takes two
-        if self.is_stretched:
-            rows += [cell * len(visible_indices(length, limit)) for length in lengths.values()]
-        return max([text_width(self.name, 12), *rows])
+
+def _visible_items(count: int, limit: int) -> list[int | Gap]:
+    return with_gaps(visible_indices(count, limit), count)
 
 
 def draw_side_by_side(
@@ -53,25 +67,24 @@ def draw_side_by_side(
         shown = visible_indices(count, components)
         lengths = {i: int(lengths_of_all[i]) for i in shown}
         columns = [
-            _Column(name, _read(name, array, count, shown), limit, name in padded, name in stretched)
+            _Column(name, _read(name, array, count, shown), lengths, limit, name in padded, name in stretched)
             for name, array in arrays.items()
         ]
-        if sum(column.width(lengths, limit) + _APART for column in columns) <= PAGE:
+        if sum(column.width + _APART for column in columns) <= PAGE:
             break
     sheet = Sheet(f"Side by side, {count} components of each: {', '.join(arrays)}")
     lines = with_gaps(shown, count)
     left = _LEFT + text_width(f"[{max(shown, default=0)}]", 12) + 14
     x, top = PAGE + 1.0, _TOP - 24.0 - len(lines) * _LINE - 30
     for column in columns:
-        width = column.width(lengths, limit)
-        if x + width > PAGE:  # the next band
+        if x + column.width > PAGE:  # the next band
             x, top = left, top + len(lines) * _LINE + 54
             _draw_names(sheet, lines, top)
         sheet.text(x, top - 10, column.name, size=12, anchor="start", bold=True)
         for k, row in enumerate(lines):
             if isinstance(row, int):
-                _draw_component(sheet, column, row, lengths[row], limit, x, top + k * _LINE)
-        x += width + _APART
+                _draw_component(sheet, column, row, x, top + k * _LINE)
+        x += column.width + _APART
     return sheet
 
 
@@ -117,44 +130,24 @@ def _draw_names(sheet: Sheet, lines: list[int | Gap], top: float) -> None:
         sheet.note(_LEFT, top + 17.5, "no components")
 
 
-def _draw_component(sheet: Sheet, column: _Column, row: int, length: int, limit: int, x: float, y: float) -> None:
-    items, cells, cell = column.items[row], column.cells[row], column.format.width
-    if not items or (column.is_stretched and not length):
+def _draw_component(sheet: Sheet, column: _Column, row: int, x: float, y: float) -> None:
+    cells, end, form = column.cells[row], column.ends[row], column.format
+    if not len(cells) or column.repeats[row] < 0:
         draw_nothing(sheet, x, y, _ROW, line_color(row))
         return
-    own, padding = _part(items, length) if column.is_padded else (items, [])
-    x = draw_items(sheet, x, y, cell, _ROW, own, lambda k: column.format.label(cells[k]), row)
-    for item in padding:
+    x = draw_items(sheet, x, y, _ROW, column.items[row], cells.__getitem__, form, row)
+    for item in column.padding[row]:
         if isinstance(item, Gap):
-            width, text = block_width(cell), hidden_count(item.size)
+            width, text = form.block_width, hidden_count(item.size)
         else:
-            width, text = cell, column.format.text(cells[item])
+            width, text = form.width, form.text(cells[end + item])
         _draw_padding(sheet, x, y, width, text)
         x += width
-    if column.is_stretched:
-        for _ in range(len(visible_indices(length, limit)) - 1):
-            look = {"stroke": line_color(row), "stroke_width": "1.2", "stroke_dasharray": "3 2.5"}
-            sheet.rect(x + 1.5, y + 1.5, cell - 3, _ROW - 3, "none", round=4, **look)
-            sheet.text(x + cell / 2, y + _ROW / 2 + 4.6, column.format.text(cells[0]), opacity=0.7)
-            x += cell
-
-
-def _part(items: list[int | Gap], length: int) -> tuple[list[int | Gap], list[int | Gap]]:
-    """Part the items of a padded row into those of the component and padding; a gap can hold both.
-
-    >>> _part([0, Gap(1, 9), 9], 4)
-    ([0, Gap(start=1, stop=4)], [Gap(start=4, stop=9), 9])
-    """
-    own: list[int | Gap] = []
-    padding: list[int | Gap] = []
-    for item in items:
-        start, stop = item if isinstance(item, Gap) else (item, item + 1)
-        if start < length < stop:
-            own.append(Gap(start, length))
-            padding.append(Gap(length, stop))
-        else:
-            (own if start < length else padding).append(item)
-    return own, padding
+    for _ in range(column.repeats[row]):
+        dashed = {"stroke": line_color(row), "stroke_width": "1.2", "stroke_dasharray": "3 2.5"}
+        sheet.rect(x + 1.5, y + 1.5, form.width - 3, _ROW - 3, "none", round=4, **dashed)
+        sheet.text(x + form.width / 2, y + _ROW / 2 + 4.6, form.text(cells[0]), opacity=0.7)
+        x += form.width
 
 
 def _draw_padding(sheet: Sheet, x: float, y: float, width: float, text: str) -> None:

@@ -5,7 +5,6 @@ In the buffer an arc shows the step along each dimension, and an arrow the start
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import product
 from math import prod
 from typing import Any, NamedTuple
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from pynested.autograd import Array
 from pynested.backends import get_backend
 
-from .cells import block_width, draw_items, draw_nothing
+from .cells import draw_items, draw_nothing
 from .drawn_buffer import Component, DrawnBuffer, Strip, fit_buffer
 from .svg import PAGE, Sheet, assign_lanes, fill_color, line_color, text_width
 from .truncation import Gap, hidden_count, listing
@@ -141,9 +140,8 @@ def _panels(buffer: DrawnBuffer) -> list[_Panel | Gap]:
 def _panel_width(drawing: _Drawing, panel: _Panel | Gap) -> float:
     if isinstance(panel, Gap):
         return text_width(hidden_count(panel.size), 12)
-    cell = drawing.buffer.cell
     columns = (panel.component.items or [[0]])[-1]
-    width = sum(block_width(cell) if isinstance(item, Gap) else cell for item in columns)
+    width = drawing.buffer.format.width_of(columns)
     name = text_width(drawing.called(panel.component.number, panel.lead), 12)
     return max(name, 60.0 if 0 in panel.component.sizes else width)
 
@@ -167,13 +165,9 @@ def _draw_panel(drawing: _Drawing, panel: _Panel | Gap, x: float, y: float) -> f
         if isinstance(row, Gap):
             sheet.note(x, top + 18, hidden_count(row.size, "row"))
             continue
-        label = partial(_label, buffer, component, lead if row is None else (*lead, row))
-        draw_items(sheet, x, top, buffer.cell, _ROW, columns, label, component.number)
+        read = buffer.reader(component, lead if row is None else (*lead, row))
+        draw_items(sheet, x, top, _ROW, columns, read, buffer.format, component.number)
     return len(rows) * (_ROW + 2)
-
-
-def _label(buffer: DrawnBuffer, component: Component, lead: tuple[int, ...], column: int) -> tuple[str, str]:
-    return buffer.label(component.position((*lead, column)[: len(component.sizes)]))
 
 
 # ---- the table

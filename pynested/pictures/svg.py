@@ -52,11 +52,6 @@ class Box(NamedTuple):
     bottom: float
     text: str
 
-    def overlaps(self, other: Box) -> bool:
-        """Whether the two boxes share more than a hair's breadth."""
-        apart = self.right <= other.left + 0.5 or other.right <= self.left + 0.5
-        return not (apart or self.bottom <= other.top + 0.5 or other.bottom <= self.top + 0.5)
-
 
 def text_width(text: str, size: float) -> float:
     """Return the largest width of a text in pixels."""
@@ -95,41 +90,38 @@ class Sheet:
         """Make the sheet reach at least to (x, y)."""
         self.width, self._height = max(self.width, x), max(self._height, y)
 
+    def _mark(self, tag: str, content: str = "", /, **attributes: object) -> None:
+        """Add an element. Underscores in the names of attributes stand for hyphens; the empty value leaves one out."""
+        written = "".join(f' {name.replace("_", "-")}="{value}"' for name, value in attributes.items() if value != "")
+        self._marks.append(f"<{tag}{written}>{content}</{tag}>" if content else f"<{tag}{written}/>")
+
     def rect(
-        self, x: float, y: float, width: float, height: float, fill: str, *, round: float = 0, **look: str
+        self, x: float, y: float, width: float, height: float, fill: str, *, round: float = 0, **look: object
     ) -> None:
-        """Draw a rectangle; `look` holds further attributes, their underscores standing for hyphens."""
+        """Draw a rectangle; `look` holds further attributes."""
         self.grow(x + width, y + height)
-        corner = f' rx="{round:g}"' if round else ""
-        place = f'x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"'
-        self._marks.append(f'<rect {place}{corner} fill="{fill}"{_attributes(look)}/>')
+        size = {"width": f"{width:g}", "height": f"{height:g}", "rx": f"{round:g}" if round else ""}
+        self._mark("rect", x=f"{x:g}", y=f"{y:g}", **size, fill=fill, **look)
 
     def path(
         self, d: str, *, stroke: str = "currentColor", width: float = 1.4, opacity: float = 1, dash: str = ""
     ) -> None:
         """Draw a line along `d`."""
-        look = {"stroke_dasharray": dash} if dash else {}
-        if opacity != 1:
-            look["opacity"] = f"{opacity:g}"
-        self._marks.append(
-            f'<path d="{d}" fill="none" stroke="{stroke}" stroke-width="{width:g}" '
-            f'stroke-linecap="round" stroke-linejoin="round"{_attributes(look)}/>'
-        )
+        ends = {"stroke_linecap": "round", "stroke_linejoin": "round", "stroke_dasharray": dash}
+        self._mark("path", d=d, fill="none", stroke=stroke, stroke_width=f"{width:g}", **ends, opacity=_part(opacity))
 
     def squares(self, places: Sequence[tuple[float, float]], side: float, fill: str, opacity: float = 1) -> None:
         """Draw squares of one colour, by their upper left corners, as one mark."""
         for x, y in places:
             self.grow(x + side, y + side)
-        look = {"opacity": f"{opacity:g}"} if opacity != 1 else {}
         d = "".join(f"M{x:g} {y:g}h{side:g}v{side:g}h{-side:g}z" for x, y in places)
-        self._marks.append(f'<path d="{d}" fill="{fill}"{_attributes(look)}/>')
+        self._mark("path", d=d, fill=fill, opacity=_part(opacity))
 
     def head(self, x: float, y: float, *, stroke: str, size: float = 4.2, up: bool = False, opacity: float = 1) -> None:
         """Draw the head of an arrow that ends at (x, y)."""
         back = y + size * 1.25 if up else y - size * 1.25
-        self.path(
-            f"M{x - size:g} {back:g}L{x:g} {y:g}L{x + size:g} {back:g}", stroke=stroke, width=1.6, opacity=opacity
-        )
+        d = f"M{x - size:g} {back:g}L{x:g} {y:g}L{x + size:g} {back:g}"
+        self.path(d, stroke=stroke, width=1.6, opacity=opacity)
 
     def text(
         self,
@@ -150,16 +142,17 @@ class Sheet:
         left = x if anchor == "start" else x - width / 2
         self.boxes.append(Box(left, y - 0.76 * size, left + width, y + 0.2 * size, text))
         self.grow(left + width, y + 4)
-        look = {"opacity": f"{opacity:g}"} if opacity != 1 else {}
-        if bold:
-            look["font_weight"] = "600"
-        if anchor != "start":
-            look["text_anchor"] = anchor
-        family = f' font-family="{SANS}"' if sans else ""
-        tip = f"<title>{escape(title)}</title>" if title else ""
-        self._marks.append(
-            f'<text x="{x:g}" y="{y:g}"{family} font-size="{size:g}" '
-            f'fill="{fill}"{_attributes(look)}>{tip}{escape(text)}</text>'
+        self._mark(
+            "text",
+            (f"<title>{escape(title)}</title>" if title else "") + escape(text),
+            x=f"{x:g}",
+            y=f"{y:g}",
+            font_family=SANS if sans else "",
+            font_size=f"{size:g}",
+            fill=fill,
+            opacity=_part(opacity),
+            font_weight="600" if bold else "",
+            text_anchor="" if anchor == "start" else anchor,
         )
 
     def note(self, x: float, y: float, text: str) -> None:
@@ -181,5 +174,5 @@ class Sheet:
         )
 
 
-def _attributes(look: dict[str, str]) -> str:
-    return "".join(f' {name.replace("_", "-")}="{value}"' for name, value in look.items())
+def _part(opacity: float) -> str:
+    return "" if opacity == 1 else f"{opacity:g}"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-FEWEST = 3  # the block that stands for hidden things is as wide as two
+FEWEST = 2  # the block that stands for hidden things is nearly as wide as two
 
 
 class Gap(NamedTuple):
@@ -21,16 +21,16 @@ class Gap(NamedTuple):
         return self.stop - self.start
 
 
-def visible_indices(count: int, limit: int, fewest: int = FEWEST) -> list[int]:
+def visible_indices(count: int, limit: int) -> list[int]:
     """Return which of ``count`` things are shown: all, or ``limit`` of them, the last among these if limit is over 2.
 
-    The first two are shown if ``limit`` allows, because a picture of strides shows the step from one to the next. No
-    fewer than ``fewest`` are hidden.
+    The first two are shown if ``limit`` allows, because a picture of strides shows the step from one to the next. One
+    thing alone is never hidden.
 
-    >>> visible_indices(6, 4), visible_indices(7, 4), visible_indices(100, 2)
-    ([0, 1, 2, 3, 4, 5], [0, 1, 2, 6], [0, 1])
+    >>> visible_indices(5, 4), visible_indices(6, 4), visible_indices(100, 2)
+    ([0, 1, 2, 3, 4], [0, 1, 2, 5], [0, 1])
     """
-    if count < limit + fewest:
+    if count < limit + FEWEST:
         return list(range(count))
     return list(range(limit)) if limit <= 2 else [*range(limit - 1), count - 1]
 

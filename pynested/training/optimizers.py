@@ -230,17 +230,11 @@ def clip_by_norm(gradients: Any, most: float) -> tuple[Any, float]:
         raise ArgumentError(f"clip_by_norm: most must be above 0, not {most!r}.")
     tree_leaves("clip_by_norm", "gradients", gradients)  # refuses what holds no array, or one of NumPy
     arrays, rebuild = flatten(gradients)
-    norm = math.hypot(*[_norm(array) for array in arrays])
+    values = np.concatenate([to_host(array.data).astype(np.float64).reshape(-1) for array in arrays])
+    norm = largest = float(np.abs(values).max(initial=0.0))
+    if 0 < largest < math.inf:
+        norm *= float(np.linalg.norm(values / largest))  # so that no square overflows or vanishes
     if not most < norm < math.inf:
         return gradients, norm
     with no_grad():
         return rebuild([array.detach() * (most / norm) for array in arrays]), norm
-
-
-def _norm(array: Array) -> float:
-    """Return the norm of one array; its numbers are divided by the largest first."""
-    values = np.abs(to_host(array.data).astype(np.float64))
-    largest = float(values.max(initial=0.0))
-    if not 0 < largest < math.inf:
-        return largest
-    return largest * math.sqrt(float(np.square(values / largest).sum()))

@@ -11,7 +11,7 @@ import pytest
 from pynested.pictures import draw_jagged, draw_strided
 from pynested.pictures.svg import Sheet
 
-from ..sheets import golden_sheet
+from ..sheets import golden_sheet, overlap
 from .drawings import GOLDEN, PICTURES, SVG
 
 
@@ -39,7 +39,7 @@ def test_any_structure_fits_the_page_and_no_text_lies_on_another(seed: int) -> N
     sizes, strides = rng.integers(0, longest, (count, rank)), rng.integers(0, 9, (count, rank))
     numbers = np.resize([7, -123456789, 0], rows + 3000)
     for page in draw_jagged(values, offsets, lengths), draw_strided(numbers, sizes, strides, offsets[:-1]):
-        assert [(a, b) for a, b in combinations(page.boxes, 2) if a.overlaps(b)] == []
+        assert [(a, b) for a, b in combinations(page.boxes, 2) if overlap(a, b)] == []
         assert max(box.right for box in page.boxes) < 1000
 
 
@@ -48,4 +48,4 @@ def test_boxes_that_collide_are_found() -> None:
     sheet.text(0, 20, "word")
     sheet.text(10, 24, "other")
     first, second = sheet.boxes
-    assert first.overlaps(second)
+    assert overlap(first, second)

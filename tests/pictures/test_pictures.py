@@ -55,7 +55,7 @@ def test_colours_can_be_read() -> None:
 def test_pieces_tell_holes_from_what_is_hidden() -> None:
     """Components of lengths 20, 2, 30 and 1 at 1, 22, 30 and 61 of 62: of two of them two elements each are drawn."""
     sizes, offsets = np.array([[20], [2], [30], [1]]), np.array([1, 22, 30, 61])
-    buffer = DrawnBuffer(np.zeros(62), sizes, np.ones_like(sizes), offsets, (2, 2), 30, fewest=1)
+    buffer = DrawnBuffer(np.zeros(62), sizes, np.ones_like(sizes), offsets, (2, 2), 30)
     assert [(piece.start, piece.stop, piece.kind, piece.owners) for piece in buffer.pieces] == [
         (0, 1, "hole", ()),
         (1, 3, "cells", (0,)),
