@@ -26,8 +26,9 @@ from .array_methods import ArrayMethods
 from .array_protocols import ArrayProtocols
 from .call_errors import check_flags, check_optional_flags
 from .dispatch import method
-from .tape import Hook, Hooks, Leaf, Node, state
+from .tape import Hooks, Leaf, Node, state
 
+Hook = Callable[["Array"], "Array | None"]  # of a gradient, perhaps with another one as the result
 OPEN, UNRECORDED, READ_ONLY = 0, 1, 2  # writes: allowed; not while recording, to such a view; never
 _one_at_a_time = Lock()  # what several threads may do to one leaf
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -12,9 +12,6 @@ from pynested.backends.host import stored_once, to_host
 from pynested.backends.sharing import went_out
 
 from .default_dtype import is_default_dtype
-
-if TYPE_CHECKING:
-    from .array import Array
 
 
 def refuse_numpy_ma(self: Any) -> NoReturn:
@@ -146,23 +143,23 @@ class ArrayProtocols:
         kept = np.ascontiguousarray(to_host(once)).reshape(once.shape)
         return _unpickled, (type(self), kept, self.device, self.requires_grad and self.is_leaf, self.shape)
 
-    def __deepcopy__(self: Any, memo: dict[int, Any]) -> Array:
+    def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
         if self.node is not None:
             raise GradientError("deepcopy: only leaves can be copied so; use x.detach().clone() for the values.")
-        copy: Array = type(self)(transfer(self.data, self.device), self.device)
+        copy = type(self)(transfer(self.data, self.device), self.device)
         copy.tracked = self.tracked
         memo[id(self)] = copy
         return copy
 
-    def __copy__(self: Any) -> Array:
-        again: Array = self.detach()
+    def __copy__(self: Any) -> Any:
+        again = self.detach()
         again.node, again.tracked, again.guard = self.node, self.tracked, self.guard
         return again
 
 
-def _unpickled(kind: Any, data: Any, device: str, requires_grad: bool, shape: tuple[int, ...]) -> Array:
+def _unpickled(kind: Any, data: Any, device: str, requires_grad: bool, shape: tuple[int, ...]) -> Any:
     if data.shape != shape:
         data = np.ascontiguousarray(np.broadcast_to(data, shape))
-    array: Array = kind.over(data) if device == "cpu" else kind(transfer(data, device), device)
+    array = kind.over(data) if device == "cpu" else kind(transfer(data, device), device)
     array.requires_grad = requires_grad
     return array

@@ -8,9 +8,9 @@ import numpy as np
 
 from pynested.backends.errors import ArgumentError, DeviceError, GradientError, named_type
 
-from .array import READ_ONLY, Array
+from .array import READ_ONLY, Array, Hook
 from .primitives.movement import alias
-from .tape import BackwardPass, Hook, Hooks, next_number
+from .tape import BackwardPass, Hooks, next_number
 
 
 def read_only(gradient: Array) -> Array:

@@ -14,19 +14,16 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from pynested.backends.errors import GradientError
+from pynested.backends.storage import Storage
 
 from .recorded_stack import RecordedStack
 
-if TYPE_CHECKING:
-    from .array import Array
-
-Hook = Callable[["Array"], "Array | None"]
-Hooks = dict[int, Hook]  # by the number at which each was registered
+Hooks = dict[int, Callable[[Any], Any]]  # by the number at which each was registered
 OFF, RECORDING, ANOMALY = 0, 1, 2
 FREED: Any = ("freed",)
 
@@ -76,6 +73,25 @@ class BackwardPass:
 Pairs = list[tuple[Any, Any]]  # of a node or leaf, and a cotangent that arrives there
 
 
+class RecordedArray(Protocol):
+    """The attributes of an `Array` that the tape reads."""
+
+    node: Node | None
+    storage: Storage
+    tracked: bool
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes, outermost first."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the elements."""
+
+    def leaf(self) -> Leaf:
+        """Return the node of a leaf."""
+
+
 class Operation(Protocol):
     """The operation of a node: a `Primitive`, a call of a user's `Function`, a checkpoint or a fused chain.
 
@@ -107,7 +123,7 @@ class Node:
         Those of the output; None if there are several.
     args : sequence
         The arguments as the derivatives get them: saved arrays, `Unsaved`, and arguments that are not arrays.
-    output : Array or None
+    output : array or None
         The output without its history, if a derivative reads it.
     version : int
         Sum of the versions of the saved storages; another sum later means that a saved value was overwritten.
@@ -129,19 +145,19 @@ class Node:
         shape: tuple[int, ...] | None,
         dtype: np.dtype[Any] | None,
         args: Sequence[Any],
-        output: Array | None = None,
+        output: RecordedArray | None = None,
     ) -> None:
         self.number = next(_numbers)
         self.operation = operation
         self.sources = sources
         self.shape, self.dtype = shape, dtype
         self.args: Any = args
-        self.output = output
+        self.output: Any = output
         self.storages = [value.storage for value in (*args, output) if hasattr(value, "storage")]
         self.version = sum([storage.version for storage in self.storages])
         self.parts = 0
         self.hooks: Hooks | None = None
-        self.retaining: weakref.ref[Array] | None = None
+        self.retaining: weakref.ref[Any] | None = None
         self.stack = RecordedStack() if state.mode == ANOMALY else None
 
     @property
@@ -183,12 +199,12 @@ class Leaf:
 
     __slots__ = ("__weakref__", "array", "dtype", "shape", "storage")
 
-    def __init__(self, array: Array) -> None:
-        self.array = weakref.ref(array)
+    def __init__(self, array: RecordedArray) -> None:
+        self.array: weakref.ref[Any] = weakref.ref(array)
         self.shape, self.dtype, self.storage = array.shape, array.dtype, array.storage
 
 
-def source_of(array: Array) -> Node | Leaf | None:
+def source_of(array: RecordedArray) -> Node | Leaf | None:
     """Return the node to which gradients of ``array`` go, None for a constant."""
     return (array.node or array.leaf()) if array.tracked else None
 
