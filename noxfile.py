@@ -162,7 +162,8 @@ def wheel(session: nox.Session) -> None:
     """Build the sdist and from it the wheel, install it with the oldest NumPy, and run `conform` in another folder."""
     with tempfile.TemporaryDirectory() as folder:
         session.run(sys.executable, "-m", "build", "--outdir", folder, ".", external=True)
-        session.install(*map(str, Path(folder).glob("*.whl")), OLDEST_NUMPY)
+        (file,) = Path(folder).glob("*.whl")
+        session.install(f"{file}[report]", OLDEST_NUMPY)
         with session.chdir(folder):
             session.run("pynested", "conform", "--quick")
 

@@ -257,7 +257,7 @@ def _snippets(options: argparse.Namespace) -> int:
 
 
 def _site(options: argparse.Namespace) -> int:
-    from .conformance.site import write_site  # of no use to the other commands
+    from .conformance.report_html import write_site  # of no use to the other commands
 
     count = write_site([read(file) for file in options.files], options.out)
     _write(f"{count:,} pages; open {options.out / 'index.html'}\n")

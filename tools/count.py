@@ -31,8 +31,8 @@ AREAS = {
         8_200,
         (
             *("pynested/graph/", "pynested/profiling/", "pynested/pictures/"),
-            *("pynested/training/", "pynested/notebook.py", "pynested/html_repr.py"),
-            *("pynested/conformance/site/", "pynested/conformance/report_html/"),
+            *("pynested/training/", "pynested/html_repr.py"),
+            "pynested/conformance/report_html/",
             *("benchmarks/", "docs/", "notebooks/", "examples/", "tools/", "noxfile.py"),
         ),
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import re
+import sys
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,8 +16,8 @@ import pytest
 from pynested.cli import main
 from pynested.conformance.kinds import KINDS
 from pynested.conformance.records import Run, read
-from pynested.conformance.site import pages, write_site
-from pynested.conformance.site.columns import Slugs
+from pynested.conformance.report_html import pages, write_site
+from pynested.conformance.report_html.page_index import Slugs
 from pynested.spec.table import load_table
 
 from .test_report import finding, made, result
@@ -150,7 +151,7 @@ def test_every_page_holds_together(run: Runs) -> None:
         assert page.source.startswith("<!DOCTYPE html>\n") and page.elements <= ELEMENTS
         assert page.attributes <= ATTRIBUTES and len(set(page.ids)) == len(page.ids)
         assert not re.search(r"@import|url\(", page.source.partition("</style>")[0])
-        assert "default-src &#x27;none&#x27;" in page.source and 'name="viewport"' in page.source
+        assert "default-src 'none'" in page.source and 'name="viewport"' in page.source
         for link in page.links:
             to, _, place = link.partition("#")
             assert re.fullmatch(r"[a-z0-9_./-]*", to)
@@ -266,6 +267,16 @@ def test_what_cannot_be_read_or_written_is_said(tmp_path: Path, capsys: Captured
     write_run(differing(), kept)
     assert main(["site", str(kept), str(kept)]) == 3
     assert "cannot write the site to" in capsys.readouterr().err and kept.stat().st_size > 1000
+
+
+def test_without_jinja2_one_line_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    write_run(differing(), tmp_path / "run.jsonl")
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    assert main(["site", str(tmp_path / "out"), str(tmp_path / "run.jsonl")]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "pip install 'pynested[report]'" in line and not (tmp_path / "out").exists()
 
 
 def write_run(run: Run, path: Path) -> None:

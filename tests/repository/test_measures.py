@@ -128,7 +128,7 @@ AREAS = {
     "backends/cuda/backend.py": "autograd, backends",
     "pynested/operators/scan.py": "pynested",
     "pynested/graph/nodes.py": "services",
-    "pynested/conformance/site/pages.py": "services",
+    "pynested/conformance/report_html/renderer.py": "services",
     "tools/count.py": "services",
     "pynested/conformance/judge.py": "kit",
     "pynested/cli.py": "kit",
