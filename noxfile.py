@@ -16,6 +16,7 @@ ROOT = Path(__file__).parent
 BIN = Path(sys.prefix) / "bin"
 ENVIRONMENTS = ROOT / ".nox"
 RUN = ENVIRONMENTS / "torch.jsonl"  # of PyTorch against the specification
+PLOTS = "tests/repository/test_site.py"
 NVIDIA_COMPILER = (
     "cupy-cuda13x>=14", "nvidia-cuda-nvrtc==13.*", "nvidia-cuda-runtime==13.*", "nvidia-cuda-cccl==13.*",
 )  # fmt: skip
@@ -186,7 +187,7 @@ def torch(session: nox.Session) -> None:
     kit = [f"tests/conformance/test_{name}.py" for name in ("targets", "snippets", "pasted", "operands")]
     pages = [f"tests/repository/test_pages.py::test_{name}" for name in ("examples", "console_examples")]
     session.run("pytest", "-n", "auto", "--dist", "worksteal", *kit, *pages)
-    session.run("pytest", "tests/pictures/test_pictures.py", "tests/conformance/test_progress.py")
+    session.run("pytest", "tests/pictures/test_pictures.py", "tests/conformance/test_progress.py", PLOTS)
 
 
 @here
