@@ -54,30 +54,12 @@ from pynested.backends import errors  # noqa: E402
 
 from . import allocators, training  # noqa: E402
 from . import html_repr as _html_repr  # noqa: E402, F401  what notebooks show of arrays
+from . import interchange as _interchange  # noqa: E402
 from . import method_functions as _method_functions  # noqa: E402
 from . import operators as _operators  # noqa: E402
 from ._version import __version__  # noqa: E402
 from .construct.like import empty_like, full_like, ones_like, rand_like, randint_like, randn_like, zeros_like  # noqa: E402
-from .interchange import (  # noqa: E402
-    from_arrow,
-    from_awkward,
-    from_csr,
-    from_jax,
-    from_numpy,
-    from_pandas,
-    from_tensorflow,
-    from_torch,
-    load,
-    save,
-    to_arrow,
-    to_awkward,
-    to_csr,
-    to_jax,
-    to_numpy,
-    to_pandas,
-    to_tensorflow,
-    to_torch,
-)
+from .interchange import *  # noqa: E402
 from .lifting.mapping import elementwise, map_components  # noqa: E402
 from .name_hints import add_hints as _add_hints  # noqa: E402
 from .name_hints import missing_name_error as _missing_name_error  # noqa: E402
@@ -97,14 +79,13 @@ half, float, double, int, long = float16, float32, float64, int32, int64
 __all__ = [
     "Array", "Function", "Layout", "NestedArray", "__version__", "allocators", "anomaly", "arange", "array", "bool",
     "checkpoint", "compile", "dispatch_table", "elementwise", "empty", "empty_like", "enable_grad", "errors", "float16",
-    "float32", "float64", "from_arrow", "from_awkward", "from_csr", "from_dlpack", "from_jax", "from_numpy",
-    "from_pandas", "from_tensorflow", "from_torch", "full", "full_like", "get_default_device", "get_default_dtype",
-    "grad", "gradcheck", "hessian", "hvp", "int16", "int32", "int64", "int8", "is_grad_enabled", "jacobian", "jagged",
-    "jvp", "kernel", "load", "manual_seed", "map_components", "memory", "no_grad", "normal_", "ones",
-    "ones_like", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "save", "set_default_device",
-    "set_default_dtype", "strided", "tape", "timeline", "to_arrow", "to_awkward", "to_csr", "to_jax", "to_numpy",
-    "to_pandas", "to_tensorflow", "to_torch", "trace", "training", "uint8", "uniform_", "vjp", "zeros", "zeros_like",
+    "float32", "float64", "from_dlpack", "full", "full_like", "get_default_device", "get_default_dtype", "grad",
+    "gradcheck", "hessian", "hvp", "int16", "int32", "int64", "int8", "is_grad_enabled", "jacobian", "jagged", "jvp",
+    "kernel", "manual_seed", "map_components", "memory", "no_grad", "normal_", "ones", "ones_like", "rand", "rand_like",
+    "randint", "randint_like", "randn", "randn_like", "set_default_device", "set_default_dtype", "strided", "tape",
+    "timeline", "trace", "training", "uint8", "uniform_", "vjp", "zeros", "zeros_like",
 ]  # fmt: skip
+__all__ += _interchange.__all__
 __all__ += _operators.__all__
 _MODULES = {  # the module of each name that is imported at its first use
     "compile": "graph.compiled_function", "dispatch_table": "profiling", "memory": "profiling",

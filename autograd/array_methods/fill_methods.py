@@ -20,16 +20,16 @@ class FillMethods:
     @method
     def copy_(self, source: Any) -> Self:
         """Write the values of ``source``, which broadcasts, into this array."""
-        return self._ops.write(self, "copy", source)
+        return self._ops.write(self, "copy_", source)
 
     @method
     def fill_(self, value: Any) -> Self:
         """Write ``value`` to every element."""
-        return self._ops.write(self, "fill", value)
+        return self._ops.write(self, "fill_", value)
 
     def zero_(self) -> Self:
         """Write 0 to every element."""
-        return self._ops.write(self, "zero", 0)
+        return self._ops.write(self, "zero_", 0)
 
     @method
     def uniform_(self, low: float = 0.0, high: float = 1.0, generator: np.random.Generator | None = None) -> Self:

@@ -1,8 +1,8 @@
-"""Nested arrays from a list of components, or from the slices of a dense array.
+"""Nested arrays from a list of components: `nested_array` and `as_nested_array`.
 
 `nested_array` copies the components into one buffer and records no history. `as_nested_array` keeps the history. Both
 functions check the list first, and convert every component to a raw array, an ndarray of NumPy or CuPy. All components
-must have equal rank and fit the same dtype.
+must have equal rank and fit the same dtype. A dense array stands for its slices, see `from_dense`.
 
 Clause DTYPES-1 of the specification lists the dtypes of pynested. An unknown device raises DeviceError. A dimension is
 *irregular* if components differ in size along it. The jagged layout allows one irregular dimension, the strided layout
@@ -23,7 +23,6 @@ from pynested.autograd.create import array
 from pynested.autograd.default_device import as_device_array, chosen_device
 from pynested.autograd.default_dtype import dtype_of_python
 from pynested.autograd.dispatch import operator
-from pynested.autograd.primitives import movement
 from pynested.autograd.primitives.devices import converted
 from pynested.autograd.primitives.movement import to_dtype
 from pynested.backends import get_backend, transfer
@@ -34,6 +33,8 @@ from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Components, DType
 from pynested.structure import Jagged, Strided, regular_sizes
 from pynested.structure.layout import Layout, canonical_layout, jagged
+
+from .from_dense import check_is_batch, slices_as_nested
 
 
 @operator
@@ -55,6 +56,8 @@ def nested_array(
 
     Parameters
     ----------
+    tensor_list : sequence of arrays, or a dense array
+        The components, under PyTorch's name for them.
     dtype : dtype, optional
         The dtype of the result; by default the dtype of the first array, which must represent all others without loss.
         A floating dtype rounds the numbers; every other change of a value is an error, as for `array`.
@@ -103,15 +106,15 @@ def nested_array(
     arrays = _raw_arrays("nested_array", entries, dtype, device)
     if not arrays and isinstance(tensor_list, Array | np.ndarray):  # the shape of its missing components is known
         batch = array(tensor_list, dtype=dtype, device=device)
-        return _from_dense_batch(batch, None, layout).requires_grad_(requires_grad)
+        return slices_as_nested("nested_array", batch, layout).requires_grad_(requires_grad)
     if not arrays:
         return _empty_batch(layout, dtype, device, requires_grad)
     _check_ranks("nested_array", arrays)
     dtype, is_mixed = _common_dtype("nested_array", arrays, dtype, device)
     arrays, packing_device = _on_one_device(arrays, device)
     if is_mixed:
-        needs_wider = packing_device == "cpu" and is_bfloat16(dtype)
-        packing_dtype = promoted(*[x.dtype for x in arrays]) if needs_wider else dtype
+        lacks_dtype = packing_device == "cpu" and is_bfloat16(dtype)  # the packed values are converted on the device
+        packing_dtype = promoted(*[x.dtype for x in arrays]) if lacks_dtype else dtype
         backend = get_backend(packing_device)
         arrays = [x if x.dtype == packing_dtype else backend.cast(x, packing_dtype) for x in arrays]
     packed = _pack_arrays(arrays, layout, packing_device)
@@ -176,6 +179,8 @@ def as_nested_array(
 
     Parameters
     ----------
+    tensor_list : sequence of arrays, or an array, nested or dense
+        The components, under PyTorch's name for them.
     dtype : dtype, optional
         The dtype of the result, by default as for `nested_array`.
     device : str, optional
@@ -210,7 +215,8 @@ def as_nested_array(
         return x if layout is None else layout_conversion.to_layout(x, canonical_layout("as_nested_array", layout))
     layout = canonical_layout("as_nested_array", layout)
     if isinstance(tensor_list, Array | np.ndarray):
-        return _from_dense_batch(as_device_array("as_nested_array", tensor_list, device), dtype, layout)
+        dense = as_device_array("as_nested_array", tensor_list, device)
+        return slices_as_nested("as_nested_array", dense if dtype is None else _with_dtype(dense, dtype), layout)
     entries = _list_entries("as_nested_array", tensor_list, device)
     new_device = chosen_device(device, entries)
     arrays = _raw_arrays("as_nested_array", entries, dtype, new_device)
@@ -237,18 +243,6 @@ def _with_dtype(x: Array, dtype: Any) -> Array:
     return to_dtype(x, dtype)
 
 
-def _from_dense_batch(x: Array, dtype: Any, layout: Layout) -> NestedArray:
-    """Return the slices of a dense array along dimension 0 as components: a view if ``x`` is contiguous."""
-    _check_is_batch("as_nested_array", x)
-    x = x if dtype is None else _with_dtype(x, dtype)
-    count, *shape = x.shape
-    extents = np.tile(np.array(shape, np.int64), (max(count, 1), 1))
-    if layout is jagged:
-        structure = Jagged.from_lengths(extents[:count, 0])
-        return NestedArray(movement.reshape(x, (count * shape[0], *shape[1:])), structure)
-    return NestedArray(movement.reshape(x, (x.numel(),)).contiguous(), Strided.from_extents(extents, count))
-
-
 # ---- checks of a list of components ---------------------------------------------------------------------------------
 
 
@@ -258,18 +252,11 @@ def _list_entries(name: str, components: Any, device: str | None) -> list[Any]:
         raise ArgumentError(f"{name}: the input is nested already; use pn.as_nested_array, .to(layout=…) or .clone().")
     if isinstance(components, Array | np.ndarray):
         values = as_array(name, components, chosen_device(device, (components,)))
-        _check_is_batch(name, values)
+        check_is_batch(name, values)
         return list(values.data)
     if isinstance(components, str | bytes | dict) or not hasattr(components, "__iter__"):
         raise ArgumentError(f"{name}: takes a list of arrays, not {type(components).__name__}.")
     return list(components)
-
-
-def _check_is_batch(name: str, x: Array) -> None:
-    if x.ndim < 2:
-        raise StructureError(
-            f"{name}: a dense array needs 2 dimensions or more to be a batch; this array has {x.ndim}."
-        )
 
 
 def _raw_arrays(name: str, entries: list[Any], dtype: Any, device: str) -> list[Any]:

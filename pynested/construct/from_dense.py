@@ -1,4 +1,4 @@
-"""Nested arrays from parts of a dense array: a range of each slice (`narrow`), or masked elements (`masked_select`).
+"""Nested arrays from the slices of a dense array, a range of each slice (`narrow`), or elements (`masked_select`).
 
 `narrow` also accepts a nested array. It then returns a view of the same range of every component.
 """
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_raw_bools
 from pynested.autograd.arguments.shapes import broadcast_shape, canonical_dim
 from pynested.autograd.default_device import as_device_array
@@ -25,8 +26,6 @@ from pynested.nested.operands import Dense, IntsLike
 from pynested.structure import Ints, Jagged, Strided
 from pynested.structure.layout import Layout, canonical_layout, jagged, strided
 from pynested.structure.validation import as_host_array, as_integers
-
-from .from_components import as_nested_array
 
 
 @operator
@@ -77,15 +76,15 @@ def narrow(
         raise ArgumentError(f"narrow: a dense array needs 2 dimensions or more to be a batch; this array has {x.ndim}.")
     dim = canonical_dim("narrow", dim, x.ndim)
     if not dim and layout is strided:
-        return _narrow_nested(as_nested_array(x), dim, start, length)
+        return _narrow_nested(slices_as_nested("narrow", x, strided), dim, start, length)
     if layout is jagged and dim != 1:
         raise DimensionError(
             f"narrow: a jagged result has ranges along dimension 1, not {dim}. Use layout=pn.strided for any other "
             "dimension."
         )
     count = len(x)
-    start_bounds, length_bounds = _range_bounds("start", start, count), _range_bounds("length", length, count)
-    starts, lengths = _checked_ranges(start_bounds, length_bounds, count, x.shape[dim])
+    start, length = _start_or_length("start", start, count), _start_or_length("length", length, count)
+    starts, lengths = _checked_ranges(start, length, count, x.shape[dim])
     x = x.contiguous()
     if layout is jagged:
         rows = movement.reshape(x, (count * x.shape[1], *x.shape[2:]))
@@ -93,44 +92,63 @@ def narrow(
         return NestedArray(rows, Jagged.from_validated(offsets, lengths))
     flat, structure = slices_as_components(x, count)
     extents = structure.extents.copy()
-    extents[:, dim - 1] = length_bounds if length_bounds.size else -1
+    extents[:, dim - 1] = length if length.size else -1
     offsets = structure.offsets + starts * structure.strides[:, dim - 1]
     offsets = np.where((extents[:count] > 0).all(axis=1), offsets, 0)
     return NestedArray(flat, Strided.from_validated(extents, structure.strides, offsets, x.numel()))
 
 
+def check_is_batch(name: str, x: Array) -> None:
+    """Raise StructureError unless the slices of ``x`` along dimension 0 can be components."""
+    if x.ndim < 2:
+        raise StructureError(
+            f"{name}: a dense array needs 2 dimensions or more to be a batch; this array has {x.ndim}."
+        )
+
+
+def slices_as_nested(name: str, x: Array, layout: Layout) -> NestedArray:
+    """Return the slices of a dense array along dimension 0 as components: a view if ``x`` is contiguous."""
+    check_is_batch(name, x)
+    count, *shape = x.shape
+    extents = np.tile(np.array(shape, np.int64), (max(count, 1), 1))
+    if layout is jagged:
+        structure = Jagged.from_lengths(extents[:count, 0])
+        return NestedArray(movement.reshape(x, (count * shape[0], *shape[1:])), structure)
+    return NestedArray(movement.reshape(x, (x.numel(),)).contiguous(), Strided.from_extents(extents, count))
+
+
 def _narrow_nested(x: NestedArray, dim: int, start: Any, length: Any) -> NestedArray:
     """View a range of components if ``dim`` is 0; otherwise view the same range of each component."""
     dim = canonical_dim("narrow", dim, x.ndim)
-    checked_start, count = _range_bounds("start", start, None), _range_bounds("length", length, None)
-    entries = slice(int(checked_start), int(checked_start) + int(count))
+    start, length = _start_or_length("start", start), _start_or_length("length", length)
+    entries = slice(int(start), int(start) + int(length))
     if not dim:
-        _checked_ranges(checked_start, count, 1, len(x))
+        _checked_ranges(start, length, 1, len(x))
         return select_components(x, entries)
     sizes = x.extents[:, dim - 1]
-    _checked_ranges(checked_start, count, len(sizes), np.where(sizes < 0, np.iinfo(np.int64).max, sizes))
+    _checked_ranges(start, length, len(sizes), np.where(sizes < 0, np.iinfo(np.int64).max, sizes))
     return slice_dim(x, dim, entries)
 
 
-def _range_bounds(argument: str, value: Any, count: int | None) -> Ints:
-    """Return the argument ``start`` or ``length`` as int64: one integer, or ``count`` integers unless that is None."""
-    expected = "an integer" if count is None else f"an integer, or one for each of the {count} entries"
+def _start_or_length(argument: str, value: Any, num_slices: int | None = None) -> Ints:
+    """Return an argument of `narrow` as int64: one integer, or one for each of ``num_slices`` slices if given."""
+    expected = "an integer" if num_slices is None else f"an integer, or one for each of the {num_slices} entries"
     if value is None:
         raise ArgumentError(f"narrow: {argument} is missing. Give {expected}.")
     host_value = as_host_array("narrow", argument, value)
-    bounds = as_integers("narrow", argument, host_value, host_value.ndim)
-    if bounds.shape and bounds.shape != (count,):
-        raise StructureError(f"narrow: {argument} has shape {bounds.shape}. Give {expected}.")
-    return bounds
+    integers = as_integers("narrow", argument, host_value, host_value.ndim)
+    if integers.shape and integers.shape != (num_slices,):
+        raise StructureError(f"narrow: {argument} has shape {integers.shape}. Give {expected}.")
+    return integers
 
 
-def _checked_ranges(starts: Ints, lengths: Ints, count: int, size: int | Ints) -> tuple[Ints, Ints]:
-    """Return the start and the length of ``count`` ranges; raise unless each range lies inside its size.
+def _checked_ranges(start: Ints, length: Ints, num_ranges: int, size: int | Ints) -> tuple[Ints, Ints]:
+    """Return the start and the length of each range; raise unless each range lies inside its size.
 
-    Even if ``count`` is 0, one start and one length are checked.
+    Even without ranges, one start and one length are checked.
     """
     starts, lengths, sizes = (
-        np.broadcast_to(numbers if np.size(numbers) else 0, (max(count, 1),)) for numbers in (starts, lengths, size)
+        np.broadcast_to(numbers if np.size(numbers) else 0, (max(num_ranges, 1),)) for numbers in (start, length, size)
     )
     wrong = np.flatnonzero((starts < 0) | (lengths < 0) | (starts > sizes) | (lengths > sizes - starts))
     if wrong.size:
@@ -138,7 +156,7 @@ def _checked_ranges(starts: Ints, lengths: Ints, count: int, size: int | Ints) -
         raise StructureError(
             f"narrow: entry {i}: start ({starts[i]}) + length ({lengths[i]}) is not inside dimension size ({sizes[i]})."
         )
-    return starts[:count], lengths[:count]
+    return starts[:num_ranges], lengths[:num_ranges]
 
 
 @operator
@@ -163,11 +181,8 @@ def masked_select(array: Dense, mask: Dense) -> NestedArray:
         raise ShapeError(
             f"masked_select: a mask of shape {raw_mask.shape} does not broadcast to an array of shape {x.shape}."
         )
-    lengths, positions = _selected_positions(get_backend(x.device).xp, raw_mask, x.shape)
-    return NestedArray(movement.take_rows(movement.reshape(x, (x.numel(),)), positions), Jagged.from_lengths(lengths))
-
-
-def _selected_positions(xp: Any, mask: Any, shape: tuple[int, ...]) -> tuple[Ints, Any]:
-    """Return the number of selected elements of each row, and their positions in C order."""
-    full = xp.broadcast_to(mask, shape)
-    return to_host(full.reshape(prod(shape[:-1]), shape[-1]).sum(axis=1)), xp.flatnonzero(full)
+    xp = get_backend(x.device).xp
+    is_selected = xp.broadcast_to(raw_mask, x.shape)
+    lengths = to_host(is_selected.reshape(prod(x.shape[:-1]), x.shape[-1]).sum(axis=1))
+    selected = movement.take_rows(movement.reshape(x, (x.numel(),)), xp.flatnonzero(is_selected))
+    return NestedArray(selected, Jagged.from_lengths(lengths))

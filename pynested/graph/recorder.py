@@ -20,7 +20,7 @@ from pynested.structure.ragged_size import RaggedSize
 from .inputs import CONTAINERS, NUMBERS, Value, children, find_sources, map_leaves, substitute
 from .nodes import FUNCTION, NUMBER, SETTING, Node, Recording, fact_of
 from .traced_values import stand_in
-from .unsupported import FUNCTIONS, Remedy, current_line, definition_of, unsupported
+from .unsupported import FUNCTIONS, Reason, current_line, definition_of, unsupported_error
 
 _MODES = frozenset({"no_grad", "enable_grad", "anomaly"})  # each node has its mode
 _SIZES = frozenset({"shape", "size", "numel", "stride", "regular", "regular_size", "component_shape"})
@@ -80,7 +80,9 @@ class Recorder:
             raise self.caught
         recording.outputs = map_leaves(outputs, self._output)
         if versions != list(map(_version, self.outside.values())):
-            raise unsupported("a write into an array from outside", Remedy.WRITE, definition_of(self.function))
+            raise unsupported_error(
+                "a write into an array from outside", Reason.WRITES_OUTSIDE, definition_of(self.function)
+            )
         unused = {id(x) for source in self.sources if isinstance(x := source.content, _CAPTURED)} - self.used
         recording.constants = [source for source in self.sources if id(source.content) not in unused]
         names: dict[RaggedSize, str] = {}
@@ -94,7 +96,7 @@ class Recorder:
         if call.name in _MODES:
             return call.run()
         if call.name in FUNCTIONS:
-            raise unsupported(f"pn.{call.name}", FUNCTIONS[call.name])
+            raise unsupported_error(f"pn.{call.name}", FUNCTIONS[call.name])
 
         def compute(*args: Any, **kwargs: Any) -> Any:
             call.args, call.kwargs = args, kwargs
@@ -117,7 +119,9 @@ class Recorder:
             with unwatched():
                 result = (compute or function)(*real_args, **real_kwargs)
         except Exception:
-            self.caught = unsupported(f"an error of {name}, which the function catches,", Remedy.CAUGHT, line)
+            self.caught = unsupported_error(
+                f"an error of {name}, which the function catches,", Reason.CATCHES_ERROR, line
+            )
             raise
         finally:
             self.is_computing = False
@@ -151,16 +155,20 @@ class Recorder:
     def _refuse_hidden(self, what: str) -> None:
         """Refuse a traced array or size that a callback or an object uses inside of a call, or after the run."""
         if self.is_computing or not is_recording():
-            raise unsupported(f"{what} of the recording that a callback or an object holds", Remedy.OBJECT)
+            raise unsupported_error(
+                f"{what} of the recording that a callback or an object holds", Reason.ARRAY_IN_OBJECT
+            )
 
     def _refuse_outside_write(self, name: str, target: Any) -> None:
         """Refuse a call that would write into an array from outside, before the call runs."""
         if name == "backward" and any(array.requires_grad for array in self.outside.values()):
-            raise unsupported("x.backward()", Remedy.GRADIENTS)
+            raise unsupported_error("x.backward()", Reason.WRITES_GRADIENTS)
         storages = [_storage(array) for array in self.outside.values()]
         is_view = name not in _FLAGS and isinstance(target, _ARRAYS) and _storage(target) in storages
         if is_view or (target is not None and id(target) in self.outside):
-            raise unsupported(f"a write into an array from outside of the function, by {name},", Remedy.WRITE)
+            raise unsupported_error(
+                f"a write into an array from outside of the function, by {name},", Reason.WRITES_OUTSIDE
+            )
 
     # ---- trees --------------------------------------------------------------------------------------------------
 
@@ -185,7 +193,7 @@ class Recorder:
         if isinstance(leaf, _CAPTURED):
             if source is None:
                 kind = "a generator" if isinstance(leaf, np.random.Generator) else "an array"
-                raise unsupported(f"{kind} from elsewhere, which {name} uses,", Remedy.SOURCE)
+                raise unsupported_error(f"{kind} from elsewhere, which {name} uses,", Reason.UNKNOWN_SOURCE)
             self.used.add(id(leaf))
             value = self._new_value(leaf, leaf)
             self.recording.captured[value] = source
@@ -195,7 +203,7 @@ class Recorder:
     def _result(self, name: str, leaf: Any) -> Any:
         """Return the tree of a result of the call ``name``: a constant, or a new value."""
         if isinstance(leaf, np.ndarray):
-            raise unsupported(f"what {name} returns", Remedy.LIBRARY)
+            raise unsupported_error(f"what {name} returns", Reason.OTHER_LIBRARY)
         is_size = type(leaf) is int and name in _SIZES
         return leaf if isinstance(leaf, _CONSTANTS) and not is_size else self._new_value(leaf)
 
@@ -204,7 +212,9 @@ class Recorder:
         tree = self._operand("return", leaf)
         if tree is not leaf or isinstance(leaf, _CONSTANTS) or id(leaf) in self.source_by_id:
             return tree
-        raise unsupported(f"a result of the class {type(leaf).__name__}", Remedy.OBJECT, definition_of(self.function))
+        raise unsupported_error(
+            f"a result of the class {type(leaf).__name__}", Reason.ARRAY_IN_OBJECT, definition_of(self.function)
+        )
 
 
 def _storage(array: Any) -> Any:

@@ -21,7 +21,7 @@ from pynested.nested.nested_array import NestedArray
 from pynested.structure.ragged_size import RaggedSize
 
 from .nodes import ATTRIBUTE, FUNCTION, METHOD, SETTING
-from .unsupported import FUNCTIONS, Remedy, unsupported
+from .unsupported import FUNCTIONS, Reason, unsupported_error
 
 if TYPE_CHECKING:
     from .recorder import Recorder
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 _FACTS = frozenset({"dtype", "ndim", "device", "is_nested", "layout", "dim"})  # the signature determines them
 
 
-def _refused(what: str, remedy: Remedy) -> Any:
+def _refused(what: str, reason: Reason) -> Any:
     """Return a special method that raises the error for ``what``."""
 
     def refuse(*_: Any, **options: Any) -> NoReturn:
-        raise unsupported(what, remedy)
+        raise unsupported_error(what, reason)
 
     return refuse
 
@@ -55,12 +55,12 @@ class Traced:
         if name in _FACTS:
             return getattr(real, name)
         if name in FUNCTIONS:
-            raise unsupported(f"x.{name}", FUNCTIONS[name])
+            raise unsupported_error(f"x.{name}", FUNCTIONS[name])
         if isinstance(getattr_static(type(real), name, None), property):
             return recorder.call(ATTRIBUTE, name, operator.attrgetter(name), (self,))
         function = getattr(type(real), name)  # AttributeError of an unknown name says what to use
         if name.startswith("_") or not callable(function):
-            raise unsupported(f"x.{name}", Remedy.INSIDE)
+            raise unsupported_error(f"x.{name}", Reason.READS_ATTRIBUTE)
         kind = FUNCTION if hasattr(ops, name) else METHOD
         return lambda *args, **kwargs: recorder.call(kind, name, function, (self, *args), kwargs)
 
@@ -78,10 +78,14 @@ class Traced:
         return super().__array_function__(function, real_types, inputs, options)  # type: ignore[misc]
 
     __bool__ = __contains__ = __float__ = __int__ = __index__ = _refused(
-        "a branch on data, or a number out of an array: bool(x), float(x), y in x", Remedy.DATA
+        "a branch on data, or a number out of an array: bool(x), float(x), y in x", Reason.READS_ELEMENTS
     )
-    __array__ = __dlpack__ = _refused("np.asarray(x), or memory that is shared with another library,", Remedy.LIBRARY)
-    __repr__ = __format__ = __copy__ = __deepcopy__ = __reduce__ = _refused("repr(x), a copy or a pickle", Remedy.COPY)
+    __array__ = __dlpack__ = _refused(
+        "np.asarray(x), or memory that is shared with another library,", Reason.OTHER_LIBRARY
+    )
+    __repr__ = __format__ = __copy__ = __deepcopy__ = __reduce__ = _refused(
+        "repr(x), a copy or a pickle", Reason.COPIES_ARRAY
+    )
 
 
 class TracedArray(Traced, Array):
@@ -190,7 +194,7 @@ class TracedRaggedSize(RaggedSize):
         return repr(self.size)
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise unsupported("the lengths or the hash of a ragged size", Remedy.LIBRARY)
+        raise unsupported_error("the lengths or the hash of a ragged size", Reason.OTHER_LIBRARY)
 
 
 class Opaque:
@@ -199,4 +203,4 @@ class Opaque:
     def __getattribute__(self, name: str) -> Any:
         if name == "__class__":  # read by `isinstance`
             return Opaque
-        raise unsupported(f"the attribute {name} of a result that is no array", Remedy.INSIDE)
+        raise unsupported_error(f"the attribute {name} of a result that is no array", Reason.READS_ATTRIBUTE)

@@ -1,4 +1,4 @@
-"""Errors for operations that a graph cannot contain. Each names the line of the user's code and a remedy."""
+"""Errors for operations that a graph cannot contain. Each names the line of the user's code and what to do instead."""
 
 from __future__ import annotations
 
@@ -12,34 +12,46 @@ from pynested.backends.errors import TraceError
 from .nodes import CodeLine
 
 
-class Remedy(StrEnum):
-    """The second part of an error: why a graph cannot contain the operation, and what to do instead."""
+class Reason(StrEnum):
+    """Reasons why a graph cannot contain an operation, as the second part of an error: the reason, and what to do."""
 
-    DATA = "It depends on the elements of this array. Use pn.where, pn.clamp or pn.masked_fill, or do it outside"
-    LIBRARY = "Only calls of pynested are recorded. Lengths are arrays, x.offsets(), or sizes, x.shape and x.size(dim)"
-    COPY = "Copies, pickles and texts of arrays are made outside of the function. Use x.clone() in it"
-    INSIDE = "Parts of an array or an object are not recorded. Pass it to pynested's functions as it is"
-    OBJECT = "Callbacks and objects must hold no arrays or sizes of the function. Compute without them, or outside"
-    SOURCE = (
-        "No recorded call made it, and no argument and no variable that the function names itself holds it. Give it as "
-        "an argument, or make it by pynested's functions: pn.array, or pn.detach(w), not w.detach(), of a variable w"
+    READS_ELEMENTS = (
+        "The result depends on the elements of this array. Use pn.where, pn.clamp or pn.masked_fill, or compute it "
+        "outside of the function"
     )
-    WRITE = "Only arrays that the function makes can be written to. Return the result, and write it outside"
-    GRADIENTS = "It writes gradients into arrays from outside, or returns a function. Return pn.grad(loss, arrays)"
-    CAUGHT = "Other arrays may raise no error. Test shapes or dtypes before the call, or do it outside"
-    OUTSIDE = "It depends on one run, or changes a setting. Call it outside of the function"
+    OTHER_LIBRARY = "Only calls of pynested are recorded. For lengths use x.offsets(), x.shape or x.size(dim)"
+    COPIES_ARRAY = "Copies, pickles and texts of arrays must be made outside of the function. Use x.clone() inside"
+    READS_ATTRIBUTE = (
+        "Attributes of arrays and objects are not recorded. Pass the array or the object to functions of pynested"
+    )
+    ARRAY_IN_OBJECT = (
+        "Callbacks and objects must not hold arrays or sizes of the function. Compute without them, or outside of the "
+        "function"
+    )
+    UNKNOWN_SOURCE = (
+        "It is no result of a recorded call, no argument, and no variable that the function itself names. Give it as "
+        "an argument, or make it by functions of pynested: pn.array, or pn.detach(w) instead of w.detach() for a "
+        "variable w"
+    )
+    WRITES_OUTSIDE = "Only arrays that the function makes can be written to. Return the result, and write it outside"
+    WRITES_GRADIENTS = "It writes gradients into outside arrays, or returns a function. Return pn.grad(loss, arrays)"
+    CATCHES_ERROR = (
+        "The graph could not raise the error for other arrays. Test shapes or dtypes before the call, or catch the "
+        "error outside of the function"
+    )
+    CHANGES_SETTING = "It changes a setting, or its result holds for one run only. Call it outside of the function"
 
 
 FUNCTIONS = {
-    **dict.fromkeys(("equal", "allclose", "item", "tolist"), Remedy.DATA), "vjp": Remedy.GRADIENTS,
-    **dict.fromkeys(("trace", "compile", "set_default_device", "set_default_dtype"), Remedy.OUTSIDE),
+    **dict.fromkeys(("equal", "allclose", "item", "tolist"), Reason.READS_ELEMENTS), "vjp": Reason.WRITES_GRADIENTS,
+    **dict.fromkeys(("trace", "compile", "set_default_device", "set_default_dtype"), Reason.CHANGES_SETTING),
 }  # fmt: skip
 
 
-def unsupported(what: str, remedy: Remedy, where: CodeLine | None = None) -> TraceError:
-    """Return the error for ``what``, at the line of the user's code that is running, or at ``where``."""
-    where = where or current_line()
-    return TraceError(f"trace: {what} cannot be recorded, at {where}.{where.text}\n{remedy}.")
+def unsupported_error(operation: str, reason: Reason, line: CodeLine | None = None) -> TraceError:
+    """Return the error for an operation, at ``line`` or else at the line of the user's code that is running."""
+    line = line or current_line()
+    return TraceError(f"trace: {operation} cannot be recorded, at {line}.{line.text}\n{reason}.")
 
 
 def definition_of(function: Any) -> CodeLine:

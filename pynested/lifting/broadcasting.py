@@ -10,8 +10,8 @@ operand:
 
 - `jagged_operands` is for a jagged ``template``. It returns arrays that broadcast against the packed values of
   ``template``, or None if a nested operand is irregular along a different dimension.
-- `row_operands` is for a strided ``template``. It returns arrays that broadcast against the rows of ``template``, the
-  slices of components along dimension 1. It returns None if the rows of an operand lie elsewhere in its buffer.
+- `row_operands` is for a strided ``template`` whose rows, the slices of components along dimension 1, lie one after
+  another. It returns arrays that broadcast against these rows, or None if a nested operand has other rows.
 - `strided_operands` gathers every operand into a flat buffer, and never returns None.
 
 All three raise an error if the operands do not broadcast.
@@ -162,24 +162,21 @@ def _jagged_values(name: str, template: NestedArray, structure: Jagged, x: Neste
     return packed(x).data
 
 
-def row_operands(name: str, template: NestedArray, structure: Strided, operands: Sequence[Any]) -> list[Any] | None:
+def row_operands(name: str, template: NestedArray, operands: Sequence[Any]) -> list[Any] | None:
     """Return operands that broadcast against the rows of ``template``, which is strided.
 
-    `as_jagged_view` returns the rows of ``template``. Return None in three cases: if ``template`` has no such view; if
-    its dimension 1 can broadcast, because it is regular and has size 1; or if a nested operand has another placement.
+    Return None if a nested operand has no `as_jagged_view`, or components of other lengths. Also return None if
+    dimension 1 of ``template`` can broadcast, because it is regular and has size 1.
     """
     rows = as_jagged_view(template)
     if rows is None or template.regular_size(1) == 1:
         return None
-    aligned: list[Any] = []
-    for x in operands:
-        if type(x) is NestedArray:
-            if not structure.same_placement(x.structure):
-                return None
-            aligned.append(movement.reshape(x.data, rows.data.shape))
-        else:
-            aligned.append(dense_rows(name, x, rows, rows.structure) if type(x) is Array and x.ndim else x)  # type: ignore[arg-type]
-    return _check_joint_broadcast(name, aligned, operands) if len(operands) > 2 else aligned
+    structure: Any = rows.structure
+    views = [as_jagged_view(x) if type(x) is NestedArray else x for x in operands]
+    nested_views = [view for view in views if view is None or type(view) is NestedArray]
+    if any(view is None or not structure.same_lengths(view.structure) for view in nested_views):
+        return None
+    return jagged_operands(name, rows, structure, views)
 
 
 def _check_joint_broadcast(name: str, aligned: list[Any], operands: Sequence[Any]) -> list[Any]:

@@ -73,7 +73,7 @@ def map_elementwise(name: str, function: Callable[..., Array], *operands: Operan
         if aligned is not None:  # None if a nested operand is irregular along a different dimension
             return NestedArray(function(*aligned), structure.packed)
     else:
-        rows = row_operands(name, template, structure, arrays)
+        rows = row_operands(name, template, arrays)
         if rows is not None:  # None if the operands do not have equal rows
             return rows_to_strided(function(*rows), structure)
     flats, extents = strided_operands(name, template, arrays)

@@ -92,15 +92,10 @@ def drop_gaps(x: NestedArray) -> NestedArray:
 
 def _drop_jagged_gaps(values: Array, structure: Jagged) -> NestedArray:
     axis = structure.ragged_dim - 1
-    repeats = [step == 0 and values.shape[i] > 1 and i != axis for i, step in enumerate(values.stride())]
-    unrepeated = values[tuple([slice(0, 1) if repeat else slice(None) for repeat in repeats])]
-    rows = take_along(unrepeated, axis, structure.row_index)
-    if any(repeats):
-        shape = (*values.shape[:axis], rows.shape[axis], *values.shape[axis + 1 :])
-        rows = rows.as_strided(
-            shape, tuple([0 if repeat else step for repeat, step in zip(repeats, rows.stride(), strict=True)])
-        )
-    return NestedArray(rows, structure.repacked)
+    index = [slice(0, 1) if step == 0 and i != axis else slice(None) for i, step in enumerate(values.stride())]
+    rows = take_along(values[tuple(index)], axis, structure.row_index)
+    shape = (*values.shape[:axis], rows.shape[axis], *values.shape[axis + 1 :])
+    return NestedArray(rows.broadcast_to(shape), structure.repacked)
 
 
 def _drop_strided_gaps(values: Array, structure: Strided) -> NestedArray:

@@ -17,13 +17,12 @@ from pynested.autograd.dispatch import operator
 from pynested.autograd.primitives import movement
 from pynested.autograd.primitives import reduction as axis_primitives
 from pynested.autograd.primitives import rows as row_primitives
-from pynested.autograd.primitives.movement import to_dtype
 from pynested.backends import get_backend
-from pynested.backends.dtypes import computing_dtype, is_half
+from pynested.backends.dtypes import computing_dtype
 from pynested.backends.errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError, StructureError
 from pynested.backends.numpy.running import without_warnings
 from pynested.lifting.result_dtypes import check_float
-from pynested.nested.layout_conversion import contiguous, elements, from_elements, with_dtype
+from pynested.nested.layout_conversion import contiguous, elements, from_elements
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dense, Operand
 from pynested.nested.shape_comparison import component_text, first_difference, shape_text
@@ -83,16 +82,11 @@ def cross_entropy(
     >>> pn.cross_entropy(scores, target)
     array(0.69314718)
     """
-    _check_reduction(reduction)
+    if reduction not in ("none", "mean", "sum"):
+        raise ArgumentError(f"cross_entropy: reduction must be 'none', 'mean' or 'sum', not {reduction!r}.")
     ignore, smoothing = _checked_options(ignore_index, label_smoothing)
     if type(self) is not NestedArray and type(target) is not NestedArray:
         return _dense_cross_entropy(self, target, weight, reduction, ignore, smoothing)
-    if type(self) is NestedArray and is_half(self.dtype):  # the loss is rounded once, after the reduction
-        wide = with_dtype(self, computing_dtype(self.dtype))
-        loss: Any = cross_entropy(
-            wide, target, weight=weight, reduction=reduction, ignore_index=ignore, label_smoothing=smoothing
-        )
-        return with_dtype(loss, self.dtype)  # type: ignore[no-any-return]
     x, labels = _paired_operands(self, target)
     *_, class_weights = as_arrays_on_one_device("cross_entropy", x.data, labels.data, weight, optional=1)
     classes = x.regular_size(x.ndim - 1)
@@ -111,10 +105,6 @@ def _dense_cross_entropy(scores: Any, target: Any, weight: Any, reduction: str, 
     """Compute the cross entropy of dense operands: ``(..., C), (...) -> ()`` or ``(...)``."""
     x, labels, class_weights = as_arrays_on_one_device("cross_entropy", scores, target, weight, optional=1)
     x = check_float("cross_entropy", x)
-    if is_half(x.dtype):  # the loss is rounded once, after the reduction
-        wide = to_dtype(x, computing_dtype(x.dtype))
-        loss = _dense_cross_entropy(wide, labels, class_weights, reduction, ignore, smoothing)
-        return to_dtype(loss, x.dtype)
     if not x.ndim or x.shape[:-1] != labels.shape:
         raise ShapeError(
             f"cross_entropy: scores of shape {x.shape} need targets of shape {x.shape[:-1]}, not {labels.shape}."
@@ -147,12 +137,6 @@ def _paired_operands(scores: Any, target: Any) -> tuple[NestedArray, NestedArray
     return x, labels
 
 
-def _check_reduction(reduction: str) -> None:
-    """Raise ArgumentError for an unknown reduction."""
-    if reduction not in ("none", "mean", "sum"):
-        raise ArgumentError(f"cross_entropy: reduction must be 'none', 'mean' or 'sum', not {reduction!r}.")
-
-
 def _checked_options(ignore_index: Any, label_smoothing: Any) -> tuple[int, float]:
     """Return the label to ignore, an int64, and the smoothing, a number from 0 to 1."""
     ignore = canonical_int("cross_entropy", "ignore_index", ignore_index)
@@ -172,9 +156,12 @@ def _losses(
 
     ``labels`` are the elements of ``target``. An error names the position of a label in ``target``.
     """
-    rows, flat_labels, raw_weights = _prepare_rows(scores, target, labels, weight, ignore, classes)
+    wide_scores = movement.to_dtype(scores, computing_dtype(scores.dtype))
+    rows, flat_labels, raw_weights = _prepare_rows(wide_scores, target, labels, weight, ignore, classes)
     losses = row_primitives.cross_entropy(rows, flat_labels, raw_weights, ignore, smoothing)
-    return losses if reduction == "none" else _reduce_losses(losses, flat_labels, raw_weights, ignore, reduction)
+    if reduction != "none":
+        losses = _reduce_losses(losses, flat_labels, raw_weights, ignore, reduction)
+    return movement.to_dtype(losses, scores.dtype)  # halves are rounded once, after the reduction
 
 
 def _prepare_rows(

@@ -22,15 +22,14 @@ from pynested.autograd.arguments.shapes import broadcast_shape, check_possible_s
 from pynested.autograd.primitives import binary, movement
 from pynested.autograd.primitives import products as matrix_primitives
 from pynested.autograd.primitives.movement import to_dtype
-from pynested.backends import Matrices
 from pynested.backends.dtypes import computing_dtype, is_float, is_half, promoted
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.backends.limits import MOST_ELEMENTS
 from pynested.lifting.along_dim import map_last_dims
 from pynested.lifting.mapping import map_components
 from pynested.lifting.result_layout import common_ragged_dim, wrap_elements
-from pynested.nested.layout_conversion import as_matrices, elements
-from pynested.nested.nested_array import NestedArray
+from pynested.nested.layout_conversion import as_matrices, elements, slices_as_components
+from pynested.nested.nested_array import NestedArray, wrap_unchecked
 from pynested.nested.shape_comparison import (
     broadcast_extents,
     component_text,
@@ -123,46 +122,29 @@ def _linear_product_dtype(x: np.dtype[Any], weight: np.dtype[Any], bias: np.dtyp
 def matmul_nested_dense(a: NestedArray, b: Array) -> NestedArray | Array:
     """Return the products of components with a dense right operand, or with its slices along dimension 0."""
     _check_slices(b, a)
-    if b.ndim not in (1, 2):
-        return _matmul_nested_batch(a, b)
+    if b.ndim == 3 and a.ndim == 3 and b.shape[0] == len(a):
+        return _matmul_buffers(a, b)
+    if b.ndim == 3 and a.ndim == 3:
+        b = movement.reshape(b, b.shape[1:])
+    if b.ndim > 2 or a.structure.ragged_dim == a.ndim - 1:
+        return _matmul_each(a, b)
     _check_inner_sizes(a, b, a.extents[:, -1], np.array(b.shape[:1]))
-    if a.structure.ragged_dim == a.ndim - 1:
-        return _matmul_each(a, b)
     return map_last_dims(a, b.shape[:1], lambda values: matmul_dense(values, b))
-
-
-def _matmul_nested_batch(a: NestedArray, b: Array) -> NestedArray | Array:
-    """Return the products of component ``i`` with ``b[i]``, or with ``b[0]`` if ``b`` has one slice."""
-    if b.ndim != 3 or a.ndim != 3:
-        return _matmul_each(a, b)
-    if b.shape[0] == 1 != len(a):
-        return matmul_nested_dense(a, movement.reshape(b, b.shape[1:]))
-    _check_inner_sizes(a, b, a.extents[:, -1], np.array(b.shape[1:2]))
-    left, values = as_matrices(a)
-    product = matrix_primitives.matmul_components(values, b, left, _slices_as_matrices(b))
-    rows = a.extents[:, :1]
-    extents = np.concatenate([rows, np.full((len(rows), 1), b.shape[2])], axis=1)
-    return wrap_elements(product, extents, len(a), _product_ragged_dim(a, b))
 
 
 def matmul_dense_nested(a: Array, b: NestedArray) -> NestedArray | Array:
     """Return the products of a dense left operand, or of its slices along dimension 0, with components."""
     _check_slices(a, b)
-    if b.ndim == 3 and a.ndim == 2:  # (b.T @ a.T).T
-        _check_inner_sizes(a, b, np.array(a.shape[1:]), b.extents[:, 0])
-        product = matmul_nested_dense(transpose(b, 1, 2), matrix_primitives.swapped(a))
-        if isinstance(product, NestedArray):
-            return transpose(product, 1, 2).contiguous()
-        transposed: Array = matrix_primitives.swapped(product)
-        return transposed.contiguous()
     if b.ndim == 3 and a.ndim == 3 and a.shape[0] == len(b):
-        _check_inner_sizes(a, b, np.array(a.shape[2:]), b.extents[:, 0])
-        right, values = as_matrices(b)
-        product = matrix_primitives.matmul_components(a, values, _slices_as_matrices(a), right)
-        cols = b.extents[:, 1:]
-        extents = np.concatenate([np.full((len(cols), 1), a.shape[1]), cols], axis=1)
-        return wrap_elements(product, extents, len(b), _product_ragged_dim(a, b))
-    return _matmul_each(a, b)
+        return _matmul_buffers(a, b)
+    if b.ndim != 3 or a.ndim != 2:
+        return _matmul_each(a, b)
+    _check_inner_sizes(a, b, np.array(a.shape[1:]), b.extents[:, 0])
+    product = matmul_nested_dense(transpose(b, 1, 2), matrix_primitives.swapped(a))  # (b.T @ a.T).T
+    if isinstance(product, NestedArray):
+        return transpose(product, 1, 2).contiguous()
+    transposed: Array = matrix_primitives.swapped(product)
+    return transposed.contiguous()
 
 
 def _check_slices(dense: Array, nested: NestedArray) -> None:
@@ -174,32 +156,36 @@ def _check_slices(dense: Array, nested: NestedArray) -> None:
         )
 
 
-def _slices_as_matrices(x: Array) -> Matrices:
-    """Return the slices of ``(B, rows, cols)`` as the matrices of a flat buffer."""
-    count, rows, cols = x.shape
-    return Matrices.of_sizes(np.full(count, rows), np.full(count, cols))
-
-
-# ---- two nested operands --------------------------------------------------------------------------------------------
+# ---- matrices in flat buffers ---------------------------------------------------------------------------------------
 
 
 def matmul_nested_nested(a: NestedArray, b: NestedArray) -> NestedArray | Array:
     """Return the product of component ``i`` of ``a`` and component ``i`` of ``b``, for every ``i``."""
-    count = a.structure.count
-    if count != b.structure.count:
+    if a.structure.count != b.structure.count:
         raise StructureError(mismatch_message("matmul", a, b))
-    left_extents, right_extents = a.extents, b.extents
+    return _matmul_buffers(a, b)
+
+
+def _matmul_buffers(a: NestedArray | Array, b: NestedArray | Array) -> NestedArray | Array:
+    """Return the products of components in one kernel call, if all sizes before the matrices are equal.
+
+    The components of a dense operand, which has three dimensions, are its slices along dimension 0.
+    """
+    left, right = (
+        x if isinstance(x, NestedArray) else wrap_unchecked(*slices_as_components(x, x.shape[0])) for x in (a, b)
+    )
+    left_extents, right_extents = left.extents, right.extents
     rank = left_extents.shape[1]
     if rank != right_extents.shape[1] or (rank > 2 and first_difference(left_extents[:, :-2], right_extents[:, :-2])):
         return _matmul_each(a, b)
     if (left_extents[:, -1] != right_extents[:, -2]).any():
         _check_inner_sizes(a, b, left_extents[:, -1], right_extents[:, -2])
-    left, left_values = as_matrices(a)
-    right, right_values = as_matrices(b)
-    product = matrix_primitives.matmul_components(left_values, right_values, left, right)
+    left_matrices, left_values = as_matrices(left)
+    right_matrices, right_values = as_matrices(right)
+    product = matrix_primitives.matmul_components(left_values, right_values, left_matrices, right_matrices)
     extents = np.maximum(left_extents, right_extents) if rank > 2 else np.empty_like(left_extents)
     extents[:, -2], extents[:, -1] = left_extents[:, -2], right_extents[:, -1]
-    return wrap_elements(product, extents, count, _product_ragged_dim(a, b))
+    return wrap_elements(product, extents, left.structure.count, _product_ragged_dim(a, b))
 
 
 # ---- one product for each component ---------------------------------------------------------------------------------

@@ -67,15 +67,15 @@ def matmul(self: Operand, other: Operand) -> NestedArray | Array:
 
 def _check_ranks(a: Any, b: Any) -> None:
     """Raise an error if a component is not a matrix, or if a dense operand has too few or too many dimensions."""
-    for x in (a, b):
-        if not x.ndim:
+    m, n = a.ndim, b.ndim
+    for x, ndim in ((a, m), (b, n)):
+        if not ndim:
             raise ShapeError("matmul: a dense operand has no dimensions; it needs at least one. Use mul.")
-        if x.ndim < 3 and type(x) is NestedArray:
+        if ndim < 3 and type(x) is NestedArray:
             raise StructureError(
-                f"matmul: the components of a nested operand have {x.ndim - 1} dimensions; they need at least two. Use "
+                f"matmul: the components of a nested operand have {ndim - 1} dimensions; they need at least two. Use "
                 "unsqueeze to make rows or columns of vectors."
             )
-    m, n = a.ndim, b.ndim
     if m != n and type(a) is not type(b) and type(a if m > n else b) is Array:
         raise ShapeError(
             f"matmul: the dense operand has {max(m, n)} dimensions and the nested operand has {min(m, n)}; it must not "

@@ -132,9 +132,9 @@ def _fill(x: Target, name: str, draw: Callable[..., Any], scale: Callable[[NDArr
     if isinstance(x, NestedArray):
         packed = empty_like(x.detach())
         _fill(packed.data, name, draw, scale)
-        return write(x, name.rstrip("_"), packed)
+        return write(x, name, packed)
     draws_in_place = x.device == "cpu" and x.dtype == np.float64 and x.is_contiguous()
-    check_write(x, name.rstrip("_"), ())
+    check_write(x, name, ())
     numbers = written_to(x.data) if draws_in_place else empty(x.shape, np.float64)
     if listening.count:
         emit_around("kernel", name, draw, out=numbers)
@@ -145,4 +145,4 @@ def _fill(x: Target, name: str, draw: Callable[..., Any], scale: Callable[[NDArr
     if draws_in_place:
         x.storage.wrote()
         return x
-    return write(x, name.rstrip("_"), converted(Array(numbers), x.device, x.dtype))
+    return write(x, name, converted(Array(numbers), x.device, x.dtype))

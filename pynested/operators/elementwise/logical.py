@@ -1,17 +1,17 @@
-"""Logical and bitwise functions of two operands, element by element.
+"""Logical and bitwise functions, element by element.
 
 Broadcasting, dtypes, errors and gradients are as `pynested.operators.elementwise` says. Values and derivatives are
-computed by `pynested.autograd.primitives.binary`.
+computed by `pynested.autograd.primitives`.
 """
 
 from __future__ import annotations
 
 from pynested.autograd.dispatch import operator
-from pynested.autograd.primitives import binary
-from pynested.nested.operands import ArrayResult, Operand
+from pynested.autograd.primitives import binary, unary
+from pynested.nested.operands import ArrayResult, ArrayT, Operand
 
 from ..signatures import binary_signature
-from .function_application import FLOATS, apply_pair
+from .function_application import FLOATS, apply_pair, apply_primitive
 
 
 @operator
@@ -96,3 +96,16 @@ def bitwise_xor(self: Operand, other: Operand) -> ArrayResult:
     (array([3, 6]), array([-6]))
     """
     return apply_pair(binary.bitwise_xor, self, other, FLOATS)
+
+
+@operator
+def logical_not(self: ArrayT) -> ArrayT:
+    """Return whether each element is zero or False: ``(B, *, D) -> (B, *, D)``.
+
+    The operand has any dtype; the result is bool. Both zeros give True; NaN and the infinities give False. No gradient.
+    Clauses: LOGICAL_NOT-1 to LOGICAL_NOT-3. After `torch.logical_not`.
+
+    >>> pn.logical_not(pn.nested_array([[0.0, -0.0], [np.nan]])).unbind()
+    (array([ True,  True]), array([False]))
+    """
+    return apply_primitive(unary.logical_not, self)

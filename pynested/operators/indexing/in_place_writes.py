@@ -38,41 +38,36 @@ from .index_parsing import has_arrays
 Target = TypeVar("Target")  # an Array or a NestedArray
 
 _FUNCTIONAL_FORMS = {
-    "copy": "x = source.clone()",
-    "fill": "x = pn.full_like(x, value)",
-    "zero": "x = pn.zeros_like(x)",
-    "uniform": "x = pn.rand_like(x)",
-    "normal": "x = pn.randn_like(x)",
+    "copy_": "x = source.clone()",
+    "fill_": "x = pn.full_like(x, value)",
+    "zero_": "x = pn.zeros_like(x)",
+    "uniform_": "x = pn.rand_like(x)",
+    "normal_": "x = pn.randn_like(x)",
     "assignment": "x = pn.where(mask, value, x)",
 }
 
 
 def overwrite(self: Target, function: Callable[..., Any], *arguments: Any, **options: Any) -> Target:
     """Write ``function(self, *arguments, **options)`` into ``self``, and return ``self``."""
-    name = function.__name__
+    name = f"{function.__name__}_"
     try:
         check_write(self, name, arguments)
         detached = [x.detach() if isinstance(x, NestedArray | Array) else x for x in arguments]
         _store(self, name, function(self.detach(), *detached, **options))  # type: ignore[attr-defined]
     except (PynestedError, OverflowError) as error:
-        _use_name_of_method(error, name)
+        text = str(error)
+        if text.startswith(f"{function.__name__}:"):  # name the method in place instead of the operator
+            error.args = (name + text.removeprefix(function.__name__),)
         raise
     return self
 
 
-def _use_name_of_method(error: Exception, name: str) -> None:
-    """Replace the name of the operator at the start of an error message by the name of its method in place."""
-    text = str(error)
-    if text.startswith(f"{name}:"):
-        error.args = (f"{name}_{text.removeprefix(name)}",)
-
-
 def write(self: Target, name: str, value: Any) -> Target:
-    """Write ``value``, which broadcasts, into ``self``, and return ``self``. Error messages name ``name``."""
+    """Write ``value``, which broadcasts, into ``self``, and return ``self``. ``name`` is the method, for errors."""
     new_value = _operand_to_write(name, value, self)
     check_write(self, name, (new_value,))
     if isinstance(self, NestedArray):
-        new_value = map_elementwise(_method_name(name), _broadcast_copy, self.detach(), new_value)
+        new_value = map_elementwise(name, _broadcast_copy, self.detach(), new_value)
     _store(self, name, new_value)
     return self
 
@@ -140,8 +135,7 @@ def check_write(self: Any, name: str, arguments: tuple[Any, ...]) -> None:
             raise _read_only_error(name)
         if self.structure.has_overlap:
             raise StructureError(
-                f"{_method_name(name)}: components overlap, so an element would be written twice. Clone the array "
-                "first."
+                f"{name}: components overlap, so an element would be written twice. Clone the array first."
             )
         return
     _refuse_recorded(self, self, name, arguments)
@@ -151,7 +145,7 @@ def check_write(self: Any, name: str, arguments: tuple[Any, ...]) -> None:
 
 def _read_only_error(name: str) -> GradientError:
     return GradientError(
-        f"{_method_name(name)}: the memory is read-only, like a gradient in a hook, or its elements repeat, like a "
+        f"{name}: the memory is read-only, like a gradient in a hook, or its elements repeat, like a "
         f"broadcast view. Use the functional form, {_functional_form(name)}, or clone the array first."
     )
 
@@ -171,19 +165,14 @@ def _refuse_recorded(self: Any, values: Array, name: str, arguments: tuple[Any, 
 
 def _unrecorded_write(name: str, reason: str) -> GradientError:
     return GradientError(
-        f"{_method_name(name)}: {reason}, and a write in place would not be recorded. Use the functional form, "
+        f"{name}: {reason}, and a write in place would not be recorded. Use the functional form, "
         f"{_functional_form(name)}, or write inside pn.no_grad()."
     )
 
 
-def _method_name(name: str) -> str:
-    """Return the name of a write in error messages: the name of its method, or "assignment"."""
-    return name if name == "assignment" else f"{name}_"
-
-
 def _functional_form(name: str) -> str:
     """Return an expression that computes the result of a write without writing."""
-    return _FUNCTIONAL_FORMS.get(name, f"x = x.{name}(...)")
+    return _FUNCTIONAL_FORMS.get(name, f"x = x.{name.removesuffix('_')}(...)")
 
 
 # ---- values to write ------------------------------------------------------------------------------------------------
@@ -195,33 +184,33 @@ def _operand_to_write(name: str, value: Any, self: Any) -> Any:
         return _array_to_write(name, value, self)
     if not isinstance(value, NestedArray):
         return _array_to_write(name, value, self.data)
-    check_devices(_method_name(name), (self, value))
+    check_devices(name, (self, value))
     return value
 
 
 def _array_to_write(name: str, value: Any, target: Array) -> Array:
     """Return ``value`` as an array on the device of ``target``. Arrays must lie there already."""
     if isinstance(value, list | tuple):
-        listed = as_plain_ndarray(_method_name(name), _list_to_numpy(name, value))
+        listed = as_plain_ndarray(name, _list_to_numpy(name, value))
         if not listed.size:  # NumPy makes an empty list float64, which the dtype of the target may not represent
             listed = listed.astype(target.dtype)
         return Array(from_host(listed, target.device), target.device)
-    array = as_operand(_method_name(name), value, target.device)
+    array = as_operand(name, value, target.device)
     if type(array) is not Array:
-        return as_array(_method_name(name), checked_scalar(_method_name(name), array, target.dtype), target.device)
+        return as_array(name, checked_scalar(name, array, target.dtype), target.device)
     if array.storage.device != target.storage.device:
-        same_device(_method_name(name), (target, array))
+        same_device(name, (target, array))
     return array
 
 
 def _list_to_numpy(name: str, value: Any) -> np.ndarray[Any, Any]:
     try:
-        return numpy_array(_method_name(name), value)
+        return numpy_array(name, value)
     except PynestedError:
         raise
     except ValueError as error:
         raise ArgumentError(
-            f"{_method_name(name)}: a list with parts of different lengths is not an array ({error}). Nest it first: "
+            f"{name}: a list with parts of different lengths is not an array ({error}). Nest it first: "
             "pn.nested_array(value)."
         ) from None
 
@@ -256,21 +245,19 @@ def _store(self: Any, name: str, result: Any) -> None:
     elif type(result) is Array:
         _store_dense(self, name, result)
     else:
-        raise StructureError(f"{_method_name(name)}: the result is nested and cannot be written into a dense array.")
+        raise StructureError(f"{name}: the result is nested and cannot be written into a dense array.")
 
 
 def _store_dense(self: Array, name: str, value: Array) -> None:
-    if broadcast_shape(_method_name(name), self.shape, value.shape) != self.shape:
-        raise ShapeError(
-            f"{_method_name(name)}: a result of shape {value.shape} does not fit into an array of shape {self.shape}."
-        )
-    written_to(self.data)[...] = in_target_dtype(_method_name(name), value, self.dtype)
+    if broadcast_shape(name, self.shape, value.shape) != self.shape:
+        raise ShapeError(f"{name}: a result of shape {value.shape} does not fit into an array of shape {self.shape}.")
+    written_to(self.data)[...] = in_target_dtype(name, value, self.dtype)
     self.storage.wrote()
 
 
 def _store_nested(self: NestedArray, name: str, result: Any) -> None:
-    check_same_shape(_method_name(name), self, result)
-    structure, values = result.structure, in_target_dtype(_method_name(name), result.data, self.dtype)
+    check_same_shape(name, self, result)
+    structure, values = result.structure, in_target_dtype(name, result.data, self.dtype)
     if self.structure.is_packed and self.structure.same_placement(structure) and self.data.shape == result.data.shape:
         self.data.data[...] = values
     else:
@@ -290,6 +277,6 @@ def _write_at(target: Array, name: str, positions: Array, value: Array) -> None:
             f"{name}: an element would be written twice, as components overlap or the index names it twice. Clone the "
             "array first, and name each element once."
         )
-    raw_values = in_target_dtype(_method_name(name), value, target.dtype)
+    raw_values = in_target_dtype(name, value, target.dtype)
     written_to(target.data)[xp.unravel_index(positions.data, target.shape)] = raw_values
     target.storage.wrote()
