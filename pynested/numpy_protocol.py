@@ -110,16 +110,11 @@ def _misfit(function: Any, inputs: tuple[Any, ...], options: dict[str, Any]) -> 
     return ""
 
 
+# Operators that have the name of a ufunc compute it; `pn.equal` alone is another function than `np.equal`.
 UFUNC_NAMES: dict[np.ufunc, str] = {
-    np.add: "add", np.subtract: "sub", np.multiply: "mul", np.divide: "div", np.power: "pow", np.matmul: "matmul",
-    np.negative: "neg", np.absolute: "abs", np.sign: "sgn",
+    **{getattr(np, name): name for name in ops.__all__ if isinstance(getattr(np, name, None), np.ufunc)},
+    np.subtract: "sub", np.multiply: "mul", np.divide: "div", np.negative: "neg", np.sign: "sgn",
     np.equal: "eq", np.not_equal: "ne", np.less: "lt", np.less_equal: "le", np.greater: "gt", np.greater_equal: "ge",
-    **{getattr(np, name): name for name in (
-        "floor_divide", "remainder", "maximum", "minimum", "logaddexp", "bitwise_and", "bitwise_or", "bitwise_xor",
-        "logical_and", "logical_or", "logical_xor", "logical_not", "exp", "exp2", "expm1", "log", "log2", "log10",
-        "log1p", "sqrt", "cbrt", "square", "reciprocal", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh",
-        "tanh", "asinh", "acosh", "atanh", "deg2rad", "floor", "ceil", "trunc", "isnan", "isinf", "isfinite",
-    )},
 }  # fmt: skip
 _OPTIONS = {
     "where": "pn.where(condition, result, x)", "out": "x.copy_(result), or x[...] = result", "dtype": "x.to(dtype)",

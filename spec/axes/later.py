@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..functions import FUNCTIONS
+from ..pairs import PAIRS
 from .family import BATCH, FLOATS, MET, ONE_DIM, REDUCED, SHAPE, Family, by_name
 from .first import FIRST, THEN
 
@@ -178,14 +179,14 @@ _LATER = (
                {"dtype": "int32", "differs": "nan sign near"}, {"dtype": "float64", "differs": "dtype"})),
     Family("means of numbers", ("nanmean",), (*BATCH, "dtype", "numbers", "cotangent", *REDUCED),
            chosen={"dtype": FLOATS, "cotangent": "whole fine", "sizes": "other zero"}, never=(*SHAPE, *ONE_DIM)),
-    Family("like logaddexp", ("logaddexp",), (*BATCH, "dtype", "other", "side", "second", "tracked"), chosen=_ONE_MORE,
-           never=(*SHAPE, *MET)),
 )
 _HAVE_ONE = {op for family in (*FIRST.values(), *_LATER) for op in family.operators}
-# Functions of one element that are in none of these: each is the only one of its family.
+# Each function of two elements, or of one, that is in none of these is the only operator of its family.
 _EACH = [
-    Family(f"like {op}", (op,), (*BATCH, "dtype"), chosen=_ONE_MORE, never=SHAPE)
-    for op in FUNCTIONS if op not in _HAVE_ONE
+    *[Family(f"like {op}", (op,), (*BATCH, "dtype", "other", "side", "second", "tracked"), chosen=_ONE_MORE,
+             never=(*SHAPE, *MET)) for op in PAIRS if op not in _HAVE_ONE],
+    *[Family(f"like {op}", (op,), (*BATCH, "dtype"), chosen=_ONE_MORE, never=SHAPE)
+      for op in FUNCTIONS if op not in _HAVE_ONE],
 ]
 # fmt: on
 

@@ -12,6 +12,7 @@ import pytest
 import pynested as pn
 from pynested.backends.errors import DTypeError
 from pynested.numpy_protocol import UFUNC_NAMES
+from pynested.spec.pairs import PAIRS
 
 from ..nests import LAYOUTS
 
@@ -65,6 +66,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
 }
 UFUNCS = {name: ufunc for ufunc, name in UFUNC_NAMES.items()}
 # Functions that take the dtypes of NumPy's function, and have results of the same dtypes.
+REFUSING_INTEGERS = {pair.name for pair in PAIRS.values() for refusal in pair.refused if refusal.group == "integers"}
 LIKE_NUMPY = [name for name in UFUNCS if name not in RULES and name != "matmul"]
 WITH_DTYPE = (*SUMS, "mean", "nanmean", "softmax", "softmin", "log_softmax")
 # Functions of two operands whose result has the dtype to which NumPy promotes these.
@@ -89,7 +91,7 @@ def due(name: str, *operands: Any) -> Any:
     """Return the dtype of NumPy's function of these operands, or REFUSED."""
     kinds = {np.asarray(operand).dtype.kind for operand in operands}
     is_quotient = name in ("floor_divide", "remainder", "pow")  # which NumPy takes of bools too
-    if (is_quotient and kinds == {"b"}) or (name == "logaddexp" and "f" not in kinds):
+    if (is_quotient and kinds == {"b"}) or (name in REFUSING_INTEGERS and "f" not in kinds):
         return REFUSED
     try:
         with np.errstate(all="ignore"):

@@ -158,8 +158,8 @@ OF_ANY: tuple[tuple[Callable[[Any], Any], str], ...] = (
     (np.add.reduce, r"numpy\.add\.reduce: .* Use pn\.sum"), (lambda x: np.zeros(2).__iadd__(x), "out"),
     (lambda x: np.multiply.outer(x, x), r"numpy\.multiply\.outer: .* Use"),
     (np.rint, r"numpy\.rint: .*pn\.array\(np\.rint\("),
-    (lambda x: np.hypot(1.0, x), r"numpy\.hypot: .*pn\.array\(np\.hypot\("),
-    (lambda x: np.hypot(pn.array([[10.0], [20.0]]), x), "hypot"),
+    (lambda x: np.nextafter(1.0, x), r"numpy\.nextafter: .*pn\.array\(np\.nextafter\("),
+    (lambda x: np.nextafter(pn.array([[10.0], [20.0]]), x), "nextafter"),
 )  # fmt: skip
 
 

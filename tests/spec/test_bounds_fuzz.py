@@ -28,6 +28,7 @@ from pynested.spec.generator.author import Case
 from pynested.spec.generator.build import Run
 from pynested.spec.generator.gradient import gradient_fields
 from pynested.spec.generator.trees import leaves, like
+from pynested.spec.pairs import PAIRS
 from pynested.spec.reductions import REDUCTIONS
 from pynested.spec.table import load_table, run_wise
 
@@ -155,7 +156,7 @@ CALLS: dict[str, Callable[..., Any]] = {
         ("sum", "mean", *[name for name in REDUCTIONS if load_table()[name].precision in BOUNDS]), _reductions
     ),
     "pow": _pow,
-    **dict.fromkeys(("floor_divide", "logaddexp"), _near),
+    **dict.fromkeys([name for name, one in PAIRS.items() if one.precision in BOUNDS and name != "pow"], _near),
     "prod": _prod,
     **dict.fromkeys(("matmul", "bmm", "linear"), _products),
     **dict.fromkeys(run_wise(), _runs),

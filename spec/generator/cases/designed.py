@@ -11,6 +11,7 @@ from ...axes import FAMILIES, SILENT
 from ...bounds import NO_TOLERANCE
 from ...components import each
 from ...functions import FUNCTIONS
+from ...pairs import PAIRS
 from ...table import load_table
 from ..author import Book
 from ..batches import drawn, outline
@@ -74,7 +75,7 @@ def rows(family: str) -> list[Row]:
 def writer(family: str, op: str) -> Callable[[Book, Row, str], None]:
     """Return what writes a call of a family; of one that only varies more, what writes that operator elsewhere."""
     first = next(one.name for one in FAMILIES.values() if op in one.operators)
-    return WRITERS[family] if family in WRITERS else WRITERS.get(first, _of_one)
+    return WRITERS[family] if family in WRITERS else WRITERS.get(first, meet if op in PAIRS else _of_one)
 
 
 def _of_one(book: Book, row: Row, key: str) -> None:
@@ -90,7 +91,6 @@ def _of_one(book: Book, row: Row, key: str) -> None:
 WRITERS: Mapping[str, Callable[[Book, Row, str], None]] = {
     "of two": meet,
     "powers": meet,
-    "like logaddexp": meet,
     "compared": meet,
     "bits": meet,
     "misfits": miss,
