@@ -119,8 +119,6 @@ UFUNC_NAMES: dict[np.ufunc, str] = {
 _OPTIONS = {
     "where": "pn.where(condition, result, x)", "out": "x.copy_(result), or x[...] = result", "dtype": "x.to(dtype)",
 }  # fmt: skip
-_CALL_ON_DENSE = "pn.array(np.{}(x.numpy()))"
-_CALL_ON_NESTED = "pn.map_components(lambda component: pn.array(np.{}(component.numpy())), x)"
 
 
 def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -128,7 +126,10 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: d
     name = UFUNC_NAMES.get(ufunc)
     if name is None or method != "__call__" or options:
         raise _unsupported_ufunc_error(ufunc, method, options, any(type(x) is NestedArray for x in inputs))
-    return getattr(ops, name)(*_as_scalars(inputs))
+    # NumPy makes arrays without dimensions of scalars, as in np.int64(3) < x. An array lies on the CPU, but a scalar is
+    # moved to the device of the other operand.
+    operands = [x[()] if type(x) is np.ndarray and not x.ndim else x for x in inputs]
+    return getattr(ops, name)(*operands)
 
 
 def _unsupported_ufunc_error(ufunc: np.ufunc, method: str, options: dict[str, Any], is_nested: bool) -> ArgumentError:
@@ -141,17 +142,10 @@ def _unsupported_ufunc_error(ufunc: np.ufunc, method: str, options: dict[str, An
             f"instead of {option}= use {_OPTIONS.get(option, 'an operator of pynested')}" for option in options
         )
         return ArgumentError(f"{name}: the options {', '.join(options)} are not supported; {advice}.")
-    numpy_call = (_CALL_ON_NESTED if is_nested else _CALL_ON_DENSE).format(ufunc.__name__)
+    numpy_call = f"pn.array(np.{ufunc.__name__}(x.numpy()))"
+    if is_nested:
+        numpy_call = f"pn.map_components(lambda x: {numpy_call}, x)"
     return ArgumentError(
         f"{name}: pynested has no such function. Compute it with operators of pynested, through which gradients flow, "
         f"or with NumPy: {numpy_call}."
     )
-
-
-def _as_scalars(inputs: tuple[Any, ...]) -> list[Any]:
-    """Return the inputs with NumPy's arrays without dimensions as scalars.
-
-    NumPy makes such arrays of scalars, as in ``np.int64(3) < x``. An array lies on the CPU; a scalar is moved to the
-    device of the other operand.
-    """
-    return [x[()] if type(x) is np.ndarray and not x.ndim else x for x in inputs]

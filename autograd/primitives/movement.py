@@ -161,15 +161,15 @@ scatter: Primitive = Primitive(
 )
 pad: Primitive = Primitive(
     "pad",
-    lambda k, x, segments, length: k.pad(x, segments, length, 0),
-    [lambda g, y, x, segments, length: unpad(g, segments, length)],
-    LINEAR,
+    lambda k, x, segments, length, fill: k.pad(x, segments, length, fill),
+    [lambda g, y, x, segments, length, fill: unpad(g, segments, length)],
+    [lambda t, y, x, segments, length, fill: pad(t, segments, length, 0)],
     public="to_padded_array",
 )
 unpad: Primitive = Primitive(
     "unpad",
     lambda k, x, segments, length: k.unpad(x, segments),
-    [lambda g, y, x, segments, length: pad(g, segments, length)],
+    [lambda g, y, x, segments, length: pad(g, segments, length, 0)],
     LINEAR,
 )
 

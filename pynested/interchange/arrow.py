@@ -11,7 +11,7 @@ from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ExchangeError
 from pynested.nested.nested_array import NestedArray
 
-from .exchange_checks import ARROW, check_exportable, check_may_copy, checked_import, values_for_export
+from .exchange_checks import ARROW, check_may_copy, checked_import, import_for_export, values_for_export
 from .list_arrays import ListLevel, NestedLists, from_lists, level_from_offsets, level_from_starts, to_lists
 
 
@@ -119,9 +119,8 @@ def to_arrow(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     >>> pn.to_arrow(x).type  # doctest: +SKIP
     LargeListType(large_list<item: int64>)
     """
-    pa = checked_import("to_arrow", copy, "pyarrow")
+    pa = import_for_export("to_arrow", x, copy, "pyarrow")
     if isinstance(x, Array):
-        check_exportable("to_arrow", x)
         return _dense_to_arrow(pa, values_for_export(ARROW, x, copy))
     lists = to_lists(ARROW, x, copy)
     result = pa.array(lists.content.reshape(-1))

@@ -11,7 +11,7 @@ from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ExchangeError
 from pynested.nested.nested_array import NestedArray
 
-from .exchange_checks import AWKWARD, check_exportable, check_may_copy, checked_import, values_for_export
+from .exchange_checks import AWKWARD, check_may_copy, checked_import, import_for_export, values_for_export
 from .list_arrays import ListLevel, NestedLists, from_lists, level_from_offsets, level_from_starts, to_lists
 
 
@@ -40,7 +40,7 @@ def _to_nested_lists(ak: Any, outer: Any, copy: bool | None) -> NestedLists:
     Only the outermost lists of a nested array can have gaps. If inner lists have gaps, the layout is packed first.
     """
     levels: list[ListLevel | int] = []
-    layout = outer
+    layout, has_gaps = outer, False
     while not layout.is_numpy:
         if layout.is_unknown:
             layout = layout.to_NumpyArray(np.float64)
@@ -52,22 +52,17 @@ def _to_nested_lists(ak: Any, outer: Any, copy: bool | None) -> NestedLists:
         elif layout.is_regular:
             levels.append(layout.size)
             layout = layout.content[: layout.length * layout.size]
-        elif isinstance(layout, ak.contents.ListOffsetArray) and not _has_gaps(levels):
+        elif isinstance(layout, ak.contents.ListOffsetArray) and not has_gaps:
             level, part = level_from_offsets(layout.offsets.data)
             levels.append(level)
             layout = layout.content[part]
         elif not levels:
             levels.append(level_from_starts(layout.starts.data, layout.stops.data - layout.starts.data))
-            layout = layout.content
+            layout, has_gaps = layout.content, True
         else:
             check_may_copy("from_awkward", copy, "lists within lists do not lie one after another")
             return _to_nested_lists(ak, ak.to_packed(outer, highlevel=False), copy)
     return NestedLists(tuple(levels), np.asarray(layout.data), outer.length)
-
-
-def _has_gaps(levels: list[ListLevel | int]) -> bool:
-    """Return whether the lists of some level can have gaps between them."""
-    return any(isinstance(level, ListLevel) and level.lengths is not None for level in levels)
 
 
 def _without_options(ak: Any, layout: Any, depth: int, copy: bool | None) -> Any:
@@ -96,9 +91,8 @@ def to_awkward(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     >>> pn.to_awkward(x)  # doctest: +SKIP
     <Array [[1, 2], [3]] type='2 * var * int64'>
     """
-    ak = checked_import("to_awkward", copy, "awkward")
+    ak = import_for_export("to_awkward", x, copy, "awkward")
     if isinstance(x, Array):
-        check_exportable("to_awkward", x)
         return ak.Array(ak.contents.NumpyArray(values_for_export(AWKWARD, x, copy)))
     lists = to_lists(AWKWARD, x, copy)
     layout = ak.contents.NumpyArray(lists.content)

@@ -18,9 +18,8 @@ from pynested.structure import Jagged
 from .exchange_checks import (
     JAX_32_BIT,
     JAX_64_BIT,
-    check_exportable,
     check_known_dtype,
-    checked_import,
+    import_for_export,
     values_for_export,
 )
 
@@ -70,8 +69,7 @@ def to_jax(x: NestedArray, *, copy: bool | None = None) -> JaxParts:
     >>> pn.to_jax(x).offsets  # doctest: +SKIP
     Array([0, 2, 3], dtype=int32)
     """
-    jnp = checked_import("to_jax", copy, "jax.numpy", "jax")
-    check_exportable("to_jax", x)
+    jnp = import_for_export("to_jax", x, copy, "jax.numpy", "jax")
     if isinstance(x, Array):
         raise ArgumentError("to_jax: takes a nested array, not a dense array. Use jax.numpy.from_dlpack(x).")
     structure = x.structure

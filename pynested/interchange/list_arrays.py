@@ -23,7 +23,6 @@ from pynested.structure import Ints, Jagged
 
 from .exchange_checks import (
     Receiver,
-    check_exportable,
     check_may_copy,
     to_c_order,
     values_for_export,
@@ -106,7 +105,6 @@ def to_lists(receiver: Receiver, x: NestedArray, copy: bool | None) -> NestedLis
     An array that is jagged along dimension 1 becomes one level over its values, gaps included. Any other array becomes
     one level for each dimension up to the last irregular dimension, over its elements in C order.
     """
-    check_exportable(receiver.function, x)
     structure = x.structure
     if isinstance(structure, Jagged) and structure.ragged_dim == 1:
         level = ListLevel(structure.offsets, structure.lengths)

@@ -15,9 +15,8 @@ from pynested.structure.layout import jagged
 
 from .exchange_checks import (
     CSR,
-    check_exportable,
     check_may_copy,
-    checked_import,
+    import_for_export,
     values_for_export,
     values_for_import,
 )
@@ -64,8 +63,7 @@ def to_csr(x: NestedArray, *, copy: bool | None = None) -> Any:
     array([[1, 2],
            [3, 0]])
     """
-    sparse = checked_import("to_csr", copy, "scipy.sparse", "scipy")
-    check_exportable("to_csr", x)
+    sparse = import_for_export("to_csr", x, copy, "scipy.sparse", "scipy")
     if x.ndim != 2:
         raise ShapeError(f"to_csr: takes an array of two dimensions, (B, *), not of {x.ndim}.")
     if not x.structure.is_packed:

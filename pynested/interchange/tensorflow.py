@@ -13,10 +13,10 @@ from pynested.nested.nested_array import NestedArray
 
 from .exchange_checks import (
     TENSORFLOW,
-    check_exportable,
     check_known_dtype,
     check_may_copy,
     checked_import,
+    import_for_export,
     values_for_export,
     values_for_import,
 )
@@ -64,8 +64,7 @@ def to_tensorflow(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     >>> pn.to_tensorflow(pn.nested_array([[1, 2], [3]], layout=pn.jagged))  # doctest: +SKIP
     <tf.RaggedTensor [[1, 2], [3]]>
     """
-    tf = checked_import("to_tensorflow", copy, "tensorflow", "tensorflow-cpu")
-    check_exportable("to_tensorflow", x)
+    tf = import_for_export("to_tensorflow", x, copy, "tensorflow", "tensorflow-cpu")
     if isinstance(x, Array):
         return _tensor(tf, values_for_export(TENSORFLOW, x, copy))
     if not x.structure.is_packed:

@@ -14,7 +14,7 @@ from pynested.construct.from_buffers import nested_array_from_jagged, nested_arr
 from pynested.nested.nested_array import NestedArray
 from pynested.structure import Jagged
 
-from .exchange_checks import TORCH, check_exportable, check_known_dtype, checked_import, values_for_export
+from .exchange_checks import TORCH, check_known_dtype, checked_import, import_for_export, values_for_export
 
 
 @operator
@@ -62,27 +62,26 @@ def to_torch(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     >>> pn.to_torch(pn.ones(2))  # doctest: +SKIP
     tensor([1., 1.], dtype=torch.float64)
     """
-    torch = checked_import("to_torch", copy, "torch")
-    check_exportable("to_torch", x)
+    torch = import_for_export("to_torch", x, copy, "torch")
     if isinstance(x, Array):
         return _dense_to_torch(torch, x, copy)
     structure, values = x.structure, _dense_to_torch(torch, x.data, copy)
     if isinstance(structure, Jagged):
         lengths = None if structure.lengths is None else torch.tensor(structure.lengths)
-        bounds = _length_bounds(structure.component_lengths.tolist())
+        all_lengths = structure.component_lengths.tolist()
         return torch.nested.nested_tensor_from_jagged(
-            values, torch.tensor(structure.offsets), lengths, jagged_dim=structure.ragged_dim, **bounds
+            values,
+            torch.tensor(structure.offsets),
+            lengths,
+            jagged_dim=structure.ragged_dim,
+            min_seqlen=min(all_lengths, default=0),  # PyTorch would compute both bounds again in many calls
+            max_seqlen=max(all_lengths, default=0),
         )
     if not structure.count or not structure.sizes.shape[1]:
         what = "no components" if not structure.count else "components without dimensions"
         raise ExchangeError(f"to_torch: PyTorch has no strided nested tensor of {what}.")
     metadata = (structure.sizes, structure.strides, structure.offsets)
     return torch._nested_view_from_buffer(values, *map(torch.tensor, metadata))
-
-
-def _length_bounds(lengths: list[int]) -> dict[str, int]:
-    """Return the shortest and longest length, which PyTorch would compute again in many calls."""
-    return {"min_seqlen": min(lengths, default=0), "max_seqlen": max(lengths, default=0)}
 
 
 def _dense_to_torch(torch: Any, x: Array, copy: bool | None) -> Any:

@@ -21,7 +21,7 @@ from pynested.autograd.arguments.shapes import canonical_dim, canonical_dims, ch
 from pynested.autograd.primitives import binary, movement
 from pynested.autograd.primitives import reduction as axis_primitives
 from pynested.autograd.primitives.movement import to_dtype
-from pynested.backends import Segments, strided_index
+from pynested.backends import Segments, packed_strides, strided_index
 from pynested.backends.errors import ArgumentError, EmptyReductionError
 from pynested.backends.host import from_host
 from pynested.nested.layout_conversion import (
@@ -36,7 +36,7 @@ from pynested.nested.layout_conversion import (
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayResult, Dims, DType, Operand
 from pynested.nested.shape_comparison import shape_text
-from pynested.structure import Ints, Jagged, Strided
+from pynested.structure import Jagged, Strided
 
 from .reducers import AxisReducer, Reducer, SegmentReducer
 from .result_dtypes import DTypeRule, same_dtype
@@ -116,8 +116,13 @@ class _Reduction:
     def reduce_axes(self, x: Array, axes: tuple[int, ...]) -> Array:
         """Reduce the axes of a dense array."""
         is_empty = 0 in x.shape and 0 in [x.shape[axis] for axis in axes]
-        if is_empty and self.empty is None:
-            self._refuse_empty_axis(x.shape, axes)
+        is_result_empty = 0 in [size for axis, size in enumerate(x.shape) if axis not in axes]
+        if is_empty and self.empty is None and not is_result_empty:
+            empty_axis = next(axis for axis in axes if x.shape[axis] == 0)
+            raise self.empty_error(
+                f"dimension {empty_axis} of an array of shape {x.shape} is empty",
+                "Leave it out of dim, or join an element to it first.",
+            )
         result = self.formula(AxisReducer(axes), x)
         if is_empty and self._needs_gradient_stop(result):
             return _stop_gradient(result, np.zeros(result.shape, np.bool_))
@@ -140,15 +145,6 @@ class _Reduction:
         return EmptyReductionError(
             f"{self.name}: {what}; the {self.quantity} of no elements is undefined. {advice}".rstrip()
         )
-
-    def _refuse_empty_axis(self, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
-        """Raise the error for an axis without elements, unless the result has no elements either."""
-        if 0 not in [size for axis, size in enumerate(shape) if axis not in axes]:
-            empty_axis = next(axis for axis in axes if shape[axis] == 0)
-            raise self.empty_error(
-                f"dimension {empty_axis} of an array of shape {shape} is empty",
-                "Leave it out of dim, or join an element to it first.",
-            )
 
     def _needs_gradient_stop(self, result: Array) -> bool:
         """Return whether gradients must not flow through the results of empty slices: NaN or an infinity."""
@@ -185,7 +181,9 @@ def _reduce_nested(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...],
         return _reduce_jagged(reduction, x, dims, keepdim)
     jagged_view = as_jagged_view(x)  # None for a strided array with several irregular dimensions
     if len(dims) == x.ndim:
-        result = _reduce_all(reduction, x)
+        if reduction.empty is None and not x.data.numel():
+            raise reduction.empty_error("the nested array has no elements")
+        result = reduction.reduce_axes(movement.reshape(x.data, (x.data.numel(),)), (0,))
     elif x.structure.ragged_dim in dims:  # with the batch, so that the axis of all rows is reduced
         result = reduction.reduce_axes(x.data, tuple(dim - 1 for dim in dims if dim))
     elif dims[0] == 0 and (jagged_view is None or dims[1:2] != (1,)):
@@ -200,12 +198,6 @@ def _reduce_nested(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...],
         return result
     sizes = iter(result.shape)
     return movement.reshape(result, tuple(1 if dim in dims else next(sizes) for dim in range(x.ndim)))
-
-
-def _reduce_all(reduction: _Reduction, x: NestedArray) -> Array:
-    if reduction.empty is None and not x.data.numel():
-        raise reduction.empty_error("the nested array has no elements")
-    return reduction.reduce_axes(movement.reshape(x.data, (x.data.numel(),)), (0,))
 
 
 def _reduce_jagged(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...], keepdim: bool) -> ArrayResult:
@@ -284,23 +276,11 @@ def _reduce_strided(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...]
     )
     if not kept_axes and not keepdim:
         return result
-    extents = x.extents
-    new_extents = (
-        np.where(np.isin(np.arange(x.ndim - 1), reduced_axes), 1, extents) if keepdim else extents[:, kept_axes]
-    )
-    return NestedArray(result, Strided.from_extents(new_extents, len(x)))
-
-
-def _dense_positions(sizes: Ints, kept_axes: list[int], shape: tuple[int, ...]) -> Ints:
-    """Return for each element of all components the flat index of its position in a dense array of ``shape``.
-
-    The dense array has the kept axes. Elements are listed component by component, each row-major.
-    """
-    dense_strides = np.ones(len(shape), np.int64)
-    dense_strides[:-1] = np.cumprod(np.array(shape[:0:-1], np.int64))[::-1]
-    strides = np.zeros_like(sizes)
-    strides[:, kept_axes] = dense_strides
-    return strided_index(sizes, strides, np.zeros(len(sizes), np.int64))
+    extents = x.extents[:, kept_axes]
+    if keepdim:
+        extents = x.extents.copy()
+        extents[:, reduced_axes] = 1
+    return NestedArray(result, Strided.from_extents(extents, len(x)))
 
 
 def _reduce_batch(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...]) -> Array:
@@ -311,8 +291,10 @@ def _reduce_batch(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...]) 
     sizes = x.component_sizes()
     kept_axes = [axis for axis in range(x.ndim - 1) if axis + 1 not in dims]
     shape = check_possible_shape(reduction.name, tuple(int(x.extents[:, axis].max(initial=0)) for axis in kept_axes))
-    position = _dense_positions(sizes, kept_axes, shape)
-    counts = np.bincount(position, minlength=int(np.prod(shape, dtype=np.int64)))
+    strides = np.zeros_like(sizes)  # of the result, for the elements of each component
+    strides[:, kept_axes] = packed_strides(np.array([shape], np.int64))
+    position = strided_index(sizes, strides, np.zeros(len(sizes), np.int64))
+    counts = np.bincount(position, minlength=prod(shape))
     order = np.argsort(position, kind="stable")
 
     def describe_segment(i: int) -> str:

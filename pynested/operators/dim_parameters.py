@@ -6,8 +6,6 @@ from pynested.autograd.call_errors import check_flags, check_optional_flags
 from pynested.backends.errors import ArgumentError
 from pynested.nested.operands import Dims
 
-NUMPYS_NAMES = ("axis", "keepdims")  # the names of dim and keepdim
-
 
 def either_dim(name: str, dim: int | None, axis: int | None) -> int:
     """Return the dimension, which must be given under exactly one of its two names."""

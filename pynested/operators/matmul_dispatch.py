@@ -99,21 +99,14 @@ def check_linear(features: int | None, weight: Array, bias: Array | None) -> Non
 def linear_dense(x: Array, weight: Array, bias: Array | None) -> Array:
     """Return ``x @ weight.T + bias`` of dense operands, whose shapes were checked."""
     if bias is not None and (is_half(bias.dtype) or not x.dtype == weight.dtype == bias.dtype):
-        product_dtype = _linear_product_dtype(x.dtype, weight.dtype, bias.dtype)
-        if product_dtype != promoted(x.dtype, weight.dtype):  # the bias is added in this dtype, and rounded once
+        dtype = promoted(x.dtype, weight.dtype)
+        # Floats are rounded once, after the bias. Integers are multiplied in `dtype`, whatever dtype the bias has.
+        product_dtype = computing_dtype(promoted(dtype, bias.dtype) if is_float(dtype) else dtype)
+        if product_dtype != dtype:
             wide = [to_dtype(operand, product_dtype) for operand in (x, weight, bias)]
-            return to_dtype(linear_dense(*wide), promoted(x.dtype, weight.dtype, bias.dtype))
+            return to_dtype(linear_dense(*wide), promoted(dtype, bias.dtype))
     product = _matmul(*_in_promoted_dtype(x, matrix_primitives.swapped(weight)))
     return product if bias is None else binary.add(product, bias)
-
-
-def _linear_product_dtype(x: np.dtype[Any], weight: np.dtype[Any], bias: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype of the product in `linear`: float32 if the result is float16 or bfloat16, else as promoted.
-
-    Integers are multiplied in the promoted dtype of ``x`` and ``weight``, whatever dtype the bias has.
-    """
-    dtype = promoted(x, weight)
-    return computing_dtype(promoted(dtype, bias) if is_float(dtype) else dtype)
 
 
 # ---- one nested and one dense operand -------------------------------------------------------------------------------

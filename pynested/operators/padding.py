@@ -13,12 +13,11 @@ from pynested.autograd.arguments.operands import as_arrays_on_one_device
 from pynested.autograd.arguments.scalars import checked_scalar
 from pynested.autograd.arguments.shapes import canonical_shape, check_possible_shape
 from pynested.autograd.dispatch import operator
-from pynested.autograd.primitives import binary, movement
-from pynested.backends import get_backend, packed_strides, strided_index
+from pynested.autograd.primitives import movement
+from pynested.backends import packed_strides, strided_index
 from pynested.backends.errors import GradientError, ShapeError, StructureError
 from pynested.backends.host import from_host
-from pynested.nested import layout_conversion
-from pynested.nested.layout_conversion import axis_first, packed, to_strided
+from pynested.nested.layout_conversion import as_jagged_view, axis_first, gather_elements, packed, to_strided
 from pynested.nested.nested_array import NestedArray
 from pynested.structure import Jagged
 
@@ -66,14 +65,13 @@ def to_padded_array(
     fill = checked_scalar("to_padded_array", padding, input.dtype)
     _, target = as_arrays_on_one_device("to_padded_array", input.data, out, optional=1)
     min_shape = (len(input), *input.extents.max(axis=0, initial=0).tolist())
-    shape = min_shape
-    if output_size is not None:
-        shape = _checked_output_size(canonical_shape("to_padded_array", (output_size,)), min_shape)
+    shape = min_shape if output_size is None else _checked_output_size(output_size, min_shape)
     padded = _padded(packed(input), check_possible_shape("to_padded_array", shape), fill)
     return padded if target is None else _write_out(padded, target)
 
 
-def _checked_output_size(shape: tuple[int, ...], min_shape: tuple[int, ...]) -> tuple[int, ...]:
+def _checked_output_size(output_size: Any, min_shape: tuple[int, ...]) -> tuple[int, ...]:
+    shape = canonical_shape("to_padded_array", (output_size,))
     if len(shape) != len(min_shape):
         raise ShapeError(
             f"to_padded_array: output_size {shape} has {len(shape)} sizes and the nested array has {len(min_shape)} "
@@ -91,7 +89,7 @@ def _checked_output_size(shape: tuple[int, ...], min_shape: tuple[int, ...]) -> 
 
 def _padded(x: NestedArray, shape: tuple[int, ...], fill: Any) -> Array:
     """Pad a packed array: as segments if only the ragged dimension needs padding, else element by element."""
-    jagged_view = layout_conversion.as_jagged_view(x)
+    jagged_view = as_jagged_view(x)
     x = x if jagged_view is None else jagged_view
     structure = x.structure
     if isinstance(structure, Jagged) and shape[0] == len(x):
@@ -99,25 +97,13 @@ def _padded(x: NestedArray, shape: tuple[int, ...], fill: Any) -> Array:
         regular_sizes = x.data.shape[: ragged_dim - 1] + x.data.shape[ragged_dim:]
         if regular_sizes == shape[1:ragged_dim] + shape[ragged_dim + 1 :]:
             if ragged_dim == 1:
-                return _pad_segments(x.data, structure, shape[1], fill)
+                return movement.pad(x.data, structure.segments, shape[1], fill)
             rows = movement.transpose(x.data, axis_first(ragged_dim - 1, x.data.ndim))
-            padded = _pad_segments(rows, structure, shape[ragged_dim], fill)
+            padded = movement.pad(rows, structure.segments, shape[ragged_dim], fill)
             # The padded ragged dimension is dimension 1; move it back to its position.
             order = (0, *range(2, ragged_dim + 1), 1, *range(ragged_dim + 1, x.ndim))
             return movement.transpose(padded, order).contiguous()
     return _pad_elements(to_strided(x), shape, fill)
-
-
-def _pad_segments(rows: Array, structure: Jagged, length: int, fill: Any) -> Array:
-    """Pad each segment of rows to the same length: ``(N, D) -> (B, length, D)``."""
-    if not rows.requires_grad:
-        return Array(get_backend(rows.device).pad(rows.data, structure.segments, length, fill), rows.device)
-    padded = movement.pad(rows, structure.segments, length)
-    if fill == 0 and not np.signbit(fill):  # the primitive pads with +0
-        return padded
-    is_inside = np.arange(length) < structure.component_lengths[:, None]
-    mask = is_inside.reshape(*is_inside.shape, *[1] * (rows.ndim - 1))
-    return binary.where(padded, fill, from_host(mask, rows.device))
 
 
 def _pad_elements(x: NestedArray, shape: tuple[int, ...], fill: Any) -> Array:
@@ -130,7 +116,7 @@ def _pad_elements(x: NestedArray, shape: tuple[int, ...], fill: Any) -> Array:
     element_index = np.full(total, positions.size, np.int64)  # the index of the padding, the last element of `flat`
     element_index[positions] = np.arange(positions.size)
     padding = Array(from_host(np.full(1, fill, x.dtype), x.device), x.device)
-    flat = movement.concatenate([layout_conversion.gather_elements(x), padding], 0)
+    flat = movement.concatenate([gather_elements(x), padding], 0)
     return movement.reshape(movement.take_rows(flat, element_index), shape)
 
 

@@ -222,7 +222,7 @@ SAMPLES: dict[str, Samples] = {
     "add_rows": with_static(((3, 2), np.array([3, 0, 3]), 4), ((0, 2), np.array([], np.int64), 2)),
     "gather": with_static(((8,), SIZES, STRIDES, OFFSETS)),
     "scatter": with_static(((7,), SIZES, STRIDES, OFFSETS, 8)),
-    "pad": with_static(((4, 2), Segments(np.array([0, 1, 1, 4])), 3)),
+    "pad": with_static(((4, 2), Segments(np.array([0, 1, 1, 4])), 3, 1.5)),
     "unpad": with_static(((3, 3, 2), Segments(np.array([0, 1, 1, 4])), 3)),
     "pow": positive_pairs,
     "floor_divide": quotients,

@@ -27,7 +27,7 @@ from pynested.nested.nested_array import NestedArray, wrap_unchecked
 from pynested.nested.operands import Dense, Index, Operand, check_devices
 from pynested.nested.shape_comparison import component_text, first_difference, shape_text
 from pynested.operators.movement import select, unsqueeze
-from pynested.structure import Ints, Strided
+from pynested.structure import Strided
 
 from .index_parsing import (
     checked_entries,
@@ -104,9 +104,8 @@ def getitem(self: Operand, index: Index) -> NestedArray | Array:
     (array([2, 3]), array([4]))
     """
     if type(self) is not NestedArray:
-        # The most frequent index, x[i], needs no parsing.
-        if type(index) is int and type(self) is Array and _has_row(self, index):
-            return select(self, 0, index)
+        if type(index) is int and type(self) is Array and self.ndim and -len(self) <= index < len(self):
+            return select(self, 0, index)  # the most frequent index, x[i], needs no parsing
         return getitem_dense(as_array("index", self), index)
     leading_entry = first_entry(index)
     if not is_array_entry(leading_entry):
@@ -120,13 +119,8 @@ def getitem(self: Operand, index: Index) -> NestedArray | Array:
         return _select_by_mask(self, leading_entry)
     later_entries = tuple(_full_entries((slice(None), *index[1:]), self.ndim)) if isinstance(index, tuple) else ()
     selected = positions("a batch of components", read_array(leading_entry, self.data), len(self))
-    result = _take_components(self, selected)
+    result = repacked(wrap_unchecked(self.data, self.structure.select_components(selected).structure))
     return _getitem_nested(result, later_entries) if later_entries else result
-
-
-def _has_row(x: Array, index: int) -> bool:
-    shape = x.data.shape
-    return bool(shape) and -shape[0] <= index < shape[0]
 
 
 # ---- nested arrays --------------------------------------------------------------------------------------------------
@@ -141,7 +135,12 @@ def _getitem_nested(x: NestedArray, index: Any) -> NestedArray | Array:
             result = getitem_dense(result, (*[slice(None)] * dim, entry))
             dim += entry is None or isinstance(entry, slice)
         elif entry is None:
-            result, dim = _new_dim(result, dim), dim + 1
+            if not dim:
+                raise DimensionError(
+                    "index: None before the batch dimension would make the batch a component. Put None behind it: "
+                    "x[:, None]."
+                )
+            result, dim = unsqueeze(result, dim), dim + 1
         elif isinstance(entry, slice):
             result = slice_dim(result, dim, entry) if dim else select_components(result, entry)
             dim += 1
@@ -160,19 +159,6 @@ def _full_entries(index: Any, ndim: int) -> list[Any]:
     if len(dots) > 1:
         raise DimensionError("index: an index can have only one ellipsis (...).")
     return expand_ellipsis(entries, ndim)
-
-
-def _new_dim(x: NestedArray, dim: int) -> NestedArray:
-    if not dim:
-        raise DimensionError(
-            "index: None before the batch dimension would make the batch a component. Put None behind it: x[:, None]."
-        )
-    return unsqueeze(x, dim)
-
-
-def _take_components(x: NestedArray, numbers: Ints) -> NestedArray:
-    """Copy the components of these numbers, in their order."""
-    return repacked(wrap_unchecked(x.data, x.structure.select_components(numbers).structure))
 
 
 def _select_by_mask(x: NestedArray, mask: NestedArray) -> NestedArray:

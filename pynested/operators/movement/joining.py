@@ -32,7 +32,7 @@ from pynested.nested.layout_conversion import (
 from pynested.nested.nested_array import NestedArray, wrap_unchecked
 from pynested.nested.operands import Dense, check_devices
 from pynested.nested.shape_comparison import check_same_shape, component_text, first_difference, same_shape, shape_text
-from pynested.structure import Ints, Jagged, Strided
+from pynested.structure import Jagged, Strided
 
 from .axes import canonical_component_dim, unsqueeze
 
@@ -172,16 +172,11 @@ def _cat_ragged(arrays: Sequence[NestedArray], dim: int) -> NestedArray:
 
 def _cat_batch_strided(arrays: Sequence[NestedArray]) -> NestedArray:
     count = sum(len(x) for x in arrays)
-    all_extents = [x.extents for x in arrays if len(x) or not count]
+    extents = np.concatenate([x.extents for x in arrays if len(x) or not count])
+    if not count:  # a size that is different in two empty batches is unknown
+        extents = np.where((extents == extents[0]).all(axis=0), extents[:1], -1)
     flat = movement.concatenate([gather_elements(x) for x in arrays], 0)
-    extents = np.concatenate(all_extents) if count else _common_extents(all_extents)
     return NestedArray(flat, Strided.from_extents(extents, count))
-
-
-def _common_extents(all_extents: Sequence[Ints]) -> Ints:
-    """Return the extents of a batch of no components: the sizes that are equal in all batches, -1 along other axes."""
-    rows = np.concatenate(all_extents)
-    return np.where((rows == rows[0]).all(axis=0), rows[:1], -1)
 
 
 def _cat_strided(arrays: Sequence[NestedArray], dim: int) -> NestedArray:
