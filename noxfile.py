@@ -15,8 +15,7 @@ import nox
 ROOT = Path(__file__).parent
 BIN = Path(sys.prefix) / "bin"
 ENVIRONMENTS = ROOT / ".nox"
-RUN = ENVIRONMENTS / "torch.jsonl"  # of PyTorch against the specification
-PLOTS = "tests/repository/test_site.py"
+PAGES, PLOTS = "tests/repository/test_pages.py", "tests/repository/test_site.py"
 NVIDIA_COMPILER = (
     "cupy-cuda13x>=14", "nvidia-cuda-nvrtc==13.*", "nvidia-cuda-runtime==13.*", "nvidia-cuda-cccl==13.*",
 )  # fmt: skip
@@ -47,6 +46,11 @@ def python(session: nox.Session, *arguments: str | Path) -> None:
 def pytest(session: nox.Session, *arguments: str | Path) -> None:
     """Run pytest in the environment that nox was started from, on all cores."""
     session.run(str(BIN / "pytest"), "-n", "auto", *map(str, arguments))
+
+
+def install(session: nox.Session, *requirements: str, extras: str) -> None:
+    """Install the checkout with extras, without the links of the strict mode, which `.venv` uses at the same time."""
+    session.install("--config-settings", "editable_mode=lenient", *requirements, "-e", f".[{extras}]")
 
 
 def python_of(session: nox.Session, environment: str) -> str:
@@ -166,13 +170,13 @@ def wheel(session: nox.Session) -> None:
         (file,) = Path(folder).glob("*.whl")
         session.install(f"{file}[report]", OLDEST_NUMPY)
         with session.chdir(folder):
-            session.run("pynested", "conform", "--quick")
+            session.run("pynested", "conform", "--quick", "--json", str(ENVIRONMENTS / "pynested.jsonl"))
 
 
 @nox.session
 def nvrtc(session: nox.Session) -> None:
     """Compile every kernel for every architecture by NVIDIA's compiler, and compare the stand-in for CuPy with CuPy."""
-    session.install(*NVIDIA_COMPILER, "-e", ".[test]")
+    install(session, *NVIDIA_COMPILER, extras="test")
     session.run("python", "-c", "import cupy")  # so that no test is skipped
     session.run("pytest", "-n", "auto", "tests/backends/cuda/test_cupy.py", "-k", "cupys or cupy_compiles")
     session.run("pytest", "-n", "auto", "tests/backends/cuda/test_nvrtc.py", "tests/graph/test_kernels.py")
@@ -180,13 +184,12 @@ def nvrtc(session: nox.Session) -> None:
 
 @nox.session
 def torch(session: nox.Session) -> None:
-    """Tests beside PyTorch: operators, interchange, training, the kit, pictures as PNG."""
-    session.install("torch==2.13.0", "-e", ".[test,notebooks]")
+    """Tests that need PyTorch: operators, interchange, training, the kit, pages. And pictures as PNG, and plots."""
+    install(session, "torch==2.13.0", extras="test,notebooks")
     session.run("python", "-c", "import torch, cairosvg, matplotlib, nbclient")  # so that no test is skipped
-    session.run("pytest", "-n", "auto", "tests/against_torch", "tests/interchange", "tests/training")
     kit = [f"tests/conformance/test_{name}.py" for name in ("targets", "snippets", "pasted", "operands")]
-    pages = [f"tests/repository/test_pages.py::test_{name}" for name in ("examples", "console_examples")]
-    session.run("pytest", "-n", "auto", "--dist", "worksteal", *kit, *pages)
+    files = ("tests/against_torch", "tests/interchange", "tests/training", *kit, PAGES)
+    session.run("pytest", "-n", "auto", "--dist", "worksteal", "-k", "torch or pycon", *files)
     session.run("pytest", "tests/pictures/test_pictures.py", "tests/conformance/test_progress.py", PLOTS)
 
 
@@ -199,32 +202,34 @@ def notebooks(session: nox.Session) -> None:
 @here
 def differences(session: nox.Session) -> None:
     """PyTorch differs from the specification, in the environment of `torch`; its report by the wheel in `wheel`."""
-    arguments = ("conform", "--target", "torch", "--quick", "--json", str(RUN))
+    run = str(ENVIRONMENTS / "torch.jsonl")
+    arguments = ("conform", "--target", "torch", "--quick", "--json", run)
     session.run(python_of(session, "torch"), "-m", "pynested", *arguments, success_codes=[1])
     with tempfile.TemporaryDirectory() as folder, session.chdir(folder):
-        session.run(python_of(session, "wheel"), "-m", "pynested", "site", "torch", str(RUN))
+        session.run(python_of(session, "wheel"), "-m", "pynested", "site", "torch", run)
 
 
 @nox.session
 def interchange(session: nox.Session) -> None:
     """Arrays exchanged with every library, and the examples of pages that need one."""
-    session.install("-e", ".[test,interchange]")
-    session.run("pytest", "tests/interchange", "tests/repository/test_pages.py")
+    install(session, extras="test,interchange")
+    session.run("pytest", "tests/interchange")
+    session.run("pytest", PAGES, "-k", "pycon or programs")
 
 
 @here
 def peers(session: nox.Session) -> None:
     """Tests of the kit beside awkward and TensorFlow, in the environment of `interchange`."""
     files = [f"tests/conformance/test_{name}.py" for name in ("peers", "operands")]
-    session.run(python_of(session, "interchange"), "-m", "pytest", *files)
+    session.run(python_of(session, "interchange"), "-m", "pytest", "-k", "peers or awkward or tensorflow", *files)
 
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """The site, without a warning and without a dead link; with the results of `differences` if they are there."""
-    session.install("-e", ".[site]")
-    results = ("--run", str(RUN)) if RUN.exists() else ()
-    session.run("python", "-m", "docs.site", "_site/html", *results)
+    """The site, without a warning and without a dead link; with the runs of `differences` and `wheel` if they exist."""
+    install(session, extras="site")
+    runs = [word for run in sorted(ENVIRONMENTS.glob("*.jsonl")) for word in ("--run", str(run))]
+    session.run("python", "-m", "docs.site", "_site/html", *runs)
 
 
 # ---- one operator

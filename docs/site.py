@@ -4,13 +4,14 @@
     python -m docs.site _site/html
     python -m docs.site _site/html --run torch.jsonl     with a run of `pynested conform --json` in the matrix
 
-The pages are Sphinx's. The matrix of targets is what `pynested site` makes, of the runs that are given, and of quick
-runs of pynested and of the definitions.
+Sphinx makes the pages. `pynested site` makes the matrix of targets, of the given runs and of quick runs of pynested and
+of the definitions, if they are not among the given ones.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import subprocess
 import sys
@@ -61,8 +62,14 @@ def dead_links(folder: Path) -> Iterator[str]:
                 yield f"{path.relative_to(folder.resolve())}: {link} leads to no place in that page"
 
 
+def target_of(run: Path) -> str:
+    """Return the name of the target of a run."""
+    with run.open(encoding="utf-8") as lines:
+        return str(json.loads(next(lines))["target"]["name"])
+
+
 def run_of(target: str, folder: Path) -> Path:
-    """The records of a quick run of a target."""
+    """Return the records of a quick run of a target."""
     path = folder / f"{target}.jsonl"
     command = [sys.executable, "-m", "pynested", "conform", "--target", target, "--quick", "--json", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -88,7 +95,8 @@ def build(out: Path, runs: list[Path]) -> None:
         write_pages(source)
         sphinx = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", str(source), str(out)]
         subprocess.run(sphinx, check=True)
-        given = [*runs, *(run_of(target, Path(made)) for target in QUICK)]
+        targets = {target_of(run) for run in runs}
+        given = [*runs, *(run_of(target, Path(made)) for target in QUICK if target not in targets)]
         subprocess.run([sys.executable, "-m", "pynested", "site", str(out / "targets"), *map(str, given)], check=True)
         lead_back(out / "targets" / "index.html")
 

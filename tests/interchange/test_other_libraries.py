@@ -132,7 +132,7 @@ def test_parts_of_arrow_keep_the_memory_which_is_read_only() -> None:
     assert whole.to_pylist()[2] == [3, 4, 5]
 
 
-def test_views_of_tensors_keep_the_memory() -> None:
+def test_views_of_torch_keep_the_memory() -> None:
     torch = pytest.importorskip("torch")
     dense = torch.arange(12.0).reshape(3, 4)
     assert shares(pn.from_torch(dense.T), dense.numpy()) and shares(pn.from_numpy(dense.numpy()), dense.numpy())

@@ -151,7 +151,7 @@ def test_gradients_are_clipped_by_the_norm_of_all() -> None:
         assert clipped is tree and not math.isfinite(norm)
 
 
-def test_state_dicts() -> None:
+def test_state_dicts_of_pytorch() -> None:
     torch = pytest.importorskip("torch")
     module = torch.nn.BatchNorm1d(2)
     weights = pn.training.from_state_dict(module.state_dict())
