@@ -1,4 +1,7 @@
-"""Values and gradients of sample inputs against dense PyTorch, component by component, in every layout."""
+"""Values and gradients of sample inputs against dense PyTorch, component by component, in every layout.
+
+The conformance kit translates the calls. `test_attention` and `test_layers` compare the other functions of attention.
+"""
 
 from __future__ import annotations
 
@@ -22,15 +25,25 @@ from ..nests import DENSE, Kind, Numbers, place
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)  # tensors are tiny
 
+from torch.nn import functional  # noqa: E402
+
+from pynested.conformance.adapters.torch_adapter import TorchTarget  # noqa: E402
 from pynested.conformance.adapters.torch_batch import Parts  # noqa: E402
+from pynested.conformance.adapters.torch_dense import DenseTorch  # noqa: E402
 
-from .translation import DENSE_TORCH  # noqa: E402
+TARGET = TorchTarget(torch)
+DENSE_TORCH = DenseTorch(torch, TARGET.function, TARGET.other)
 
-# Dense PyTorch has no call that only picks or joins components, and refuses steps below 0.
-APART = {"as_nested_array", "nested_array", "equal", "allclose"}
-APART |= {"narrow", "chunk-0", "split-0", "to_padded_array-larger", "getitem-mask", "getitem-component"}
+# Dense PyTorch has no call that only picks, joins or parts components, and refuses steps below 0.
+APART = {"as_nested_array", "nested_array", "equal", "allclose", "unbind"}
+APART |= {"narrow", "chunk-0", "split-0", "select-0", "to_padded_array-larger", "getitem-mask", "getitem-component"}
 APART |= {f"getitem-{dim} slice(None, None, -1)" for dim in (0, 1, 2)} | {"getitem-1 slice(2, 0, -1)"}
-APART |= {"transformer_encoder_layer", "transformer_decoder_layer"}  # modules, in `test_layers.py`
+# It has no function, no gradient, or a function that takes no number or one dimension at a time.
+APART |= {"cbrt", "floor_divide", "remainder-number first", "clamp-dense", "logsumexp-None"}
+APART |= {f"prod-{dims}" for dims in (None, (0, 1), (0, 2), (1, 2))}
+TENSORS_ONLY = {"maximum", "minimum", "logaddexp", "ne", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor"}
+APART |= {f"{op}-{label}" for op in TENSORS_ONLY for label in ("number", "number first")}
+APART |= {"transformer_encoder_layer", "transformer_decoder_layer", "multi_head_attention", "flex_attention"}
 COMPARED = [call for call in CALLS if not {call.op, str(call)} & APART]
 
 LENGTHS, EQUAL = ((3, 0, 4, 1), (3, 2)), ((2, 2, 2),)  # of nested arrays, and of components that are stacked
@@ -89,6 +102,15 @@ def parts(ours: Any, theirs: Any) -> Iterator[tuple[Any, Any]]:
         yield ours, theirs
 
 
+def cross_entropy(x: Any, target: Any, reduction: str, **options: Any) -> Any:
+    """Compute the losses of the rows of each component, or of the rows of all components at once."""
+    if reduction == "none":
+        pairs = zip(x.tensors, target.tensors, strict=True)
+        return Parts([functional.cross_entropy(*pair, reduction="none", **options) for pair in pairs], x.shape[:-1])
+    rows, classes = torch.cat(x.tensors), torch.cat(target.tensors)
+    return functional.cross_entropy(rows, classes, reduction=reduction, **options)
+
+
 def compare(call: Call, batch: Batch, dtype: Any, placement: str) -> None:
     operands = Operands(batch.kind, dtype, placement)
     ours = call.function(*call.given(batch, operands.build), **call.keywords)
@@ -98,7 +120,9 @@ def compare(call: Call, batch: Batch, dtype: Any, placement: str) -> None:
         name: torch.tensor(value.astype(dtype)) if isinstance(value, np.ndarray) else value
         for name, value in call.keywords.items()
     }
-    pairs = list(parts(ours, DENSE_TORCH.call(call.op, "jagged", args, constants)))
+    is_loss = call.op == "cross_entropy"
+    theirs = cross_entropy(*args, **constants) if is_loss else DENSE_TORCH.call(call.op, "jagged", args, constants)
+    pairs = list(parts(ours, theirs))
     for result, expected in pairs:
         check(result.detach().numpy(), expected.numpy(force=True), TOLERANCES[dtype])
         assert result.requires_grad == expected.requires_grad
@@ -113,6 +137,7 @@ def compare(call: Call, batch: Batch, dtype: Any, placement: str) -> None:
         check(gradient, expected, TOLERANCES[dtype])
 
 
+@pytest.mark.filterwarnings("ignore:var\\(\\)|std\\(\\)")  # of variances of one element
 @pytest.mark.parametrize(("dtype", "placement"), [(np.float32, "packed"), (np.float64, "holes")], ids=["32", "64"])
 @of_calls(COMPARED, turns=3)
 def test_values_and_gradients(call: Call, kind: Kind, dtype: Any, placement: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from tests.mutation.plant import ROOT, Row, environment
@@ -12,7 +12,10 @@ from tests.mutation.token_changes import draw_changes
 
 FOLDERS = ("pynested/operators", "pynested/lifting", "pynested/structure", "autograd", "backends")
 TABLES = ("operators", "pynested", "programs", "gradients", "graph", "cuda")  # those that change our own code
-LIKELY = ("tests/operators/test_law.py", "tests/backends/test_kernels.py")  # properties of all operators and kernels
+STAGES = (  # likely modules first: properties of all operators and kernels, then the folders that mirror the code
+    ("tests/operators/test_law.py", "tests/backends/test_kernels.py"),
+    ("tests/operators", "tests/ragged", "tests/autograd", "tests/backends"),
+)
 ABOUT_FAULTS = "tests/mutation"  # these tests plant faults themselves
 _FAILURE = re.compile(r"^(?:FAILED|ERROR) (tests/[^: ]+)", re.MULTILINE)
 
@@ -42,16 +45,14 @@ def planted_faults() -> list[Fault]:
 def first_failure(fault: Fault) -> str:
     """Return the test module that notices the fault, or the vectors or the check that its row names, or ``survived``.
 
-    What the row of a table names runs first, then likely modules, then the folder of tests that mirrors the changed
-    code, then the rest of the suite.
+    What the row of a table names runs first, then the stages, then the rest of the suite.
     """
     if fault.table and fault.row and outcome(fault.table, fault.row, fault.row)[0] == KILLED:
         return named_suite(fault.row)
-    folders = sorted({file.relative_to(ROOT).parts[1] for file in (ROOT / "tests").rglob("*/test_*.py")})
-    stages = [[*LIKELY], mirrored(fault.row), [f"tests/{folder}" for folder in folders]]
+    folders = sorted({f"tests/{file.relative_to(ROOT).parts[1]}" for file in (ROOT / "tests").rglob("*/test_*.py")})
     done = [ABOUT_FAULTS]
     with environment(fault.row) as variables:
-        for paths in filter(None, stages):
+        for paths in (*STAGES, folders):
             noticed_by = run_tests(variables, paths, done)
             if noticed_by != SURVIVED:
                 return noticed_by
@@ -68,19 +69,7 @@ def named_suite(row: Row) -> str:
     return f"spec/vectors: {' '.join(row['op'])}"
 
 
-def mirrored(row: Row | None) -> list[str]:
-    """Return the folder of tests that mirrors the code which a row changes."""
-    if row is None:
-        return []
-    by_name = {"kernel": "backends", "primitive": "autograd", "function": "operators"}
-    folder = next((by_name[kind] for kind in by_name if kind in row), "")
-    if "file" in row:
-        first, second, *_ = Path(row["file"]).parts
-        folder = second if first == "pynested" else first
-    return [f"tests/{folder}"] if (ROOT / "tests" / folder).is_dir() else []
-
-
-def run_tests(variables: dict[str, str], paths: list[str], ignored: list[str]) -> str:
+def run_tests(variables: dict[str, str], paths: Sequence[str], ignored: Sequence[str]) -> str:
     """Return the module of the first test that fails, or ``survived``."""
     options = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", *(f"--ignore={path}" for path in ignored)]
     done = run_in(variables, ["-m", "pytest", *options, *paths])

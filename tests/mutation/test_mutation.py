@@ -13,7 +13,7 @@ import pytest
 
 import pynested as pn
 from tests.mutation.__main__ import append_kill, read_kills
-from tests.mutation.gate import FOLDERS, ROOT, SURVIVED, Fault, first_failure, mirrored, planted_faults, random_faults
+from tests.mutation.gate import FOLDERS, ROOT, SURVIVED, Fault, first_failure, planted_faults, random_faults
 from tests.mutation.plant import FaultError, Row, changed_file, load, planted
 from tests.mutation.suites import KILLED, TABLES, faults, outcome
 from tests.mutation.token_changes import draw_changes
@@ -60,14 +60,6 @@ def test_all_changes_of_a_small_file(tmp_path: Path) -> None:
     }
     draws = [draw_changes(tmp_path, ["."], seed=seed, count=5) for seed in (1, 1, 2)]
     assert draws[0] == draws[1] != draws[2]
-
-
-def test_a_fault_is_mirrored_by_a_folder_of_tests() -> None:
-    files = ("pynested/operators/losses.py", "backends/cuda/segment.py", "backends/kernels/pad.cu", "pynested/cli.py")
-    rows: list[Row] = [*({"file": file} for file in files), {"kernel": "relu"}, {"primitive": "mul"}]
-    assert [mirrored(row) for row in rows] == [
-        ["tests/operators"], ["tests/backends"], ["tests/backends"], [], ["tests/backends"], ["tests/autograd"],
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from pynested.conformance.adapters.torch_adapter import TorchTarget
 from pynested.conformance.adapters.torch_batch import Parts
+from pynested.conformance.adapters.torch_dense import DenseTorch
 
-from ...against_torch.translation import DENSE_TORCH
 from ..draw.slopes import Slope
 from ..oracle import Nest, Refused, Silent
 from ..plan import Call, Dense, Ref, found, places
@@ -19,6 +20,8 @@ from . import Difference, Found
 from .expected import Expected
 from .gradients import Judged
 
+TARGET = TorchTarget(torch)
+DENSE_TORCH = DenseTorch(torch, TARGET.function, TARGET.other)
 OTHERWISE = (RuntimeError, TypeError, ValueError, IndexError)  # of a call that dense PyTorch cannot make
 
 
