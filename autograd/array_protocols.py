@@ -11,7 +11,7 @@ from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, Exc
 from pynested.backends.host import stored_once, to_host
 from pynested.backends.sharing import went_out
 
-from .default_dtype import is_default_dtype
+from .defaults import is_default_dtype
 
 
 def refuse_numpy_ma(self: Any) -> NoReturn:

@@ -10,8 +10,7 @@ from pynested.backends.errors import GradientError
 from . import random
 from .array import Array
 from .containers import flatten
-from .default_device import get_default_device, set_default_device
-from .default_dtype import get_default_dtype, set_default_dtype
+from .defaults import default_device, default_dtype, set_default_device, set_default_dtype
 from .dispatch import operator
 from .modes import Mode
 from .primitives.primitive import attach_outputs
@@ -57,7 +56,7 @@ class _Checkpoint:
         self.name = self.public = f"checkpoint of {getattr(function, '__name__', function)}"
         self.function = function
         self.stream = random.get_state()
-        self.device, self.dtype = get_default_device(), get_default_dtype()
+        self.device, self.dtype = default_device.value, default_dtype.value
         self.arrays, self.rebuild = flatten(arguments)
         self.count = len(self.arrays)
 
@@ -82,7 +81,7 @@ class _Checkpoint:
         saved = node.saved()
         with (
             Mode(state.mode or RECORDING),
-            random.drawn_again(self.stream),
+            random.replay_random(self.stream),
             set_default_device(self.device),
             set_default_dtype(self.dtype),
         ):

@@ -15,7 +15,7 @@ from pynested.backends.host import refuse_masked
 from .arguments.operands import canonical_dtype
 from .array import Array
 from .call_errors import check_optional_flags
-from .create import array
+from .creation import array
 from .dispatch import operator
 
 # DLPack's types of device: memory of the CPU, also pinned, and of CUDA, also managed.

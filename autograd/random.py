@@ -1,26 +1,36 @@
-"""The default stream of random numbers, one for each thread, and `manual_seed`.
+"""New arrays of random numbers, and the default generator of each thread, which `manual_seed` restarts.
 
-A stream is a `numpy.random.Generator`. A thread that has not called `manual_seed` begins with a seed from the operating
-system, and so does a forked process.
+A generator is a `numpy.random.Generator`. It draws the same numbers for every device. The default generator of a thread
+that has not called `manual_seed` begins with a seed from the operating system, and so does that of a forked process.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
-from pynested.backends.errors import ArgumentError
+from pynested.backends.dtypes import is_float
+from pynested.backends.errors import ArgumentError, DTypeError
 
+from .arguments.operands import canonical_dtype, chosen_device, numpy_array
+from .arguments.scalars import check_fits, number_text
+from .arguments.shapes import canonical_int
+from .array import Array
+from .call_errors import check_flags
+from .creation import array, canonical_sizes, dtype_or_default, empty
 from .dispatch import operator
+
+# ---- generators -----------------------------------------------------------------------------------------------------
 
 
 class _Thread(threading.local):
-    """The default stream of the current thread."""
+    """The default generator of the current thread."""
 
     def __init__(self) -> None:
         self.generator = np.random.default_rng()
@@ -47,7 +57,7 @@ def manual_seed(seed: int) -> np.random.Generator:
     return _thread.generator
 
 
-def default(generator: Any = None) -> np.random.Generator:
+def canonical_generator(generator: Any = None) -> np.random.Generator:
     """Return ``generator``, or the default one of this thread for None."""
     if generator is None:
         return _thread.generator
@@ -60,13 +70,13 @@ def default(generator: Any = None) -> np.random.Generator:
 
 
 def get_state() -> Any:
-    """Return the state of this thread's default stream, for `drawn_again`."""
+    """Return the state of this thread's default generator, for `replay_random`."""
     return _thread.generator.bit_generator.state
 
 
 @contextmanager
-def drawn_again(state: Any) -> Iterator[None]:
-    """Let this thread draw inside the block what it drew after ``state``; its own stream waits."""
+def replay_random(state: Any) -> Iterator[None]:
+    """Draw inside the block what this thread drew after ``state``; its own generator does not move on."""
     before, bits = _thread.generator, np.random.PCG64(0)
     bits.state = state
     _thread.generator = np.random.Generator(bits)
@@ -76,10 +86,124 @@ def drawn_again(state: Any) -> Iterator[None]:
         _thread.generator = before
 
 
-def _begin_anew() -> None:
+def _reseed() -> None:
     """Give a forked process numbers that its parent does not draw."""
     _thread.generator = np.random.default_rng()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_begin_anew)
+    os.register_at_fork(after_in_child=_reseed)
+
+# ---- arrays ---------------------------------------------------------------------------------------------------------
+
+
+@operator
+def rand(
+    *shape: int | Sequence[int],
+    dtype: DTypeLike | None = None,
+    device: str | None = None,
+    requires_grad: bool = False,
+    generator: np.random.Generator | None = None,
+) -> Array:
+    """Return uniform random numbers from [0, 1): ``rand(2, 3)`` or ``rand((2, 3))``.
+
+    DTypeError for a dtype that is not floating. 1 itself is never drawn, in no dtype.
+
+    Clauses: RANDOM-1, RANDOM-4 to RANDOM-8, RANDOM-10.
+
+    Examples
+    --------
+    >>> drawn = pn.rand(1000, dtype=pn.float16).numpy()
+    >>> bool((0 <= drawn).all() and (drawn < 1).all())
+    True
+    """
+    check_flags("rand", requires_grad=requires_grad)
+    return uniform("rand", shape, dtype, device, generator).requires_grad_(requires_grad)
+
+
+@operator
+def randn(
+    *shape: int | Sequence[int],
+    dtype: DTypeLike | None = None,
+    device: str | None = None,
+    requires_grad: bool = False,
+    generator: np.random.Generator | None = None,
+) -> Array:
+    """Return random numbers with the standard normal distribution: ``randn(2, 3)`` or ``randn((2, 3))``.
+
+    DTypeError for a dtype that is not floating.
+
+    Clauses: RANDOM-2, RANDOM-4 to RANDOM-8, RANDOM-10.
+
+    Examples
+    --------
+    >>> x, y = [pn.randn(3, generator=np.random.default_rng(0)) for _ in range(2)]
+    >>> pn.equal(x, y)
+    True
+    """
+    check_flags("randn", requires_grad=requires_grad)
+    return normal("randn", shape, dtype, device, generator).requires_grad_(requires_grad)
+
+
+@operator
+def randint(
+    low: int,
+    high: int | Sequence[int] | None = None,
+    size: int | Sequence[int] = (),
+    *,
+    dtype: DTypeLike | None = None,
+    device: str | None = None,
+    generator: np.random.Generator | None = None,
+) -> Array:
+    """Return random integers from ``low`` (0 if only one limit is given) to ``high - 1``, int64 by default.
+
+    ``randint(5, (3,))`` is ``randint(0, 5, (3,))``. ArgumentError if there is no such integer, OverflowError for a
+    dtype that cannot represent all of them.
+
+    Clauses: RANDOM-3 to RANDOM-7, RANDOM-9, RANDOM-10.
+
+    Examples
+    --------
+    >>> pn.randint(5, 6, size=(2,))
+    array([5, 5])
+    """
+    shape: Any = size
+    if isinstance(high, Sequence) and size == ():
+        high, shape = None, high
+    return integers("randint", low, high, shape, dtype, device, generator)
+
+
+# ---- the same for `rand_like`, `randn_like` and `randint_like`; errors begin with ``name`` --------------------------
+
+
+def uniform(name: str, shape: tuple[Any, ...], dtype: DTypeLike | None, device: str | None, generator: Any) -> Array:
+    """Return what `rand` returns."""
+    return _empty_floats(name, shape, dtype, device).uniform_(0.0, 1.0, generator)
+
+
+def normal(name: str, shape: tuple[Any, ...], dtype: DTypeLike | None, device: str | None, generator: Any) -> Array:
+    """Return what `randn` returns."""
+    return _empty_floats(name, shape, dtype, device).normal_(0.0, 1.0, generator)
+
+
+def _empty_floats(name: str, shape: tuple[Any, ...], dtype: DTypeLike | None, device: str | None) -> Array:
+    device = chosen_device(device)
+    dtype = dtype_or_default(dtype, device)
+    if not is_float(dtype):
+        raise DTypeError(f"{name}: random real numbers need a floating point dtype, not {dtype}.")
+    return empty(canonical_sizes(name, shape), dtype=dtype, device=device)
+
+
+def integers(
+    name: str, low: Any, high: Any, shape: Any, dtype: DTypeLike | None, device: str | None, generator: Any
+) -> Array:
+    """Return what `randint` returns."""
+    least, end = (0, low) if high is None else (low, high)
+    least, end = canonical_int(name, "low", least), canonical_int(name, "high", end)
+    if least >= end:
+        ends = f"{number_text(least)} to {number_text(end)} - 1"
+        raise ArgumentError(f"{name}: there is no integer from {ends}; high must be above low.")
+    dtype = np.dtype(np.int64) if dtype is None else canonical_dtype(dtype, chosen_device(device))
+    check_fits(name, numpy_array(name, [least, end - 1]), dtype)  # whichever of them is drawn
+    numbers = canonical_generator(generator).integers(least, end, canonical_sizes(name, (shape,)), dtype=np.int64)
+    return array(numbers, dtype=dtype, device=device)

@@ -10,18 +10,19 @@ no cycles, and a graph that nobody holds is gone at once.
 from __future__ import annotations
 
 import itertools
+import sys
 import threading
+import traceback
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from pynested.backends.errors import GradientError
 from pynested.backends.storage import Storage
-
-from .recorded_stack import RecordedStack
 
 Hooks = dict[int, Callable[[Any], Any]]  # by the number at which each was registered
 OFF, RECORDING, ANOMALY = 0, 1, 2
@@ -106,6 +107,27 @@ class Operation(Protocol):
 
     def apply_jvp(self, node: Node, tangents: Sequence[Any]) -> Any:
         """Take the tangents of the sources forward; at least one of them is not None."""
+
+
+class RecordedStack:
+    """The stack of the caller's program when a node was recorded; frames of pynested are left out."""
+
+    def __init__(self) -> None:
+        frames = [(frame, frame.f_lineno) for frame in frames_outside("pynested")]
+        self._stack = traceback.StackSummary.extract(reversed(frames), lookup_lines=False)
+
+    def __str__(self) -> str:
+        return "".join(self._stack.format())
+
+
+def frames_outside(*packages: str) -> Iterator[FrameType]:
+    """Yield the frames of this thread, innermost first, from the first one outside of ``packages`` on."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in packages:
+        frame = frame.f_back
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
 
 
 class Node:

@@ -12,12 +12,13 @@ from heapq import heappop, heappush
 from operator import attrgetter
 from typing import Any
 
+import numpy as np
+
 from pynested.backends.errors import GradientError
 from pynested.backends.events import emit_around, listening
 
-from .array import Array
+from .array import Array, raw
 from .hooks import hooked
-from .nan_check import apply_vjp_checked
 from .primitives.binary import add
 from .primitives.movement import broadcast_to, cast, summed_to, to_dtype
 from .tape import BackwardPass, Node, Pairs, source_of
@@ -59,7 +60,7 @@ def run_backward(
         if node.parts:
             cotangent = [cotangent.get(i) for i in range(node.parts)]
         if node.stack is not None:
-            pairs = apply_vjp_checked(node, cotangent, running)
+            pairs = _apply_vjp_checked(node, cotangent, running)
         elif listening.count:
             pairs = emit_around("vjp", node.name, node.operation.apply_vjp, node, cotangent, running)
         else:
@@ -97,6 +98,34 @@ def _visit(node: Node, cotangent: Any, running: BackwardPass) -> Any:
     if retaining is not None:
         retaining.accumulate(given.clone())
     return given
+
+
+def _apply_vjp_checked(node: Node, cotangent: Any, running: BackwardPass) -> Pairs:
+    """Apply the vjp of a node that was recorded inside `anomaly`: NaN that it makes is an error.
+
+    Any error shows where the node was recorded.
+    """
+    try:
+        pairs = node.operation.apply_vjp(node, cotangent, running)
+        if not _has_nan(cotangent):
+            for source, part in pairs:
+                if _has_nan(part):
+                    raise GradientError(
+                        f"{node.operation.name}: the gradient of its argument {list(node.sources).index(source)} holds "
+                        "NaN, and the cotangent that came in held none."
+                    )
+    except Exception as error:
+        error.add_note(f"{node.operation.name} was recorded here:\n{node.stack}")
+        raise
+    return pairs
+
+
+def _has_nan(cotangent: Any) -> bool:
+    """Return whether a cotangent, or one of the cotangents of several outputs, holds NaN."""
+    if isinstance(cotangent, list | dict):
+        parts = cotangent.values() if isinstance(cotangent, dict) else cotangent
+        return any(part is not None and _has_nan(part) for part in parts)
+    return bool(np.isnan(raw(cotangent)).any())
 
 
 def _matched_to_source(node: Node, source: Any, cotangent: Array) -> Array:

@@ -10,9 +10,11 @@ from pynested.backends.dtypes import bfloat16, is_bfloat16
 from pynested.backends.errors import ArgumentError, DTypeError
 from pynested.backends.host import as_bare, from_host, refuse_masked
 from pynested.backends.limits import MOST_ELEMENTS
-from pynested.backends.registry import NUMPY_DEVICES
+from pynested.backends.registry import NUMPY_DEVICES, canonical_device
 
 from ..array import Array
+from ..defaults import default_device
+from ..primitives.movement import to_device
 from ..primitives.primitive import same_device
 from ..tape import state
 from .scalars import canonical_number, checked_scalar, dtype_of
@@ -140,6 +142,13 @@ def device_of(*values: Any) -> str:
     return "cpu"
 
 
+def chosen_device(device: str | None, *values: Any) -> str:
+    """Return ``device`` if it is named, else the device of the first Array among ``values``, else the default one."""
+    if device is not None:
+        return canonical_device(device)
+    return next((value.storage.device for value in values if type(value) is Array), default_device.value)
+
+
 def copy_if_any_requires_grad(values: Any, *tracked: Any) -> Any:
     """Return raw ``values`` for a node of the tape: a copy if any of ``tracked`` requires grad, else themselves.
 
@@ -157,6 +166,16 @@ def as_array(name: str, value: Any, device: str = "cpu") -> Array:
     if type(given) is Array:
         return given
     return Array(from_host(np.asarray(checked_scalar(name, given, dtype_of(given))), device), device)
+
+
+def as_device_array(name: str, value: Any, device: str | None = None) -> Array:
+    """Return ``value`` as an array on ``device``, by default the device of an `Array`, else the default device.
+
+    An `Array` on this device is returned as it is. A NumPy array shares its memory on the CPU.
+    """
+    target = chosen_device(device, value)
+    x = as_array(name, value, target)
+    return x if x.device == target else to_device(x, target, x.device)
 
 
 def as_arrays_on_one_device(name: str, *values: Any, optional: int = 0) -> list[Any]:

@@ -7,7 +7,6 @@ through the class attribute ``_ops``, which the import of `pynested` sets to the
 from __future__ import annotations
 
 from .element_methods import ElementMethods
-from .fill_methods import FillMethods
 from .in_place import InPlaceMethods
 from .operator_methods import OperatorMethods
 from .python_operators import PythonOperators, Reduced
@@ -24,7 +23,6 @@ class ArrayMethods(
     ReductionMethods[Reduced],
     ShapeMethods[Reduced],
     InPlaceMethods,
-    FillMethods,
 ):
     """The common base of `Array` and `NestedArray`.
 

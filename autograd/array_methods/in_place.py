@@ -300,6 +300,30 @@ class InPlaceMethods:
         """Write the result of `pynested.trunc` into this array."""
         return self._ops.overwrite(self, self._ops.trunc)
 
+    @method
+    def copy_(self, source: Any) -> Self:
+        """Write the values of ``source``, which broadcasts, into this array."""
+        return self._ops.write(self, "copy_", source)
+
+    @method
+    def fill_(self, value: Any) -> Self:
+        """Write ``value`` to every element."""
+        return self._ops.write(self, "fill_", value)
+
+    def zero_(self) -> Self:
+        """Write 0 to every element."""
+        return self._ops.write(self, "zero_", 0)
+
+    @method
+    def uniform_(self, low: float = 0.0, high: float = 1.0, generator: np.random.Generator | None = None) -> Self:
+        """See `pynested.uniform_`."""
+        return self._ops.uniform_(self, low, high, generator)
+
+    @method
+    def normal_(self, mean: float = 0.0, std: float = 1.0, generator: np.random.Generator | None = None) -> Self:
+        """See `pynested.normal_`."""
+        return self._ops.normal_(self, mean, std, generator)
+
     def __iadd__(self, other: Operand) -> Self:
         return self.add_(other)
 

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from pynested.backends.dtypes import computing_dtype, is_float
-from pynested.backends.host import repeats, window
+from pynested.backends import transfer
+from pynested.backends.dtypes import computing_dtype, is_bfloat16, is_float
+from pynested.backends.host import repeating, repeats, window
 from pynested.backends.numpy.products import sum_first
 from pynested.backends.numpy.running import FEW_ROWS, without_warnings
 
-from ..array import Array
+from ..array import Array, new_zeros
 from .primitive import LINEAR, Primitive
 from .unary import zeros_like
 
@@ -174,20 +175,6 @@ unpad: Primitive = Primitive(
 )
 
 
-def _parts_stacked(parts: list[Any], axis: int) -> Any:
-    """Return the cotangents of the entries along ``axis``, put together; zeros where none arrived."""
-    nothing = zeros_like(next(part for part in parts if part is not None))
-    return stacked([nothing if part is None else part for part in parts], axis)
-
-
-unbind: Any = Primitive(
-    "unbind",
-    lambda k, x, axis: [x[(*[slice(None)] * axis, i, ...)] for i in range(x.shape[axis])],
-    [lambda g, y, x, axis: _parts_stacked(g, axis)],
-    LINEAR,
-)
-
-
 def _split(g: Any, y: Any, *arrays_and_axis: Any) -> list[Any]:
     """Return the pieces of ``g`` along the axis, one for each of the arrays that were joined."""
     *arrays, axis = arrays_and_axis
@@ -227,3 +214,98 @@ def to_dtype(x: Array, dtype: np.dtype[Any]) -> Array:
         return x
     found: Array = cast(x if is_float(dtype) else x.detach(), dtype)
     return found
+
+
+to_device: Primitive = Primitive(
+    "to_device",
+    lambda k, x, target, source: Array(transfer(x, target), target),
+    [lambda g, y, x, target, source: to_device(g, source, target)],
+    LINEAR,
+    public="to",
+)
+
+
+def converted(x: Array, device: str, dtype: np.dtype[Any]) -> Array:
+    """Return ``x`` in ``dtype`` on ``device``; ``x`` itself if nothing changes."""
+    if not is_bfloat16(dtype):  # which the device that x is moved to may have, and its own may lack
+        x = to_dtype(x, dtype)
+    moved = x if device == x.device else to_device(x, device, x.device)
+    return to_dtype(moved, dtype)
+
+
+# ---- one array as many views ----------------------------------------------------------------------------------------
+# A node has as many outputs as there are views. The vjp puts their cotangents together once, so a loop over components
+# costs no more than their size.
+
+
+def _parts_stacked(parts: list[Any], axis: int) -> Any:
+    """Return the cotangents of the entries along ``axis``, put together; zeros where none arrived."""
+    nothing = zeros_like(next(part for part in parts if part is not None))
+    return stacked([nothing if part is None else part for part in parts], axis)
+
+
+unbind: Any = Primitive(
+    "unbind",
+    lambda k, x, axis: [x[(*[slice(None)] * axis, i, ...)] for i in range(x.shape[axis])],
+    [lambda g, y, x, axis: _parts_stacked(g, axis)],
+    LINEAR,
+)
+
+
+def _pieces(k: Any, x: Any, axis: int, starts: tuple[int, ...], lengths: tuple[int, ...]) -> list[Any]:
+    before = (slice(None),) * axis
+    if not axis:
+        return [x[start : start + length] for start, length in zip(starts, lengths, strict=True)]
+    return [x[(*before, slice(start, start + length))] for start, length in zip(starts, lengths, strict=True)]
+
+
+def _joined(parts: Any, shape: tuple[int, ...], axis: int, starts: tuple[int, ...], lengths: tuple[int, ...]) -> Any:
+    """The cotangents of pieces, added where the pieces came from; zeros elsewhere."""
+    like = next(part for part in parts if part is not None)
+    full = [
+        new_zeros((*shape[:axis], length, *shape[axis + 1 :]), like) if part is None else part
+        for part, length in zip(parts, lengths, strict=True)
+    ]
+    joined = concatenate(full, axis)
+    ends = np.cumsum(lengths)
+    if ends[-1] == shape[axis] and starts == tuple((ends - lengths).tolist()):
+        return joined
+    index = np.concatenate([np.arange(start, start + length) for start, length in zip(starts, lengths, strict=True)])
+    order = (axis, *[i for i in range(len(shape)) if i != axis])
+    rows = add_rows(transpose(joined, order), index, shape[axis])
+    return transpose(rows, tuple(order.index(i) for i in range(len(order))))
+
+
+def _components(k: Any, x: Any, sizes: Any, strides: Any, offsets: Any) -> list[Any]:
+    views = [
+        strided_view(k, x, size, stride, offset)
+        for size, stride, offset in zip(sizes.tolist(), strides.tolist(), offsets.tolist(), strict=True)
+    ]
+    if k.xp is np:
+        for i in repeating(sizes, strides):
+            views[i] = window(views[i], x)
+    return views
+
+
+def _scattered(parts: Any, shape: tuple[int, ...], sizes: Any, strides: Any, offsets: Any) -> Any:
+    like = next(part for part in parts if part is not None)
+    numels = sizes.prod(axis=1).tolist()
+    flat = [
+        new_zeros((size,), like) if part is None else reshape(part, (size,))
+        for part, size in zip(parts, numels, strict=True)
+    ]
+    return scatter(concatenate(flat, 0), sizes, strides, offsets, shape[0])
+
+
+pieces: Any = Primitive(
+    "pieces",
+    _pieces,
+    [lambda g, y, x, axis, starts, lengths: _joined(g, x.shape, axis, starts, lengths)],
+    LINEAR,
+)
+components: Any = Primitive(
+    "components",
+    _components,
+    [lambda g, y, x, sizes, strides, offsets: _scattered(g, x.shape, sizes, strides, offsets)],
+    LINEAR,
+)

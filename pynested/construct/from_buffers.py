@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from pynested.autograd.arguments.operands import as_device_array
 from pynested.autograd.arguments.shapes import canonical_int
-from pynested.autograd.default_device import as_device_array
 from pynested.autograd.dispatch import operator
 from pynested.autograd.primitives import movement
 from pynested.backends.errors import ArgumentError, DimensionError, StructureError

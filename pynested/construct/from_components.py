@@ -16,15 +16,13 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.operands import as_array, canonical_dtype, numpy_array
+from pynested.autograd.arguments.operands import as_array, as_device_array, canonical_dtype, chosen_device, numpy_array
 from pynested.autograd.arguments.scalars import check_fits
 from pynested.autograd.call_errors import check_flags
-from pynested.autograd.create import array
-from pynested.autograd.default_device import as_device_array, chosen_device
-from pynested.autograd.default_dtype import dtype_of_python
+from pynested.autograd.creation import array
+from pynested.autograd.defaults import dtype_of_python
 from pynested.autograd.dispatch import operator
-from pynested.autograd.primitives.devices import converted
-from pynested.autograd.primitives.movement import to_dtype
+from pynested.autograd.primitives.movement import converted, to_dtype
 from pynested.backends import get_backend, transfer
 from pynested.backends.dtypes import is_bfloat16, promoted
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, PynestedError, StructureError
@@ -99,7 +97,7 @@ def nested_array(
     check_flags("nested_array", requires_grad=requires_grad, pin_memory=pin_memory)
     layout = canonical_layout("nested_array", layout)
     entries = _list_entries("nested_array", tensor_list, device)
-    device = chosen_device(device, (tensor_list, *entries))
+    device = chosen_device(device, tensor_list, *entries)
     get_backend(device)
     if pin_memory:
         raise DeviceError("nested_array: pin_memory=True needs an accelerator, and none is in use. Leave it out.")
@@ -218,7 +216,7 @@ def as_nested_array(
         dense = as_device_array("as_nested_array", tensor_list, device)
         return slices_as_nested("as_nested_array", dense if dtype is None else _with_dtype(dense, dtype), layout)
     entries = _list_entries("as_nested_array", tensor_list, device)
-    new_device = chosen_device(device, entries)
+    new_device = chosen_device(device, *entries)
     arrays = _raw_arrays("as_nested_array", entries, dtype, new_device)
     if not arrays:
         return _empty_batch(layout, dtype, new_device, False)
@@ -251,7 +249,7 @@ def _list_entries(name: str, components: Any, device: str | None) -> list[Any]:
     if type(components) is NestedArray:
         raise ArgumentError(f"{name}: the input is nested already; use pn.as_nested_array, .to(layout=…) or .clone().")
     if isinstance(components, Array | np.ndarray):
-        values = as_array(name, components, chosen_device(device, (components,)))
+        values = as_array(name, components, chosen_device(device, components))
         check_is_batch(name, values)
         return list(values.data)
     if isinstance(components, str | bytes | dict) or not hasattr(components, "__iter__"):

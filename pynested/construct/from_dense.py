@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.operands import as_raw_bools
+from pynested.autograd.arguments.operands import as_device_array, as_raw_bools
 from pynested.autograd.arguments.shapes import broadcast_shape, canonical_dim
-from pynested.autograd.default_device import as_device_array
 from pynested.autograd.dispatch import operator
 from pynested.autograd.primitives import movement
 from pynested.backends import get_backend

@@ -19,10 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from pynested.autograd import Array, create, drawn
-from pynested.autograd.arguments.operands import as_array, canonical_dtype
+from pynested.autograd import Array, creation, random
+from pynested.autograd.arguments.operands import as_array, canonical_dtype, chosen_device
 from pynested.autograd.call_errors import check_flags
-from pynested.autograd.default_device import chosen_device
 from pynested.autograd.dispatch import operator
 from pynested.backends.errors import StructureError
 from pynested.nested.layout_conversion import to_layout
@@ -48,7 +47,7 @@ def _like(
         return NestedArray(values, template.structure.packed).requires_grad_(requires_grad)
     if layout is not None:
         raise StructureError(f"{name}: a dense array has no nested layout; nest it: pn.as_nested_array(x, layout=…).")
-    return make(template.shape, dtype=dtype, device=chosen_device(None, (x,))).requires_grad_(requires_grad)
+    return make(template.shape, dtype=dtype, device=chosen_device(None, x)).requires_grad_(requires_grad)
 
 
 def _packed_shape(x: NestedArray) -> tuple[int, ...]:
@@ -71,7 +70,7 @@ def empty_like(
     >>> pn.empty_like(pn.nested_array([[1, 2], [3]], layout=pn.jagged)).shape
     (2, j1)
     """
-    return _like("empty_like", x, dtype, requires_grad, create.empty, layout)
+    return _like("empty_like", x, dtype, requires_grad, creation.empty, layout)
 
 
 @operator
@@ -85,7 +84,7 @@ def zeros_like(
     >>> pn.zeros_like(pn.nested_array([[1, 2], [3]])).unbind()
     (array([0, 0]), array([0]))
     """
-    return _like("zeros_like", x, dtype, requires_grad, create.zeros, layout)
+    return _like("zeros_like", x, dtype, requires_grad, creation.zeros, layout)
 
 
 @operator
@@ -99,7 +98,7 @@ def ones_like(
     >>> pn.ones_like(pn.nested_array([[1, 2], [3]]), dtype=pn.float32).unbind()
     (array([1., 1.], dtype=float32), array([1.], dtype=float32))
     """
-    return _like("ones_like", x, dtype, requires_grad, create.ones, layout)
+    return _like("ones_like", x, dtype, requires_grad, creation.ones, layout)
 
 
 @operator
@@ -116,7 +115,7 @@ def full_like(
     """
 
     def make(shape: tuple[int, ...], dtype: np.dtype[Any], device: str) -> Array:
-        return create.filled("full_like", shape, fill_value, dtype, device)
+        return creation.filled("full_like", shape, fill_value, dtype, device)
 
     return _like("full_like", x, dtype, requires_grad, make, layout)
 
@@ -133,7 +132,7 @@ def rand_like(
     >>> drawn.shape, bool((drawn.values() < 1).numpy().all())
     ((2, j1), True)
     """
-    return _like("rand_like", x, dtype, requires_grad, partial(drawn.uniform, "rand_like", generator=generator))
+    return _like("rand_like", x, dtype, requires_grad, partial(random.uniform, "rand_like", generator=generator))
 
 
 @operator
@@ -149,7 +148,7 @@ def randn_like(
     >>> pn.equal(*again)
     True
     """
-    return _like("randn_like", x, dtype, requires_grad, partial(drawn.normal, "randn_like", generator=generator))
+    return _like("randn_like", x, dtype, requires_grad, partial(random.normal, "randn_like", generator=generator))
 
 
 @operator
@@ -166,5 +165,5 @@ def randint_like(
     (array([5., 5.]), array([5.]))
     """
     return _like(
-        "randint_like", x, dtype, False, partial(drawn.integers, "randint_like", low, high, generator=generator)
+        "randint_like", x, dtype, False, partial(random.integers, "randint_like", low, high, generator=generator)
     )

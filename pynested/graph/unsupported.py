@@ -6,7 +6,7 @@ import sys
 from enum import StrEnum
 from typing import Any
 
-from pynested.autograd.recorded_stack import frames_outside
+from pynested.autograd.tape import frames_outside
 from pynested.backends.errors import TraceError
 
 from .nodes import CodeLine

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pynested.autograd.default_dtype import is_default_dtype
+from pynested.autograd.defaults import is_default_dtype
 from pynested.backends.host import to_host
 from pynested.structure.layout import jagged
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.primitives import movement, views
+from pynested.autograd.primitives import movement
 from pynested.structure import FULL_SLICE, Jagged, Strided, Structure, StructureView
 
 from .layout_conversion import take_along
@@ -66,7 +66,7 @@ def component_view(x: NestedArray, i: int) -> Array:
         before = (FULL_SLICE,) * (structure.ragged_dim - 1)
         return movement.slice_(x.data, (*before, slice(start, start + length)))
     row = slice(i, i + 1)
-    return views.components(x.data, structure.sizes[row], structure.strides[row], structure.offsets[row])[0]  # type: ignore[no-any-return]
+    return movement.components(x.data, structure.sizes[row], structure.strides[row], structure.offsets[row])[0]  # type: ignore[no-any-return]
 
 
 def component_ndarray(x: NestedArray, i: int) -> Any:
@@ -81,5 +81,5 @@ def unbind_components(x: NestedArray) -> tuple[Array, ...]:
         return ()
     if isinstance(structure, Jagged):
         starts, lengths = structure.offsets[:-1].tolist(), structure.component_lengths.tolist()
-        return views.pieces(x.data, structure.ragged_dim - 1, tuple(starts), tuple(lengths))  # type: ignore[no-any-return]
-    return views.components(x.data, structure.sizes, structure.strides, structure.offsets)  # type: ignore[no-any-return]
+        return movement.pieces(x.data, structure.ragged_dim - 1, tuple(starts), tuple(lengths))  # type: ignore[no-any-return]
+    return movement.components(x.data, structure.sizes, structure.strides, structure.offsets)  # type: ignore[no-any-return]

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pynested.autograd import Array
+from pynested.autograd.arguments.operands import as_device_array
 from pynested.autograd.arguments.shapes import canonical_dim
 from pynested.autograd.array_methods import ArrayMethods
 from pynested.autograd.array_protocols import refuse_numpy_ma
 from pynested.autograd.call_errors import check_flags, check_optional_flags
-from pynested.autograd.default_device import as_device_array
 from pynested.autograd.dispatch import method
 from pynested.autograd.primitives.movement import alias
 from pynested.backends.errors import ArgumentError, GradientError, LayoutError, StructureError

@@ -14,7 +14,7 @@ from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_array, canonical_dtype
 from pynested.autograd.dispatch import operator
 from pynested.autograd.primitives import movement
-from pynested.autograd.primitives.devices import converted
+from pynested.autograd.primitives.movement import converted
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, StructureError
 from pynested.backends.registry import canonical_device, devices
 from pynested.construct import (

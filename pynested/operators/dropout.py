@@ -62,5 +62,5 @@ def _drop(x: Array, probability: float, generator: np.random.Generator | None) -
     check_float("dropout", x)
     if not probability:
         return movement.alias(x)
-    mask = from_host(random.default(generator).random(x.shape) >= probability, x.device)
+    mask = from_host(random.canonical_generator(generator).random(x.shape) >= probability, x.device)
     return binary.dropout(x, mask, probability)

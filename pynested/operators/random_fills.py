@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pynested.autograd import Array, random
 from pynested.autograd.arguments.scalars import canonical_real, checked_scalar, number_text
 from pynested.autograd.dispatch import operator
-from pynested.autograd.primitives.devices import converted
+from pynested.autograd.primitives.movement import converted
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DTypeError, named_type
 from pynested.backends.events import emit_around, listening
@@ -71,7 +71,7 @@ def uniform_(self: Target, low: float = 0.0, high: float = 1.0, generator: np.ra
             numbers += lower
         np.minimum(numbers, largest, out=numbers)
 
-    return _fill(self, "uniform_", random.default(generator).random, scale)
+    return _fill(self, "uniform_", random.canonical_generator(generator).random, scale)
 
 
 @operator
@@ -106,7 +106,7 @@ def normal_(self: Target, mean: float = 0.0, std: float = 1.0, generator: np.ran
             numbers *= deviation
             numbers += center
 
-    return _fill(self, "normal_", random.default(generator).standard_normal, scale)
+    return _fill(self, "normal_", random.canonical_generator(generator).standard_normal, scale)
 
 
 def _checked_parameters(name: str, x: Any, **parameters: float) -> list[float]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pynested.autograd import Array, grad, gradcheck, jvp
-from pynested.autograd.primitives import attention, views  # noqa: F401  (register their primitives)
+from pynested.autograd.primitives import attention  # noqa: F401  (registers its primitives)
 from pynested.autograd.primitives.primitive import PRIMITIVES, Primitive
 from pynested.backends import transfer
 from pynested.backends.errors import DeviceError

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.autograd.random import drawn_again, get_state
+from pynested.autograd.random import get_state, replay_random
 
 from ..crowd import together
 
@@ -89,11 +89,11 @@ def test_drawing_again_leaves_every_stream_unchanged() -> None:
         other.submit(drawn).result()
         state = get_state()
         first, other_state = drawn(), other.submit(get_state).result()
-        with drawn_again(state):
+        with replay_random(state):
             assert drawn() == first == expected[:3]
             pn.manual_seed(6)  # inside the function that is called again
             assert drawn() == np.random.default_rng(6).random(3).tolist()
-            with drawn_again(state):
+            with replay_random(state):
                 assert drawn() == first
             assert drawn() == np.random.default_rng(6).random(6)[3:].tolist()
             assert other.submit(get_state).result() == other_state

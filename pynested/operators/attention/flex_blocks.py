@@ -18,8 +18,7 @@ from pynested.autograd import Array, checkpoint
 from pynested.autograd.array import raw
 from pynested.autograd.primitives import attention as attention_primitives
 from pynested.autograd.primitives import movement
-from pynested.autograd.primitives.movement import to_dtype
-from pynested.autograd.primitives.views import pieces
+from pynested.autograd.primitives.movement import pieces, to_dtype
 from pynested.backends import Heads, Matrices, Segments, get_backend
 from pynested.backends.dtypes import computing_dtype
 from pynested.backends.heads import Placed

@@ -151,6 +151,6 @@ def sdpa(
 
 def _dropout_factors(count: int, dropout_p: float, like: Array, generator: np.random.Generator | None) -> Array:
     """Return the factors of the weights: 0 for those that are dropped, ``1 / (1 - dropout_p)`` for the others."""
-    is_kept = random.default(generator).random(count) >= dropout_p
+    is_kept = random.canonical_generator(generator).random(count) >= dropout_p
     factors = is_kept.astype(computing_dtype(like.dtype)) / (1 - dropout_p if dropout_p < 1 else 1)
     return Array(from_host(factors, like.device), like.device)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.default_device import chosen_device
+from pynested.autograd.arguments.operands import chosen_device
 from pynested.backends import get_backend
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.backends.host import from_host

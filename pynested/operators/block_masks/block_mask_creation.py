@@ -7,10 +7,10 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 
 from pynested.autograd import Array, no_grad
+from pynested.autograd.arguments.operands import chosen_device
 from pynested.autograd.arguments.scalars import number_text
 from pynested.autograd.arguments.shapes import check_possible_shape
 from pynested.autograd.array import raw
-from pynested.autograd.default_device import chosen_device
 from pynested.autograd.dispatch import operator
 from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, ShapeError, StructureError

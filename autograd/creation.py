@@ -1,0 +1,253 @@
+"""New arrays: from data, filled with one value, or of evenly spaced numbers.
+
+The dtype is one of nine, and bfloat16 on devices with kernels; DTypeError for every other. If the caller names none,
+it is the dtype of the data, or the default dtype. A shape is several numbers or one tuple; ArgumentError for a negative
+size, ShapeError for more dimensions or elements than an array can have. The device is the default device if the caller
+names none; DeviceError for a missing one. With ``requires_grad`` operations on the array, a leaf, are recorded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from pynested.backends import allocate, get_backend, transfer
+from pynested.backends.dtypes import is_bfloat16, is_float, promoted
+from pynested.backends.errors import ArgumentError, DTypeError, PynestedError
+from pynested.backends.limits import MOST_ELEMENTS
+
+from .arguments.operands import canonical_dtype, chosen_device, numpy_array
+from .arguments.scalars import Number, canonical_number, check_fits, checked_scalar, dtype_of, number_text, weak_dtype
+from .arguments.shapes import canonical_shape, check_possible_shape
+from .array import Array
+from .call_errors import check_flags
+from .defaults import default_dtype, dtype_of_python
+from .dispatch import operator
+from .primitives.movement import converted
+
+_FLOAT64, _INT64 = np.dtype(np.float64), np.dtype(np.int64)
+
+
+@operator
+def array(
+    data: Any,
+    *,
+    dtype: DTypeLike | None = None,
+    device: str | None = None,
+    requires_grad: bool = False,
+    copy: bool = True,
+) -> Array:
+    """Return an array with the values of ``data``: anything that NumPy takes, or another array.
+
+    Parameters
+    ----------
+    data : array_like
+        Copied, unless ``copy`` is False and neither dtype nor device need a copy.
+    dtype : dtype, optional
+        By default the dtype of the data, and the default dtype for Python's floats. Integers and wider floats are
+        rounded to a floating dtype. Every other change of a value is an error; `Array.to` converts such values.
+    device : str, optional
+        By default the device of an array, and the default device for other data.
+    requires_grad : bool
+        Whether to record operations on it.
+    copy : bool
+        False shares the memory of an array of the same dtype and device. Writes of pynested that would make a
+        gradient wrong are noticed, writes of NumPy are not.
+
+    Raises
+    ------
+    DTypeError
+        For an unsupported dtype, for floats in a dtype of integers or bools, and for integers that require grad.
+    OverflowError
+        For an integer that the dtype, or int64, cannot represent.
+    ArgumentError
+        For ragged lists, which make a nested array, and for masked arrays, whose masked elements have no value.
+
+    Examples
+    --------
+    >>> pn.array([[1, 2], [3, 4]])
+    array([[1, 2],
+           [3, 4]])
+    """
+    check_flags("array", requires_grad=requires_grad, copy=copy)
+    device = chosen_device(device, data)
+    get_backend(device)
+    source = data.detach() if type(data) is Array else (Array if copy else Array.over)(_as_numpy(data))
+    check_possible_shape("array", source.shape)
+    dtype = canonical_dtype(dtype_of_python(data, source.dtype) if dtype is None else dtype, device)
+    if source.data.size or not isinstance(data, list | tuple):  # lists without elements have no dtype to convert from
+        check_fits("array", source.data, dtype)
+    result = converted(source, device, dtype)
+    if result is source and copy:
+        result = Array(transfer(source.data, device), device)
+    return result.requires_grad_(requires_grad)
+
+
+def _as_numpy(data: Any) -> np.ndarray[Any, Any]:
+    try:
+        values = numpy_array("array", data)
+    except PynestedError:
+        raise
+    except ValueError as error:
+        raise ArgumentError(f"array: {error}. Ragged data makes a nested array: pn.nested_array([...]).") from None
+    except TypeError as error:  # memory that NumPy cannot reach
+        raise ArgumentError(f"array: {error} An array on a GPU comes in with pn.from_dlpack.") from None
+    if values.dtype.kind not in "biufc" and not is_bfloat16(values.dtype):
+        raise DTypeError(f"array: {type(data).__name__} with elements of dtype {values.dtype} is not numeric.")
+    return values
+
+
+@operator
+def empty(
+    *shape: int | Sequence[int], dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool = False
+) -> Array:
+    """Return an array with arbitrary values: ``empty(2, 3)`` or ``empty((2, 3))``.
+
+    Examples
+    --------
+    >>> pn.empty(2, 3).shape
+    (2, 3)
+    """
+    check_flags("empty", requires_grad=requires_grad)
+    return _new("empty", shape, dtype, device).requires_grad_(requires_grad)
+
+
+def _new(name: str, shape: Any, dtype: DTypeLike | None, device: str | None) -> Array:
+    """Return an array with arbitrary values."""
+    device = chosen_device(device)
+    return Array(allocate(device, canonical_sizes(name, shape), dtype_or_default(dtype, device)), device)
+
+
+def _filled(name: str, shape: Any, value: Any, dtype: DTypeLike | None, device: str | None) -> Array:
+    """Return an array with ``value`` everywhere."""
+    result = _new(name, shape, dtype, device)
+    result.data[...] = checked_scalar(name, value, result.dtype)
+    return result
+
+
+def dtype_or_default(dtype: DTypeLike | None, device: str) -> np.dtype[Any]:
+    """Return the dtype that the caller names, or the default one."""
+    return canonical_dtype(default_dtype.value if dtype is None else dtype, device)
+
+
+def canonical_sizes(name: str, shape: tuple[Any, ...]) -> tuple[int, ...]:
+    """Return the shape of a new array; raise ArgumentError for a negative size."""
+    sizes = canonical_shape(name, shape)
+    if min(sizes, default=0) < 0:
+        raise ArgumentError(f"{name}: shape {sizes} has a negative size.")
+    return sizes
+
+
+@operator
+def full(
+    shape: int | Sequence[int],
+    fill_value: float,
+    *,
+    dtype: DTypeLike | None = None,
+    device: str | None = None,
+    requires_grad: bool = False,
+) -> Array:
+    """Return an array with ``fill_value`` everywhere, whose dtype is that of the value if the caller names none.
+
+    DTypeError and OverflowError for a value that the dtype cannot represent.
+
+    Examples
+    --------
+    >>> pn.full((2,), 7)
+    array([7, 7])
+    """
+    check_flags("full", requires_grad=requires_grad)
+    return filled("full", shape, fill_value, dtype, device).requires_grad_(requires_grad)
+
+
+def filled(name: str, shape: Any, fill_value: Any, dtype: DTypeLike | None, device: str | None) -> Array:
+    """Return what `full` returns; errors begin with ``name``."""
+    number = canonical_number(name, "fill_value", fill_value)
+    if dtype is None:
+        dtype = dtype_of_python(fill_value, getattr(fill_value, "dtype", dtype_of(number)))
+    return _filled(name, (shape,), number, dtype, device)
+
+
+@operator
+def zeros(
+    *shape: int | Sequence[int], dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool = False
+) -> Array:
+    """Return an array of zeros: ``zeros(2, 3)`` or ``zeros((2, 3))``.
+
+    Examples
+    --------
+    >>> pn.zeros(2, dtype=pn.int8)
+    array([0, 0], dtype=int8)
+    """
+    check_flags("zeros", requires_grad=requires_grad)
+    return _filled("zeros", shape, 0, dtype, device).requires_grad_(requires_grad)
+
+
+@operator
+def ones(
+    *shape: int | Sequence[int], dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool = False
+) -> Array:
+    """Return an array of ones: ``ones(2, 3)`` or ``ones((2, 3))``.
+
+    Examples
+    --------
+    >>> pn.ones(2)
+    array([1., 1.])
+    """
+    check_flags("ones", requires_grad=requires_grad)
+    return _filled("ones", shape, 1, dtype, device).requires_grad_(requires_grad)
+
+
+@operator
+def arange(
+    start: Any,
+    stop: Any = None,
+    step: Any = 1,
+    *,
+    dtype: DTypeLike | None = None,
+    device: str | None = None,
+    requires_grad: bool = False,
+) -> Array:
+    """Return evenly spaced numbers from ``start`` up to ``stop``, which is left out; ``arange(stop)`` begins with 0.
+
+    The dtype is that of the limits, as in NumPy. ArgumentError for limits that are not finite, and for a step of 0.
+    OverflowError for a dtype that cannot represent all numbers, DTypeError for a fraction in a dtype of integers.
+
+    Examples
+    --------
+    >>> pn.arange(3), pn.arange(0, 1, 0.25)
+    (array([0, 1, 2]), array([0.  , 0.25, 0.5 , 0.75]))
+    >>> pn.arange(start=5, stop=0, step=-2)
+    array([5, 3, 1])
+    """
+    check_flags("arange", requires_grad=requires_grad)
+    limits = (0, start, step) if stop is None else (start, stop, step)
+    numbers = [canonical_number("arange", "a limit", limit) for limit in limits]
+    if not all(-math.inf < number < math.inf for number in numbers) or not numbers[2]:
+        raise ArgumentError(f"arange: limits and step must be finite, and the step not 0; these are {limits}.")
+    dtype = _dtype_of_limits(limits, numbers) if dtype is None else canonical_dtype(dtype, chosen_device(device))
+    wide = _FLOAT64 if is_float(dtype) and float in map(type, numbers) else _INT64
+    first, end, by = (checked_scalar("arange", number, wide).item() for number in numbers)
+    count = (end - first) / by if wide is _FLOAT64 else -((first - end) // by)
+    if count > MOST_ELEMENTS or abs(end - first) == math.inf:
+        raise ArgumentError(
+            f"arange: from {number_text(first)} to {number_text(end)} there are more numbers than fit anywhere."
+        )
+    values = first + by * np.arange(max(0, math.ceil(count)), dtype=wide)
+    if dtype != wide:
+        check_fits("arange", values, dtype)
+        for extreme in values[[0, -1]] if values.size and is_float(dtype) else ():
+            checked_scalar("arange", extreme, dtype)
+    return array(values, dtype=dtype, device=device, requires_grad=requires_grad, copy=False)
+
+
+def _dtype_of_limits(limits: tuple[Any, ...], numbers: list[Number]) -> np.dtype[Any]:
+    """Return the dtype of NumPy's scalars among the limits, beside which Python's numbers are weak."""
+    dtypes = [limit.dtype for limit in limits if isinstance(limit, np.generic)]
+    common = promoted(*dtypes) if dtypes else _INT64
+    return dtype_of_python(limits, reduce(lambda dtype, number: weak_dtype(number, dtype), numbers, common))

@@ -1,0 +1,177 @@
+"""The device and the dtype of new arrays if the caller names none. Each thread has its own defaults.
+
+Operators do not read the defaults: their results follow the operands.
+"""
+
+from __future__ import annotations
+
+import threading
+from types import TracebackType
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from pynested.backends import canonical_device, get_backend
+from pynested.backends.errors import DTypeError
+
+from .dispatch import operator
+
+_FLOAT64 = np.dtype(np.float64)
+_FLOATS = (np.dtype(np.float16), np.dtype(np.float32), _FLOAT64)
+Value = TypeVar("Value")
+
+
+class ThreadDefault(threading.local, Generic[Value]):
+    """The default value of the current thread; every thread begins with the same one."""
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+
+class DefaultBlock(Generic[Value]):
+    """A change of a default, made at once. At the end of a ``with`` block the value before the change is restored."""
+
+    def __init__(self, default: ThreadDefault[Value], value: Value) -> None:
+        self._default, self._value, self._before = default, value, default.value
+        default.value = value
+
+    def __enter__(self) -> None:
+        self._default.value = self._value
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._default.value = self._before
+
+
+default_device = ThreadDefault("cpu")
+default_dtype = ThreadDefault(_FLOAT64)
+
+# ---- the device -----------------------------------------------------------------------------------------------------
+
+
+@operator
+def set_default_device(device: str | None) -> DefaultBlock[str]:
+    """Make ``device`` the device of new arrays, from now on or for the length of a ``with`` block.
+
+    Parameters
+    ----------
+    device : str or None
+        ``"cpu"``, ``"plain"``, ``"cuda"`` or ``"emulated"``; None stands for ``"cpu"``, the first default.
+
+    Returns
+    -------
+    DefaultBlock
+        For a ``with`` block, at whose end the device before the call is the default again.
+
+    Raises
+    ------
+    DeviceError
+        For a missing device: without CuPy, a driver or a GPU.
+    MissingDependency
+        For the emulation without a compiler.
+
+    Notes
+    -----
+    Every constructor behaves as if it had the argument ``device=``: those of lists and of NumPy arrays, of filled and
+    of random arrays. An array has a device already. What is made from an array, or like an array, lies on its device,
+    and so does memory that `from_dlpack` shares. Operators do not read the default: a number, also a number of NumPy,
+    goes to the device of the other operand, and a NumPy array among operands is on the CPU. Every thread has its own
+    default, as in PyTorch.
+
+    After `torch.set_default_device`, and, as a block, ``with torch.device(...)``.
+
+    Examples
+    --------
+    >>> with pn.set_default_device("cpu"):  # "cuda" with a GPU
+    ...     pn.zeros(2).device
+    'cpu'
+    """
+    name = "cpu" if device is None else canonical_device(device)
+    get_backend(name)
+    return DefaultBlock(default_device, name)
+
+
+@operator
+def get_default_device() -> str:
+    """Return the device on which the current thread makes new arrays.
+
+    Examples
+    --------
+    >>> pn.get_default_device()
+    'cpu'
+    """
+    return default_device.value
+
+
+# ---- the dtype ------------------------------------------------------------------------------------------------------
+
+
+@operator
+def set_default_dtype(dtype: DTypeLike | None) -> DefaultBlock[np.dtype[Any]]:
+    """Make ``dtype`` the dtype of new arrays of floats, from now on or for the length of a ``with`` block.
+
+    Parameters
+    ----------
+    dtype : dtype or None
+        ``pn.float16``, ``pn.float32`` or ``pn.float64``; None stands for float64, the first default.
+
+    Returns
+    -------
+    DefaultBlock
+        For a ``with`` block, at whose end the dtype before the call is the default again.
+
+    Raises
+    ------
+    DTypeError
+        For any other dtype.
+
+    Notes
+    -----
+    Filled arrays, random arrays and arrays of Python's floats get this dtype. NumPy's arrays and scalars keep their
+    dtype. Operators do not read the default: the sine of integers is float64. Every thread has its own default, as in
+    PyTorch.
+
+    `repr` names a dtype only if the numbers alone would not make an array of it.
+
+    After `torch.set_default_dtype`, which begins with float32.
+
+    Examples
+    --------
+    >>> with pn.set_default_dtype(pn.float32):
+    ...     pn.zeros(2).dtype, pn.array([0.5]).dtype, pn.array([1]).dtype
+    (dtype('float32'), dtype('float32'), dtype('int64'))
+    """
+    default = _FLOAT64 if dtype is None else np.dtype(dtype)
+    if default not in _FLOATS:
+        raise DTypeError(f"set_default_dtype: {default} is not a dtype of floats. Use float16, float32 or float64.")
+    return DefaultBlock(default_dtype, default)
+
+
+@operator
+def get_default_dtype() -> np.dtype[Any]:
+    """Return the dtype in which the current thread makes new arrays of floats.
+
+    Examples
+    --------
+    >>> pn.get_default_dtype()
+    dtype('float64')
+    """
+    return default_dtype.value
+
+
+def is_default_dtype(dtype: np.dtype[Any]) -> bool:
+    """Return whether an array made of Python numbers alone gets this dtype."""
+    return dtype == default_dtype.value or dtype.kind == "b" or dtype == np.int64
+
+
+def dtype_of_python(data: Any, numpy_dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype of an array of ``data``: the default one for Python's floats, else ``numpy_dtype``."""
+    if numpy_dtype != _FLOAT64 or default_dtype.value == _FLOAT64 or not _is_of_python(data):
+        return numpy_dtype
+    return default_dtype.value
+
+
+def _is_of_python(data: Any) -> bool:
+    return all(map(_is_of_python, data)) if isinstance(data, list | tuple) else type(data) in (float, int, bool)
