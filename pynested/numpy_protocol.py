@@ -1,8 +1,8 @@
 """Operators of pynested that compute NumPy's functions and ufuncs of dense and nested arrays.
 
-If a function of NumPy has no such operator, NumPy computes it for dense arrays. For nested arrays it raises
-ArgumentError, as NumPy would convert a nested array to one dense array, and only if all lengths are equal. The same
-holds for a call with a parameter that only NumPy's function has.
+If a function of NumPy has no such operator, NumPy computes it for dense arrays. A nested array raises ArgumentError:
+NumPy would convert it to one dense array, which is possible only if all lengths are equal. The same holds for a call
+with a parameter that only NumPy's function has.
 """
 
 from __future__ import annotations

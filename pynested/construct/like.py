@@ -1,7 +1,7 @@
 """New arrays with the shape of an existing array, nested or dense: constants and random numbers.
 
 A result has the shape and the device of ``x``. It also has the layout and the dtype of ``x``, unless ``layout`` and
-``dtype`` say otherwise. The result is packed: it has no gaps, but all empty components. A NumPy array has no device, so
+``dtype`` say otherwise. The result has no gaps, and keeps empty components. A NumPy array has no device, so
 the result for it lies on the device of `set_default_device`. ``requires_grad`` makes the result a leaf whose operations
 are recorded; no gradient flows to ``x``. ``generator`` is the source of random numbers, by default that of
 `manual_seed`.

@@ -205,13 +205,13 @@ def strided_operands(name: str, template: NestedArray, operands: Sequence[Any]) 
     if all(_has_equal_sizes(template, x) for x in operands):
         flats = [gather_elements(to_strided(x)) if isinstance(x, NestedArray) else x for x in operands]
         return flats, template.extents
-    strided = [_as_strided_operand(name, template, x) for x in operands]
-    placed = [x for x in strided if isinstance(x, _StridedOperand)]
-    extents, is_valid = broadcast_extents([(x.structure.extents, x.broadcasts) for x in placed])
+    converted = [_as_strided_operand(name, template, x) for x in operands]
+    arrays = [x for x in converted if isinstance(x, _StridedOperand)]
+    extents, is_valid = broadcast_extents([(x.structure.extents, x.broadcasts) for x in arrays])
     if not is_valid:
         check_pairs(name, operands)
     check_size_limits(name, extents)
-    return [_broadcast_elements(x, extents) if isinstance(x, _StridedOperand) else x for x in strided], extents
+    return [_broadcast_elements(x, extents) if isinstance(x, _StridedOperand) else x for x in converted], extents
 
 
 def _broadcast_elements(x: _StridedOperand, extents: Ints) -> Array:

@@ -15,25 +15,18 @@ INDENT = "  "
 
 
 def as_text(x: NestedArray) -> str:
-    """Return ``nested_array([...])``. Each component begins a line; the middle of a long array is left out."""
+    """Return ``nested_array([...])``. Each component begins on a new line. A long array lacks its middle."""
     options = np.get_printoptions()
     edge, count = int(options["edgeitems"]), len(x)
     is_long = x.numel() > options["threshold"]
     is_elided = is_long and count > 2 * edge
     printed_indices = [*range(edge), *range(count - edge, count)] if is_elided else list(range(count))
     threshold = options["threshold"] // max(len(printed_indices), 1) if is_long else None
-    texts = [_component_text(x, i, threshold) for i in printed_indices]
+    texts = [f"{_component_text(x, i, threshold)}," for i in printed_indices]
     if is_elided:
         texts.insert(edge, f"...  # {count - 2 * edge} more components")
-    lines = [INDENT + line for text in texts for line in _lines_with_comma(text)]
-    body = "\n".join(lines)
-    return f"nested_array([\n{body}\n]{_keyword_text(x)})" if lines else f"nested_array([]{_keyword_text(x)})"
-
-
-def _lines_with_comma(text: str) -> list[str]:
-    """Return the lines of a component's text, a comma behind the last one."""
-    lines = text.split("\n")
-    return lines if text.startswith("...") else [*lines[:-1], lines[-1] + ","]
+    body = "".join(f"\n{INDENT}{line}" for text in texts for line in text.split("\n"))
+    return f"nested_array([{body}\n]{_keyword_text(x)})" if body else f"nested_array([]{_keyword_text(x)})"
 
 
 def _component_text(x: NestedArray, i: int, threshold: int | None) -> str:

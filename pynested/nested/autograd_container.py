@@ -49,7 +49,7 @@ def tangent_values(name: str, x: NestedArray, tangent: Any) -> list[Array]:
 
 
 def visible_mask(x: NestedArray) -> list[Any]:
-    """Return, in a list, a boolean mask of the values that belong to some component, or None if there are no gaps."""
+    """Return a list of one mask: whether each value belongs to some component; None stands for all True."""
     if x.structure.is_packed:
         return [None]
     ones = wrap_unchecked(ones_like(x.data), x.structure)

@@ -18,7 +18,10 @@ from .nested_array import NestedArray, wrap_unchecked
 
 
 def with_structure(x: NestedArray, structure: Structure, view: Callable[..., Array], *args: Any) -> NestedArray:
-    """Return a view of ``x`` with a new structure: of a strided buffer itself, or of jagged ``view(values, *args)``."""
+    """Return a view of ``x`` with a new structure.
+
+    A strided array keeps its buffer. The values of a jagged array become ``view(values, *args)``.
+    """
     return wrap_unchecked(movement.alias(x.data) if isinstance(structure, Strided) else view(x.data, *args), structure)
 
 

@@ -184,7 +184,7 @@ def as_strided_parts(x: NestedArray) -> tuple[Array, Strided]:
         steps = np.broadcast_to(strides, (structure.count, values.ndim))
         return Strided.from_validated(x.extents, steps, structure.offsets[:-1] * strides[axis], values.numel())
 
-    # The result is cached on the segments. With gaps it is not, as the packed copy has the same segments.
+    # Arrays with the same segments share the result. With gaps it also depends on the offsets, so it is not cached.
     key = "as_strided_parts", axis, order, shape[:axis], shape[axis + 1 :]
     strided_structure = structure.segments.cached(key, compute) if structure.is_packed else compute()
     return movement.reshape(ordered, (values.numel(),)), strided_structure

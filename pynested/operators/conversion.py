@@ -44,7 +44,7 @@ def contiguous(self: ArrayT) -> ArrayT:
     """Return the components one after another in memory, each in C order: ``(B, *, D) -> (B, *, D)``.
 
     The result is ``self`` if it is contiguous, a view if gaps are only before or behind the components, else a copy. It
-    has the same layout, dtype and bits, no gaps, and all empty components. Gradient: the cotangent. Clauses:
+    has the same layout, dtype and bits, keeps empty components, and has no gaps. Gradient: the cotangent. Clauses:
     CONTIGUOUS-1 to CONTIGUOUS-3. After `torch.Tensor.contiguous`.
 
     >>> nt = pn.narrow(pn.array([[1, 2, 3], [4, 5, 6]]), 1, 0, [1, 2], layout=pn.jagged)

@@ -85,8 +85,8 @@ def _take_table_rows(x: NestedArray | Array, values: Array, table: Array, paddin
     """
     if values.dtype.kind not in "iu":
         raise DTypeError(f"embedding: indices must be integers, not {values.dtype}.")
-    flat, is_out = flat_indices(values, table.shape[0])
-    if is_out.any():
+    flat, is_outside = flat_indices(values, table.shape[0])
+    if is_outside.any():
         raise IndexOutOfRange(
             f"embedding: index {first_out_of_range(x, table.shape[0])} is not one of the {table.shape[0]} rows of the "
             "table."
@@ -98,15 +98,18 @@ def _take_table_rows(x: NestedArray | Array, values: Array, table: Array, paddin
 
 
 def flat_indices(indices: Array, count: int, ignored: int | None = None) -> tuple[Any, Any]:
-    """Return integers as a flat raw int64 copy, and whether each is out of range: not 0 to ``count`` - 1 or ignored."""
+    """Return integers as a flat raw int64 copy, and a mask of those that are outside 0 to ``count`` - 1.
+
+    The integer ``ignored`` is never outside.
+    """
     flat = indices.data.reshape(-1).astype(np.int64)
     return flat, ((flat < 0) | (flat >= count)) & (flat != ignored)
 
 
 def first_out_of_range(x: NestedArray | Array, count: int, ignored: int | None = None) -> str:
     """Return the first element that is out of range, as in `flat_indices`, and its position, for an error message."""
-    flat, is_out = flat_indices(elements(x) if isinstance(x, NestedArray) else x, count, ignored)
-    flat_position = int(np.flatnonzero(is_out)[0])
+    flat, is_outside = flat_indices(elements(x) if isinstance(x, NestedArray) else x, count, ignored)
+    flat_position = int(np.flatnonzero(is_outside)[0])
     if not isinstance(x, NestedArray):
         return f"{flat[flat_position]} at flat position {flat_position}"
     sizes = x.component_sizes()

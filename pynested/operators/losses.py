@@ -170,8 +170,8 @@ def _prepare_rows(
     """Return the rows of scores, their labels as raw int64, and the raw weights of the classes or None."""
     if labels.dtype.kind not in "iu":
         raise DTypeError(f"cross_entropy: targets must be integers, the numbers of classes, not {labels.dtype}.")
-    flat_labels, is_out = flat_indices(labels, classes, ignore)
-    if is_out.any():
+    flat_labels, is_outside = flat_indices(labels, classes, ignore)
+    if is_outside.any():
         raise IndexOutOfRange(
             f"cross_entropy: target {first_out_of_range(target, classes, ignore)} is not one of the {classes} classes "
             f"0..{classes - 1}, nor ignore_index {ignore}."

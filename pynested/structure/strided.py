@@ -113,7 +113,7 @@ class Strided(ImmutableStructure):
         sizes = extents if count else extents[:0]
         numels = np.multiply.reduce(sizes, axis=1, dtype=np.int64)
         if np.count_nonzero(numels) < max(count, 1) or sizes.shape[1] >= MOST_DIMENSIONS:
-            check_size_limits("nested array", extents)  # if no component is empty, the size of the buffer is the limit
+            check_size_limits("nested array", extents)  # components without elements can have sizes of any product
         structure, extents = cls.__new__(cls), as_frozen(extents)
         structure.__dict__.update(
             extents=extents,

@@ -207,7 +207,7 @@ def _check_mask(x: NestedArray, mask: NestedArray) -> None:
 
 
 def getitem_dense(x: Array, index: Any) -> Array:
-    """Return ``x[index]`` as NumPy does: a view without arrays in the index, else a copy."""
+    """Return ``x[index]`` as NumPy does: a view if the index has no arrays, else a copy."""
     x, index = without_scalar_mask(x, index)
     if has_arrays(index):
         entries = [read_array(entry, x) if is_array_entry(entry) else entry for entry in index_entries(index)]
@@ -221,9 +221,9 @@ def getitem_dense(x: Array, index: Any) -> Array:
 
 
 def without_scalar_mask(x: Array, index: Any) -> tuple[Array, Any]:
-    """Replace a mask without dimensions, as the first entry, by a mask of shape ``(1,)``; return array and index.
+    """Replace a first entry that is a mask without dimensions by a mask of shape ``(1,)``; return array and index.
 
-    The array gets a first dimension of size 1, to which the new mask applies.
+    The array gets a new first dimension of size 1, to which the new mask applies.
     """
     if not is_scalar_mask(first_entry(index)):
         return x, index

@@ -36,7 +36,7 @@ def is_scalar_mask(entry: Any) -> bool:
 
 
 def is_scalar_entry(entry: Any) -> bool:
-    """Return whether an entry is an integer, or not valid: neither a slice, None, ``...`` nor array-like."""
+    """Return whether an entry selects one position: an integer, or an object that `checked_entries` refuses."""
     return not (isinstance(entry, slice) or entry is None or entry is Ellipsis or is_array_entry(entry))
 
 

@@ -14,8 +14,8 @@ from pynested.nested.operands import ArrayT
 def clone(self: ArrayT) -> ArrayT:
     """Copy an array, in the same layout: ``(B, *, D) -> (B, *, D)``.
 
-    The components have the same bits, NaN payloads included. The copy has no gaps, but all empty components. Gradient:
-    the cotangent. Clauses: CLONE-1 to CLONE-2. After `torch.clone`.
+    The components have the same bits, NaN payloads included. The copy has no gaps, and keeps empty components.
+    Gradient: the cotangent. Clauses: CLONE-1 to CLONE-2. After `torch.clone`.
 
     >>> nt = pn.nested_array([[1, 2], [3]])
     >>> pn.clone(nt)[0].fill_(0)

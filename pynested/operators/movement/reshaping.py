@@ -40,31 +40,27 @@ def _integer_shape(name: str, x: NestedArray, shape: Any) -> tuple[int, ...]:
     """Return ``shape`` with -1 instead of each ragged size; raise unless its dimension of ``x`` has this size."""
     sizes = tuple(shape) if is_sequence(shape) else (shape,)
     for dim, size in enumerate(sizes):
-        if isinstance(size, RaggedSize) and not _has_lengths(x, dim, size):
-            raise ShapeError(f"{name}: size {dim} of {sizes} is a ragged size, and {_misfit_reason(x, dim, size)}")
+        misfit = _ragged_misfit(x, dim, size) if isinstance(size, RaggedSize) else ""
+        if misfit:
+            raise ShapeError(f"{name}: size {dim} of {sizes} is a ragged size, and {misfit}")
     return canonical_shape(name, ([-1 if isinstance(size, RaggedSize) else size for size in sizes],))
 
 
-def _has_lengths(x: NestedArray, dim: int, size: RaggedSize) -> bool:
-    """Return whether the components have the lengths of a ragged size along ``dim``."""
-    if not 0 < dim < x.ndim or size != RaggedSize(x.lengths_along(dim)):
-        return False
-    # The ragged sizes of all batches of no components are equal, but a regular dimension is not ragged.
-    return len(x) > 0 or x.regular[dim - 1] is None
-
-
-def _misfit_reason(x: NestedArray, dim: int, size: RaggedSize) -> str:
-    """Return the end of an error message: why ``dim`` cannot have this ragged size, and what to give instead."""
+def _ragged_misfit(x: NestedArray, dim: int, size: RaggedSize) -> str:
+    """Return why ``dim`` cannot have this ragged size, and what to give instead; "" if it has this size."""
     if dim == 0:
         return f"the first size is the number of components. Give {len(x)} or -1."
     if dim >= x.ndim:
         return f"dimension {dim} is new. Give an integer: only the irregular dimensions of {x.shape} take ragged sizes."
-    if (regular := x.regular[dim - 1]) is not None:
+    lengths, regular = x.lengths_along(dim), x.regular[dim - 1]
+    # The ragged sizes of all batches of no components are equal, but a regular dimension of such a batch is not ragged.
+    if size == RaggedSize(lengths) and (len(x) or regular is None):
+        return ""
+    if regular is not None:
         return f"dimension {dim} has size {regular} in every component. Give an integer."
     remedy = f"Give -1 or x.shape[{dim}], which keep the size of each component."
     if len(size.lengths) != len(x):
         return f"its number of components is {len(size.lengths)} instead of {len(x)}. {remedy}"
-    lengths = x.lengths_along(dim)
     i = int(np.flatnonzero(size.lengths != lengths)[0])
     return f"its length of component {i} is {size.lengths[i]} instead of {lengths[i]}. {remedy}"
 
