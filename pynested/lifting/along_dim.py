@@ -15,7 +15,6 @@ from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_array
 from pynested.autograd.arguments.shapes import canonical_dim
 from pynested.autograd.primitives import movement
-from pynested.autograd.primitives.movement import to_dtype
 from pynested.backends import Segments
 from pynested.backends.errors import DimensionError
 from pynested.nested.layout_conversion import (
@@ -69,7 +68,7 @@ def along_dim(
         array = as_array(name, self)
         axis = canonical_dim(name, dim, array.ndim)
         array, result_dtype = dtype_rule(name, array, dtype)
-        return to_dtype(on_axis(array, axis), result_dtype)  # type: ignore[return-value]
+        return movement.to_dtype(on_axis(array, axis), result_dtype)  # type: ignore[return-value]
     values, result_dtype = dtype_rule(name, self._buffer, dtype)
     x = self if values is self._buffer else wrap_unchecked(values, self._structure)
     axis = canonical_dim(name, dim, x.ndim) - 1
@@ -94,7 +93,7 @@ def along_dim(
         rows_first = on_segments(movement.transpose(values, order), rows._structure.segments)
         values = movement.transpose(rows_first, inverse_permutation(order)).contiguous()
     if values._raw.dtype != result_dtype:
-        values = to_dtype(values, result_dtype)
+        values = movement.to_dtype(values, result_dtype)
     if isinstance(structure, Strided):
         return rows_to_strided(values, structure.packed)
     return wrap_unchecked(values, rows._structure)

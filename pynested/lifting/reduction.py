@@ -20,7 +20,6 @@ from pynested.autograd.arguments.operands import as_array
 from pynested.autograd.arguments.shapes import canonical_dim, canonical_dims, check_possible_shape
 from pynested.autograd.primitives import binary, movement
 from pynested.autograd.primitives import reduction as axis_primitives
-from pynested.autograd.primitives.movement import to_dtype
 from pynested.backends import Segments, packed_strides, strided_index
 from pynested.backends.errors import ArgumentError, EmptyReductionError
 from pynested.backends.host import from_host
@@ -167,7 +166,7 @@ def _reduce_dense(
     axes = reduction.canonical_dims(dims, x.ndim)
     x, result_dtype = dtype_rule(reduction.name, x, dtype)
     result = reduction.reduce_axes(x, axes)
-    return to_dtype(
+    return movement.to_dtype(
         movement.reshape(result, axis_primitives.keepdim_shape(x.shape, axes)) if keepdim else result, result_dtype
     )
 

@@ -15,7 +15,6 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.arguments.shapes import check_possible_shape
 from pynested.autograd.primitives import movement
-from pynested.autograd.primitives.movement import to_dtype
 from pynested.backends import Matrices, packed_strides
 from pynested.backends.errors import ArgumentError, GradientError, LayoutError, StructureError
 from pynested.structure import Ints, Jagged, Strided, regular_sizes
@@ -153,8 +152,8 @@ def as_matrices(x: NestedArray) -> tuple[Matrices, Array]:
 def with_dtype(x: ArrayT, dtype: np.dtype[Any]) -> ArrayT:
     """Return an array, nested or dense, in ``dtype``: ``x`` itself if it has this dtype."""
     if isinstance(x, NestedArray):
-        return x if x.dtype == dtype else wrap_unchecked(to_dtype(x.data, dtype), x.structure)
-    return to_dtype(x, dtype)
+        return x if x.dtype == dtype else wrap_unchecked(movement.to_dtype(x.data, dtype), x.structure)
+    return movement.to_dtype(x, dtype)
 
 
 # ---- strided and jagged ---------------------------------------------------------------------------------------------
@@ -282,7 +281,7 @@ def as_gradient(name: str, value: Any, like: NestedArray) -> Array:
 def nest(components: Sequence[Array], layout: Layout, ragged_dim: int | None = None) -> NestedArray:
     """Return dense components of equal rank, one or more, as a nested array of their promoted dtype."""
     dtype = np.result_type(*{component.dtype for component in components})
-    arrays = [to_dtype(component, dtype) for component in components]
+    arrays = [movement.to_dtype(component, dtype) for component in components]
     sizes = np.array([array.shape for array in arrays], np.int64).reshape(len(arrays), arrays[0].ndim)
     if layout is jagged:
         dim = irregular_dim(regular_sizes(sizes)) if ragged_dim is None else ragged_dim

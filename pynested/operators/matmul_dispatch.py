@@ -21,7 +21,6 @@ from pynested.autograd.arguments.operands import as_arrays_on_one_device
 from pynested.autograd.arguments.shapes import broadcast_shape, check_possible_shape
 from pynested.autograd.primitives import binary, movement
 from pynested.autograd.primitives import products as matrix_primitives
-from pynested.autograd.primitives.movement import to_dtype
 from pynested.backends.dtypes import computing_dtype, is_float, is_half, promoted
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.backends.limits import MOST_ELEMENTS
@@ -67,7 +66,7 @@ def _in_promoted_dtype(a: Array, b: Array) -> tuple[Array, Array]:
     if a.dtype == b.dtype:
         return a, b
     dtype = promoted(a.dtype, b.dtype)
-    return to_dtype(a, dtype), to_dtype(b, dtype)
+    return movement.to_dtype(a, dtype), movement.to_dtype(b, dtype)
 
 
 def _matmul(a: Array, b: Array) -> Array:
@@ -103,8 +102,8 @@ def linear_dense(x: Array, weight: Array, bias: Array | None) -> Array:
         # Floats are rounded once, after the bias. Integers are multiplied in `dtype`, whatever dtype the bias has.
         product_dtype = computing_dtype(promoted(dtype, bias.dtype) if is_float(dtype) else dtype)
         if product_dtype != dtype:
-            wide = [to_dtype(operand, product_dtype) for operand in (x, weight, bias)]
-            return to_dtype(linear_dense(*wide), promoted(dtype, bias.dtype))
+            wide = [movement.to_dtype(operand, product_dtype) for operand in (x, weight, bias)]
+            return movement.to_dtype(linear_dense(*wide), promoted(dtype, bias.dtype))
     product = _matmul(*_in_promoted_dtype(x, matrix_primitives.swapped(weight)))
     return product if bias is None else binary.add(product, bias)
 

@@ -23,8 +23,7 @@ from pynested.autograd.arguments.scalars import checked_scalar, weak_dtype
 from pynested.autograd.arguments.shapes import broadcast_shape
 from pynested.autograd.array import raw
 from pynested.autograd.dispatch import operator
-from pynested.autograd.primitives import binary
-from pynested.autograd.primitives.movement import to_dtype
+from pynested.autograd.primitives import binary, movement
 from pynested.backends import get_backend
 from pynested.backends.dtypes import promoted
 from pynested.backends.errors import ShapeError, StructureError
@@ -56,7 +55,7 @@ def _in_promoted_dtype(a: Any, b: Any, device: str) -> tuple[Any, Any]:
     if type(b) is not Array:
         return a, checked_scalar("where", b, weak_dtype(b, a.dtype))
     dtype = promoted(a.dtype, b.dtype)
-    return to_dtype(a, dtype), to_dtype(b, dtype)
+    return movement.to_dtype(a, dtype), movement.to_dtype(b, dtype)
 
 
 @overload

@@ -7,8 +7,7 @@ from typing import Any, overload
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_array
 from pynested.autograd.dispatch import operator
-from pynested.autograd.primitives import binary, unary
-from pynested.autograd.primitives.movement import copy
+from pynested.autograd.primitives import binary, movement, unary
 from pynested.backends.errors import ArgumentError
 from pynested.lifting.mapping import map_elementwise
 from pynested.nested.nested_array import NestedArray
@@ -44,7 +43,7 @@ def clamp(self: Operand, min: Operand | None = None, max: Operand | None = None)
     def clamp_dense(x: Any, *bounds: Any) -> Array:
         for rule, bound in zip(bound_by_rule, bounds, strict=True):
             x = rule(*paired_operands("clamp", x, bound))
-        return x if bounds else copy(as_array("clamp", x))
+        return x if bounds else movement.copy(as_array("clamp", x))
 
     if NestedArray in (type(self), type(min), type(max)):
         return map_elementwise("clamp", clamp_dense, self, *bound_by_rule.values())

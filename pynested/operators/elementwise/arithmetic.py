@@ -16,8 +16,7 @@ from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_array, device_of
 from pynested.autograd.arguments.scalars import canonical_number, checked_scalar, number_text, weak_dtype
 from pynested.autograd.dispatch import operator
-from pynested.autograd.primitives import binary, unary
-from pynested.autograd.primitives.movement import to_dtype
+from pynested.autograd.primitives import binary, movement, unary
 from pynested.autograd.primitives.primitive import same_device
 from pynested.backends.dtypes import is_float, promoted
 from pynested.backends.errors import ArgumentError, DTypeError
@@ -59,7 +58,7 @@ def _scaled_operand(name: str, a: Any, b: Any, alpha: Any) -> Any:
         dtype = weak_dtype(b, a.dtype)
         b = as_array(name, checked_scalar(name, b, np.dtype(np.float64) if is_float(dtype) else dtype), device_of(a))
     try:
-        return binary.mul(to_dtype(b, dtype), factor)
+        return binary.mul(movement.to_dtype(b, dtype), factor)
     except OverflowError:
         raise OverflowError(f"{name}: alpha={number_text(factor)} is out of bounds for {dtype}.") from None
 

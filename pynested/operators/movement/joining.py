@@ -17,7 +17,6 @@ from pynested.autograd.arguments.operands import as_arrays_on_one_device
 from pynested.autograd.arguments.shapes import canonical_dim, check_possible_ndim, check_possible_shape
 from pynested.autograd.dispatch import operator
 from pynested.autograd.primitives import movement
-from pynested.autograd.primitives.movement import to_dtype
 from pynested.backends import strided_index
 from pynested.backends.dtypes import promoted
 from pynested.backends.errors import ArgumentError, DimensionError, ShapeError, StructureError
@@ -68,7 +67,7 @@ def _promoted_dense(name: str, arrays: list[Any]) -> list[Array]:
     """Return dense arrays in their promoted dtype. They must lie on the same device."""
     operands = as_arrays_on_one_device(name, *arrays)
     dtype = promoted(*[array.dtype for array in operands])
-    return [to_dtype(array, dtype) for array in operands]
+    return [movement.to_dtype(array, dtype) for array in operands]
 
 
 @overload

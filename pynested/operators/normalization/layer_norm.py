@@ -15,7 +15,6 @@ from pynested.autograd.arguments.shapes import canonical_shape, is_sequence
 from pynested.autograd.dispatch import operator
 from pynested.autograd.primitives import movement
 from pynested.autograd.primitives import rows as row_primitives
-from pynested.autograd.primitives.movement import to_dtype
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.lifting.result_dtypes import check_float
 from pynested.nested.layout_conversion import contiguous
@@ -134,4 +133,4 @@ def _parameter(name: str, value: Array | None, shape: tuple[int, ...], dtype: np
         return None
     if value.shape != shape:
         raise ShapeError(f"layer_norm: {name} must have shape {shape}, not {value.shape}.")
-    return _reshape(to_dtype(check_float("layer_norm", value), dtype), (prod(shape),))
+    return _reshape(movement.to_dtype(check_float("layer_norm", value), dtype), (prod(shape),))

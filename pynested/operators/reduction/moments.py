@@ -11,8 +11,7 @@ from math import nan
 from pynested.autograd import Array
 from pynested.autograd.arguments.scalars import canonical_real
 from pynested.autograd.dispatch import operator
-from pynested.autograd.primitives import binary, unary
-from pynested.autograd.primitives.movement import to_dtype
+from pynested.autograd.primitives import binary, movement, unary
 from pynested.backends import get_backend
 from pynested.lifting.reducers import Reducer, subtract_maximum
 from pynested.lifting.reduction import reduce_dims
@@ -70,7 +69,7 @@ def nanmean(
 def _mean_without_nan(reducer: Reducer, x: Array) -> Array:
     is_number = ~get_backend(x.device).isnan(x.data)
     total = reducer.sum(binary.where(x, x.dtype.type(0), is_number))
-    return total / reducer.sum(to_dtype(Array(is_number, x.device), x.dtype))
+    return total / reducer.sum(movement.to_dtype(Array(is_number, x.device), x.dtype))
 
 
 @operator
