@@ -16,11 +16,6 @@ from pynested.backends.errors import ArgumentError
 
 from .nested_array import NestedArray
 
-__all__ = [
-    "ArrayResult", "ArrayT", "Components", "DType", "Dense", "DenseLike", "Dims", "Index", "IntsLike", "Operand",
-    "check_devices", "first_nested", "on_one_device",
-]  # fmt: skip
-
 Dense: TypeAlias = Array | np.ndarray[Any, Any]
 DenseLike: TypeAlias = Dense | np.generic | float  # for type checkers, float includes int and bool
 Operand: TypeAlias = NestedArray | DenseLike

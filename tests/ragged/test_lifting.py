@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Callable
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,37 +17,17 @@ import pytest
 import pynested as pn
 from pynested.backends.errors import ShapeError, StructureError
 
-from ..nests import LAYOUTS, PLACEMENTS, assert_same, batch, distinct, nest
+from ..nests import LAYOUTS, assert_same, batch, distinct, nest
 
 # ---- broadcasting ---------------------------------------------------------------------------------------------------
 
-ONES = batch([(1, 2), (1, 2)])  # ragged, and every length happens to be 1
-OTHERS = [
-    *[nest(batch(shapes, 1), pn.strided) for shapes in ([(3, 2), (3, 2)], [(3, 2), (2, 2)], [(1, 2), (2, 2)])],
-    *[nest(batch([(3, 2), (3, 2)], 1), pn.jagged, "packed", ragged) for ragged in (1, 2)],
-]
-CALLS: dict[str, Callable[[Any, Any], Any]] = {
-    "add": lambda x, y: x + y,
-    "lt": lambda x, y: x < y,
-    "where": lambda x, y: pn.where(x > 0, x, y),
-    "where with a dense operand": lambda x, y: pn.where(y > 0, x, distinct((2,))),
-    "where with a larger dense operand": lambda x, y: pn.where(y > 0, x, distinct((3, 2))),
-    "masked_fill": lambda x, y: pn.masked_fill(x, y > 0, 0.0),
-    "elementwise": lambda x, y: pn.elementwise("f", pn.add, x, y),
-    "copy_": lambda x, y: x.copy_(y),
-    "assignment": lambda x, y: x.__setitem__(slice(None), y),
-    "add_": lambda x, y: x.add_(y),
-}
 
-
-@pytest.mark.parametrize("name", CALLS)
-def test_an_irregular_dimension_never_stretches(name: str) -> None:
-    errors = (StructureError, ShapeError) if "larger dense" in name else StructureError
-    for other, placement in product(OTHERS, PLACEMENTS):
-        x = nest(ONES, pn.jagged, placement)
-        for operands in ((x, other), (other.clone(), x)):
-            with pytest.raises(errors, match="dimension 1|enlarge"):
-                CALLS[name](*operands)
+def test_a_write_never_stretches_an_irregular_dimension() -> None:
+    x = nest(batch([(1, 2), (1, 2)]), pn.jagged)  # every length happens to be 1
+    value = nest(batch([(3, 2), (3, 2)], 1), pn.jagged)
+    for write in (x.copy_, x.add_, lambda value: x.__setitem__(slice(None), value)):
+        with pytest.raises(StructureError, match="dimension 1"):
+            write(value)
 
 
 def test_products_stretch_regular_dimensions_only() -> None:
