@@ -230,9 +230,9 @@ def to_c_order(name: str, values: NDArray[Any], copy: bool | None) -> NDArray[An
 
 def values_for_import(name: str, values: NDArray[Any], copy: bool | None) -> NDArray[Any]:
     """Return values of a library as a NumPy array in native byte order; raise unless pynested has their dtype."""
-    native = values.dtype.newbyteorder("=")
-    check_known_dtype(name, str(native))
-    if values.dtype != native:
+    native_dtype = values.dtype.newbyteorder("=")
+    check_known_dtype(name, str(native_dtype))
+    if values.dtype != native_dtype:
         check_may_copy(name, copy, "the bytes of its numbers are not in native order")
-        return as_plain_ndarray(name, values.astype(native))
+        return as_plain_ndarray(name, values.astype(native_dtype))
     return as_plain_ndarray(name, values.copy() if copy else values)

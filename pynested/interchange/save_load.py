@@ -31,7 +31,7 @@ Value = Array | NestedArray
 Parts = dict[str, NDArray[Any]]
 VERSION = 1
 _HEADER = "pynested"  # the entry that describes all other entries
-_SINGLE = ""  # the name of an array that was saved without a name
+_UNNAMED = ""  # the name of an array that was saved without a name
 
 
 @operator
@@ -68,7 +68,7 @@ def save(path: str | os.PathLike[str], arrays: Value | Mapping[str, Value]) -> N
     [[1, 2], [3]]
     """
     write = _format_of("save", path)[0]
-    array_by_name = {_SINGLE: arrays} if isinstance(arrays, Array | NestedArray) else arrays
+    array_by_name = {_UNNAMED: arrays} if isinstance(arrays, Array | NestedArray) else arrays
     _check_named_arrays(array_by_name)
     header: dict[str, Any] = {"version": VERSION, "arrays": {}}
     parts: Parts = {}
@@ -135,7 +135,7 @@ def load(path: str | os.PathLike[str]) -> Value | dict[str, Value]:
         raise ExchangeError(
             f"load: the entry {missing.args[0]!r} of {path} is missing. The file is incomplete or was changed."
         ) from None
-    return arrays[_SINGLE] if set(arrays) == {_SINGLE} else arrays
+    return arrays[_UNNAMED] if set(arrays) == {_UNNAMED} else arrays
 
 
 def _join_parts(header: Mapping[str, Any], name: str, parts: Parts) -> Value:
@@ -174,7 +174,7 @@ def _write_npz(path: Path, header: str, parts: Parts) -> None:
 
 
 def _read_npz(path: Path) -> tuple[str, Parts]:
-    with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
+    with open(path, "rb") as binary_file, np.load(binary_file, allow_pickle=False) as file:
         if _HEADER not in file.files:
             return "", {}
         return file[_HEADER].tobytes().decode(), {name: file[name] for name in file.files if name != _HEADER}

@@ -214,8 +214,8 @@ def _reduce_jagged(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...],
     values = reduction.reduce_axes(x.data, axes)
     if keepdim:
         return NestedArray(movement.reshape(values, axis_primitives.keepdim_shape(x.data.shape, axes)), structure)
-    num_before = len([axis for axis in axes if axis < ragged_dim - 1])
-    return NestedArray(values, structure.with_ragged_dim(ragged_dim - num_before))
+    num_reduced_before = len([axis for axis in axes if axis < ragged_dim - 1])
+    return NestedArray(values, structure.with_ragged_dim(ragged_dim - num_reduced_before))
 
 
 def _reduce_ragged(reduction: _Reduction, x: NestedArray, structure: Jagged, axes: tuple[int, ...]) -> Array:

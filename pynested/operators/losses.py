@@ -199,5 +199,5 @@ def _reduce_losses(losses: Array, labels: Any, weights: Any, ignore: int, reduct
 @without_warnings
 def _total_weight(labels: Any, weights: Any, ignore: int) -> float:
     """Return the sum of the weights of all labels that are not ignored; without weights, the number of such labels."""
-    valid = labels[labels != ignore]
-    return float(valid.size if weights is None else weights[valid].sum(dtype=np.float64))
+    valid_labels = labels[labels != ignore]
+    return float(valid_labels.size if weights is None else weights[valid_labels].sum(dtype=np.float64))

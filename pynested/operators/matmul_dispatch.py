@@ -232,9 +232,9 @@ def _factor_extents(x: Any, other: Any) -> tuple[Ints, tuple[int | None, ...]]:
 def _leading_dims(extents: Ints, regular: tuple[int | None, ...], rank: int) -> tuple[Ints, NDArray[np.bool_]]:
     """Return the sizes before the last two, with ones in front up to ``rank``, and whether each can broadcast."""
     leading = extents[:, :-2]
-    added = rank - leading.shape[1]
-    can_broadcast = [True] * added + [size == 1 for size in regular[:-2]]
-    ones = np.ones((len(leading), added), np.int64)
+    num_added = rank - leading.shape[1]
+    can_broadcast = [True] * num_added + [size == 1 for size in regular[:-2]]
+    ones = np.ones((len(leading), num_added), np.int64)
     return np.concatenate([ones, leading], axis=1), np.array(can_broadcast, np.bool_)
 
 

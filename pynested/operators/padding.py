@@ -67,7 +67,7 @@ def to_padded_array(
     min_shape = (len(input), *input.extents.max(axis=0, initial=0).tolist())
     shape = min_shape if output_size is None else _checked_output_size(output_size, min_shape)
     padded = _padded(packed(input), check_possible_shape("to_padded_array", shape), fill)
-    return padded if target is None else _write_out(padded, target)
+    return padded if target is None else _copy_to_out(padded, target)
 
 
 def _checked_output_size(output_size: Any, min_shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -120,7 +120,7 @@ def _pad_elements(x: NestedArray, shape: tuple[int, ...], fill: Any) -> Array:
     return movement.reshape(movement.take_rows(flat, element_index), shape)
 
 
-def _write_out(padded: Array, target: Array) -> Array:
+def _copy_to_out(padded: Array, target: Array) -> Array:
     """Copy ``padded`` into ``target``."""
     if target.shape != padded.shape or target.dtype != padded.dtype:
         raise ShapeError(

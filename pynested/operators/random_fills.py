@@ -62,8 +62,8 @@ def uniform_(self: Target, low: float = 0.0, high: float = 1.0, generator: np.ra
             f"uniform_: low is {number_text(low)} and high is {number_text(high)}. Give the lower one first."
         )
     # Rounding to the dtype could return the upper end, which is not part of the interval.
-    to_dtype = self.dtype.type
-    largest = np.nextafter(to_dtype(upper), to_dtype(lower)).item()
+    scalar_type = self.dtype.type
+    largest = np.nextafter(scalar_type(upper), scalar_type(lower)).item()
 
     def scale(numbers: NDArray[Any]) -> None:
         if (lower, upper) != (0, 1):

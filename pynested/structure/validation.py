@@ -20,7 +20,7 @@ from pynested.backends.limits import MOST_DIMENSIONS, MOST_ELEMENTS
 from .extents import Ints, as_frozen, freeze
 
 # A sum that is below this limit in float64 also fits into int64, in spite of rounding.
-_COUNTABLE = 2.0**62
+_MAX_FLOAT_SUM = 2.0**62
 _MAX_INT64 = np.iinfo(np.int64).max
 _EMPTY_LIST_DTYPE = np.dtype(np.float64)  # the dtype of np.array([])
 
@@ -68,7 +68,7 @@ def check_lengths(name: str, lengths: Ints) -> None:
     if np.count_nonzero(negative):
         i = int(negative.argmax())
         raise StructureError(f"{name}: component {i} has length {lengths[i]}. Lengths must be 0 or more.")
-    if np.add.reduce(lengths, dtype=np.float64) >= _COUNTABLE:
+    if np.add.reduce(lengths, dtype=np.float64) >= _MAX_FLOAT_SUM:
         i = int(lengths.argmax())
         raise StructureError(f"{name}: component {i} has length {lengths[i]}, which is more than memory can hold.")
 
@@ -166,7 +166,7 @@ def _check_bounds(name: str, sizes: Ints, strides: Ints, offsets: Ints, size: in
     rounded_last = np.add.reduce(last_index * strides.astype(np.float64), axis=1) + offsets
     last = offsets + np.add.reduce(last_index * strides, axis=1)
     below = np.logical_or.reduce(strides < 0, axis=1) | (offsets < 0)
-    wrong = nonempty & (below | (rounded_last >= _COUNTABLE) | (last >= size))
+    wrong = nonempty & (below | (rounded_last >= _MAX_FLOAT_SUM) | (last >= size))
     if np.count_nonzero(wrong):
         i = int(wrong.argmax())
         raise StructureError(

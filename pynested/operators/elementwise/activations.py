@@ -15,7 +15,7 @@ from pynested.nested.operands import ArrayResult, ArrayT, DenseLike, Operand
 
 from .function_application import BOOLS, INTEGERS, apply_primitive, paired_operands
 
-_GELU_RULES = {"none": unary.gelu, "tanh": unary.gelu_tanh}
+_GELU_PRIMITIVES = {"none": unary.gelu, "tanh": unary.gelu_tanh}
 
 
 @overload
@@ -36,18 +36,18 @@ def clamp(self: Operand, min: Operand | None = None, max: Operand | None = None)
     >>> pn.clamp(pn.nested_array([[-2.0, 0.5], [3.0]]), 0, 1).unbind()
     (array([0. , 0.5]), array([1.]))
     """
-    bound_by_rule = {
-        rule: bound for rule, bound in ((binary.clamp_min, min), (binary.clamp_max, max)) if bound is not None
+    bound_by_primitive = {
+        primitive: bound for primitive, bound in ((binary.clamp_min, min), (binary.clamp_max, max)) if bound is not None
     }
 
     def clamp_dense(x: Any, *bounds: Any) -> Array:
-        for rule, bound in zip(bound_by_rule, bounds, strict=True):
-            x = rule(*paired_operands("clamp", x, bound))
+        for primitive, bound in zip(bound_by_primitive, bounds, strict=True):
+            x = primitive(*paired_operands("clamp", x, bound))
         return x if bounds else movement.copy(as_array("clamp", x))
 
     if NestedArray in (type(self), type(min), type(max)):
-        return map_elementwise("clamp", clamp_dense, self, *bound_by_rule.values())
-    return clamp_dense(self, *bound_by_rule.values())
+        return map_elementwise("clamp", clamp_dense, self, *bound_by_primitive.values())
+    return clamp_dense(self, *bound_by_primitive.values())
 
 
 @operator
@@ -90,9 +90,9 @@ def gelu(self: ArrayT, approximate: str = "none") -> ArrayT:
     >>> pn.gelu(pn.nested_array([[0.0, 1.0], [np.inf]])).unbind()
     (array([0.        , 0.84134475]), array([inf]))
     """
-    if approximate not in _GELU_RULES:
+    if approximate not in _GELU_PRIMITIVES:
         raise ArgumentError(f"gelu: approximate must be 'none' or 'tanh', not {approximate!r}.")
-    return apply_primitive(_GELU_RULES[approximate], self, BOOLS + INTEGERS)
+    return apply_primitive(_GELU_PRIMITIVES[approximate], self, BOOLS + INTEGERS)
 
 
 @operator

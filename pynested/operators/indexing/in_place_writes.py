@@ -88,7 +88,7 @@ def _assign_dense(self: Array, index: Any, value: Any) -> None:
         return
     new_value = _array_to_write("assignment", value, self)
     check_write(self, "assignment", (new_value,))
-    _write_at(self, "assignment", getitem(_element_positions(self), index), new_value)
+    _write_at_positions(self, "assignment", getitem(_element_positions(self), index), new_value)
 
 
 def _assign_nested(self: NestedArray, index: Index, value: Any) -> None:
@@ -113,9 +113,11 @@ def _write_to_copied_elements(self: NestedArray, name: str, index: Index, value:
     if isinstance(selected, NestedArray):
         full_value = map_elementwise(name, _broadcast_copy, selected, value.detach())
         check_same_shape(name, selected, full_value)
-        _write_at(self.data, name, gather_elements(to_strided(selected)), gather_elements(to_strided(full_value)))
+        _write_at_positions(
+            self.data, name, gather_elements(to_strided(selected)), gather_elements(to_strided(full_value))
+        )
     else:
-        _write_at(self.data, name, selected, value.detach())
+        _write_at_positions(self.data, name, selected, value.detach())
 
 
 def _element_positions(x: Array) -> Array:
@@ -155,15 +157,15 @@ def _refuse_recorded(self: Any, values: Array, name: str, arguments: tuple[Any, 
     if not state.mode:
         return
     arrays: list[Any] = [x for x in (self, *arguments) if isinstance(x, ArrayMethods)]
-    recorded = [x for x in arrays if x.requires_grad]
-    if recorded:
-        reason = "this array requires grad" if recorded[0] is self else "an operand requires grad"
-        raise _unrecorded_write(name, reason)
+    arrays_with_grad = [x for x in arrays if x.requires_grad]
+    if arrays_with_grad:
+        reason = "this array requires grad" if arrays_with_grad[0] is self else "an operand requires grad"
+        raise _unrecorded_write_error(name, reason)
     if values.guard == UNRECORDED:
-        raise _unrecorded_write(name, "this array is a view, made inside no_grad, of an array that requires grad")
+        raise _unrecorded_write_error(name, "this array is a view, made inside no_grad, of an array that requires grad")
 
 
-def _unrecorded_write(name: str, reason: str) -> GradientError:
+def _unrecorded_write_error(name: str, reason: str) -> GradientError:
     return GradientError(
         f"{name}: {reason}, and a write in place would not be recorded. Use the functional form, "
         f"{_functional_form(name)}, or write inside pn.no_grad()."
@@ -267,7 +269,7 @@ def _store_nested(self: NestedArray, name: str, result: Any) -> None:
     self.data.storage.wrote()
 
 
-def _write_at(target: Array, name: str, positions: Array, value: Array) -> None:
+def _write_at_positions(target: Array, name: str, positions: Array, value: Array) -> None:
     """Write ``value``, which broadcasts, to the elements of ``target`` at the C-order positions ``positions``."""
     if broadcast_shape(name, positions.shape, value.shape) != positions.shape:
         raise ShapeError(f"{name}: a value of shape {value.shape} does not fit into the shape {positions.shape}.")

@@ -117,7 +117,7 @@ def _normalize(x: Array, shape: tuple[int, ...], weight: Any, bias: Any, eps: fl
     eps = canonical_real("layer_norm", "eps", eps, 0)
     size = prod(shape)
     x, weight, bias = as_arrays_on_one_device("layer_norm", x, weight, bias, optional=2)
-    scale, shift = _parameter("weight", weight, shape, x.dtype), _parameter("bias", bias, shape, x.dtype)
+    scale, shift = _as_row("weight", weight, shape, x.dtype), _as_row("bias", bias, shape, x.dtype)
     rows = _reshape(x, (x.numel() // max(size, 1), size))  # no rows if a row would have no elements
     return _reshape(row_primitives.layer_norm(rows, scale, shift, eps), x.shape)
 
@@ -127,7 +127,7 @@ def _reshape(x: Array, shape: tuple[int, ...]) -> Array:
     return x if x.shape == shape else movement.reshape(x, shape)
 
 
-def _parameter(name: str, value: Array | None, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array | None:
+def _as_row(name: str, value: Array | None, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array | None:
     """Return a weight or a bias as a row of ``dtype``, or None."""
     if value is None:
         return None
