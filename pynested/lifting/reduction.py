@@ -176,27 +176,18 @@ def _reduce_nested(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...],
     x = packed(x)
     if not dims:
         return NestedArray(reduction.reduce_axes(x.data, ()), x.structure)
-    if isinstance(x.structure, Jagged) and dims[0] != 0:
-        return _reduce_jagged(reduction, x, dims, keepdim)
-    jagged_view = as_jagged_view(x)  # None for a strided array with several irregular dimensions
-    if len(dims) == x.ndim:
-        if reduction.empty is None and not x.data.numel():
-            raise reduction.empty_error("the nested array has no elements")
-        result = reduction.reduce_axes(movement.reshape(x.data, (x.data.numel(),)), (0,))
-    elif x.structure.ragged_dim in dims:  # with the batch, so that the axis of all rows is reduced
-        result = reduction.reduce_axes(x.data, tuple(dim - 1 for dim in dims if dim))
-    elif dims[0] == 0 and (jagged_view is None or dims[1:2] != (1,)):
+    if dims[0] == 0:
         result = _reduce_batch(reduction, x, dims)
-    elif jagged_view is None:
+        if not keepdim:
+            return result
+        sizes = iter(result.shape)
+        return movement.reshape(result, tuple(1 if dim in dims else next(sizes) for dim in range(x.ndim)))
+    if isinstance(x.structure, Jagged):
+        return _reduce_jagged(reduction, x, dims, keepdim)
+    jagged_view = as_jagged_view(x)
+    if jagged_view is None:
         return _reduce_strided(reduction, x, dims, keepdim)
-    elif dims[0] == 0:
-        result = reduction.reduce_axes(jagged_view.data, tuple(dim - 1 for dim in dims[1:]))
-    else:
-        return _in_strided_layout(_reduce_jagged(reduction, jagged_view, dims, keepdim), x)
-    if not keepdim:
-        return result
-    sizes = iter(result.shape)
-    return movement.reshape(result, tuple(1 if dim in dims else next(sizes) for dim in range(x.ndim)))
+    return _in_strided_layout(_reduce_jagged(reduction, jagged_view, dims, keepdim), x)
 
 
 def _reduce_jagged(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...], keepdim: bool) -> ArrayResult:
@@ -283,6 +274,18 @@ def _reduce_strided(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...]
 
 
 def _reduce_batch(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...]) -> Array:
+    """Reduce the batch, and possibly other dimensions."""
+    if len(dims) == x.ndim:
+        if reduction.empty is None and not x.data.numel():
+            raise reduction.empty_error("the nested array has no elements")
+        return reduction.reduce_axes(movement.reshape(x.data, (x.data.numel(),)), (0,))
+    rows = x if isinstance(x.structure, Jagged) else as_jagged_view(x)
+    if rows is not None and rows.structure.ragged_dim in dims:  # the rows of all components form one axis
+        return reduction.reduce_axes(rows.data, tuple(dim - 1 for dim in dims[1:]))
+    return _reduce_positions(reduction, x, dims)
+
+
+def _reduce_positions(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...]) -> Array:
     """Reduce the batch, and possibly other dimensions. A slice holds the elements of all components at one position.
 
     Components are aligned at the left. A component without elements at a position does not count for the position.
