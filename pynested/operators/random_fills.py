@@ -21,6 +21,7 @@ from pynested.autograd.primitives.movement import converted
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DTypeError, named_type
 from pynested.backends.events import emit_around, listening
+from pynested.backends.host import written_to
 from pynested.backends.memory import empty
 from pynested.construct.like import empty_like
 from pynested.nested.nested_array import NestedArray
@@ -124,17 +125,24 @@ def _checked_parameters(name: str, x: Any, **parameters: float) -> list[float]:
 
 
 def _fill(x: Target, name: str, draw: Callable[..., Any], scale: Callable[[NDArray[Any]], None]) -> Target:
-    """Draw numbers in float64, scale them, round them once and write them into ``x``."""
+    """Draw numbers in float64, scale them, round them once and write them into ``x``.
+
+    If ``x`` is contiguous, float64 and on the CPU, the numbers are drawn into its memory.
+    """
     if isinstance(x, NestedArray):
         packed = empty_like(x.detach())
         _fill(packed.data, name, draw, scale)
         return write(x, name, packed)
+    draws_in_place = x.device == "cpu" and x.dtype == np.float64 and x.is_contiguous()
     check_write(x, name, ())
-    numbers = empty(x.shape, np.float64)
+    numbers = written_to(x.data) if draws_in_place else empty(x.shape, np.float64)
     if listening.count:
         emit_around("kernel", name, draw, out=numbers)
     else:
         draw(out=numbers)
     with np.errstate(all="ignore"):
         scale(numbers)
+    if draws_in_place:
+        x.storage.wrote()
+        return x
     return write(x, name, converted(Array(numbers), x.device, x.dtype))
