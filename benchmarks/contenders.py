@@ -100,31 +100,35 @@ def pynested(given: dict[str, Any], layout: Any, name: str, device: str) -> Cont
     return Contender(name, PYNESTED, namespace(False), namespace(True), pn.grad, pn.ones_like)
 
 
-PYNESTED: dict[str, Call] = {
-    "add": lambda n: n.x + n.y,
-    "mul (D,)": lambda n: n.x * n.row,
-    "relu": lambda n: pn.relu(n.x),
-    "gelu": lambda n: pn.gelu(n.x),
-    "tanh": lambda n: pn.tanh(n.x),
-    "exp": lambda n: pn.exp(n.x),
-    "sum ragged": lambda n: n.x.sum(1),
-    "mean ragged": lambda n: n.x.mean(1),
-    "amax ragged": lambda n: n.x.amax(1),
-    "sum of numbers": lambda n: n.numbers.sum(1),
-    "amax of numbers": lambda n: n.numbers.amax(1),
-    "sum last": lambda n: n.x.sum(2),
-    "softmax ragged": lambda n: pn.softmax(n.x, 1),
-    "softmax last": lambda n: pn.softmax(n.x, 2),
-    "layer_norm": lambda n: pn.layer_norm(n.x, (n.scale.shape[0],), n.scale, n.shift),
-    "linear": lambda n: pn.linear(n.x, n.weight, n.shift),
-    "matmul x xT": lambda n: n.x @ n.x.transpose(1, 2),
-    "transpose": lambda n: n.x.transpose(1, 2),
-    "unbind": lambda n: n.x.unbind(),
-    "to_padded": lambda n: pn.to_padded_array(n.x, 0.0),
-    "embedding": lambda n: pn.embedding(n.indices, n.table),
-    "cross_entropy": lambda n: pn.cross_entropy(n.x, n.labels),
-    "cat last": lambda n: pn.cat([n.x, n.y], 2),
-}
+def operators(of: Any) -> dict[str, Call]:
+    """Return the operators by the functions of ``of``: pynested, or PyTorch's of the same names."""
+    return {
+        "add": lambda n: n.x + n.y,
+        "mul (D,)": lambda n: n.x * n.row,
+        "relu": lambda n: of.relu(n.x),
+        "gelu": lambda n: of.gelu(n.x),
+        "tanh": lambda n: of.tanh(n.x),
+        "exp": lambda n: of.exp(n.x),
+        "sum ragged": lambda n: n.x.sum(1),
+        "mean ragged": lambda n: n.x.mean(1),
+        "amax ragged": lambda n: n.x.amax(1),
+        "sum of numbers": lambda n: n.numbers.sum(1),
+        "amax of numbers": lambda n: n.numbers.amax(1),
+        "sum last": lambda n: n.x.sum(2),
+        "softmax ragged": lambda n: of.softmax(n.x, 1),
+        "softmax last": lambda n: of.softmax(n.x, 2),
+        "layer_norm": lambda n: of.layer_norm(n.x, (n.scale.shape[0],), n.scale, n.shift),
+        "linear": lambda n: of.linear(n.x, n.weight, n.shift),
+        "matmul x xT": lambda n: n.x @ n.x.transpose(1, 2),
+        "transpose": lambda n: n.x.transpose(1, 2),
+        "unbind": lambda n: n.x.unbind(),
+        "embedding": lambda n: of.embedding(n.indices, n.table),
+        "cross_entropy": lambda n: of.cross_entropy(n.x, n.labels),
+        "cat last": lambda n: of.cat([n.x, n.y], 2),
+    }
+
+
+PYNESTED = operators(pn) | {"to_padded": lambda n: pn.to_padded_array(n.x, 0.0)}
 
 
 def _exp_shifted(x: Any) -> Any:

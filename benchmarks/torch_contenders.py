@@ -9,47 +9,21 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from .contenders import Call, Contender
+from .contenders import Call, Contender, operators
 
 warnings.filterwarnings("ignore", message=".*nested tensors is in prototype stage.*")
 
-NESTED: dict[str, Call] = {
-    "add": lambda n: n.x + n.y,
-    "mul (D,)": lambda n: n.x * n.row,
-    "relu": lambda n: torch.relu(n.x),
-    "gelu": lambda n: functional.gelu(n.x),
-    "tanh": lambda n: torch.tanh(n.x),
-    "exp": lambda n: torch.exp(n.x),
-    "sum ragged": lambda n: n.x.sum(dim=1),
-    "mean ragged": lambda n: n.x.mean(dim=1),
-    "amax ragged": lambda n: n.x.amax(dim=1),
-    "sum last": lambda n: n.x.sum(dim=2),
-    "softmax ragged": lambda n: torch.softmax(n.x, 1),
-    "softmax last": lambda n: torch.softmax(n.x, 2),
-    "layer_norm": lambda n: functional.layer_norm(n.x, n.scale.shape, n.scale, n.shift),
-    "linear": lambda n: functional.linear(n.x, n.weight, n.shift),
-    "matmul x xT": lambda n: torch.matmul(n.x, n.x.transpose(1, 2)),
-    "transpose": lambda n: n.x.transpose(1, 2),
-    "unbind": lambda n: n.x.unbind(),
-    "to_padded": lambda n: torch.nested.to_padded_tensor(n.x, 0.0),
-    "embedding": lambda n: functional.embedding(n.indices, n.table),
-    "cross_entropy": lambda n: functional.cross_entropy(n.x, n.labels),
-    "cat last": lambda n: torch.cat([n.x, n.y], dim=2),
-}
-
+FUNCTIONS = SimpleNamespace(**{**vars(torch), **vars(functional)})
+NESTED = operators(FUNCTIONS) | {"to_padded": lambda n: torch.nested.to_padded_tensor(n.x, 0.0)}
 # Elementwise operators compute on the padding too; whatever mixes rows looks at the mask.
 PADDED: dict[str, Call] = {
-    **{name: NESTED[name] for name in ("add", "mul (D,)", "relu", "gelu", "tanh", "exp", "sum last", "softmax last")},
-    **{name: NESTED[name] for name in ("layer_norm", "linear", "matmul x xT", "transpose", "unbind", "embedding")},
+    **{name: call for name, call in NESTED.items() if name != "to_padded" and not name.endswith("of numbers")},
     "sum ragged": lambda n: (n.x * n.mask).sum(dim=1),
     "mean ragged": lambda n: (n.x * n.mask).sum(dim=1) / n.lengths,
     "amax ragged": lambda n: n.x.masked_fill(n.hidden, -torch.inf).amax(dim=1),
     "softmax ragged": lambda n: torch.softmax(n.x.masked_fill(n.hidden, -torch.inf), 1),
     "cross_entropy": lambda n: functional.cross_entropy(n.x.flatten(0, 1), n.labels.flatten()),
-    "cat last": lambda n: torch.cat([n.x, n.y], dim=2),
 }
-
-
 THREADS = torch.get_num_threads()
 MOST_TO_PAD = 1_000_000  # elements; to_padded_tensor of the jagged layout takes 13 GB of memory for 50 MB of values
 
