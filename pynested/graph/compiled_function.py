@@ -20,7 +20,7 @@ from .chain_fusion import fuse_chains
 from .fused_chain import FusedChain
 from .graph_display import as_text
 from .inputs import NUMBERS, signature_of
-from .nodes import Node, Recording, TraceMismatch
+from .nodes import Recording, TraceMismatch
 from .recorder import is_recording, record
 from .traced_function import call_in_words, changed_source, replay_of
 
@@ -108,7 +108,8 @@ class CompiledFunction:
             kept += [graph] * all(isinstance(source.content, NUMBERS) for source in changed)  # numbers may come back
         recording, result = record(self.function, args, kwargs)
         program = fuse_chains(recording)
-        late = _late_check(program)
+        after_effect = dropwhile(lambda node: not node.effect, program.nodes)
+        late = next((node for node in after_effect if node.is_checked), None)
         if late is not None:
             reason = (
                 f"at {late.line} the function branches on the result of {late.name}, after it has written or drawn "
@@ -195,9 +196,3 @@ def compile(function: Callable[..., Any], *, fullgraph: bool = False) -> Compile
     if not callable(function):
         raise ArgumentError(f"compile: a function is compiled, not {named_type(function)}: pn.compile(f).")
     return CompiledFunction(function, fullgraph)
-
-
-def _late_check(recording: Recording) -> Node | None:
-    """Return the first node whose results are checked after a node with an effect."""
-    late = dropwhile(lambda node: not node.effect, recording.nodes)
-    return next((node for node in late if node.is_checked), None)

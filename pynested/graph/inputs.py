@@ -220,13 +220,8 @@ def _inner_sources(holder: Any, text: str) -> Iterator[Source]:
             yield from _read_source(f"{text}[{i}]", holder, i, operator.getitem)
     elif not isinstance(holder, (*_LEAF_TYPES, FunctionType, ModuleType, type)) and not _is_library_code(type(holder)):
         members = [member for cls in type(holder).__mro__ for member in list(vars(cls).items())]
-        shared = (
-            MemberDescriptorType,
-            *_LEAF_TYPES,
-            tuple,
-            list,
-            dict,
-        )  # slots, and values that all objects of a class share
+        # Slots, and values that all objects of a class share.
+        shared = (MemberDescriptorType, *_LEAF_TYPES, tuple, list, dict)
         inherited = [name for name, member in members if isinstance(member, shared) and not name.startswith("__")]
         for name in dict.fromkeys([*getattr(holder, "__dict__", {}), *inherited]):
             yield from _read_source(f"{text}.{name}", holder, name, getattr)
@@ -235,11 +230,7 @@ def _inner_sources(holder: Any, text: str) -> Iterator[Source]:
 def _read_source(text: str, holder: Any, key: Any, read: Any) -> Iterator[Source]:
     try:
         yield Source(text, holder, key, read, read(holder, key))
-    except (
-        LookupError,
-        AttributeError,
-        ValueError,
-    ):  # a builtin function's name, or a variable or slot that has no value
+    except (LookupError, AttributeError, ValueError):  # the name of a builtin, or a variable or slot without a value
         return
 
 
