@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -50,18 +50,61 @@ def ten_operators(of: Any, x: Any, y: Any) -> Any:
     return ((x.sin() + 1) * y - 0.5).exp().relu().tanh().neg() * 2.0 + x
 
 
+class Library(NamedTuple):
+    """The functions that a chain calls, and those that compile the chain and take its gradient."""
+
+    functions: Any
+    compile: Callable[..., Any]
+    grad: Callable[..., Any]
+    ones_like: Callable[..., Any]
+    names: tuple[str, str]  # of the compiled chain, and of the chain itself
+
+
+PYNESTED = Library(pn, pn.compile, pn.grad, pn.ones_like, (OURS, "eager"))
+
+
 def contenders(
-    function: Callable[..., Any], inputs: Sequence[pn.NestedArray], others: Sequence[pn.Array], backward: bool
+    library: Library, function: Callable[..., Any], inputs: Sequence[Any], others: Sequence[Any], backward: bool
 ) -> dict[str, Callable[[], Any]]:
     """Return the calls of a function, compiled and eager, with gradients of its nested inputs or without."""
     leaves = [x.detach().requires_grad_(backward) for x in inputs]
-    eager = partial(function, pn)
-    made: dict[str, Callable[..., Any]] = {OURS: pn.compile(lambda *arrays: eager(*arrays, *others))}
-    made["eager"] = lambda *arrays: eager(*arrays, *others)
-    if not backward:
-        return {name: partial(call, *leaves) for name, call in made.items()}
-    cotangent = pn.ones_like(made["eager"](*inputs))
-    return {name: lambda call=call: pn.grad(call(*leaves), leaves, cotangent) for name, call in made.items()}  # type: ignore[misc]
+
+    def eager(*arrays: Any) -> Any:
+        return function(library.functions, *arrays, *others)
+
+    cotangent = library.ones_like(eager(*inputs)) if backward else None
+    calls: dict[str, Callable[[], Any]] = {}
+    for name, call in zip(library.names, (library.compile(eager), eager), strict=True):
+        forward = partial(call, *leaves)
+        calls[name] = partial(_gradients, library, forward, leaves, cotangent) if backward else forward
+    return calls
+
+
+def _gradients(library: Library, forward: Callable[[], Any], leaves: list[Any], cotangent: Any) -> Any:
+    return library.grad(forward(), leaves, cotangent)
+
+
+def torch_contenders(
+    function: Callable[..., Any], lengths: Any, values: Sequence[Any], others: Sequence[Any], backward: bool
+) -> dict[str, Callable[[], Any]]:
+    """Return the calls of a function of PyTorch's nested jagged tensors, without those that PyTorch refuses."""
+    import torch
+
+    from .torch_contenders import FUNCTIONS
+
+    torch.set_num_threads(1)
+    torch._dynamo.reset()
+    library = Library(FUNCTIONS, torch.compile, torch.autograd.grad, torch.ones_like, ("torch compiled", "torch"))
+    offsets = torch.tensor(np.concatenate([[0], np.cumsum(lengths)]))
+    inputs = [torch.nested.nested_tensor_from_jagged(torch.tensor(array), offsets) for array in values]
+    calls = contenders(library, function, inputs, [torch.tensor(array) for array in others], backward)
+    for name, call in list(calls.items()):
+        try:
+            call()
+        except Exception as error:
+            print(f"    {name} refuses: {type(error).__name__}: {str(error).strip().splitlines()[0]}")
+            del calls[name]
+    return calls
 
 
 def one_pass(x: pn.NestedArray, y: pn.NestedArray, result: pn.NestedArray, backward: bool) -> Callable[[], Any]:
@@ -102,36 +145,18 @@ def _rows(dtype: str, direction: str, with_torch: bool) -> Iterator[tuple[Case, 
     load, generator, backward = workloads()["long"], np.random.default_rng(0), direction != "forward"
     offsets = pn.array(np.concatenate([[0], np.cumsum(load.lengths)]))
     values = [generator.normal(size=(load.lengths.sum(), load.width)).astype(dtype) for _ in range(2)]
-    x, y = (pn.nested_array_from_jagged(pn.array(array), offsets) for array in values)
-    for name, chain in CHAINS.items():
-        calls = contenders(chain, [x, y], [], backward)
-        calls["one pass"] = one_pass(x, y, chain(pn, x, y), backward)
-        yield (
-            Case(name, dtype, "long", direction, ""),
-            calls | _torch(chain, load.lengths, values, [], backward, with_torch),
-        )
+    loads = [(name, chain, values, []) for name, chain in CHAINS.items()]
     if dtype == "float32":
         weights = [generator.normal(size=size).astype(dtype) / 16 for size in ((1024, 256), (256, 1024), 1024, 256)]
-        calls = contenders(layer, [x], [pn.array(weight) for weight in weights], backward)
-        yield (
-            Case("a transformer's layer", dtype, "long", direction, ""),
-            calls | _torch(layer, load.lengths, values[:1], weights, backward, with_torch),
-        )
-
-
-def _torch(
-    function: Callable[..., Any],
-    lengths: Sequence[int],
-    values: Sequence[Any],
-    others: Sequence[Any],
-    backward: bool,
-    with_torch: bool,
-) -> dict[str, Callable[[], Any]]:
-    if not with_torch:
-        return {}
-    from .torch_compiled import calls
-
-    return calls(function, lengths, values, others, backward)
+        loads.append(("a transformer's layer", layer, values[:1], weights))
+    for name, function, used, others in loads:
+        inputs = [pn.nested_array_from_jagged(pn.array(array), offsets) for array in used]
+        calls = contenders(PYNESTED, function, inputs, [pn.array(array) for array in others], backward)
+        if not others:
+            calls["one pass"] = one_pass(*inputs, function(pn, *inputs), backward)
+        if with_torch:
+            calls |= torch_contenders(function, load.lengths, used, others, backward)
+        yield Case(name, dtype, "long", direction, ""), calls
 
 
 def main() -> None:
@@ -143,7 +168,8 @@ def main() -> None:
     names = [OURS, "eager", "one pass", *(["torch", "torch compiled"] if options.torch else [])]
     x = pn.nested_array([np.ones((3, 4)), np.zeros((5, 4))], layout=pn.jagged)
     y = pn.nested_array_from_jagged(pn.ones(8, 4), x.offsets())
-    tiny = [(Case("ten operators", "float64", "tiny", "forward", ""), contenders(ten_operators, [x, y], [], False))]
+    calls = contenders(PYNESTED, ten_operators, [x, y], [], False)
+    tiny = [(Case("ten operators", "float64", "tiny", "forward", ""), calls)]
     times = time_table("tiny, forward", names[:2], tiny, ROUNDS, Clock())
     for dtype in ("float32", "float64"):
         for direction in ("forward", "with gradient"):
