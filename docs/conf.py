@@ -1,4 +1,4 @@
-"""What Sphinx is told; `python -m docs.site` starts it, on a copy of this folder to which pages have been added."""
+"""Settings of Sphinx. `python -m docs.site` starts it, on a copy of this folder to which pages have been added."""
 
 from typing import Any
 
@@ -26,5 +26,5 @@ copybutton_prompt_is_regexp = True
 
 
 def setup(app: Any) -> None:
-    """Clauses in docstrings become links."""
+    """Make links of the clauses in docstrings."""
     app.connect("autodoc-process-docstring", lambda *told: link_clauses(told[-1]))

@@ -6,8 +6,9 @@ import ast
 import inspect
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,12 @@ GROUPS = {
     "interchange": ("Other libraries, and files", "Arrays of other libraries in the same memory, and on disk."),
     "training": ("Training", "Steps, clipping and batches, as pure functions."),
 }
+GROUP_BY_MODULE = {  # the first entry that is a part of the name of the module; all other modules are services
+    "interchange": "interchange", "exchange": "interchange", "training": "training", "construct": "making",
+    "create": "making", "random": "making", "default_device": "making", "autograd.array": "classes",
+    "nested.nested_array": "classes", "structure": "classes", "block_masks.block_mask": "classes",
+    "attention.flex_attention": "classes", "autograd": "gradients",
+}  # fmt: skip
 
 
 def write_pages(docs: Path) -> None:
@@ -45,12 +52,12 @@ def write_pages(docs: Path) -> None:
 
 
 def index(title: str, about: str, pages: list[str]) -> str:
-    """A page that leads to others."""
+    """Return a page that leads to others."""
     return f"# {title}\n\n{about}\n\n```{{toctree}}\n:maxdepth: 1\n\n" + "\n".join(pages) + "\n```\n"
 
 
 def write_readme(folder: Path) -> None:
-    """The first page, which is the README without what leads from there into folders; and what changed."""
+    """Write the first page, which is the README without links into folders, and the changelog."""
     text = outside_links((ROOT / "README.md").read_text(encoding="utf-8"), ROOT)
     top = re.sub(r"^## (From here|What is where)\n.*?(?=^## |\Z)", "", text, flags=re.MULTILINE | re.DOTALL)
     picture = (ROOT / "docs" / "nested.svg").read_text(encoding="utf-8")  # inline, so that it has the page's colours
@@ -64,7 +71,7 @@ def write_readme(folder: Path) -> None:
 
 
 def write_specification(folder: Path) -> None:
-    """Its chapters, each clause a place that can be linked to, each operator with the code that defines it."""
+    """Write the chapters. Each clause can be linked to; each operator has the code that defines it."""
     chapters = sorted((SPEC / "chapters").glob("*.md"))
     for path in chapters:
         (folder / path.name).write_text(chapter(path.read_text(encoding="utf-8")), encoding="utf-8")
@@ -79,26 +86,26 @@ def write_specification(folder: Path) -> None:
 
 
 def chapter(text: str) -> str:
-    """A chapter with places for its clauses, and definitions behind them."""
+    """Return a chapter with an anchor for each clause, and with definitions behind the clauses."""
     text = _BLOCK.sub(lambda match: match[2] + defined(match[1]), text)
     return outside_links(_CLAUSE.sub(r'- <span id="\1"></span>**\1**', text), SPEC / "chapters")
 
 
 def defined(name: str) -> str:
-    """The definition of an operator, folded; nothing for an idea, which has none."""
+    """Return the definition of an operator, folded; an empty text for an idea, which has no definition."""
     source = definition(name)
     return f"<details><summary>definition</summary>\n\n```python\n{source}\n```\n\n</details>\n\n" if source else ""
 
 
 def definition(name: str) -> str:
-    """The code that defines an operator: a file of its own, or its entry in a table."""
+    """Return the code that defines an operator: a file of its own, or its entry in a table."""
     own = SPEC / "definitions" / f"{name}.py"
     return own.read_text(encoding="utf-8").rstrip() if own.exists() else entries().get(name, "")
 
 
 @cache
 def entries() -> dict[str, str]:
-    """What the tables of the specification say of each name: the text of its entry."""
+    """Return the text of the entry of each name in the tables of the specification."""
     found: dict[str, str] = {}
     for file in ENTRIES:
         text = (SPEC / file).read_text(encoding="utf-8")
@@ -109,7 +116,7 @@ def entries() -> dict[str, str]:
 
 
 def _names(node: ast.AST) -> Iterator[str]:
-    """The operator that a call in a table describes: ``Function("exp", ...)``, ``_bitwise("and", ...)``."""
+    """Yield the operator that a call in a table describes: ``Function("exp", ...)``, ``_bitwise("and", ...)``."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
         first = node.args[0]
         if isinstance(first, ast.Constant) and isinstance(first.value, str):
@@ -118,7 +125,7 @@ def _names(node: ast.AST) -> Iterator[str]:
 
 
 def outside_links(text: str, folder: Path) -> str:
-    """Links that lead to pages of the site, from a page in a folder below; those to other files are text alone."""
+    """Rewrite links for a page in a folder of the site. A link to a file that is no page becomes text."""
 
     def link(match: re.Match[str]) -> str:
         target = (folder / match[2]).resolve()
@@ -139,11 +146,11 @@ def outside_links(text: str, folder: Path) -> str:
 
 
 def write_functions(folder: Path) -> None:
-    """Everything public, from its docstring: operators by the chapters of the specification, the rest by groups."""
-    table = load_table()
+    """Write the docstrings of public names: operators by the chapters of the specification, all others by groups."""
+    listed = directives(load_table())
     pages = []
     for name, (title, about) in GROUPS.items():
-        (folder / f"{name}.md").write_text(page(title, about, group(name, table)), encoding="utf-8")
+        (folder / f"{name}.md").write_text(page(title, about, listed[name]), encoding="utf-8")
         pages.append(name)
     for path in sorted((SPEC / "chapters").glob("*.md")):
         text = path.read_text(encoding="utf-8")
@@ -152,15 +159,15 @@ def write_functions(folder: Path) -> None:
         if operators:
             title = text.partition("\n")[0].partition(". ")[2]
             about = f"What is true of them: [{title}](../specification/{path.name})."
-            listed = [f".. autofunction:: pynested.{one}" for one in operators]
-            (folder / path.name).write_text(page(title, about, listed), encoding="utf-8")
+            functions = [f".. autofunction:: pynested.{operator}" for operator in operators]
+            (folder / path.name).write_text(page(title, about, functions), encoding="utf-8")
             pages.append(path.stem)
     about = "Every function is a method of both classes too where its first parameter is an array: `x.sum(1)`."
     (folder / "index.md").write_text(index("Functions", about, pages), encoding="utf-8")
 
 
 def link_clauses(lines: list[str]) -> None:
-    """Make links of the clauses that a docstring cites; every page of docstrings lies beside the specification."""
+    """Make links of the clauses that a docstring cites; each page of docstrings lies beside the specification."""
     places = chapters_of_clauses()
 
     def link(match: re.Match[str]) -> str:
@@ -172,7 +179,7 @@ def link_clauses(lines: list[str]) -> None:
 
 @cache
 def chapters_of_clauses() -> dict[str, str]:
-    """In which chapter each clause stands."""
+    """Return the chapter of each clause."""
     found = {}
     for path in (SPEC / "chapters").glob("*.md"):
         found.update(dict.fromkeys(_CLAUSE.findall(path.read_text(encoding="utf-8")), path.stem))
@@ -180,44 +187,30 @@ def chapters_of_clauses() -> dict[str, str]:
 
 
 def page(title: str, about: str, listed: list[str]) -> str:
-    """A page of docstrings."""
+    """Return a page of docstrings."""
     return f"# {title}\n\n{about}\n\n```{{eval-rst}}\n" + "\n\n".join(listed) + "\n```\n"
 
 
-def group(name: str, table: dict[str, Operator]) -> list[str]:
-    """What a group shows: the public names that no chapter has, each in one group."""
-    return [directive(one, value) for one, value in public(table) if belongs(value) == name]
+def directives(table: dict[str, Operator]) -> dict[str, list[str]]:
+    """Return for each group the directives of its public functions and classes, which no chapter has."""
+    names = [f"pynested.{name}" for name in sorted(pn.__all__) if name not in table]
+    names += [f"pynested.training.{name}" for name in pn.training.__all__]
+    listed: dict[str, list[str]] = {name: [] for name in GROUPS}
+    for name in names:
+        value = attrgetter(name.removeprefix("pynested."))(pn)
+        if inspect.isfunction(value):
+            listed[group_of(value)].append(f".. autofunction:: {name}")
+        elif inspect.isclass(value):
+            listed[group_of(value)].append(f".. autoclass:: {name}\n   :members:")
+    return listed
 
 
-def public(table: dict[str, Operator]) -> Iterator[tuple[str, Any]]:
-    """Public functions and classes that are no operators of the table."""
-    for name in sorted(pn.__all__):
-        value = getattr(pn, name)
-        if name not in table and (inspect.isfunction(value) or inspect.isclass(value)):
-            yield f"pynested.{name}", value
-    for name in pn.training.__all__:
-        yield f"pynested.training.{name}", getattr(pn.training, name)
-
-
-def belongs(value: Callable[..., Any]) -> str:
-    """The group of something public, by where it is written."""
-    module = value.__module__
-    for part, name in {
-        "interchange": "interchange", "exchange": "interchange", "training": "training", "construct": "making",
-        "create": "making", "random": "making", "default_device": "making", "autograd.array": "classes",
-        "nested.nested_array": "classes", "structure": "classes", "block_masks.block_mask": "classes",
-        "attention.flex_attention": "classes", "autograd": "gradients",
-    }.items():  # fmt: skip
-        if part in module:
+def group_of(value: Any) -> str:
+    """Return the group of a function or a class, by the module that defines it."""
+    for part, name in GROUP_BY_MODULE.items():
+        if part in value.__module__:
             return name
     return "services"
-
-
-def directive(name: str, value: Any) -> str:
-    """What Sphinx is told to show."""
-    if inspect.isfunction(value):
-        return f".. autofunction:: {name}"
-    return f".. autoclass:: {name}\n   :members:"
 
 
 # ---- notebooks -------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The site: `python -m docs.site OUT` builds all of it, without a network, and says where a link is dead.
+"""The site: `python -m docs.site OUT` builds all of it, without a network, and names dead links.
 
     pip install -e '.[site]'
     python -m docs.site _site/html
@@ -28,7 +28,7 @@ QUICK = ("pynested", "law")  # targets that need nothing else
 
 
 class _Page(HTMLParser):
-    """The links of a page, and the places in it that a link can name."""
+    """The links of a page, and its anchors."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -37,16 +37,16 @@ class _Page(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note what a tag links to, and what it is called."""
-        told = dict(attrs)
-        self.places.update(filter(None, (told.get("id"), told.get("name"))))
-        link = told.get("href") or told.get("src")
+        """Collect the target of a link, and the names of an anchor."""
+        attributes = dict(attrs)
+        self.places.update(filter(None, (attributes.get("id"), attributes.get("name"))))
+        link = attributes.get("href") or attributes.get("src")
         if link:
             self.links.append(link)
 
 
 def dead_links(folder: Path) -> Iterator[str]:
-    """Every link inside the site that leads to no file, or to no place in it."""
+    """Yield a line for each link inside the site that leads to no file, or to no anchor."""
     pages = {path.resolve(): _Page(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.html"))}
     for path, page in pages.items():
         for link in page.links:
@@ -79,7 +79,7 @@ def run_of(target: str, folder: Path) -> Path:
 
 
 def lead_back(page: Path) -> None:
-    """Put a link to the first page on the matrix, whose pages are made for folders of their own."""
+    """Put a link to the first page of the site on the matrix, whose pages know no other pages."""
     text = page.read_text(encoding="utf-8")
     if text.count("<body>") != 1:
         raise SystemExit(f"site: {page} has no place for a link back")
@@ -87,7 +87,7 @@ def lead_back(page: Path) -> None:
 
 
 def build(out: Path, runs: list[Path]) -> None:
-    """The pages, and the matrix beside them; every warning of Sphinx is an error."""
+    """Build the pages, and the matrix beside them; every warning of Sphinx is an error."""
     shutil.rmtree(out, ignore_errors=True)
     with tempfile.TemporaryDirectory() as made:
         source = shutil.copytree(DOCS, Path(made) / "docs", ignore=shutil.ignore_patterns("*.py", "__pycache__"))
@@ -102,14 +102,15 @@ def build(out: Path, runs: list[Path]) -> None:
 
 
 def main() -> int:
-    """Build, check, and say with 1 that a link is dead."""
+    """Build and check the site; return 1 if a link is dead."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("out", type=Path)
     options.add_argument("--run", type=Path, action="append", default=[], help="records of a target; may be repeated")
-    asked = options.parse_args()
-    build(asked.out, asked.run)
-    dead = list(dead_links(asked.out))
-    print("\n".join(dead) or f"{len(list(asked.out.rglob('*.html')))} pages, no dead link: {asked.out / 'index.html'}")
+    arguments = options.parse_args()
+    out = arguments.out
+    build(out, arguments.run)
+    dead = list(dead_links(out))
+    print("\n".join(dead) or f"{len(list(out.rglob('*.html')))} pages, no dead link: {out / 'index.html'}")
     return int(bool(dead))
 
 
