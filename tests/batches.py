@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import pytest
 
 import pynested as pn
 from pynested import operators
@@ -156,16 +155,3 @@ def mapped(change: Callable[[Any], Any], value: Any) -> Any:
     if isinstance(value, Operand | np.ndarray):
         return change(value)
     return [mapped(change, part) for part in value] if isinstance(value, list) else value
-
-
-def of_calls(calls: Iterable[Call], turns: int = 1) -> Any:
-    """Parametrize over sample inputs and kinds of arrays.
-
-    With ``turns=n`` each sample input runs on every n-th kind; the others are marked exhaustive.
-    """
-    cases = []
-    for first, call in enumerate(calls):
-        for number, kind in enumerate(call.forms, first):
-            marks = pytest.mark.exhaustive if number % min(turns, len(call.forms)) else ()
-            cases.append(pytest.param(call, kind, marks=marks, id=f"{call}-{kind}"))
-    return pytest.mark.parametrize(("call", "kind"), cases)

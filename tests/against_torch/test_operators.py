@@ -17,10 +17,11 @@ from pynested.conformance.adapters.base import Place
 from pynested.spec.components import Components
 from pynested.spec.table import load_table
 
-from ..batches import Batch, Call, Operand, of_calls
+from ..batches import Batch, Call, Operand
 from ..calls import CALLS
 from ..fuzz.campaign import campaign
 from ..nests import DENSE, Kind, Numbers, place
+from ..support.samples import EVERY, samples
 
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)  # tensors are tiny
@@ -84,11 +85,11 @@ class Operands:
                 yield from zip(result, expected if isinstance(expected, list) else [expected], strict=True)
 
 
-def check(result: Numbers, expected: Numbers, tolerance: float) -> None:
+def check(result: Numbers, expected: Numbers, tolerance: float, where: str) -> None:
     """Check that shapes and dtypes are equal, and values within ``tolerance`` of the greatest value."""
-    assert (result.shape, result.dtype) == (expected.shape, expected.dtype)
+    assert (result.shape, result.dtype) == (expected.shape, expected.dtype), where
     scale = np.abs(expected[np.isfinite(expected)]).max(initial=1.0)
-    np.testing.assert_allclose(result, expected, rtol=10 * tolerance, atol=10 * tolerance * scale)
+    np.testing.assert_allclose(result, expected, 10 * tolerance, 10 * tolerance * scale, err_msg=where)
 
 
 def parts(ours: Any, theirs: Any) -> Iterator[tuple[Any, Any]]:
@@ -112,7 +113,7 @@ def cross_entropy(x: Any, target: Any, reduction: str, **options: Any) -> Any:
 
 
 def compare(call: Call, batch: Batch, dtype: Any, placement: str) -> None:
-    operands = Operands(batch.kind, dtype, placement)
+    operands, where = Operands(batch.kind, dtype, placement), f"{call} {batch.kind} {batch.lengths}"
     ours = call.function(*call.given(batch, operands.build), **call.keywords)
     built = iter(operands.pairs)
     args = [DENSE_TORCH.other(argument) for argument in call.given(batch, lambda _: next(built)[1].value)]
@@ -124,7 +125,7 @@ def compare(call: Call, batch: Batch, dtype: Any, placement: str) -> None:
     theirs = cross_entropy(*args, **constants) if is_loss else DENSE_TORCH.call(call.op, "jagged", args, constants)
     pairs = list(parts(ours, theirs))
     for result, expected in pairs:
-        check(result.detach().numpy(), expected.numpy(force=True), TOLERANCES[dtype])
+        check(result.detach().numpy(), expected.numpy(force=True), TOLERANCES[dtype], where)
         assert result.requires_grad == expected.requires_grad
     tracked = [pair for pair in pairs if pair[0].requires_grad]
     if tracked:
@@ -134,18 +135,19 @@ def compare(call: Call, batch: Batch, dtype: Any, placement: str) -> None:
         backward(results, list(map(pn.array, cotangents)))
         torch.autograd.backward(expected_results, list(map(torch.tensor, cotangents)))
     for gradient, expected in operands.gradients():
-        check(gradient, expected, TOLERANCES[dtype])
+        check(gradient, expected, TOLERANCES[dtype], f"{where}, gradient")
 
 
 @pytest.mark.filterwarnings("ignore:var\\(\\)|std\\(\\)")  # of variances of one element
 @pytest.mark.parametrize(("dtype", "placement"), [(np.float32, "packed"), (np.float64, "holes")], ids=["32", "64"])
-@of_calls(COMPARED, turns=3)
-def test_values_and_gradients(call: Call, kind: Kind, dtype: Any, placement: str) -> None:
-    batches = [Batch(kind, lengths) for lengths in (EQUAL if kind is DENSE else LENGTHS)]
-    possible = [batch for batch in batches if call.refuses(batch) is None]
-    assert possible
-    for batch in possible:
-        compare(call, batch, dtype, placement)
+@pytest.mark.parametrize("op", sorted({call.op for call in COMPARED}))
+@EVERY
+def test_values_and_gradients(every: bool, op: str, dtype: Any, placement: str) -> None:
+    for call, kind in samples(every, turn=dtype is np.float64):
+        batches = [Batch(kind, lengths) for lengths in (EQUAL if kind is DENSE else LENGTHS)]
+        for batch in batches if call.op == op and call in COMPARED else ():
+            if call.refuses(batch) is None:
+                compare(call, batch, dtype, placement)
 
 
 def test_every_operator_is_compared() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,10 @@ import pytest
 import pynested as pn
 
 from ...nests import batch, nest
-from ...support.devices import DEVICES
 
 DTYPES = pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64], ids=lambda dtype: dtype.__name__)
-ON_DEVICES = pytest.mark.parametrize("device", DEVICES)
+NO_COMPILER = pytest.mark.skipif(shutil.which("g++") is None, reason="the emulation needs g++")
+ON_DEVICES = pytest.mark.parametrize("device", ["cpu", "plain", pytest.param("emulated", marks=NO_COMPILER)])
 SHAPES = [(2, 3), (0, 3), (4, 3)]
 X = batch(SHAPES)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from itertools import product
 from typing import Any
@@ -13,10 +15,10 @@ import pytest
 
 import pynested as pn
 from pynested.backends.errors import PynestedError
+from pynested.backends.storage import Storage
 
 from ...batches import Batch, Call
 from ...nests import DENSE, KINDS, Kind, place
-from ...support.leaks import storages_left
 from ...support.samples import EVERY, recorded, sample_arguments, samples
 
 
@@ -76,6 +78,20 @@ def test_hooks(kind: Kind | None) -> None:
     hooks: tuple[Callable[[Any], Any], ...] = (lambda gradient: None, lambda gradient: gradient * 2)
     for case in product((False, True), hooks, (0, 1), (False, True)):
         assert garbage_of(partial(run_hook, kind, *case)) == 0, case
+
+
+# ---- storages -------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def storages_left(count: int) -> Iterator[None]:
+    """Check that the block leaves ``count`` new storages alive."""
+    storages = lambda: [thing for thing in gc.get_objects() if type(thing) is Storage]  # noqa: E731
+    before = weakref.WeakSet(storages())
+    yield
+    left = [storage for storage in storages() if storage not in before]
+    words = ", ".join(f"{storage.data.nbytes} bytes on {storage.device}" for storage in left)
+    assert len(left) == count, f"{len(left)} storages are alive, not {count}: {words}"
 
 
 @pytest.mark.parametrize(("layout", "device"), [(pn.jagged, "cpu"), (pn.strided, "emulated")])
