@@ -116,32 +116,26 @@ OPERATORS = sorted({call.op for call in CALLS} - {*LISTS, "view"})
 
 def check_drawn(call: Call, kind: Kind, batch: Batch, data: st.DataObject) -> None:
     """Draw buffers for a call, and compare it with the call of the same components in contiguous arrays."""
-    pairs: list[tuple[Placed, Placed]] = []
+    arrays: list[tuple[Any, Any]] = []
+    placed: list[tuple[Placed, Placed]] = []
 
-    def draw(operand: Any) -> Any:
+    def draw(operand: Any) -> None:
         if isinstance(operand, np.ndarray):
-            return pn.array(operand)
+            arrays.append((pn.array(operand), pn.array(operand)))
+            return
         drawn = (draw_jagged if kind.layout is pn.jagged else draw_strided)(data, operand)
-        pairs.append((drawn, contiguous(drawn, operand, kind.layout)))
-        return drawn
+        placed.append((drawn, contiguous(drawn, operand, kind.layout)))
+        arrays.append((drawn.array, placed[-1][1].array))
 
-    arguments = call.given(batch, draw)
-    target(float(sum(drawn.buffer.numel() - drawn.array.numel() for drawn, _ in pairs)), label="gaps")
-
-    def run(number: int) -> Any:
-        left = iter(pairs)
-        choose = lambda value: (  # noqa: E731
-            next(left)[number].array if isinstance(value, Placed) else
-            [choose(part) for part in value] if isinstance(value, list) else value
-        )  # fmt: skip
-        return call.function(*map(choose, arguments), **call.keywords)
-
-    results = run(0), run(1)
+    call.given(batch, draw)
+    target(float(sum(drawn.buffer.numel() - drawn.array.numel() for drawn, _ in placed)), label="gaps")
+    sides = map(iter, zip(*arrays, strict=True))
+    results = [call.function(*call.given(batch, lambda _, side=side: next(side)), **call.keywords) for side in sides]
     check_same(*map(plain, results))
     for result in results:
         if not isinstance(result, bool):
             pull_back(result, cotangent_like(plain(result)))
-    for drawn, expected in pairs:
+    for drawn, expected in placed:
         if drawn.buffer.requires_grad:
             check_gradients(drawn, expected)
 
