@@ -8,13 +8,13 @@ if __name__ != "pynested.backends":
         f"root is on sys.path. Import it as pynested.backends."
     )
 
-from . import cuda as _kernels  # noqa: F401  the devices "cuda" and "emulated" make themselves known
 from .allocator import allocate, allocator, register_allocator, transfer
 from .heads import Heads
 from .interface import Backend
 from .matrices import Matrices
 from .places import packed_offsets, packed_strides, same_integers, strided_index, surely_apart
-from .registry import canonical_device, devices, get_backend, is_loaded, register_backend, register_kernel
+from .plain import PlainBackend
+from .registry import canonical_device, devices, get_backend, register_backend, register_kernel
 from .segments import Segments
 from .storage import Storage
 
@@ -22,6 +22,7 @@ __all__ = [
     "Backend",
     "Heads",
     "Matrices",
+    "PlainBackend",
     "Segments",
     "Storage",
     "allocate",
@@ -29,7 +30,6 @@ __all__ = [
     "canonical_device",
     "devices",
     "get_backend",
-    "is_loaded",
     "packed_offsets",
     "packed_strides",
     "register_allocator",

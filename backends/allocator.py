@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import DTypeLike
 from .errors import ArgumentError, DeviceError
 from .host import fill_from
 from .memory import INSTEAD, Allocator, allocate_cpu
+from .registry import get_backend
 
 _allocators: dict[str, Allocator] = {}
 
@@ -76,5 +78,11 @@ def filled(byte: int, *devices: str) -> Iterator[None]:
         INSTEAD.update(before)
 
 
+def _allocate_on(device: str, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
+    return get_backend(device).new(shape, dtype)
+
+
 register_allocator("cpu", allocate_cpu)
 register_allocator("plain", np.empty)
+register_allocator("emulated", partial(_allocate_on, "emulated"))
+register_allocator("cuda", partial(_allocate_on, "cuda"))

@@ -35,12 +35,6 @@ def refuse_masked(name: str, value: Any) -> None:
         )
 
 
-def address(x: Any) -> int:
-    """Where the memory of an array begins."""
-    pointer: int = x.ctypes.data if isinstance(x, np.ndarray) else x.data.ptr
-    return pointer
-
-
 def to_host(x: Any) -> NDArray[Any]:
     """An array as one of NumPy's: itself if it is one, otherwise a copy of what lies on the device."""
     if isinstance(x, np.ndarray) or not hasattr(x, "get"):

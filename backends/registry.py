@@ -1,32 +1,47 @@
-"""The backend of each device.
+"""The backend of each device, and the functions that take the place of its kernels.
 
 The class of an array does not tell its device: the arrays of ``"cpu"``, ``"plain"`` and ``"emulated"`` are NumPy's.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from . import numpy as cpu
 from .errors import ArgumentError, DeviceError, named_type
 from .interface import Backend
+from .numpy import NumpyBackend
+from .plain import PlainBackend
 
 NUMPY_DEVICES = "cpu", "plain"  # they have the semantics of NumPy, and no bfloat16
 
-_by_device: dict[str, Backend] = {}
-_loaders: dict[str, Callable[[], Backend]] = {}
-_kernels: dict[str, dict[str, Callable[..., Any]]] = {}  # by device and verb, those that came later
+
+def _emulated_backend() -> Backend:
+    from .cuda.emulated import emulated_backend
+
+    return emulated_backend()
+
+
+def _cuda_backend() -> Backend:
+    from .cuda.cupy import cuda_backend
+
+    return cuda_backend()
+
+
+BACKENDS: dict[str, Callable[[], Backend]] = {  # by device, what makes its backend when it is first used
+    "cpu": NumpyBackend,
+    "plain": PlainBackend,
+    "emulated": _emulated_backend,
+    "cuda": _cuda_backend,
+}
+_made: dict[str, Backend] = {}
+_replaced: defaultdict[str, dict[str, Callable[..., Any]]] = defaultdict(dict)  # kernels by device and name
 
 
 def register_backend(backend: Backend) -> None:
     """Let ``backend`` compute for its device."""
-    _by_device[backend.device] = backend
-
-
-def register_loader(device: str, load: Callable[[], Backend]) -> None:
-    """Let ``load`` return the backend of ``device`` when it is first asked for."""
-    _loaders[device] = load
+    _made[backend.device] = backend
 
 
 def canonical_device(device: str) -> str:
@@ -43,57 +58,44 @@ def canonical_device(device: str) -> str:
 
 
 def get_backend(device: str) -> Backend:
-    """The backend of a device; DeviceError where there is none."""
+    """Return the backend of a device; DeviceError if there is none."""
     try:
-        return _by_device[device]
-    except (KeyError, TypeError):  # not asked for yet, unknown, or nothing that could be known
-        place = canonical_device(device)
-        if place != device:
-            return get_backend(place)
-        load = _loaders.get(device) if isinstance(device, str) else None
-    if load is None:
-        raise DeviceError(f"no backend for device {device!r}: devices with one are {', '.join(devices())}.")
-    backend = _by_device[device] = load()
-    for verb, function in _kernels.get(device, {}).items():
-        setattr(backend, verb, function)
+        return _made[device]
+    except (KeyError, TypeError):  # not used before, unknown, or not even a name
+        name = canonical_device(device)
+    if name != device:
+        return get_backend(name)
+    check_device(device)
+    backend = _made[device] = BACKENDS[device]()
+    vars(backend).update(_replaced[device])
     return backend
 
 
 def devices() -> list[str]:
-    """The devices that have a backend, loaded or not."""
-    return sorted({*_by_device, *_loaders})
+    """Return the devices that have a backend, used before or not."""
+    return sorted({*BACKENDS, *_made})
 
 
-def is_loaded(device: str) -> bool:
-    """Whether the backend of a device has been asked for."""
-    return device in _by_device
-
-
-def register_kernel(verb: str, device: str, function: Callable[..., Any]) -> None:
-    """Let ``function`` compute ``verb`` on ``device``, from now on or from when the device is first used."""
-    if not callable(function):
-        raise ArgumentError(f"kernel: a function is decorated, not {named_type(function)}.")
-    if not isinstance(verb, str) or not hasattr(cpu, verb):
-        raise ArgumentError(
-            f"no verb {verb!r}: the verbs are those of pynested.backends.Backend, and NumPy's functions."
-        )
+def check_device(device: str) -> None:
+    """Raise DeviceError if the device has no backend."""
     if device not in devices():
         raise DeviceError(f"no backend for device {device!r}: devices with one are {', '.join(devices())}.")
-    _kernels.setdefault(device, {})[verb] = function
-    if device in _by_device:
-        setattr(_by_device[device], verb, function)
 
 
-def _load_plain() -> Backend:
-    from . import plain  # needs SciPy, which an import of pynested does not wait for
-
-    return plain
+def register_kernel(name: str, device: str, function: Callable[..., Any]) -> None:
+    """Let ``function`` replace a kernel of ``device``, from now on or from when the device is first used."""
+    if not callable(function):
+        raise ArgumentError(f"kernel: a function is decorated, not {named_type(function)}.")
+    if not isinstance(name, str) or not hasattr(get_backend("cpu"), name):
+        raise ArgumentError(
+            f"no kernel {name!r}: the kernels are those of pynested.backends.PlainBackend, and NumPy's functions."
+        )
+    check_device(device)
+    _replaced[device][name] = function
+    if device in _made:
+        setattr(_made[device], name, function)
 
 
 def registered_kernels(device: str) -> Mapping[str, Callable[..., Any]]:
-    """The functions that came later for a device, by verb."""
-    return _kernels.get(device, {})
-
-
-register_backend(cpu)
-register_loader("plain", _load_plain)
+    """Return the functions that replaced kernels of a device, by name."""
+    return _replaced[device]

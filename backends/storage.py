@@ -6,8 +6,15 @@ import gc
 import weakref
 from typing import Any
 
+import numpy as np
+
 from .events import emit, listening
-from .host import address
+
+
+def address(x: Any) -> int:
+    """Return where the memory of an array begins."""
+    pointer: int = x.ctypes.data if isinstance(x, np.ndarray) else x.data.ptr
+    return pointer
 
 
 class Storage:

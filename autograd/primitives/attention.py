@@ -17,7 +17,6 @@ from pynested.backends import Heads, Matrices, Segments, get_backend
 from pynested.backends.dtypes import computing_dtype
 from pynested.backends.heads import Placed
 from pynested.backends.host import from_host
-from pynested.backends.numpy.running import without_warnings
 
 from ..array import Array, raw
 from ..tape import state
@@ -40,7 +39,6 @@ def _meeting(k: Any, a: Any, b: Any, left: Matrices, right: Matrices, seen: Any)
     return found if seen is None else k.where(seen, found, found.dtype.type(0))
 
 
-@without_warnings
 def _mixed(k: Any, weights: Any, rows: Any, left: Matrices, right: Matrices, seen: Any) -> Any:
     if seen is None:
         return _multiplied(k, weights, rows, left, right)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from pynested.backends.dtypes import computing_dtype
-from pynested.backends.numpy.running import without_warnings
 
 from ..array import Array, new_zeros, raw
 from .binary_kernels import comparing, is_number, logical
@@ -155,7 +154,6 @@ where: Primitive = Primitive(
 )
 
 
-@without_warnings
 def _dropped(k: Any, x: Any, mask: Any, p: float) -> Any:
     """Return x / (1 - p), divided in float64 and rounded once, where the mask keeps it; 0 x elsewhere, NaN if x is."""
     if p == 1:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from pynested.backends.dtypes import computing_dtype, is_float, promoted
-from pynested.backends.numpy.running import without_warnings
 from pynested.backends.registry import NUMPY_DEVICES
 
 from ..arguments.scalars import nearest_float, weak_dtype
@@ -19,7 +18,6 @@ def is_number(x: Any) -> bool:
     return type(x) in (int, float, bool)
 
 
-@without_warnings
 def remainder(k: Any, a: Any, b: Any) -> Any:
     """The remainder with the sign of the divisor, rounded once; NumPy's is that, those of other array modules not."""
     if k.device in NUMPY_DEVICES or not is_float(common_dtype(a, b)):
@@ -30,7 +28,6 @@ def remainder(k: Any, a: Any, b: Any) -> Any:
     return k.cast(k.where(rest == 0, k.copysign(k.absolute(rest), b), rest), dtype)
 
 
-@without_warnings
 def floor_divide(k: Any, a: Any, b: Any) -> Any:
     """The quotient, rounded down as Python does: 1.0 // 0.1 is 9, since 0.1 is a little more than a tenth."""
     if k.device in NUMPY_DEVICES or not is_float(common_dtype(a, b)):
@@ -44,7 +41,6 @@ def floor_divide(k: Any, a: Any, b: Any) -> Any:
     return k.cast(k.where(b == 0, a / b, floor), dtype)
 
 
-@without_warnings
 def logaddexp(k: Any, a: Any, b: Any) -> Any:
     """``log(e**a + e**b)``; other array modules than NumPy have NaN for two equal infinities."""
     if k.device in NUMPY_DEVICES:

@@ -17,14 +17,13 @@ from pynested.backends import transfer
 from pynested.backends.dtypes import computing_dtype, is_bfloat16, is_float
 from pynested.backends.host import repeating, repeats, window
 from pynested.backends.numpy.products import sum_first
-from pynested.backends.numpy.running import FEW_ROWS, without_warnings
+from pynested.backends.numpy.running import FEW_ROWS
 
 from ..array import Array, new_zeros
 from .primitive import LINEAR, Primitive
 from .unary import zeros_like
 
 
-@without_warnings
 def total(k: Any, x: Any, axes: tuple[int, ...]) -> Any:
     """The sum over ``axes``, in the dtype of x (int64 for bools and ints); halves are added up in float32."""
     if len(axes) == x.ndim:

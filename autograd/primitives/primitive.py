@@ -26,6 +26,7 @@ from pynested.backends import get_backend, register_kernel
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import DeviceError
 from pynested.backends.events import ObservedBackend, emit_around, listening
+from pynested.backends.quiet import quiet_context
 
 from ..arguments.scalars import refused_operand
 from ..array import Array
@@ -122,9 +123,11 @@ class Primitive:
                 device = arg.storage.device
             elif arg.storage.device != device:
                 same_device(self.name, args)
-        kernels = get_backend(device or "cpu")
+        kernels: Any = get_backend(device or "cpu")
+        if listening.count:
+            kernels = ObservedBackend(kernels)
         try:
-            value = self.compute(ObservedBackend(kernels) if listening.count else kernels, *raw_args)
+            value = quiet_context().run(self.compute, kernels, *raw_args)
         except OverflowError:  # a Python integer that the dtype of the array cannot represent
             raise refused_operand(self.name, *args[:2]) from None
         if device is None:
@@ -212,13 +215,13 @@ class Primitive:
 def kernel(name: str, *, device: str) -> Callable[[Function], Function]:
     """Register a function as a kernel of a device. It replaces the kernel of this name.
 
-    The kernels, their arguments and their results are those of `pynested.backends.Backend`. A name says the layout,
-    too: ``segment_softmax`` is called for segments of rows, ``softmax_last`` for rows.
+    The kernels, their arguments and their results are those of `pynested.backends.PlainBackend`. A name says the
+    layout, too: ``segment_softmax`` is called for segments of rows, ``softmax_last`` for rows.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from pynested.backends.numpy import relu as before
+    >>> before = pn.backends.get_backend("cpu").relu
     >>> @pn.kernel("relu", device="cpu")
     ... def relu(x, /):
     ...     return np.where(x < 0, x.dtype.type(0), x)

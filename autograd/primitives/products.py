@@ -8,7 +8,6 @@ import numpy as np
 
 from pynested.backends import Matrices
 from pynested.backends.dtypes import is_half
-from pynested.backends.numpy.running import without_warnings
 
 from .movement import reshape, summed_to, transpose
 from .primitive import Primitive
@@ -18,7 +17,6 @@ def _product(k: Any, a: Any, b: Any) -> Any:
     return _product_of_halves(k, a, b) if is_half(a.dtype) else k.matmul(a, b)
 
 
-@without_warnings
 def _product_of_halves(k: Any, a: Any, b: Any) -> Any:
     """The product of float16 or bfloat16, multiplied and added up in float32, and rounded once."""
     return k.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from pynested.backends.dtypes import computing_dtype
-from pynested.backends.numpy.running import without_warnings
 
 from .primitive import SYMMETRIC, Primitive
 
@@ -36,7 +35,6 @@ def _in_floats(compute: Compute) -> Compute:
 def wide(compute: Compute) -> Compute:
     """Compute several steps, all of them in float32 for halves, and round once."""
 
-    @without_warnings
     def call(k: Any, x: Any) -> Any:
         dtype = computing_dtype(x.dtype)
         return compute(k, x) if dtype == x.dtype else k.cast(compute(k, k.cast(x, dtype)), x.dtype)

@@ -1,4 +1,4 @@
-"""The backend of a device with kernels: every verb, as a method."""
+"""`KernelBackend`: the backend of a device with CUDA kernels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .device import Device
 
 
 class KernelBackend(Device):
-    """The verbs of the interface, and a few more; functions that are not here are those of the array module."""
+    """The functions that launch each kernel."""
 
     cast = elementwise.cast
     relu = elementwise.relu

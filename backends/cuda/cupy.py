@@ -120,4 +120,4 @@ def cuda_backend() -> KernelBackend:
     except (ImportError, RuntimeError) as error:
         raise DeviceError(f"the device 'cuda' needs CUDA's NVRTC and cuBLAS: {INSTALL}. CuPy says: {error}") from error
     xp, launcher = Reported(cupy), Gpu(cupy)
-    return KernelBackend("cuda", xp, launcher, launcher.new, xp, BLAS_FROM)
+    return KernelBackend("cuda", xp, launcher, launcher.new, BLAS_FROM)

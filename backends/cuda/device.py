@@ -13,6 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from ..errors import DeviceError
 from ..events import emit_around, listening
+from ..interface import Backend
 from ..memory import INSTEAD
 from ..segments import Segments
 from .checks import Triple, check_arguments, checked_shape
@@ -31,8 +32,8 @@ class Launcher(Protocol):
         """Run ``name``, such as ``"spread<unsigned int, 32>"``, of ``file`` on the device."""
 
 
-class Device:
-    """An array module, memory, and kernels to launch.
+class Device(Backend):
+    """An array module, memory, and CUDA kernels to launch.
 
     Parameters
     ----------
@@ -44,8 +45,6 @@ class Device:
         What runs kernels on arrays of ``xp``.
     new : callable
         ``new(shape, dtype)``: a new array whose contents are arbitrary.
-    others : object
-        Has the functions that the backend does not define.
     blas_from : float, optional
         The number of multiplications from which a product of two float matrices is worth a call of ``xp.matmul``.
     """
@@ -56,7 +55,6 @@ class Device:
         xp: Any,
         launcher: Launcher,
         new: Callable[..., Array],
-        others: Any,
         blas_from: float | None = None,
     ) -> None:
         self.device = device
@@ -64,20 +62,11 @@ class Device:
         self.launcher = launcher
         self.blas_from = blas_from
         self.new: Callable[[tuple[int, ...], DTypeLike], Array] = new
-        self._others = others
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        value = getattr(self._others, name)
-        in_module: Any = getattr(self.xp, name, None)
-        if name == "where" or isinstance(unwrap(in_module), self.xp.ufunc):
-            value = weakly(value)
-        setattr(self, name, value)  # so that the next look-up is an ordinary one
-        return value
-
-    def __repr__(self) -> str:
-        return f"<backend {self.device}>"
+    def adapted(self, function: Any) -> Any:
+        """Return a function of ``xp``; Python numbers are weak operands of a ufunc beside bfloat16, too."""
+        is_ufunc = isinstance(unwrap(function), self.xp.ufunc)
+        return weakly(function) if is_ufunc or getattr(function, "__name__", "") == "where" else function
 
     def launch(
         self, file: str, name: str, grid: Sequence[int], block: Sequence[int], args: Sequence[Any], shared: int = 0

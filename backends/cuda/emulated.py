@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from .. import numpy as cpu
 from ..environment import whole_number
 from ..errors import ArgumentError, DeviceError
 from ..memory import ALIGNMENT
@@ -196,4 +195,4 @@ def emulated_backend(launcher: Emulator | None = None) -> KernelBackend:
     MissingDependency without a compiler, before anything has to be compiled.
     """
     compiler()
-    return KernelBackend("emulated", np, launcher or Emulator.from_environment(), poisoned, cpu)
+    return KernelBackend("emulated", np, launcher or Emulator.from_environment(), poisoned)

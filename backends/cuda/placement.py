@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..host import address
 from ..places import Integers, packed_offsets, packed_strides, strided_index, surely_apart
+from ..storage import address
 from .device import Array, Device
 from .naming import WORDS, ctype, instantiation
 from .segment import BLOCK

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..dtypes import is_float
-from ..host import address
 from ..segments import Segments
+from ..storage import address
 from .device import Array, Device
 from .naming import ctype, instantiation, wide_dtype
 from .words import in_words

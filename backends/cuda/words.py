@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..host import address
+from ..storage import address
 from .device import Array, Device
 from .naming import WORDS
 

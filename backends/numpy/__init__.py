@@ -1,104 +1,91 @@
-"""The verbs in NumPy and SciPy, quickly: `backends/plain` has each of them in a few lines.
-
-The module itself is the backend: names it lacks are NumPy's, its ufuncs made quiet. A quiet ufunc takes positional
-operands and ``out``; ``xp`` has the rest (``dtype=``, ``where=``, ``.reduce``).
-"""
+"""The device "cpu": the plain kernels, and quick ones in NumPy and SciPy in the place of those that are slow."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
-from .activations import erf, erfc, gelu, gelu_backward, relu_backward, silu, silu_backward
-from .attention_forward import attention
-from .attention_gradients import attention_backward
-from .elementwise import cast, exp, log, quiet_ufunc, relu, sgn, sin, tanh, where
-from .losses import cross_entropy, cross_entropy_backward
-from .movement import add_rows, concatenate, pack_list, pad, take_rows, unpad
-from .normalization import (
-    layer_norm,
-    layer_norm_backward,
-    segment_softmax,
-    segment_softmax_backward,
-    softmax_last,
-    softmax_last_backward,
-)
-from .placement import gather_components, scatter_components
-from .products import matmul, matmul_components, sum_all, sum_last
-from .running import copy, quietly
-from .scan import segment_cumsum
-from .segment import (
-    segment_argmax,
-    segment_argmin,
-    segment_max,
-    segment_max_backward,
-    segment_min,
-    segment_prod,
-    segment_sum,
-    spread,
+from .. import memory
+from ..plain import PlainBackend
+from . import (
+    activations,
+    attention_forward,
+    attention_gradients,
+    elementwise,
+    losses,
+    movement,
+    normalization,
+    placement,
+    products,
+    running,
+    scan,
+    segment,
 )
 
-__all__ = [
-    "add_rows",
-    "attention",
-    "attention_backward",
-    "cast",
-    "concatenate",
-    "copy",
-    "cross_entropy",
-    "cross_entropy_backward",
-    "device",
-    "erf",
-    "erfc",
-    "exp",
-    "gather_components",
-    "gelu",
-    "gelu_backward",
-    "layer_norm",
-    "layer_norm_backward",
-    "log",
-    "matmul",
-    "matmul_components",
-    "pack_list",
-    "pad",
-    "quietly",
-    "relu",
-    "relu_backward",
-    "scatter_components",
-    "segment_argmax",
-    "segment_argmin",
-    "segment_cumsum",
-    "segment_max",
-    "segment_max_backward",
-    "segment_min",
-    "segment_prod",
-    "segment_softmax",
-    "segment_softmax_backward",
-    "segment_sum",
-    "sgn",
-    "silu",
-    "silu_backward",
-    "sin",
-    "softmax_last",
-    "softmax_last_backward",
-    "spread",
-    "sum_all",
-    "sum_last",
-    "take_rows",
-    "tanh",
-    "unpad",
-    "where",
-    "xp",
-]
 
-device = "cpu"
-xp = np
+class NumpyBackend(PlainBackend):
+    """The kernels of the device "cpu"; those that are not listed are inherited from the device "plain".
 
+    A function of NumPy that is a ufunc runs on all threads if its operands are large.
+    """
 
-def __getattr__(name: str) -> Any:
-    value = getattr(np, name)
-    if isinstance(value, np.ufunc):
-        value = quiet_ufunc(value)
-    globals()[name] = value  # so that the next look-up is an ordinary one
-    return value
+    device = "cpu"
+
+    cast = staticmethod(elementwise.cast)
+    relu = staticmethod(elementwise.relu)
+    relu_backward = staticmethod(activations.relu_backward)
+    gelu = staticmethod(activations.gelu)
+    gelu_backward = staticmethod(activations.gelu_backward)
+    silu = staticmethod(activations.silu)
+    silu_backward = staticmethod(activations.silu_backward)
+    erf = staticmethod(activations.erf)
+    erfc = staticmethod(activations.erfc)
+    sgn = staticmethod(elementwise.sgn)
+    where = staticmethod(elementwise.where)
+
+    segment_sum = staticmethod(segment.segment_sum)
+    segment_prod = staticmethod(segment.segment_prod)
+    segment_max = staticmethod(segment.segment_max)
+    segment_min = staticmethod(segment.segment_min)
+    segment_argmax = staticmethod(segment.segment_argmax)
+    segment_argmin = staticmethod(segment.segment_argmin)
+    segment_max_backward = staticmethod(segment.segment_max_backward)
+    segment_softmax = staticmethod(normalization.segment_softmax)
+    segment_softmax_backward = staticmethod(normalization.segment_softmax_backward)
+    segment_cumsum = staticmethod(scan.segment_cumsum)
+    spread = staticmethod(segment.spread)
+
+    softmax_last = staticmethod(normalization.softmax_last)
+    softmax_last_backward = staticmethod(normalization.softmax_last_backward)
+    layer_norm = staticmethod(normalization.layer_norm)
+    layer_norm_backward = staticmethod(normalization.layer_norm_backward)
+    cross_entropy = staticmethod(losses.cross_entropy)
+    cross_entropy_backward = staticmethod(losses.cross_entropy_backward)
+
+    copy = staticmethod(running.copy)
+    concatenate = staticmethod(movement.concatenate)
+    pad = staticmethod(movement.pad)
+    unpad = staticmethod(movement.unpad)
+    take_rows = staticmethod(movement.take_rows)
+    add_rows = staticmethod(movement.add_rows)
+    gather_components = staticmethod(placement.gather_components)
+    scatter_components = staticmethod(placement.scatter_components)
+    pack_list = staticmethod(movement.pack_list)
+
+    matmul = staticmethod(products.matmul)
+    matmul_components = staticmethod(products.matmul_components)
+    sum_all = staticmethod(products.sum_all)
+    sum_last = staticmethod(products.sum_last)
+
+    attention = staticmethod(attention_forward.attention)
+    attention_backward = staticmethod(attention_gradients.attention_backward)
+
+    def adapted(self, function: Any) -> Any:
+        """Return a function of NumPy; a ufunc runs on all threads if its operands are large."""
+        return elementwise.threaded_ufunc(function) if isinstance(function, np.ufunc) else function
+
+    def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+        """Return a new C-contiguous array whose contents are arbitrary; a large one reuses memory."""
+        return memory.empty(shape, dtype)

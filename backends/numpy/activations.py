@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .elementwise import Kernel, blockwise
-from .running import minimum_of, without_warnings
+from .running import minimum_of
 
 SILU_TAIL = {np.dtype(np.float32): -80.0, np.dtype(np.float64): -700.0}  # below, 1 + exp(x) is 1 and exp(-x) is huge
 
@@ -26,25 +26,21 @@ WORDS: dict[int, np.dtype[Any]] = {size: np.dtype(f"i{size}") for size in (1, 2,
 _ONE = np.asarray(1, np.int8)
 
 
-@without_warnings
 def erf(x: NDArray[Any], /) -> NDArray[Any]:
     """The error function of floats."""
     return blockwise(_erf_kernel, x)
 
 
-@without_warnings
 def erfc(x: NDArray[Any], /) -> NDArray[Any]:
     """1 minus the error function of floats, accurate where that is nearly 1."""
     return blockwise(_erfc_kernel, x)
 
 
-@without_warnings
 def gelu(x: NDArray[Any], /, approximate: str = "none") -> NDArray[Any]:
     """``x Phi(x)``, with the normal distribution function (``"none"``) or its tanh approximation (``"tanh"``)."""
     return blockwise(_gelu_kernel, x, extra=1) if approximate == "none" else gelu_tanh(x)
 
 
-@without_warnings
 def gelu_backward(cotangent: NDArray[Any], x: NDArray[Any], /, approximate: str = "none") -> NDArray[Any]:
     """``cotangent * gelu'(x)``."""
     if approximate == "none":
@@ -52,43 +48,36 @@ def gelu_backward(cotangent: NDArray[Any], x: NDArray[Any], /, approximate: str 
     return gelu_tanh_backward(cotangent, x)
 
 
-@without_warnings
 def normal_distribution(x: NDArray[Any], /) -> NDArray[Any]:
     """``Phi(x)`` of float32 or float64, of which `gelu` is x times as much."""
     return blockwise(_normal_distribution, x, extra=1)
 
 
-@without_warnings
 def gelu_backward_of(cotangent: NDArray[Any], x: NDArray[Any], distribution: NDArray[Any], /) -> NDArray[Any]:
     """`gelu_backward`, where ``Phi(x)`` is known."""
     return blockwise(_gelu_backward_of_kernel, cotangent, x, distribution, extra=1)
 
 
-@without_warnings
 def gelu_tanh(x: NDArray[Any], /) -> NDArray[Any]:
     """`gelu`'s tanh approximation."""
     return blockwise(_gelu_tanh_kernel, x, extra=2)
 
 
-@without_warnings
 def gelu_tanh_backward(cotangent: NDArray[Any], x: NDArray[Any], /) -> NDArray[Any]:
     """``cotangent`` times the derivative of `gelu_tanh`."""
     return blockwise(_gelu_tanh_backward_kernel, cotangent, x, extra=2)
 
 
-@without_warnings
 def relu_backward(cotangent: NDArray[Any], y: NDArray[Any], /) -> NDArray[Any]:
     """The cotangent where y = relu(x) is above 0 or NaN, +0 elsewhere whatever the cotangent is."""
     return blockwise(_relu_backward_kernel, cotangent, y)
 
 
-@without_warnings
 def silu(x: NDArray[Any], /) -> NDArray[Any]:
     """``x / (1 + exp(-x))``."""
     return blockwise(_silu_kernel, x)
 
 
-@without_warnings
 def silu_backward(cotangent: NDArray[Any], x: NDArray[Any], /) -> NDArray[Any]:
     """``cotangent * silu'(x)``."""
     return blockwise(_silu_backward_kernel, cotangent, x, extra=1)

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from ..dtypes import computing_dtype
 from ..heads import Heads
 from ..memory import empty
+from ..quiet import without_warnings
 from . import attention_batches as batches
 from .attention_batches import HeadBatch, Job, JobRows, attention_jobs, causal_pairs, job_rows, read_mask
 from .elementwise import where
-from .running import ones, run, scratch, widened, without_warnings
+from .running import ones, run, scratch, widened
 
 Array = NDArray[Any]
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..heads import Heads
 from ..memory import empty
+from ..quiet import without_warnings
 from .attention_batches import HeadBatch, Job, attention_jobs, job_rows, mask_index, mask_view
 from .attention_forward import (
     active_pairs,
@@ -23,7 +24,7 @@ from .attention_forward import (
     saves_weights,
 )
 from .elementwise import where
-from .running import run, scratch, widened, without_warnings
+from .running import run, scratch, widened
 
 Array = NDArray[Any]
 

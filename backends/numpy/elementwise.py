@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ..dtypes import computing_dtype
 from ..memory import LARGE, empty
-from . import running
-from .running import blocks, copy, run, scratch, shares, widened, without_warnings
+from ..quiet import without_warnings
+from .running import blocks, copy, run, scratch, shares, widened
 
 Kernel = Callable[..., None]
 
@@ -43,30 +43,28 @@ def blockwise(kernel: Kernel, *inputs: NDArray[Any], extra: int = 0) -> NDArray[
     return out
 
 
-def quiet_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
-    """The ufunc without warnings, for positional operands and ``out``; hardly slower than itself on tiny arrays.
+def threaded_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
+    """Return the ufunc for positional operands and ``out``; hardly slower on tiny arrays.
 
     Large contiguous operands are cut into a piece for each thread; the result goes into memory that was used before.
     """
+    if ufunc.nout > 1 or ufunc.nin > 2 or ufunc.signature is not None:
+        return ufunc
 
     def unary(x: Any, /, out: Any = None) -> Any:
         if out is not None:
-            return enter().run(ufunc, x, out=out)
-        return enter().run(ufunc, x) if getattr(x, "nbytes", 0) < LARGE else enter().run(_in_pieces, ufunc, x)
+            return ufunc(x, out=out)
+        return ufunc(x) if getattr(x, "nbytes", 0) < LARGE else _in_pieces(ufunc, x)
 
     def binary(x: Any, y: Any, /, out: Any = None) -> Any:
         if out is not None:
-            return enter().run(ufunc, x, y, out=out)
-        if getattr(x, "nbytes", 0) < LARGE and getattr(y, "nbytes", 0) < LARGE:
-            return enter().run(ufunc, x, y)
-        return enter().run(_in_pieces, ufunc, x, y)
+            return ufunc(x, y, out=out)
+        is_small = getattr(x, "nbytes", 0) < LARGE and getattr(y, "nbytes", 0) < LARGE
+        return ufunc(x, y) if is_small else _in_pieces(ufunc, x, y)
 
-    enter = running.another_quiet_context
-    if ufunc.nout > 1 or ufunc.nin > 2 or ufunc.signature is not None:
-        return without_warnings(ufunc)
     call = unary if ufunc.nin == 1 else binary
     call.__name__ = call.__qualname__ = ufunc.__name__
-    call.__doc__ = f"numpy.{ufunc.__name__}, without warnings; on all threads where operands are large."
+    call.__doc__ = f"numpy.{ufunc.__name__}, on all threads if operands are large."
     call.wrapped_ufunc = ufunc  # type: ignore[union-attr]
     return call
 
@@ -86,9 +84,6 @@ def _in_pieces(ufunc: np.ufunc, *operands: Any) -> Any:
 
     run(work, shares(shape[0]), out.nbytes)
     return out
-
-
-exp, log, sin, tanh = map(quiet_ufunc, (np.exp, np.log, np.sin, np.tanh))
 
 
 @without_warnings

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..memory import empty
-from .running import blocks, run, widened, without_warnings
+from .running import blocks, run, widened
 
 SHORT = 32  # elements of a row
 _PLACES: dict[np.ufunc, Callable[..., NDArray[np.int64]]] = {np.maximum: np.argmax, np.minimum: np.argmin}
 
 
-@without_warnings
 def best_last(better: np.ufunc, x: NDArray[Any]) -> NDArray[Any]:
     """(..., D) -> (...), D > 0: `numpy.maximum` or `numpy.minimum` of each row; NaN where it holds one."""
     rows = np.ascontiguousarray(x).reshape(prod(x.shape[:-1]), x.shape[-1])

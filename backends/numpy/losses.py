@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from ..dtypes import computing_dtype
 from ..memory import empty
 from .extremes import best_of_rows
-from .running import blocks, run, scratch, without_warnings
+from .running import blocks, run, scratch
 
 
-@without_warnings
 def cross_entropy(
     x: NDArray[Any],
     target: NDArray[Any],
@@ -60,7 +59,6 @@ def cross_entropy(
     return loss, scale
 
 
-@without_warnings
 def cross_entropy_backward(
     cotangent: NDArray[Any],
     x: NDArray[Any],

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..dtypes import computing_dtype
 from ..memory import LARGE, empty
 from ..segments import Segments
-from .running import as_matrix, run, shares, widened, without_warnings
+from .running import as_matrix, run, shares, widened
 
 FEW_ELEMENTS = 256  # so few that preparing a selector costs more than adding them one by one
 LONG_RUN_BYTES = 16 * 1024  # a run of so many bytes is worth a Python call of its own
@@ -68,7 +68,6 @@ def take_rows(x: NDArray[Any], index: NDArray[np.int64], /) -> NDArray[Any]:
     return x.take(index, axis=0, out=empty(shape, x.dtype), mode="clip")
 
 
-@without_warnings
 def add_rows(x: NDArray[Any], index: NDArray[np.int64], rows: int, /) -> NDArray[Any]:
     """(M, ...) -> (rows, ...): zeros, and each row of x added at its index; the adjoint of take_rows."""
     shape = (rows, *x.shape[1:])

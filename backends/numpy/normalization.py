@@ -15,7 +15,7 @@ from ..memory import empty
 from ..segments import Segments
 from .elementwise import where
 from .extremes import best_of_rows
-from .running import as_matrix, blocks, maximum_of, minimum_of, ones, run, scratch, without_warnings
+from .running import as_matrix, blocks, maximum_of, minimum_of, ones, run, scratch
 from .segment import best_of_runs, spans_of, sum_runs, with_runs
 
 TAME = {np.dtype(np.float32): 40.0, np.dtype(np.float64): 300.0}  # exp of +-this, and sums of it, are ordinary numbers
@@ -26,7 +26,6 @@ ROOT = {
 }  # its square shrinks, or enlarges, numbers that have none
 
 
-@without_warnings
 def segment_softmax(x: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
     """(N, ...) -> (N, ...): exp(x - max) / sum over each run; NaN where the run holds NaN, +inf, or -inf only."""
     rows = as_matrix(x)
@@ -50,7 +49,6 @@ def segment_softmax(x: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
     return out.reshape(x.shape)
 
 
-@without_warnings
 def segment_softmax_backward(cotangent: NDArray[Any], y: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
     """``y * (cotangent - sum of y * cotangent over the run)``, for y = segment_softmax(x)."""
     rows, cotangents = as_matrix(y), as_matrix(cotangent)
@@ -75,7 +73,6 @@ def _rows_of_last(x: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(x).reshape(x.size // max(1, width), width)
 
 
-@without_warnings
 def softmax_last(x: NDArray[Any], /) -> NDArray[Any]:
     """(..., D) -> (..., D): the softmax of each row; NaN where the row holds NaN, +inf, or -inf only."""
     rows = _rows_of_last(x)
@@ -101,7 +98,6 @@ def softmax_last(x: NDArray[Any], /) -> NDArray[Any]:
     return out.reshape(x.shape)
 
 
-@without_warnings
 def softmax_last_backward(cotangent: NDArray[Any], y: NDArray[Any], /) -> NDArray[Any]:
     """``y * (cotangent - sum of y * cotangent over the row)``, for y = softmax_last(x)."""
     rows, cotangents = _rows_of_last(y), _rows_of_last(cotangent)
@@ -138,7 +134,6 @@ def lowered_by(least: NDArray[Any], most: NDArray[Any]) -> NDArray[Any]:
     return lowered
 
 
-@without_warnings
 def layer_norm(
     x: NDArray[Any], weight: NDArray[Any] | None, bias: NDArray[Any] | None, eps: float, /
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -219,7 +214,6 @@ def _normalized_again(
     return centred / std[:, None], mean, kept
 
 
-@without_warnings
 def layer_norm_backward(
     cotangent: NDArray[Any],
     x: NDArray[Any],

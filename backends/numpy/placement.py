@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..memory import empty
 from ..places import Integers, strided_index
 from .movement import add_rows
-from .running import widened, without_warnings
+from .running import widened
 
 FEW_COMPONENTS = 8  # so few that a Python call for each costs less than an index of all elements
 LONG_COMPONENT = 256  # rows (or elements, if not contiguous); so many on average are worth a Python call of their own
@@ -36,7 +36,6 @@ def gather_components(buffer: NDArray[Any], sizes: Integers, strides: Integers, 
     return taken
 
 
-@without_warnings
 def scatter_components(
     flat: NDArray[Any], sizes: Integers, strides: Integers, offsets: Integers, buffer_size: int, /
 ) -> NDArray[Any]:

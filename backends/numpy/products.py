@@ -13,7 +13,7 @@ from ..dtypes import computing_dtype, is_half
 from ..matrices import Matrices
 from ..memory import LARGE, empty
 from .blas import threads as blas_threads
-from .running import THREAD_BYTES, THREADS, as_matrix, blocks, ones, run, shares, sum_rows, widened, without_warnings
+from .running import THREAD_BYTES, THREADS, as_matrix, blocks, ones, run, shares, sum_rows, widened
 
 LARGE_PRODUCT = 16384  # elements of both operands and the result; so many are worth a Python call of their own
 FEW_PRODUCTS = 4  # so few that grouping by size costs more than it saves
@@ -22,7 +22,6 @@ LONGEST_DOT = 512  # elements of a row; a dot product adds them up in a few doze
 TOTAL_CHUNK = 1 << 20  # elements added in float64 before the partial totals are added
 
 
-@without_warnings
 def matmul(a: NDArray[Any], b: NDArray[Any], /) -> NDArray[Any]:
     """numpy.matmul without warnings; a large product of two matrices goes into memory that was used before.
 
@@ -43,7 +42,6 @@ def matmul(a: NDArray[Any], b: NDArray[Any], /) -> NDArray[Any]:
     return out
 
 
-@without_warnings
 def matmul_components(a: NDArray[Any], b: NDArray[Any], left: Matrices, right: Matrices, /) -> NDArray[Any]:
     """Flat and flat -> flat: left[k] @ right[k], packed one after the other in row-major order."""
     dtype = np.result_type(a, b)
@@ -70,7 +68,6 @@ def matmul_components(a: NDArray[Any], b: NDArray[Any], left: Matrices, right: M
     return out
 
 
-@without_warnings
 def sum_all(x: NDArray[Any], /) -> NDArray[Any]:
     """(...) -> (): the total; bools and ints give int64."""
     if x.dtype.kind != "f":
@@ -88,7 +85,6 @@ def sum_all(x: NDArray[Any], /) -> NDArray[Any]:
     return np.asarray(np.add.reduce(totals).astype(x.dtype))
 
 
-@without_warnings
 def sum_last(x: NDArray[Any], /) -> NDArray[Any]:
     """(..., D) -> (...): the sum of each row; bools and ints give int64.
 
@@ -116,7 +112,6 @@ def add_rows(rows: NDArray[Any], totals: NDArray[Any]) -> None:
         np.vecdot(rows, ones(rows.shape[1], totals.dtype), out=totals)
 
 
-@without_warnings
 def sum_first(x: NDArray[Any], /) -> NDArray[Any]:
     """(N, ...) -> (...): the sum of the rows of floats, which are added pairwise, block by block."""
     rows, wide = as_matrix(x), computing_dtype(x.dtype)

@@ -1,4 +1,4 @@
-"""How kernels run: quietly, block by block, and on more than one thread where that pays."""
+"""How kernels run: block by block, and on several threads if that pays."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextvars import Context
-from functools import cache, wraps
+from functools import cache
 from itertools import pairwise
 from math import prod
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +17,8 @@ from numpy.typing import NDArray
 from ..dtypes import is_half
 from ..environment import whole_number
 from ..memory import empty
+from ..quiet import quietly
 from .blas import one_thread_each
-
-P = ParamSpec("P")
-Result = TypeVar("Result")
 
 # Of one operand: small enough for a cache, large enough that threads rarely wait for each other at the GIL.
 BLOCK_BYTES = 768 * 1024
@@ -43,29 +40,6 @@ def _threads_to_use() -> int:
 
 
 THREADS = _threads_to_use()
-
-# NumPy keeps its error state in a context variable. Calling inside a context where warnings are off costs a tenth of
-# entering np.errstate and leaves the caller's state alone. A context can be entered only once at a time, a copy (which
-# takes constant time) at any time, so every call gets its own.
-_quiet = Context()
-_quiet.run(np.seterr, all="ignore")
-another_quiet_context = _quiet.copy
-
-
-def quietly(function: Callable[P, Result], *args: P.args, **kwargs: P.kwargs) -> Result:
-    """Call ``function`` without floating-point warnings, whatever the caller's np.errstate says."""
-    return another_quiet_context().run(function, *args, **kwargs)
-
-
-def without_warnings(function: Callable[P, Result]) -> Callable[P, Result]:
-    """Make every call of ``function`` quiet."""
-    enter = another_quiet_context
-
-    @wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> Result:
-        return enter().run(function, *args, **kwargs)
-
-    return call
 
 
 def run(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]], nbytes: int) -> None:

@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from ..dtypes import computing_dtype
 from ..memory import empty
 from ..segments import Segments
-from .running import as_matrix, without_warnings
+from .running import as_matrix
 
 STEP_ELEMENTS = 2048  # so many elements that a step of all runs costs less than a call for each of them
 
 
-@without_warnings
 def segment_cumsum(x: NDArray[Any], segments: Segments, backwards: bool = False, /) -> NDArray[Any]:
     """(N, ...) -> (N, ...): each row plus all before it, or behind it, in its run; bools and ints give int64."""
     rows = as_matrix(x)

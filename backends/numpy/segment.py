@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..dtypes import computing_dtype
 from ..memory import empty
 from ..segments import Segments
-from .running import as_matrix, rows_in_block, run, scratch, sum_rows, widened, without_warnings
+from .running import as_matrix, rows_in_block, run, scratch, sum_rows, widened
 
 FEW_RUNS = 8  # so few that a Python call for each costs less than any preparation
 LONG_RUN_ELEMENTS = 4096  # a run of so many elements is worth a Python call of its own
@@ -19,7 +19,6 @@ SHORT_RUN = 16  # numbers, one beside the other: maxima of windows are faster th
 PIECE = 16  # rows of a run that a sparse product adds one after the other, before it adds the sums of pieces
 
 
-@without_warnings
 def segment_sum(x: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
     """(N, ...) -> (B, ...): the sum of each run, +0 for an empty one; bools and ints give int64."""
     rows = as_matrix(x)
@@ -34,7 +33,6 @@ def segment_sum(x: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
     return sums.reshape(segments.count, *x.shape[1:])
 
 
-@without_warnings
 def segment_prod(x: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
     """(N, ...) -> (B, ...): the product of each run, 1 for an empty one; bools and ints give int64."""
     dtype = x.dtype if x.dtype.kind == "f" else np.dtype(np.int64)
@@ -45,13 +43,11 @@ def segment_prod(x: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
     )
 
 
-@without_warnings
 def segment_max(x: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
     """(N, ...) -> (B, ...): the maximum of each run; NaN wins; an empty run gives the least value of the dtype."""
     return _best(np.maximum, x, segments)
 
 
-@without_warnings
 def segment_min(x: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
     """(N, ...) -> (B, ...): the minimum of each run; NaN wins; an empty run gives the greatest value of the dtype."""
     return _best(np.minimum, x, segments)
@@ -68,13 +64,11 @@ def _best(better: np.ufunc, x: NDArray[Any], segments: Segments) -> NDArray[Any]
     return found.reshape(segments.count, *x.shape[1:])
 
 
-@without_warnings
 def segment_argmax(x: NDArray[Any], segments: Segments, /) -> NDArray[np.int64]:
     """(N, ...) -> int64 (B, ...): the first row of each run that attains its maximum, counted from its first; or -1."""
     return _first(segment_max(x, segments), x, segments)
 
 
-@without_warnings
 def segment_argmin(x: NDArray[Any], segments: Segments, /) -> NDArray[np.int64]:
     """(N, ...) -> int64 (B, ...): the first row of each run that attains its minimum, counted from its first; or -1."""
     return _first(segment_min(x, segments), x, segments)
@@ -91,7 +85,6 @@ def _first(best: NDArray[Any], x: NDArray[Any], segments: Segments) -> NDArray[n
     return first.reshape(best.shape)
 
 
-@without_warnings
 def segment_max_backward(
     cotangent: NDArray[Any], x: NDArray[Any], maximum: NDArray[Any], segments: Segments, /
 ) -> NDArray[Any]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..dtypes import computing_dtype
 from ..heads import Heads
-from ..numpy.running import without_warnings
+from ..quiet import without_warnings
 from .movement import strided_views
 from .widening import Array, wide
 
@@ -44,7 +44,12 @@ def product_of_pairs(x: Array, y: Array, counts: Array) -> Array:
 def attention(
     q: Array, k: Array, v: Array, mask: Array | None, heads: Heads, recorded: bool = True, /
 ) -> tuple[Array, Array | None]:
-    """Flat buffers -> softmax(scale q k^T + mask) v of each head, and the maxima and totals: (2, all queries)."""
+    """Flat buffers -> softmax(scale q k^T + mask) v of each head, flat, and what the gradient of this backend needs.
+
+    The mask is bool, true if a key counts, or it is added, of the dtype of the others; -inf if a key does not count.
+    A key that does not count for a query takes no part, whatever it holds. A query without keys gives +0. A call that
+    is not recorded saves None; here the maxima and totals of all queries are saved, (2, rows).
+    """
     out, saved = np.empty(heads.rows * heads.value_width, q.dtype), [np.empty((2, 0))]
     values, results = strided_views(v, *heads.values), strided_views(out, *heads.results)
     for value, result, weights in zip(values, results, attention_weights(q, k, mask, heads), strict=True):
@@ -67,7 +72,10 @@ def attention_backward(
     with_mask: bool,
     /,
 ) -> tuple[Array, Array, Array, Array | None]:
-    """Return the cotangents of q, k, v and, if ``with_mask``, of the mask; the weights are computed again."""
+    """Return the cotangents of q, k, v and, if ``with_mask``, of a mask of floats, as long as their buffers.
+
+    They are 0 in gaps. The weights are computed again.
+    """
     of_q, of_k, of_v = grads = [np.zeros(x.shape) for x in (q, k, v)]
     of_mask = np.zeros(mask.shape) if with_mask and mask is not None else None
     layouts = heads.queries, heads.keys, heads.values

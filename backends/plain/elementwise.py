@@ -8,15 +8,19 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy
 
-from ..numpy.running import without_warnings
+from ..quiet import without_warnings
 from .widening import Array, wide
 
 
 @without_warnings
 def cast(x: Array, dtype: np.dtype[Any], /) -> Array:
-    """Return each number in another dtype: rounded once, or truncated to the nearest integer of its range."""
+    """Return each number in another dtype, the same bits on every device.
+
+    A number becomes a float by one rounding; a number that is too large becomes an infinity. A float becomes an integer
+    without its fraction: the nearest end of the range if it lies outside, 0 if it is NaN. An integer keeps its low bits
+    in a narrower dtype. A bool is true for all numbers but zeros.
+    """
     if x.dtype.kind != "f" or dtype.kind not in "iu":
         return x.astype(dtype, order="C")
     w, ends = wide(x), np.iinfo(dtype)
@@ -25,65 +29,66 @@ def cast(x: Array, dtype: np.dtype[Any], /) -> Array:
     return np.select([w < least, w >= beyond], [dtype.type(ends.min), dtype.type(ends.max)], inside)
 
 
-@without_warnings
 def relu(x: Array, /) -> Array:
-    """max(x, 0); NaN stays NaN."""
+    """max(x, 0), for any real dtype; NaN stays NaN."""
     return np.where(x < 0, x.dtype.type(0), x)
 
 
-@without_warnings
 def relu_backward(cotangent: Array, y: Array, /) -> Array:
     """The cotangent where y = relu(x) is positive or NaN, +0 elsewhere."""
     return np.where((y > 0) | np.isnan(y), cotangent, cotangent.dtype.type(0))
 
 
-@without_warnings
 def gelu(x: Array, /, approximate: str = "none") -> Array:
-    """``x Phi(x)``, where Phi is the normal distribution function or its tanh approximation."""
+    """``x Phi(x)``, where Phi is the normal distribution function (``"none"``) or its approximation (``"tanh"``)."""
+    from scipy import special  # which an import of pynested does not wait for
+
     w = wide(x)
     if approximate == "none":
-        return (w * scipy.special.ndtr(w)).astype(x.dtype)
+        return (w * special.ndtr(w)).astype(x.dtype)
     return (w * (1 + np.tanh(np.sqrt(2 / np.pi) * (w + 0.044715 * w**3))) / 2).astype(x.dtype)
 
 
-@without_warnings
 def gelu_backward(cotangent: Array, x: Array, /, approximate: str = "none") -> Array:
     """``cotangent * gelu'(x)``."""
+    from scipy import special  # which an import of pynested does not wait for
+
     w = wide(x)
     if approximate == "none":
-        slope = scipy.special.ndtr(w) + w * np.exp(-w * w / 2) / np.sqrt(2 * np.pi)
+        slope = special.ndtr(w) + w * np.exp(-w * w / 2) / np.sqrt(2 * np.pi)
     else:
         t = np.tanh(np.sqrt(2 / np.pi) * (w + 0.044715 * w**3))
         slope = (1 + t) / 2 + w * (1 - t * t) / 2 * np.sqrt(2 / np.pi) * (1 + 3 * 0.044715 * w * w)
     return (cotangent * slope).astype(x.dtype)
 
 
-@without_warnings
 def silu(x: Array, /) -> Array:
     """``x / (1 + exp(-x))``."""
-    return (wide(x) * scipy.special.expit(wide(x))).astype(x.dtype)
+    from scipy import special  # which an import of pynested does not wait for
+
+    return (wide(x) * special.expit(wide(x))).astype(x.dtype)
 
 
-@without_warnings
 def silu_backward(cotangent: Array, x: Array, /) -> Array:
     """``cotangent * silu'(x)``."""
-    s = scipy.special.expit(wide(x))
+    from scipy import special  # which an import of pynested does not wait for
+
+    s = special.expit(wide(x))
     return (cotangent * (s + wide(x) * s * (1 - s))).astype(x.dtype)
 
 
-@without_warnings
 def erf(x: Array, /) -> Array:
     """The error function."""
-    return scipy.special.erf(wide(x)).astype(x.dtype)
+    from scipy import special  # which an import of pynested does not wait for
+
+    return special.erf(wide(x)).astype(x.dtype)
 
 
-@without_warnings
 def erfc(x: Array, /) -> Array:
     """1 minus the error function, accurate where that is nearly 1."""
     return np.vectorize(math.erfc, otypes=[np.float64])(wide(x)).astype(x.dtype)
 
 
-@without_warnings
 def sgn(x: Array, /) -> Array:
     """-1, 0 or 1 by the sign; NaN stays NaN; a bool is its own sign."""
     if x.dtype == bool:

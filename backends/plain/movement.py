@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from ..numpy.running import without_warnings
 from ..segments import Segments
 from .segment import rows_of_segments
 from .widening import Array, wide
@@ -20,7 +19,7 @@ def copy(x: Array, /) -> Array:
 
 
 def pad(x: Array, segments: Segments, length: int, fill: Any, /) -> Array:
-    """(N, ...) -> (B, length, ...): the rows of each segment, then ``fill``."""
+    """(N, ...) -> (B, length, ...): the rows of each segment, then ``fill``; no segment is longer than ``length``."""
     out = np.full((segments.count, length, *x.shape[1:]), fill, x.dtype)
     for padded, rows in zip(out, rows_of_segments(x, segments), strict=True):
         padded[: len(rows)] = rows
@@ -36,11 +35,10 @@ def unpad(padded: Array, segments: Segments, /) -> Array:
 
 
 def take_rows(x: Array, index: Array, /) -> Array:
-    """(R, ...) -> (M, ...): the rows at ``index``, int64 (M,)."""
+    """(R, ...) -> (M, ...): the rows at ``index``, int64 (M,), each in 0..R-1."""
     return x[index]
 
 
-@without_warnings
 def add_rows(x: Array, index: Array, rows: int, /) -> Array:
     """(M, ...) -> (rows, ...): zeros, and each row of x added at its index; the adjoint of take_rows."""
     out = np.zeros((rows, *x.shape[1:]), wide(x).dtype)
@@ -55,7 +53,11 @@ def strided_views(buffer: Array, sizes: Array, strides: Array, offsets: Array) -
 
 
 def gather_components(buffer: Array, sizes: Array, strides: Array, offsets: Array, /) -> Array:
-    """Flat -> flat: the components one after the other, each in row-major order."""
+    """Flat -> flat: the components one after the other, each in row-major order.
+
+    Component ``i`` has the shape ``sizes[i]`` and lies at ``offsets[i]`` with ``strides[i]``, in elements, none
+    negative. Sizes and strides are host arrays (B, d), offsets (B,). Components may overlap, and strides may be 0.
+    """
     components = [component.ravel() for component in strided_views(buffer, sizes, strides, offsets)]
     return np.concatenate([buffer[:0], *components])
 
@@ -67,5 +69,5 @@ def scatter_components(flat: Array, sizes: Array, strides: Array, offsets: Array
 
 
 def pack_list(arrays: Sequence[Array], /) -> tuple[Array, Array]:
-    """Return the rows of all arrays, (N, ...), and the length of each array, int64 (B,)."""
+    """Arrays (L_i, ...), at least one -> their rows, (N, ...), and their lengths, int64 (B,)."""
     return np.concatenate(arrays), np.array([len(x) for x in arrays])

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..matrices import Matrices
-from ..numpy.running import without_warnings
 from .widening import Array, sum_dtype, wide
 
 
@@ -18,7 +17,6 @@ def each_matrix(flat: Array, matrices: Matrices) -> Iterator[Array]:
         yield stored.reshape(cols, rows).T if matrices.is_transposed else stored.reshape(rows, cols)
 
 
-@without_warnings
 def matmul_components(a: Array, b: Array, left: Matrices, right: Matrices, /) -> Array:
     """Flat and flat -> flat: left[k] @ right[k], one after the other in row-major order."""
     pairs = zip(each_matrix(a, left), each_matrix(b, right), strict=True)
@@ -26,13 +24,11 @@ def matmul_components(a: Array, b: Array, left: Matrices, right: Matrices, /) ->
     return np.concatenate([np.empty(0, bool), *products]).astype(np.result_type(a, b))
 
 
-@without_warnings
 def sum_all(x: Array, /) -> Array:
-    """(...) -> (): the total."""
+    """(...) -> (): the total; int64 for bools and integers."""
     return np.asarray(wide(x).sum().astype(sum_dtype(x)))
 
 
-@without_warnings
 def sum_last(x: Array, /) -> Array:
-    """(..., D) -> (...): the sum of each row."""
+    """(..., D) -> (...): the sum of each row; int64 for bools and integers."""
     return np.asarray(wide(x).sum(axis=-1).astype(sum_dtype(x)))

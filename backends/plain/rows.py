@@ -7,27 +7,26 @@ from __future__ import annotations
 import numpy as np
 
 from ..dtypes import computing_dtype
-from ..numpy.running import without_warnings
 from .widening import Array, wide
 
 
-@without_warnings
 def softmax_last(x: Array, /) -> Array:
-    """(..., D) -> (..., D): the softmax of each row."""
+    """(..., D) -> (..., D): the softmax of each row; NaN in a row that holds NaN, +inf, or -inf alone."""
     powers = np.exp(wide(x) - x.max(axis=-1, keepdims=True, initial=-np.inf))
     return (powers / powers.sum(axis=-1, keepdims=True)).astype(x.dtype)
 
 
-@without_warnings
 def softmax_last_backward(cotangent: Array, y: Array, /) -> Array:
     """(..., D) -> (..., D): ``y * (cotangent - sum of y * cotangent over the row)`` for y = softmax_last(x)."""
     weighted = wide(cotangent) * wide(y)
     return (weighted - wide(y) * weighted.sum(axis=-1, keepdims=True)).astype(y.dtype)
 
 
-@without_warnings
 def layer_norm(x: Array, weight: Array | None, bias: Array | None, eps: float, /) -> tuple[Array, Array, Array]:
-    """(N, D) -> (N, D), the means (N,) and the stds (N,): (x - mean) / std * weight + bias."""
+    """(N, D) -> (N, D), the means (N,) and the stds (N,): (x - mean) / std * weight + bias.
+
+    The std is sqrt(variance + eps). Means and stds of halves are float32.
+    """
     # A power of two makes the largest element of each row nearly 1, so that no square overflows or vanishes.
     exponent = np.maximum(np.frexp(abs(wide(x)).max(axis=1, initial=0, keepdims=True))[1], -1000)
     scaled = np.ldexp(wide(x), -exponent)
@@ -43,7 +42,6 @@ def layer_norm(x: Array, weight: Array | None, bias: Array | None, eps: float, /
     return result.astype(x.dtype), saved[0], saved[1]
 
 
-@without_warnings
 def layer_norm_backward(
     cotangent: Array, x: Array, weight: Array | None, mean: Array, std: Array, /, with_bias: bool = True
 ) -> tuple[Array, Array | None, Array | None]:
@@ -58,11 +56,15 @@ def layer_norm_backward(
     return of_x.astype(x.dtype), of_weight, of_bias
 
 
-@without_warnings
 def cross_entropy(
     x: Array, target: Array, weight: Array | None, ignore_index: int, label_smoothing: float, /
 ) -> tuple[Array, Array]:
-    """(N, C) and int (N,) -> the loss of each row (0 if ignored), and its maximum and log sum exp(x - maximum)."""
+    """(N, C) and int (N,) -> the loss of each row, 0 if ignored, and its scale, (2, N).
+
+    With l_c = logsumexp(x) - x_c, weights w and s = label_smoothing, the loss is (1 - s) w_t l_t + s / C * sum of
+    w_c l_c. The scale is the maximum of the row, and log sum exp(x - maximum): two numbers, because their sum would
+    lose the small one beside a large maximum. The scale of halves is float32.
+    """
     loss, classes = np.zeros(len(x), x.dtype), x.shape[1]
     weights = np.ones(classes) if weight is None else wide(weight)
     maximum = wide(x).max(axis=1, initial=-np.inf)
@@ -77,7 +79,6 @@ def cross_entropy(
     return loss, scale.astype(computing_dtype(x.dtype))
 
 
-@without_warnings
 def cross_entropy_backward(
     cotangent: Array,
     x: Array,
@@ -88,7 +89,10 @@ def cross_entropy_backward(
     scale: Array,
     /,
 ) -> Array:
-    """(N,) -> (N, C): the cotangent of x for the losses of the rows; exactly 0 in ignored rows."""
+    """(N,) -> (N, C): the cotangent of x for the losses of the rows; exactly 0 in ignored rows.
+
+    With p = softmax(x), the derivative of a loss is (1 - s) w_t (p_c - [c = t]) + s / C * (p_c sum(w) - w_c).
+    """
     out, classes = np.zeros(x.shape, x.dtype), x.shape[1]
     weights = np.ones(classes) if weight is None else wide(weight)
     probabilities = softmax_last(wide(x))

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from ..numpy.running import without_warnings
 from ..segments import Segments
 from .widening import Array, sum_dtype, wide
 
@@ -29,45 +28,38 @@ def reduce_segments(function: Callable[[Array], Any], x: Array, segments: Segmen
     return out
 
 
-@without_warnings
 def segment_sum(x: Array, segments: Segments, /) -> Array:
-    """(N, ...) -> (B, ...): the sum of each segment, +0 for an empty one."""
+    """(N, ...) -> (B, ...): the sum of each segment, +0 for an empty one; int64 for bools and integers."""
     return reduce_segments(lambda rows: wide(rows).sum(axis=0), x, segments, sum_dtype(x))
 
 
-@without_warnings
 def segment_prod(x: Array, segments: Segments, /) -> Array:
-    """(N, ...) -> (B, ...): the product of each segment, 1 for an empty one."""
+    """(N, ...) -> (B, ...): the product of each segment, 1 for an empty one; int64 for bools and integers."""
     return reduce_segments(lambda rows: wide(rows).prod(axis=0), x, segments, sum_dtype(x))
 
 
-@without_warnings
 def segment_max(x: Array, segments: Segments, /) -> Array:
     """(N, ...) -> (B, ...): the maximum of each segment; NaN wins; an empty one has the least value of the dtype."""
     least = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min if x.dtype != bool else False
     return reduce_segments(lambda rows: rows.max(axis=0, initial=least), x, segments, x.dtype)
 
 
-@without_warnings
 def segment_min(x: Array, segments: Segments, /) -> Array:
     """(N, ...) -> (B, ...): the minimum of each segment; NaN wins; an empty one has the greatest value of the dtype."""
     greatest = np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).max if x.dtype != bool else True
     return reduce_segments(lambda rows: rows.min(axis=0, initial=greatest), x, segments, x.dtype)
 
 
-@without_warnings
 def segment_argmax(x: Array, segments: Segments, /) -> Array:
-    """(N, ...) -> int64 (B, ...): the first row of each segment with its maximum, -1 for an empty one."""
+    """(N, ...) -> int64 (B, ...): the first row with the maximum, counted within its segment; -1 for an empty one."""
     return reduce_segments(lambda rows: rows.argmax(axis=0) if len(rows) else -1, x, segments, np.int64)
 
 
-@without_warnings
 def segment_argmin(x: Array, segments: Segments, /) -> Array:
-    """(N, ...) -> int64 (B, ...): the first row of each segment with its minimum, -1 for an empty one."""
+    """(N, ...) -> int64 (B, ...): the first row with the minimum, counted within its segment; -1 for an empty one."""
     return reduce_segments(lambda rows: rows.argmin(axis=0) if len(rows) else -1, x, segments, np.int64)
 
 
-@without_warnings
 def segment_max_backward(cotangent: Array, x: Array, maximum: Array, segments: Segments, /) -> Array:
     """(B, ...) -> (N, ...): the cotangent of each maximum, or minimum, shared equally by the rows that attain it."""
     attained = x == spread(maximum, segments)
@@ -75,23 +67,20 @@ def segment_max_backward(cotangent: Array, x: Array, maximum: Array, segments: S
     return np.where(np.isnan(spread(maximum, segments)), np.nan, share).astype(cotangent.dtype)
 
 
-@without_warnings
 def segment_softmax(x: Array, segments: Segments, /) -> Array:
-    """(N, ...) -> (N, ...): exp(x - max) / sum over each segment."""
+    """(N, ...) -> (N, ...): exp(x - max) / sum; NaN in a segment that holds NaN, +inf, or -inf alone."""
     powers = np.exp(wide(x) - spread(segment_max(wide(x), segments), segments))
     return (powers / spread(segment_sum(powers, segments), segments)).astype(x.dtype)
 
 
-@without_warnings
 def segment_softmax_backward(cotangent: Array, y: Array, segments: Segments, /) -> Array:
     """(N, ...) -> (N, ...): ``y * g - y * (sum of y * g over the segment)``, with y the softmax, g the cotangent."""
     weighted = wide(cotangent) * wide(y)
     return (weighted - wide(y) * spread(segment_sum(weighted, segments), segments)).astype(y.dtype)
 
 
-@without_warnings
 def segment_cumsum(x: Array, segments: Segments, backwards: bool = False, /) -> Array:
-    """(N, ...) -> (N, ...): the sum of each row and all rows before it, or after it, in its segment."""
+    """(N, ...) -> (N, ...): the sum of each row and all before it, or after it, in its segment; int64 for integers."""
     out, step = np.empty(x.shape, sum_dtype(x)), -1 if backwards else 1
     for sums, rows in zip(rows_of_segments(out, segments), rows_of_segments(x, segments), strict=True):
         sums[::step] = wide(rows)[::step].cumsum(axis=0)

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from pynested.backends.dtypes import is_half
 from pynested.backends.memory import LARGE, empty
 from pynested.backends.numpy.activations import KERNELS, WORDS
-from pynested.backends.numpy.running import run, scratch, shares, without_warnings
+from pynested.backends.numpy.running import run, scratch, shares
+from pynested.backends.quiet import without_warnings
 
 from .fusible_ops import LazyArray, resolve_dtypes, topological_order
 

@@ -39,7 +39,7 @@ from pynested.backends.cuda.signatures import KERNELS
 from pynested.backends.dtypes import is_float, is_half
 from pynested.backends.errors import DTypeError
 from pynested.backends.numpy.elementwise import cast
-from pynested.backends.numpy.running import without_warnings
+from pynested.backends.quiet import without_warnings
 from pynested.backends.registry import registered_kernels
 
 from .fusible_ops import LazyArray, resolve_dtypes, topological_order

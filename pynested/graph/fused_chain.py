@@ -19,7 +19,7 @@ from pynested.autograd.primitives.primitive import attach_outputs
 from pynested.autograd.tape import BackwardPass, Pairs, source_of, state
 from pynested.autograd.tape import Node as TapeNode
 from pynested.backends.dtypes import is_float
-from pynested.backends.numpy.running import without_warnings
+from pynested.backends.quiet import without_warnings
 from pynested.nested.nested_array import NestedArray, wrap_unchecked
 from pynested.structure import Jagged
 

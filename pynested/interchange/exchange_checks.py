@@ -26,7 +26,7 @@ from pynested.backends.errors import (
     MissingDependency,
     named_type,
 )
-from pynested.backends.host import address
+from pynested.backends.storage import address
 from pynested.nested.nested_array import NestedArray
 
 ALL_DTYPES = frozenset(str(dtype) for dtype in DTYPES)

@@ -20,7 +20,7 @@ from pynested.autograd.primitives import rows as row_primitives
 from pynested.backends import get_backend
 from pynested.backends.dtypes import computing_dtype
 from pynested.backends.errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError, StructureError
-from pynested.backends.numpy.running import without_warnings
+from pynested.backends.quiet import without_warnings
 from pynested.lifting.result_dtypes import check_float
 from pynested.nested.layout_conversion import contiguous, elements, from_elements
 from pynested.nested.nested_array import NestedArray

@@ -12,7 +12,7 @@ from pynested.autograd.array import raw
 from pynested.autograd.dispatch import Call
 from pynested.autograd.primitives.primitive import PART
 from pynested.autograd.tape import Node, state
-from pynested.backends.host import address
+from pynested.backends.storage import address
 
 from .function_location import function_location
 from .object_names import ObjectNames

@@ -7,24 +7,23 @@ operand and any partition as well.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import product
 from typing import Any
 
 import numpy as np
 from ml_dtypes import bfloat16
 
-from pynested.backends import Segments
-from pynested.backends import plain as plain_backend
+from pynested.backends import PlainBackend, Segments, get_backend
 from pynested.backends.dtypes import is_float
-from pynested.backends.interface import Backend
+from pynested.backends.quiet import quietly
 
 Array = np.ndarray[Any, Any]
 Check = Callable[[Any, str], None]
 SegmentCheck = Callable[[Any, Array, Segments], None]
 
-KERNELS = [name for name, member in vars(Backend).items() if inspect.isfunction(member) and not name.startswith("_")]
+KERNELS = [name for name, member in vars(PlainBackend).items() if isinstance(member, staticmethod)]
 CHECKS: dict[str, tuple[tuple[str, ...], Check]] = {}
 SEGMENT_CHECKS: dict[str, SegmentCheck] = {}
 FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -74,11 +73,21 @@ def rounded(result: Any, dtype: Any) -> Any:
     return result.astype(dtype) if getattr(result, "dtype", None) == np.float64 else result
 
 
-class PlainKernels:
+class QuietKernels:
+    """The kernels of a device, called without warnings as primitives call them."""
+
+    def __init__(self, device: str) -> None:
+        self.device = device
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        return partial(quietly, getattr(get_backend(self.device), name))
+
+
+class PlainKernels(QuietKernels):
     """The kernels of the device "plain", also of bfloat16, which is rounded once here."""
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        kernel = getattr(plain_backend, name)
+        kernel = super().__getattr__(name)
 
         def computed(*args: Any) -> Any:
             if not any(getattr(x, "dtype", None) == BFLOAT16 for x in args):
@@ -92,7 +101,7 @@ class PlainKernels:
         return computed
 
 
-plain = PlainKernels()
+plain = PlainKernels("plain")
 
 
 # ---- operands -------------------------------------------------------------------------------------------------------

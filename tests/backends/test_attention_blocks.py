@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 
 from pynested.backends import Heads
-from pynested.backends import numpy as cpu
 from pynested.backends.numpy import attention_forward
 
+from .kernel_checks import QuietKernels
 from .kernel_checks_attention import BATCHES, attention_operands, compute_attention
+
+cpu = QuietKernels("cpu")
 
 
 def test_only_an_infinite_score_makes_nan() -> None:

@@ -25,7 +25,7 @@ from pynested.backends.numpy import extremes, products, running
 
 from . import kernel_checks_moves  # noqa: F401  enters its checks
 from .conftest import PATHS, SCHEDULES, force
-from .kernel_checks import CHECKS, FLOATS, KERNELS, SEGMENT_CHECKS, SMALL, drawn, partition, same
+from .kernel_checks import CHECKS, FLOATS, KERNELS, SEGMENT_CHECKS, SMALL, QuietKernels, drawn, partition, same
 from .kernel_checks_moves import PLACEMENT_CHECKS, multiply
 
 CASES = [(name, dtype) for name, (dtypes, _) in CHECKS.items() for dtype in dtypes]
@@ -53,28 +53,13 @@ def test_every_kernel_of_the_interface_has_a_check() -> None:
     assert set(KERNELS) - {"attention_backward"} == CHECKS.keys() - {"beyond_32_bits"}
 
 
-class LoudCaller:
-    """The kernels of the CPU, called with an error for every floating-point warning; each call must keep this state."""
-
-    device = "cpu"
-
-    def __getattr__(self, name: str) -> Any:
-        def call(*args: Any) -> Any:
-            with np.errstate(all="raise"):
-                result = getattr(get_backend("cpu"), name)(*args)
-                assert set(np.geterr().values()) == {"raise"}
-                return result
-
-        return call
-
-
 @pytest.mark.parametrize(
     ("path", "name", "dtype"),
     [case for case in cases_of(PATHS, without=("bfloat16",)) if case.values[1] != "beyond_32_bits"],
 )
 def test_kernels_of_the_cpu(path: str, name: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     force(path, monkeypatch)
-    CHECKS[name][1](LoudCaller(), dtype)
+    CHECKS[name][1](QuietKernels("cpu"), dtype)
 
 
 # ---- the emulated device --------------------------------------------------------------------------------------------
@@ -144,7 +129,7 @@ def kernels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         request.getfixturevalue("compiled")
         return emulated("forward")
     force(request.param, monkeypatch)
-    return get_backend("cpu")
+    return QuietKernels("cpu")
 
 
 def kernels_in_turns(first: int, names: Iterable[str]) -> Any:

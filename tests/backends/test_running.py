@@ -14,11 +14,14 @@ import pytest
 
 from pynested.backends.errors import ArgumentError
 from pynested.backends.numpy import running
+from pynested.backends.quiet import quietly, without_warnings
 
 
 def test_a_quiet_call_inside_a_quiet_call() -> None:
-    inner = running.without_warnings(lambda: np.float32(1) / np.float32(0))
-    assert running.quietly(lambda: inner() + running.quietly(np.log, np.float32(0))) != 0
+    inner = without_warnings(lambda: np.float32(1) / np.float32(0))
+    with np.errstate(all="raise"):
+        assert quietly(lambda: inner() + quietly(np.log, np.float32(0))) != 0
+        assert set(np.geterr().values()) == {"raise"}
 
 
 def test_everything_is_over_when_an_error_comes_out(monkeypatch: pytest.MonkeyPatch) -> None:

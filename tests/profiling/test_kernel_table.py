@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from inspect import isfunction
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,8 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends import get_backend
-from pynested.backends import numpy as cpu
+from pynested.backends import PlainBackend, get_backend
 from pynested.backends.errors import ArgumentError, DeviceError
-from pynested.backends.interface import Backend
 from pynested.profiling.function_location import function_location
 from pynested.profiling.kernel_table import kernel_location
 
@@ -54,7 +51,7 @@ def test_a_view_runs_no_kernel() -> None:
 
 
 def test_every_kernel_has_a_place_on_every_device() -> None:
-    for name in (name for name, value in vars(Backend).items() if isfunction(value) and not name.startswith("_")):
+    for name in (name for name, value in vars(PlainBackend).items() if isinstance(value, staticmethod)):
         for device in ("cpu", "plain", "emulated", "cuda"):
             place = kernel_location(name, device)
             assert place.name.endswith(f".{name}") or place.line is not None, (name, device)
@@ -90,7 +87,7 @@ def test_a_kernel_takes_the_place_of_another(device: str, layout: pn.Layout) -> 
     assert pn.softmax(x.to(other), 1).unbind()[1].tolist() == [1.0]
 
 
-@pytest.mark.parametrize(("name", "function"), [("relu", 3), (3, len), ("nonsense", len), ("softest", cpu.relu)])
+@pytest.mark.parametrize(("name", "function"), [("relu", 3), (3, len), ("nonsense", len), ("softest", abs)])
 def test_names_and_functions_that_are_no_kernel_are_refused(name: Any, function: Any) -> None:
     before = pn.relu(pn.array([-1.0, 2.0])).tolist()
     with pytest.raises(ArgumentError):
@@ -100,4 +97,4 @@ def test_names_and_functions_that_are_no_kernel_are_refused(name: Any, function:
 
 def test_a_device_that_does_not_exist_is_refused() -> None:
     with pytest.raises(DeviceError, match="no backend for device 'tpu'"):
-        pn.kernel("relu", device="tpu")(cpu.relu)
+        pn.kernel("relu", device="tpu")(abs)

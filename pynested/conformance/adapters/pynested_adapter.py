@@ -10,7 +10,7 @@ import numpy as np
 
 import pynested as pn
 from pynested._version import __version__
-from pynested.backends.cuda import emulated_kernels
+from pynested.backends import get_backend
 from pynested.backends.errors import PynestedError
 from pynested.spec.components import Components, stacked
 from pynested.spec.encoding import Index
@@ -54,7 +54,7 @@ class PynestedTarget(Target):
         except PynestedError as error:
             return {"unavailable": str(error)}
         self._device = device
-        runtime = str(emulated_kernels().launcher) if device == "emulated" else ""
+        runtime = str(get_backend("emulated").launcher) if device == "emulated" else ""
         return {
             "name": "pynested",
             "version": __version__,

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from types import ModuleType, SimpleNamespace
 from unittest import mock
 
-from pynested.backends import cuda, registry
+from pynested.backends import registry
 
 from .array import ndarray, synchronized
 from .driver import RawModule, compiler, nvrtc, runtime, stream
@@ -40,9 +40,9 @@ def module() -> ModuleType:
 def installed() -> Iterator[ModuleType]:
     """Let ``import cupy`` find the stand-in, and ``"cuda"`` be a device, until the end of the block."""
     made, before = module(), sys.modules.get("cupy")
-    with mock.patch.dict(registry._by_device):
-        registry._by_device.pop("cuda", None)
-        _forget()
+    with mock.patch.dict(registry._made):
+        registry._made.pop("cuda", None)
+        synchronized.clear()
         sys.modules["cupy"] = made  # and nothing else is put back: what is imported inside stays imported
         try:
             yield made
@@ -50,9 +50,4 @@ def installed() -> Iterator[ModuleType]:
             del sys.modules["cupy"]
             if before is not None:
                 sys.modules["cupy"] = before
-            _forget()
-
-
-def _forget() -> None:
-    cuda.cuda_kernels.cache_clear()
-    synchronized.clear()
+            synchronized.clear()
