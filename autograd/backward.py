@@ -13,7 +13,7 @@ from pynested.backends.errors import ArgumentError, DeviceError, GradientError, 
 
 from .array import Array
 from .call_errors import check_flags, check_optional_flags
-from .containers import flatten, matched
+from .containers import flatten, flatten_like
 from .dispatch import operator
 from .hooks import hooked
 from .modes import Mode
@@ -86,7 +86,7 @@ def _seeds(name: str, outputs: Any, gradients: Any, graph: bool) -> Pairs:
     arrays = flatten(outputs)[0]
     return [
         (source_of(array), _seed(name, array, gradient, graph, outputs))
-        for array, gradient in zip(arrays, matched(name, outputs, gradients), strict=True)
+        for array, gradient in zip(arrays, flatten_like(name, outputs, gradients), strict=True)
         if array.tracked
     ]
 

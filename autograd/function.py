@@ -16,7 +16,7 @@ from pynested.backends.host import from_host
 from .arguments.operands import as_array
 from .array import Array
 from .backward import grad
-from .containers import flatten, mapped, matched
+from .containers import flatten, flatten_like, map_leaves
 from .dispatch import operator
 from .hooks import read_only
 from .modes import Mode, no_grad
@@ -91,7 +91,7 @@ class Function:
         context = Context()
         context.needs_input_grad = tuple(any(a.requires_grad for a in flatten(one)[0]) for one in arguments)
         with no_grad():
-            outputs = mapped(lambda x: _as_array(cls.__name__, x), cls.forward(context, *arguments))
+            outputs = map_leaves(lambda x: _as_array(cls.__name__, x), cls.forward(context, *arguments))
         if state.mode == OFF or not any(context.needs_input_grad):
             return outputs
         if not flatten(outputs)[0]:
@@ -189,7 +189,7 @@ class _Call:
                 f"{self.name}.backward returned {named_type(answer)} for argument {i}, "
                 f"{with_article(kind.__name__)}. Return a gradient of the same form."
             )
-        return arrays if kind is Array else matched(f"{self.name}.backward", rebuild(arrays), answer)
+        return arrays if kind is Array else flatten_like(f"{self.name}.backward", rebuild(arrays), answer)
 
     def check(self, source: Any, cotangent: Array | None, device: str) -> None:
         """A gradient has the shape and the dtype of its array, and lies on its device."""

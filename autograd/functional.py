@@ -19,7 +19,7 @@ from pynested.backends.host import from_host
 
 from .array import Array, new_zeros
 from .backward import backward, grad, ones_like
-from .containers import flatten, matched
+from .containers import flatten, flatten_like
 from .dispatch import operator
 from .modes import Mode
 from .primitives.movement import alias, copy, stacked
@@ -90,7 +90,7 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any
     outside = call.reaches_outside()
 
     def pull(cotangent: Any) -> Any:
-        cotangents = matched("vjp", call.outputs, cotangent)
+        cotangents = flatten_like("vjp", call.outputs, cotangent)
         moving = any(one is not None and one.requires_grad for one in cotangents)
         found = iter(_pulled(call, cotangents, (outside or moving) and state.mode != OFF))
         back = call.rebuild([next(found) if view.requires_grad else None for view in call.views])
@@ -142,7 +142,7 @@ def _pushed(
 ) -> tuple[Any, Any]:
     """`jvp` for the function ``name``."""
     call = _Recording(function, primals)
-    given = matched(name, primals, tangents, along=True)
+    given = flatten_like(name, primals, tangents, are_tangents=True)
     outside = call.reaches_outside()
     moving = any(tangent is not None and tangent.requires_grad for tangent in given)
     nodes = {

@@ -1,19 +1,20 @@
 """`gradcheck`: six cheap tests that a wrong derivative does not pass, in this order.
 
-*determinism*   the same call gives the same values and the same gradients twice
-*holes*         what no component shows, and what is not finite, has the gradient zero
+*determinism*   the same call returns the same values and the same gradients twice
+*holes*         gap elements, and elements that are not finite, have the gradient zero
 *linearity*     vjp(2a - 3b) is 2 vjp(a) - 3 vjp(b)
 *adjointness*   <w, jvp(v)> is <vjp(w), v>: the two directions agree, without any differencing
 *differences*   the gradient agrees with central differences of the fourth order
 *float32*       the gradient of float32 inputs is float32, and close to that of float64 inputs
 
-All of them run on read-only arrays, so that a write into an input or a cotangent is an error. Then they are run on
-(x, w) -> vjp, which is second order; there *composite* says that a vjp is the same when it is recorded.
+All tests run on read-only arrays, so that a write into an input or a cotangent is an error. For the second order the
+tests run on the function (x, w) -> vjp; *composite* checks that a recorded vjp has the same values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -21,23 +22,27 @@ import numpy as np
 from pynested.backends import transfer
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import GradientError
+from pynested.backends.host import to_host
 
 from .array import Array
-from .containers import flatten
+from .backward import grad
+from .containers import Mask, element_masks, flatten
 from .dispatch import operator
-from .functional import vjp
-from .probe import Arrays, Probe
+from .functional import jvp, vjp
+from .modes import enable_grad, no_grad
+from .primitives.unary import zeros_like
 
-EXACT = 1e-11  # of the scale: what is equal but for rounding
-SMOOTH = 1e-8  # of the scale: what differences can tell
-SINGLE = 2e-3  # of the scale: what float32 can tell
-STEP = 1e-3  # of an element's size, taken to be 0.05 to 1
-FEW = 64  # so many elements are varied one by one; more than that, along random directions
+Arrays = list[np.ndarray[Any, Any]]
+EXACT = 1e-11  # of the scale: rounding alone
+SMOOTH = 1e-8  # of the scale: the accuracy of the differences
+SINGLE = 2e-3  # of the scale: the accuracy of float32
+STEP = 1e-3  # of the size of an element, which counts as 0.05 to 1
+FEW = 64  # elements that are varied one by one; more than that are varied along random directions
 
 
 @operator
 def gradcheck(function: Callable[..., Any], *inputs: Any, order: int = 2, seed: int = 0) -> bool:
-    """True if the derivatives of ``function`` at ``inputs`` are right in both directions; an error says what is wrong.
+    """Return True if the derivatives of ``function`` at ``inputs`` are right in both directions.
 
     Parameters
     ----------
@@ -45,7 +50,7 @@ def gradcheck(function: Callable[..., Any], *inputs: Any, order: int = 2, seed: 
         Takes the inputs; returns an array, a nested array, or a container of them. Smooth near the inputs.
     *inputs : arrays, nested arrays, containers, anything
         One tuple alone holds all of them, as in torch.
-        Those that require grad are varied, in float64; if none does, every floating point array is.
+        The arrays that require grad are varied, in float64; if none does, every floating point array is.
     order : int
         2 also checks the derivatives of the derivatives.
     seed : int
@@ -54,7 +59,7 @@ def gradcheck(function: Callable[..., Any], *inputs: Any, order: int = 2, seed: 
     Raises
     ------
     GradientError
-        Naming the first test that failed, the argument, the element, and what was expected and found.
+        For the first test that failed; it names the argument, the element, and the expected and the found number.
 
     Examples
     --------
@@ -65,73 +70,79 @@ def gradcheck(function: Callable[..., Any], *inputs: Any, order: int = 2, seed: 
     if len(inputs) == 1 and isinstance(inputs[0], tuple):
         (inputs,) = inputs
     generator = np.random.default_rng(seed)
-    probe = Probe("", function, inputs)
-    _check(probe, generator)
+    first = NumericFunction("", function, inputs)
+    _check(first, generator)
     if order > 1:
-        weights = _drawn(generator, probe.values(probe.start))
-        outputs, rebuild = flatten(function(*probe.filled(probe.start)))
-        _check_composite(probe, weights)
+        weights = _normal_arrays(generator, first.values(first.start))
+        outputs, rebuild = flatten(function(*first.arguments(first.start)))
+        unrecorded, recorded = first.vjp(first.start, weights), first.vjp(first.start, weights, create_graph=True)
+        first.check_equal("composite", first.names, unrecorded, recorded, EXACT * _largest(*unrecorded, *weights))
 
-        def second(arguments: Any, cotangents: Any) -> Any:
+        def second_order(arguments: Any, cotangents: Any) -> Any:
             return vjp(function, *arguments)[1](rebuild(cotangents))
 
         floats = [output for output in outputs if is_float(output.dtype)]
-        moved = [Array(transfer(w, y.device), y.device) for w, y in zip(weights, floats, strict=True)]
-        given = probe.filled(probe.start, tracked=True), [one.requires_grad_() for one in moved]
-        _check(Probe("second order: ", second, given), generator)
+        cotangents = [
+            Array(transfer(w, y.device), y.device).requires_grad_() for w, y in zip(weights, floats, strict=True)
+        ]
+        arguments = first.arguments(first.start, requires_grad=True)
+        _check(NumericFunction("second order: ", second_order, (arguments, cotangents)), generator)
     return True
 
 
-def _check(probe: Probe, generator: np.random.Generator) -> None:
+# ---- the tests ------------------------------------------------------------------------------------------------------
+
+
+def _check(f: NumericFunction, generator: np.random.Generator) -> None:
     """Run the six tests."""
-    start = probe.start
-    values = probe.values(start)
+    start, names = f.start, f.names
+    values = f.values(start)
     if not values or not start:
-        raise GradientError(f"gradcheck: {probe.prefix}there is no floating point input, or no such output, to check.")
+        raise GradientError(f"gradcheck: {f.prefix}there is no floating point input, or no such output, to check.")
     if not all(np.isfinite(value).all() for value in values):
-        raise GradientError(f"gradcheck: {probe.prefix}the function is not finite at the inputs; choose others.")
-    w, other, v = _drawn(generator, values), _drawn(generator, values), _drawn(generator, start)
-    names = [probe.names[i] for i in probe.varied]
-    pulled = probe.vjp(start, w)
-    scale = _size(*pulled, *w)
+        raise GradientError(f"gradcheck: {f.prefix}the function is not finite at the inputs; choose others.")
+    w, other, v = (_normal_arrays(generator, like) for like in (values, values, start))
+    gradients = f.vjp(start, w)
+    scale = _largest(*gradients, *w)
     outputs = [f"output {i}" for i in range(len(values))]
-    probe.equal("determinism", outputs, values, probe.values(start), 0)
-    probe.equal("determinism", names, pulled, probe.vjp(start, w), 0)
-    probe.equal("signature", names, [np.zeros_like(x) for x in start], [np.zeros_like(one) for one in pulled], 0)
-    in_holes = [np.where(shown, 0, one) for shown, one in zip(probe.shown, pulled, strict=True)]
-    probe.equal("holes", names, [np.zeros_like(x) for x in start], in_holes, 0)
-    mixed = probe.vjp(start, [2 * a - 3 * b for a, b in zip(w, other, strict=True)])
-    parts = zip(pulled, probe.vjp(start, other), strict=True)
-    probe.equal("linearity", names, [2 * a - 3 * b for a, b in parts], mixed, 10 * EXACT * scale)
-    pushed = probe.jvp(start, v)
-    probe.equal("signature", outputs, [np.zeros_like(y) for y in values], [np.zeros_like(one) for one in pushed], 0)
-    forth, back = _dots(w, pushed), _dots(pulled, v)
+    zeros = [np.zeros_like(x) for x in start]
+    f.check_equal("determinism", outputs, values, f.values(start), 0)
+    f.check_equal("determinism", names, gradients, f.vjp(start, w), 0)
+    f.check_equal("signature", names, zeros, [np.zeros_like(g) for g in gradients], 0)
+    in_holes = [np.where(is_varied, 0, g) for is_varied, g in zip(f.is_varied, gradients, strict=True)]
+    f.check_equal("holes", names, zeros, in_holes, 0)
+    combined = f.vjp(start, [2 * a - 3 * b for a, b in zip(w, other, strict=True)])
+    pairs = zip(gradients, f.vjp(start, other), strict=True)
+    f.check_equal("linearity", names, [2 * a - 3 * b for a, b in pairs], combined, 10 * EXACT * scale)
+    tangents = f.jvp(start, v)
+    f.check_equal("signature", outputs, [np.zeros_like(y) for y in values], [np.zeros_like(t) for t in tangents], 0)
+    forth, back = _products(w, tangents), _products(gradients, v)
     if not abs(forth.sum() - back.sum()) <= EXACT * (np.abs(forth).sum() + np.abs(back).sum() + scale):
-        raise probe.failure("adjointness", "<w, jvp(v)>", f"<vjp(w), v> = {back.sum()!r}", repr(forth.sum()))
-    _check_differences(probe, names, values, w, pulled)
-    _check_float32(probe, names, w, pulled, scale)
+        raise f.failure("adjointness", "<w, jvp(v)>", f"<vjp(w), v> = {back.sum()!r}", repr(forth.sum()))
+    _check_differences(f, values, w, gradients)
+    single = f.vjp([x.astype(np.float32) for x in start], [x.astype(np.float32) for x in w])
+    f.check_equal("float32", names, [g.astype(np.float32) for g in gradients], single, SINGLE * scale)
 
 
-def _check_differences(probe: Probe, names: list[str], values: Arrays, w: Arrays, pulled: Arrays) -> None:
-    """The gradient along each element, or along random directions, against central differences."""
-    start = probe.start
-    noise = np.finfo(np.float64).eps * float(np.abs(_dots(w, values)).sum())  # of a difference of values
-    for number in range(len(start)):
-        steps = np.where(probe.shown[number], STEP * np.clip(np.abs(start[number]), 0.05, 1), 0)
-        largest = float(np.abs(pulled[number]).max(initial=0))
-        for where, direction in _directions(steps):
-            expected = _along(probe, w, number, direction)
-            found = float((pulled[number] * direction).sum())
+def _check_differences(f: NumericFunction, values: Arrays, w: Arrays, gradients: Arrays) -> None:
+    """Compare the gradient along each element, or along random directions, with central differences."""
+    noise = np.finfo(np.float64).eps * float(np.abs(_products(w, values)).sum())  # of a difference of values
+    for number, (x, gradient) in enumerate(zip(f.start, gradients, strict=True)):
+        steps = np.where(f.is_varied[number], STEP * np.clip(np.abs(x), 0.05, 1), 0)
+        largest = float(np.abs(gradient).max(initial=0))
+        for place, direction in _directions(steps):
+            expected = _difference(f, w, number, direction)
+            found = float((gradient * direction).sum())
             size = float(np.abs(direction).max())
             near = abs(expected) + largest * size * np.sqrt(direction.size)
             if abs(expected - found) <= SMOOTH * near + 20 * noise:
                 continue
-            halved = 2 * _along(probe, w, number, direction / 2)
+            halved = 2 * _difference(f, w, number, direction / 2)
             hint = ""
             if not abs(expected - halved) <= 1e-4 * abs(expected - found):
                 hint = " The function does not look smooth there; check another point, away from kinks."
             expected, found = expected / size, found / size
-            raise probe.failure("differences", f"{names[number]}, {where}", repr(expected), repr(found), hint)
+            raise f.failure("differences", f"{f.names[number]}, {place}", repr(expected), repr(found), hint)
 
 
 def _directions(steps: np.ndarray[Any, Any]) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
@@ -141,47 +152,152 @@ def _directions(steps: np.ndarray[Any, Any]) -> Iterator[tuple[str, np.ndarray[A
         for number in range(8):
             yield f"direction {number}", steps * generator.choice([-1.0, 1.0], steps.shape)
         return
-    for place in np.argwhere(steps):
-        at = tuple(place.tolist())
+    for index in map(tuple, np.argwhere(steps).tolist()):
         direction = np.zeros_like(steps)
-        direction[at] = steps[at]
-        yield f"element {at}", direction
+        direction[index] = steps[index]
+        yield f"element {index}", direction
 
 
-def _along(probe: Probe, w: Arrays, number: int, direction: np.ndarray[Any, Any]) -> float:
-    """The derivative of <w, outputs> along ``direction`` of one argument: central differences of the fourth order."""
+def _difference(f: NumericFunction, w: Arrays, number: int, direction: np.ndarray[Any, Any]) -> float:
+    """Return the derivative of <w, outputs> along ``direction`` of one argument, by central differences."""
 
-    def value(times: int) -> np.ndarray[Any, Any]:
-        moved = [x + times * direction if i == number else x for i, x in enumerate(probe.start)]
-        return _dots(w, probe.values(moved))
+    def products(steps: int) -> np.ndarray[Any, Any]:
+        moved = [x + steps * direction if i == number else x for i, x in enumerate(f.start)]
+        return _products(w, f.values(moved))
 
-    return float((8 * (value(1) - value(-1)) - (value(2) - value(-2))).sum() / 12)
-
-
-def _check_float32(probe: Probe, names: list[str], w: Arrays, pulled: Arrays, scale: float) -> None:
-    """Cotangents of float32 inputs: their dtype, and roughly their values."""
-    single = probe.vjp([x.astype(np.float32) for x in probe.start], [one.astype(np.float32) for one in w])
-    probe.equal("float32", names, [one.astype(np.float32) for one in pulled], single, SINGLE * scale)
+    return float((8 * (products(1) - products(-1)) - (products(2) - products(-2))).sum() / 12)
 
 
-def _check_composite(probe: Probe, w: Arrays) -> None:
-    """A recorded vjp computes what one that is not recorded does."""
-    names = [probe.names[i] for i in probe.varied]
-    fused, composite = probe.vjp(probe.start, w), probe.vjp(probe.start, w, graph=True)
-    probe.equal("composite", names, fused, composite, EXACT * _size(*fused, *w))
+def _normal_arrays(generator: np.random.Generator, like: Arrays) -> Arrays:
+    """Return random arrays of the same shapes."""
+    return [np.asarray(generator.standard_normal(x.shape)) for x in like]
 
 
-def _drawn(generator: np.random.Generator, like: Arrays) -> Arrays:
-    """Random arrays of the same shapes."""
-    return [np.asarray(generator.standard_normal(one.shape)) for one in like]
+def _largest(*arrays: np.ndarray[Any, Any]) -> float:
+    """Return the greatest absolute value, and at least 0.001."""
+    return max([1e-3, *[float(np.abs(x).max(initial=0)) for x in arrays]])
 
 
-def _size(*arrays: np.ndarray[Any, Any]) -> float:
-    """The greatest absolute value, and at least 0.001."""
-    return max([1e-3, *[float(np.abs(one).max(initial=0)) for one in arrays]])
-
-
-def _dots(a: Arrays, b: Arrays) -> np.ndarray[Any, Any]:
-    """The products of all elements of two lists of arrays, flat."""
+def _products(a: Arrays, b: Arrays) -> np.ndarray[Any, Any]:
+    """Return the products of the elements of two lists of arrays, flat."""
     products = [(x * y).reshape(-1) for x, y in zip(a, b, strict=True)]
     return np.concatenate(products) if products else np.zeros(0)
+
+
+# ---- the function under test ----------------------------------------------------------------------------------------
+
+
+class NumericFunction:
+    """A function of raw float64 arrays, computed on read-only copies: values, vjp and jvp.
+
+    Attributes
+    ----------
+    prefix : str
+        The beginning of its failures.
+    start, names : list
+        The arrays that are varied, and how failures name them.
+    is_varied : list of arrays of bool
+        False for elements that are not varied: gaps, and what is not finite, which cannot have influence on outputs
+        that are finite.
+    """
+
+    def __init__(self, prefix: str, function: Callable[..., Any], inputs: tuple[Any, ...]) -> None:
+        self.prefix, self.function = prefix, function
+        self.arrays, self.rebuild = flatten(inputs)
+        names = [
+            f"argument {i}" if type(value) is Array else f"argument {i}, array {j}"
+            for i, value in enumerate(inputs)
+            for j in range(len(flatten(value)[0]))
+        ]
+        floats = [i for i, array in enumerate(self.arrays) if is_float(array.dtype)]
+        self.positions = [i for i in floats if self.arrays[i].requires_grad] or floats
+        self.names = [names[i] for i in self.positions]
+        self.start = [to_host(self.arrays[i].data).astype(np.float64) for i in self.positions]
+        masks = [element_masks(inputs)[i] for i in self.positions]
+        self.is_varied = [
+            np.isfinite(x) if mask is None else np.isfinite(x) & mask for x, mask in zip(self.start, masks, strict=True)
+        ]
+
+    def arguments(self, xs: Arrays, requires_grad: bool = False) -> Any:
+        """Return the arguments with ``xs`` in place of the varied arrays."""
+        arrays = [array.detach() for array in self.arrays]
+        for i, x in zip(self.positions, xs, strict=True):
+            arrays[i] = _read_only(x, self.arrays[i].device).requires_grad_(requires_grad)
+        return self.rebuild(arrays)
+
+    def values(self, xs: Arrays) -> Arrays:
+        """Return the floating point outputs, with zeros in gaps."""
+        with no_grad(), _explain_readonly_write(self.prefix):
+            return [_without_gaps(y, mask) for y, mask in _floats(self.function(*self.arguments(xs)))]
+
+    def vjp(self, xs: Arrays, ws: Arrays, create_graph: bool = False) -> Arrays:
+        """Return the cotangents of ``xs`` for the cotangents ``ws`` of the outputs."""
+        arguments = self.arguments(xs, requires_grad=True)
+        arrays = flatten(arguments)[0]
+        leaves = [arrays[i] for i in self.positions]
+        with enable_grad(), _explain_readonly_write(self.prefix):
+            pairs = [
+                (y, _read_only(w if mask is None else np.where(mask, w, w.dtype.type(0)), y.device))
+                for (y, mask), w in zip(_floats(self.function(*arguments)), ws, strict=True)
+                if y.requires_grad
+            ]
+            if not pairs:
+                return [np.zeros_like(x) for x in xs]
+            outputs, weights = zip(*pairs, strict=True)
+            gradients = grad(outputs, leaves, weights, create_graph=create_graph, allow_unused=True)
+        return [np.zeros_like(x) if g is None else to_host(g.data) for g, x in zip(gradients, xs, strict=True)]
+
+    def jvp(self, xs: Arrays, vs: Arrays) -> Arrays:
+        """Return the tangents of the floating point outputs, with zeros in gaps."""
+        tangents: list[Any] = [zeros_like(array) for array in self.arrays]
+        for i, v in zip(self.positions, vs, strict=True):
+            tangents[i] = _read_only(v, self.arrays[i].device)
+        with _explain_readonly_write(self.prefix):
+            results = jvp(self.function, self.arguments(xs), self.rebuild(tangents))[1]
+        return [_without_gaps(t, mask) for t, mask in _floats(results)]
+
+    def check_equal(self, test: str, names: Sequence[str], expected: Arrays, found: Arrays, tolerance: float) -> None:
+        """Raise if the distance of ``found`` is above ``tolerance``; for a tolerance of 0, NaN is equal to NaN."""
+        for name, e, f in zip(names, expected, found, strict=True):
+            if e.shape != f.shape or e.dtype != f.dtype:
+                raise self.failure(test, name, f"shape {e.shape}, {e.dtype}", f"shape {f.shape}, {f.dtype}")
+            same = (e == f) | (np.abs(e - f) <= tolerance) | ((tolerance == 0) & (e != e) & (f != f))
+            for index in map(tuple, np.argwhere(~same)[:1].tolist()):
+                raise self.failure(test, f"{name}, element {index}", repr(e[index].item()), repr(f[index].item()))
+
+    def failure(self, test: str, place: str, expected: str, found: str, hint: str = "") -> GradientError:
+        """Return the error of a test that failed."""
+        return GradientError(f"gradcheck: {self.prefix}{test}: {place}: expected {expected}, found {found}.{hint}")
+
+
+def _floats(outputs: Any) -> list[tuple[Array, Mask]]:
+    """Return the floating point arrays among outputs, each with a mask of the elements that belong to it."""
+    pairs = zip(flatten(outputs)[0], element_masks(outputs), strict=True)
+    return [(array, mask) for array, mask in pairs if is_float(array.dtype)]
+
+
+def _without_gaps(array: Array, mask: Mask) -> np.ndarray[Any, Any]:
+    """Return the values on the host, zero in gaps."""
+    values = to_host(array.data)
+    return values.copy() if mask is None else np.where(mask, values, values.dtype.type(0))
+
+
+def _read_only(values: np.ndarray[Any, Any], device: str) -> Array:
+    """Return a copy on ``device``, which is read-only if it is an array of NumPy."""
+    copy = transfer(values, device)
+    if isinstance(copy, np.ndarray):
+        copy.flags.writeable = False
+    return Array(copy, device)
+
+
+@contextmanager
+def _explain_readonly_write(prefix: str) -> Iterator[None]:
+    """Explain the error of a write into a read-only array."""
+    try:
+        yield
+    except ValueError as error:
+        if "read-only" not in str(error):
+            raise
+        raise GradientError(
+            f"gradcheck: {prefix}read-only: the function or its derivative writes into an input or a cotangent."
+        ) from error

@@ -7,17 +7,71 @@ from typing import Any
 
 import numpy as np
 
-from pynested.backends.dtypes import computing_dtype
+from pynested.backends.dtypes import computing_dtype, is_float, promoted
+from pynested.backends.registry import NUMPY_DEVICES
 
+from ..arguments.scalars import nearest_float, weak_dtype
 from ..array import Array, new_zeros, raw
-from .binary_kernels import comparing, is_number, logical
-from .binary_kernels import floor_divide as floor_divided
-from .binary_kernels import logaddexp as logaddexped
-from .binary_kernels import remainder as remaining
 from .primitive import LINEAR, SYMMETRIC, Primitive
 from .unary import log, sigmoid, zeros_like
 
 _WIDE = np.dtype(np.float64)
+
+# ---- values that take several steps ---------------------------------------------------------------------------------
+
+
+def is_number(x: Any) -> bool:
+    """Return whether ``x`` is a Python number."""
+    return type(x) in (int, float, bool)
+
+
+def common_dtype(a: Any, b: Any) -> np.dtype[Any]:
+    """Return the dtype to which two operands are promoted; at least one of them is an array."""
+    if is_number(a) or is_number(b):
+        number, array = (a, b) if is_number(a) else (b, a)
+        return weak_dtype(number, array.dtype)
+    return promoted(a.dtype, b.dtype)
+
+
+def _in_computing_dtype(k: Any, a: Any, b: Any) -> tuple[Any, Any, Any]:
+    """Return two floats in the dtype that is computed in, and the dtype of the result."""
+    dtype = common_dtype(a, b)
+    wide = computing_dtype(dtype)
+    a, b = (wide.type(x) if is_number(x) else k.cast(x, wide) for x in (a, b))
+    return a, b, dtype
+
+
+def _remainder(k: Any, a: Any, b: Any) -> Any:
+    """Return the remainder with the sign of the divisor, rounded once. Of all array modules NumPy alone computes it."""
+    if k.device in NUMPY_DEVICES or not is_float(common_dtype(a, b)):
+        return k.remainder(a, b)
+    a, b, dtype = _in_computing_dtype(k, a, b)
+    rest = k.fmod(a, b)
+    rest = k.where((rest != 0) & ((rest < 0) != (b < 0)), rest + b, rest)
+    return k.cast(k.where(rest == 0, k.copysign(k.absolute(rest), b), rest), dtype)
+
+
+def _floor_divide(k: Any, a: Any, b: Any) -> Any:
+    """Return the quotient, rounded down as Python does: 1.0 // 0.1 is 9, since 0.1 is a little more than a tenth."""
+    if k.device in NUMPY_DEVICES or not is_float(common_dtype(a, b)):
+        return k.floor_divide(a, b)
+    a, b, dtype = _in_computing_dtype(k, a, b)
+    rest = k.fmod(a, b)
+    quotient = (a - rest) / b - ((rest != 0) & ((rest < 0) != (b < 0)))
+    floor = k.floor(quotient)
+    floor = k.where(quotient - floor > 0.5, floor + 1, floor)
+    floor = k.where(quotient == 0, k.copysign(k.absolute(quotient), a / b), floor)
+    return k.cast(k.where(b == 0, a / b, floor), dtype)
+
+
+def _logaddexp(k: Any, a: Any, b: Any) -> Any:
+    """Return ``log(e**a + e**b)``; other array modules than NumPy return NaN for two equal infinities."""
+    if k.device in NUMPY_DEVICES:
+        return k.logaddexp(a, b)
+    a, b, dtype = _in_computing_dtype(k, a, b)
+    apart = k.where(k.equal(a, b), dtype.type(0), k.absolute(k.subtract(a, b)))
+    return k.cast(k.maximum(a, b) + k.log1p(k.exp(-apart)), dtype)
+
 
 # ---- arithmetic -----------------------------------------------------------------------------------------------------
 
@@ -38,11 +92,11 @@ div = Primitive(
     ["b", "y b"],
 )
 floor_divide = Primitive(
-    "floor_divide", floor_divided, [lambda g, y, a, b: zeros_like(g), lambda g, y, a, b: zeros_like(g)], SYMMETRIC
+    "floor_divide", _floor_divide, [lambda g, y, a, b: zeros_like(g), lambda g, y, a, b: zeros_like(g)], SYMMETRIC
 )
 remainder = Primitive(
     "remainder",
-    remaining,
+    _remainder,
     [lambda g, y, a, b: g, lambda g, y, a, b: -(g * floor_divide(a, b))],
     SYMMETRIC,
     ["", "a b"],
@@ -87,7 +141,7 @@ pow_ = Primitive(
 )
 logaddexp = Primitive(
     "logaddexp",
-    logaddexped,
+    _logaddexp,
     [in_floats(lambda y, a, b: sigmoid(a - b)), in_floats(lambda y, a, b: sigmoid(b - a))],
     SYMMETRIC,
     ["a b", "a b"],
@@ -167,19 +221,42 @@ dropout: Primitive = Primitive("dropout", _dropped, [lambda g, y, x, mask, p: dr
 # ---- comparisons, logic and bits, which have no derivative ----------------------------------------------------------
 
 
+def _logical(name: str) -> Callable[..., Any]:
+    """Return a logical function, for which a number is true or false, whatever the dtype of the other operand."""
+
+    def call(k: Any, a: Any, b: Any) -> Any:
+        return getattr(k, name)(*[bool(x) if isinstance(x, int | float) else x for x in (a, b)])
+
+    return call
+
+
+def _comparing(name: str, swapped: bool = False) -> Callable[..., Any]:
+    """Return a comparison of two operands, or of them in the other order, that takes every Python integer."""
+
+    def call(k: Any, a: Any, b: Any) -> Any:
+        compare = getattr(k, name)
+        a, b = (b, a) if swapped else (a, b)
+        try:
+            return compare(a, b)
+        except OverflowError:  # an integer beyond float64 compares as the nearest float does
+            return compare(*[nearest_float(x) if type(x) is int else x for x in (a, b)])
+
+    return call
+
+
 def _without_derivative(name: str, compute: Callable[..., Any]) -> Primitive:
     return Primitive(name, compute, [None, None], SYMMETRIC)
 
 
-eq = _without_derivative("eq", comparing("equal"))
-ne = _without_derivative("ne", comparing("not_equal"))
-lt = _without_derivative("lt", comparing("less"))
-le = _without_derivative("le", comparing("less_equal"))
-gt = _without_derivative("gt", comparing("less", True))
-ge = _without_derivative("ge", comparing("less_equal", True))
+eq = _without_derivative("eq", _comparing("equal"))
+ne = _without_derivative("ne", _comparing("not_equal"))
+lt = _without_derivative("lt", _comparing("less"))
+le = _without_derivative("le", _comparing("less_equal"))
+gt = _without_derivative("gt", _comparing("less", True))
+ge = _without_derivative("ge", _comparing("less_equal", True))
 bitwise_and = _without_derivative("bitwise_and", lambda k, a, b: k.bitwise_and(a, b))
 bitwise_or = _without_derivative("bitwise_or", lambda k, a, b: k.bitwise_or(a, b))
 bitwise_xor = _without_derivative("bitwise_xor", lambda k, a, b: k.bitwise_xor(a, b))
-logical_and = _without_derivative("logical_and", logical("logical_and"))
-logical_or = _without_derivative("logical_or", logical("logical_or"))
-logical_xor = _without_derivative("logical_xor", logical("logical_xor"))
+logical_and = _without_derivative("logical_and", _logical("logical_and"))
+logical_or = _without_derivative("logical_or", _logical("logical_or"))
+logical_xor = _without_derivative("logical_xor", _logical("logical_xor"))

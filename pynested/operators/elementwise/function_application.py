@@ -17,7 +17,7 @@ from pynested.autograd.arguments.operands import as_array, as_operand, as_operan
 from pynested.autograd.arguments.scalars import checked_scalar
 from pynested.autograd.arguments.shapes import broadcast_shape
 from pynested.autograd.array import raw
-from pynested.autograd.primitives.binary_kernels import common_dtype, is_number
+from pynested.autograd.primitives.binary import common_dtype, is_number
 from pynested.autograd.primitives.primitive import Primitive
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DivisionByZero, DTypeError
