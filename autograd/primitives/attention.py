@@ -1,8 +1,8 @@
 """Attention: a primitive with kernels, and its formula in other primitives, which holds all scores at once.
 
-Two products keep apart what does not meet, whatever it holds: `meeting` of rows with rows, which is 0 for a pair that
-is not seen, and `mixed` of rows with weights, of which those of pairs that are not seen take no part. Each is the
-other's adjoint.
+A pair of a query and a key is *active* if it takes part in the softmax. Two products keep the numbers of pairs that are
+not active apart: `pair_products` of rows with rows, which is 0 for such a pair, and `weighted_rows`, to which the
+rows of such pairs add nothing, whatever they hold. Each product is the adjoint of the other.
 
 The derivatives of second order, and tangents, are those of the formula.
 """
@@ -27,78 +27,81 @@ from .primitive import Primitive
 from .segment import segment_softmax, segment_sum
 from .unary import exp, log
 
-# ---- products of what is seen ---------------------------------------------------------------------------------------
+# ---- products of active pairs ---------------------------------------------------------------------------------------
 
 
-def _multiplied(k: Any, a: Any, b: Any, left: Matrices, right: Matrices) -> Any:
+def _multiply(k: Any, a: Any, b: Any, left: Matrices, right: Matrices) -> Any:
     return k.matmul_components(a.reshape(-1), b.reshape(-1), left, right)
 
 
-def _meeting(k: Any, a: Any, b: Any, left: Matrices, right: Matrices, seen: Any) -> Any:
-    found = _multiplied(k, a, b, left, right.transposed)
-    return found if seen is None else k.where(seen, found, found.dtype.type(0))
+def _pair_products(k: Any, a: Any, b: Any, left: Matrices, right: Matrices, active: Any) -> Any:
+    products = _multiply(k, a, b, left, right.transposed)
+    return products if active is None else k.where(active, products, products.dtype.type(0))
 
 
-def _mixed(k: Any, weights: Any, rows: Any, left: Matrices, right: Matrices, seen: Any) -> Any:
-    if seen is None:
-        return _multiplied(k, weights, rows, left, right)
+def _weighted_rows(k: Any, weights: Any, rows: Any, left: Matrices, right: Matrices, active: Any) -> Any:
+    if active is None:
+        return _multiply(k, weights, rows, left, right)
     finite, zero = k.xp.isfinite(rows), rows.dtype.type(0)
-    weights = k.where(seen, weights, zero)
+    weights = k.where(active, weights, zero)  # a function of scores can have the derivative NaN of other pairs
     if finite.all():
-        return _multiplied(k, weights, rows, left, right)
-    found = _multiplied(k, weights, k.where(finite, rows, zero), left, right)
-    product = Matrices.of_sizes(left.rows, right.cols)
-    wild = k.where(finite, zero, rows)
-    for one, own, w, s in zip(*map(_each, (found, wild, weights, seen), (product, right, left, left)), strict=True):
-        for j in range(len(own)):
-            if own[j].any():  # as it is where it holds a NaN
-                one += k.where(s[:, j : j + 1] & (own[j] != 0), w[:, j : j + 1] * own[j], zero)
-    return found
+        return _multiply(k, weights, rows, left, right)
+    sums = _multiply(k, weights, k.where(finite, rows, zero), left, right)
+    products = Matrices.of_sizes(left.rows, right.cols)
+    infinite = k.where(finite, zero, rows)
+    views = map(_views, (sums, infinite, weights, active), (products, right, left, left))
+    for total, row, weight, is_active in zip(*views, strict=True):
+        for j in range(len(row)):
+            if row[j].any():  # true of a NaN, too
+                total += k.where(is_active[:, j : j + 1] & (row[j] != 0), weight[:, j : j + 1] * row[j], zero)
+    return sums
 
 
-def _each(flat: Any, matrices: Matrices) -> list[Any]:
-    """A view of each matrix."""
-    found = []
+def _views(flat: Any, matrices: Matrices) -> list[Any]:
+    """Return a view of each matrix."""
+    views = []
     for offset, rows, cols in matrices.places:
         stored = flat[offset : offset + rows * cols]
-        found.append(stored.reshape(cols, rows).T if matrices.is_transposed else stored.reshape(rows, cols))
-    return found
+        views.append(stored.reshape(cols, rows).T if matrices.is_transposed else stored.reshape(rows, cols))
+    return views
 
 
-def _of_weights(g: Any, y: Any, weights: Any, rows: Any, left: Matrices, right: Matrices, seen: Any) -> Any:
-    product = Matrices.of_sizes(left.rows, right.cols)
-    return meeting(rows, g, right, product, seen) if left.is_transposed else meeting(g, rows, product, right, seen)
+def _weights_vjp(g: Any, y: Any, weights: Any, rows: Any, left: Matrices, right: Matrices, active: Any) -> Any:
+    sums = Matrices.of_sizes(left.rows, right.cols)
+    if left.is_transposed:
+        return pair_products(rows, g, right, sums, active)
+    return pair_products(g, rows, sums, right, active)
 
 
-def _of_rows(g: Any, y: Any, weights: Any, rows: Any, left: Matrices, right: Matrices, seen: Any) -> Any:
-    return mixed(weights, g, left.transposed, Matrices.of_sizes(left.rows, right.cols), seen)
-
-
-def _of_first(g: Any, y: Any, a: Any, b: Any, left: Matrices, right: Matrices, seen: Any) -> Any:
-    return mixed(g, b, Matrices.of_sizes(left.rows, right.rows), right, seen)
-
-
-def _of_second(g: Any, y: Any, a: Any, b: Any, left: Matrices, right: Matrices, seen: Any) -> Any:
-    return mixed(g, a, Matrices.of_sizes(left.rows, right.rows).transposed, left, seen)
-
-
-meeting: Primitive = Primitive(
-    "meeting",
-    _meeting,
-    vjps=[_of_first, _of_second],
+pair_products: Primitive = Primitive(
+    "pair_products",
+    _pair_products,
+    vjps=[
+        lambda g, y, a, b, left, right, active: weighted_rows(
+            g, b, Matrices.of_sizes(left.rows, right.rows), right, active
+        ),
+        lambda g, y, a, b, left, right, active: weighted_rows(
+            g, a, Matrices.of_sizes(left.rows, right.rows).transposed, left, active
+        ),
+    ],
     jvps=[
-        lambda t, y, a, b, left, right, seen: meeting(t, b, left, right, seen),
-        lambda t, y, a, b, left, right, seen: meeting(a, t, left, right, seen),
+        lambda t, y, a, b, left, right, active: pair_products(t, b, left, right, active),
+        lambda t, y, a, b, left, right, active: pair_products(a, t, left, right, active),
     ],
     saves=["b", "a"],
 )
-mixed: Primitive = Primitive(
-    "mixed",
-    _mixed,
-    vjps=[_of_weights, _of_rows],
+weighted_rows: Primitive = Primitive(
+    "weighted_rows",
+    _weighted_rows,
+    vjps=[
+        _weights_vjp,
+        lambda g, y, weights, rows, left, right, active: weighted_rows(
+            weights, g, left.transposed, Matrices.of_sizes(left.rows, right.cols), active
+        ),
+    ],
     jvps=[
-        lambda t, y, weights, rows, left, right, seen: mixed(t, rows, left, right, seen),
-        lambda t, y, weights, rows, left, right, seen: mixed(weights, t, left, right, seen),
+        lambda t, y, weights, rows, left, right, active: weighted_rows(t, rows, left, right, active),
+        lambda t, y, weights, rows, left, right, active: weighted_rows(weights, t, left, right, active),
     ],
     saves=["rows", "weights"],
 )
@@ -107,8 +110,11 @@ mixed: Primitive = Primitive(
 # ---- attention in tracked operations --------------------------------------------------------------------------------
 
 
-class Given(NamedTuple):
-    """Operands as matrices that follow each other, in the dtype that is computed in."""
+class PackedOperands(NamedTuple):
+    """The matrices of all heads, one after the other, in the dtype that is computed in; the mask is of floats or None.
+
+    Each head of queries has its own copy of the keys and values that it meets. Queries are scaled.
+    """
 
     queries: Any
     keys: Any
@@ -116,90 +122,88 @@ class Given(NamedTuple):
     mask: Any
 
 
-def _taken(x: Any, placed: Placed) -> Any:
-    """The matrices of all heads, one after the other; None stays None."""
-    return x if x is None else to_dtype(gather(x, *placed), computing_dtype(x.dtype))
+def packed_operands(q: Any, k: Any, v: Any, mask: Any, heads: Heads) -> PackedOperands:
+    """Gather the operands of attention from flat buffers."""
+
+    def gathered(x: Any, placed: Placed) -> Any:
+        return to_dtype(gather(x, *placed), computing_dtype(x.dtype))
+
+    bias = None if mask is None or mask.dtype == np.bool_ else gathered(mask, heads.masks)
+    queries = gathered(q, heads.queries) * heads.scale
+    return PackedOperands(queries, gathered(k, heads.keys), gathered(v, heads.values), bias)
 
 
-def _given(operands: Any, heads: Heads) -> Given:
-    q, k, v, mask = operands
-    own = None if mask is None or mask.dtype == np.bool_ else _taken(mask, heads.masks)
-    return Given(_taken(q, heads.queries), _taken(k, heads.keys), _taken(v, heads.values), own)
+def packed_scores(operands: PackedOperands, heads: Heads, active: Any) -> Any:
+    """Return the flat scores of all heads, 0 before the mask is added for pairs that are not active."""
+    queries, keys = _packed(heads.queries), _packed(heads.keys)
+    scores = pair_products(operands.queries, operands.keys, queries, keys, active)
+    return scores if operands.mask is None else scores + operands.mask
+
+
+def mixed_values(weights: Any, operands: PackedOperands, heads: Heads, active: Any) -> Any:
+    """Return the flat results of all heads, one after the other."""
+    return weighted_rows(weights, operands.values, heads.scores, _packed(heads.values), active)
 
 
 def _packed(placed: Placed) -> Matrices:
     return Matrices.of_sizes(placed.sizes[:, 0], placed.sizes[:, 1])
 
 
-def _seen(mask: Any, heads: Heads, device: str) -> Any:
-    """Which pairs meet, in the order of the scores, as a bare array; None where all do."""
+def segments_of_queries(heads: Heads) -> Segments:
+    """Return the segments of flat scores that belong to one query each."""
+    return Segments.from_lengths(np.repeat(heads.scores.cols, heads.scores.rows))
+
+
+def _active_pairs(mask: Any, heads: Heads, device: str) -> Any:
+    """Return which pairs are active, in the order of the scores, as raw bools; None if all are."""
     if heads.causal:
         rows, keys = heads.scores.rows, heads.scores.cols
         pairs = [np.tri(*pair, dtype=np.bool_).ravel() for pair in zip(rows.tolist(), keys.tolist(), strict=True)]
         return from_host(np.concatenate([np.zeros(0, np.bool_), *pairs]), device)
     if mask is None:
         return None
-    own = get_backend(device).gather_components(raw(mask), *heads.masks)
-    return own if own.dtype == np.bool_ else own != -np.inf
+    mask = get_backend(device).gather_components(raw(mask), *heads.masks)
+    return mask if mask.dtype == np.bool_ else mask != -np.inf
 
 
-def _of_queries(heads: Heads) -> Segments:
-    """The scores of each query."""
-    return Segments.from_lengths(np.repeat(heads.scores.cols, heads.scores.rows))
-
-
-def _weights(given: Given, mask: Any, heads: Heads) -> tuple[Any, Any]:
-    """The softmax of the scores, and which pairs count; zeros for a query that meets no key."""
-    device, runs = given.queries.device, _of_queries(heads)
-    seen = _seen(mask, heads, device)
-    scores = meeting(given.queries, given.keys, _packed(heads.queries), _packed(heads.keys), seen) * heads.scale
-    if given.mask is not None:
-        scores = scores + given.mask
-    return softmax_of_seen(scores, seen, runs), seen
-
-
-def softmax_of_seen(scores: Any, seen: Any, runs: Segments) -> Any:
-    """The softmax of each run of scores, of those that are seen, all if that is None; zeros for the others."""
-    if seen is None:
-        return segment_softmax(scores, runs)
+def softmax_of_active(scores: Any, active: Any, segments: Segments) -> Any:
+    """Return the softmax of the active scores of each segment, all scores if ``active`` is None; 0 for the others."""
+    if active is None:
+        return segment_softmax(scores, segments)
     k = get_backend(scores.device)
-    blind = ~k.spread(k.segment_max(seen, runs), runs)
-    scores = where(where(scores, scores.dtype.type(-np.inf), seen), scores.dtype.type(0), ~blind)
-    weights = segment_softmax(scores, runs)
-    return where(weights, weights.dtype.type(0), seen)
+    is_inactive_segment = ~k.spread(k.segment_max(active, segments), segments)
+    scores = where(where(scores, scores.dtype.type(-np.inf), active), scores.dtype.type(0), ~is_inactive_segment)
+    return where(segment_softmax(scores, segments), scores.dtype.type(0), active)
 
 
-def log_sums_of_seen(scores: Any, seen: Any, runs: Segments) -> Any:
-    """The logarithm of the sum of exponentials of each run of scores, of those that are seen; -inf without any."""
+def log_sums_of_active(scores: Any, active: Any, segments: Segments) -> Any:
+    """Return the log of the sum of the exponentials of the active scores of each segment; -inf without any."""
     k, lowest = get_backend(scores.device), scores.dtype.type(-np.inf)
-    if seen is not None:
-        scores = where(scores, lowest, seen)
-    top = k.segment_max(raw(scores), runs)
+    if active is not None:
+        scores = where(scores, lowest, active)
+    top = k.segment_max(raw(scores), segments)
     base = k.where(k.xp.isfinite(top), top, top.dtype.type(0))
-    total = segment_sum(exp(scores - Array(k.spread(base, runs), scores.device)), runs)
-    some = raw(total) != 0
-    return where(log(where(total, total.dtype.type(1), some)) + Array(base, scores.device), lowest, some)
+    total = segment_sum(exp(scores - Array(k.spread(base, segments), scores.device)), segments)
+    is_positive = raw(total) != 0
+    logs = log(where(total, total.dtype.type(1), is_positive)) + Array(base, scores.device)
+    return where(logs, lowest, is_positive)
 
 
-def greatest_of_seen(scores: Any, seen: Any, runs: Segments) -> Any:
-    """The greatest of each run of scores, of those that are seen; -inf without any. A constant in every derivative."""
-    scores = scores.detach() if seen is None else where(scores.detach(), scores.dtype.type(-np.inf), seen)
-    return Array(get_backend(scores.device).segment_max(raw(scores), runs), scores.device)
+def greatest_of_active(scores: Any, active: Any, segments: Segments) -> Any:
+    """Return the greatest active score of each segment, -inf without any; a constant in every derivative."""
+    scores = scores.detach() if active is None else where(scores.detach(), scores.dtype.type(-np.inf), active)
+    return Array(get_backend(scores.device).segment_max(raw(scores), segments), scores.device)
 
 
-def composed(q: Any, k: Any, v: Any, mask: Any, heads: Heads, factor: Any = None) -> tuple[Any, Any]:
-    """Attention in tracked operations, and its weights, which ``factor``, an array like them, multiplies."""
-    given = _given((q, k, v, mask), heads)
-    weights, seen = _weights(given, mask, heads)
-    if factor is not None:
-        weights = weights * factor
-    result = _made(mixed(weights, given.values, heads.scores, _packed(heads.values), seen), q, heads)
-    return result, to_dtype(weights, q.dtype)
-
-
-def _made(result: Any, like: Any, heads: Heads) -> Any:
-    """Results of all heads where they go."""
-    return scatter(to_dtype(result, like.dtype), *heads.results, heads.rows * heads.value_width)
+def composed(q: Any, k: Any, v: Any, mask: Any, heads: Heads, factors: Any = None) -> tuple[Any, Any]:
+    """Return attention in tracked operations, and its weights, which ``factors``, an array like them, multiplies."""
+    operands, active = packed_operands(q, k, v, mask, heads), _active_pairs(mask, heads, q.device)
+    scores = packed_scores(operands, heads, active)
+    weights = softmax_of_active(scores, active, segments_of_queries(heads))
+    if factors is not None:
+        weights = weights * factors
+    mixed = to_dtype(mixed_values(weights, operands, heads, active), q.dtype)
+    return scatter(mixed, *heads.results, heads.rows * heads.value_width), to_dtype(weights, q.dtype)
 
 
 # ---- the primitive --------------------------------------------------------------------------------------------------

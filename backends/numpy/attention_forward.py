@@ -93,16 +93,21 @@ def row_blocks(batch: HeadBatch) -> Iterator[tuple[int, int]]:
     yield from ((start, min(start + step, queries)) for start in range(0, queries, step))
 
 
-def key_blocks(batch: HeadBatch, stop: int) -> list[slice]:
-    """Return the blocks of keys that queries before ``stop`` can meet."""
-    keys = batch.keys.shape[-2]
-    end = min(keys, stop) if batch.causal else keys
-    return [slice(first, min(first + BLOCK_KEYS, end)) for first in range(0, end, BLOCK_KEYS)]
+def key_blocks(batch: HeadBatch, rows: slice) -> list[slice]:
+    """Return blocks of the keys that a block of queries can meet; of one component, from the first to the last."""
+    start, end = 0, batch.keys.shape[-2]
+    if batch.causal:
+        end = min(end, rows.stop)
+    elif batch.mask is not None and len(batch.mask) == 1:
+        active_keys = np.flatnonzero(active_pairs(batch, rows, slice(0, end)).any(axis=(0, 1, 2, 3)))
+        start, end = (active_keys.item(0), active_keys.item(-1) + 1) if active_keys.size else (0, 0)
+    return [slice(first, min(first + BLOCK_KEYS, end)) for first in range(start, end, BLOCK_KEYS)]
 
 
 def _attend(batch: HeadBatch, scale: float, start: int, stop: int) -> None:
     """Write the results of a block of queries, and their log-sums if these are saved."""
-    rows, blocks = slice(start, stop), key_blocks(batch, stop)
+    rows = slice(start, stop)
+    blocks = key_blocks(batch, rows)
     queries, results = widened(batch.queries[..., rows, :]), batch.results[..., rows, :]
     queries = queries * queries.dtype.type(scale)  # before their products with keys can overflow
     if not blocks:

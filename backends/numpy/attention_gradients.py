@@ -57,7 +57,7 @@ def attention_backward(
         outputs = None if are_weights else rows.results.read(out)
         slopes = [place.room(grad) for place, grad in zip(rows, grads, strict=False)]  # of queries, keys, values
         for start, stop in row_blocks(batch):
-            for columns in key_blocks(batch, stop):
+            for columns in key_blocks(batch, slice(start, stop)):
                 steps = _add_block(batch, slopes, outputs, heads.scale, slice(start, stop), columns)
                 if mask_grad is not None:
                     _add_to_mask(mask_grad, steps, heads, job, batch, slice(start, stop), columns)

@@ -39,12 +39,12 @@ def as_host_array(name: str, argument: str, value: Any) -> Any:
         ) from None
 
 
-def as_integers(name: str, argument: str, value: Any, ndim: int) -> Ints:
-    """Return an argument as a read-only int64 array; raise unless it holds integers in ``ndim`` dimensions."""
+def as_integers(name: str, argument: str, value: Any, ndim: int | None = None) -> Ints:
+    """Return an argument as a read-only int64 array; raise unless it has integers and ``ndim`` dimensions, or any."""
     array = as_host_array(name, argument, value)
     if array.dtype.kind not in "iu" and (array.size or array.dtype != _EMPTY_LIST_DTYPE):
         raise DTypeError(f"{name}: {argument} must be integers, not {array.dtype}.")
-    if array.ndim != ndim:
+    if ndim is not None and array.ndim != ndim:
         raise StructureError(
             f"{name}: {argument} must have {ndim} dimension{'s' if ndim > 1 else ''}, not {array.ndim}."
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple, overload
 
 from pynested.autograd import Array
@@ -18,9 +19,9 @@ from pynested.nested.operands import Dense, Operand
 from pynested.operators.movement import squeeze
 
 from ..block_masks.block_mask import BlockMask
-from ..block_masks.mask_functions import SCORE, ScoreMod, check_function
+from ..block_masks.mask_functions import SCORE, PairBlock, ScoreMod, check_function
 from .attention_operands import checked_operands, checked_scale
-from .flex_blocks import FlexCall, by_blocks, can_use_dense_masks, with_dense_masks
+from .flex_blocks import FlexCall, by_strips, place_strips
 from .head_layout import AlignedHeads, align_heads
 
 NAME = "flex_attention"
@@ -192,32 +193,30 @@ def flex_attention(
     request = _checked_request(return_lse, return_aux)
     arrays, _ = checked_operands(NAME, query, key, value, None)
     aligned = align_heads(NAME, arrays, None, False, checked_scale(NAME, scale), enable_gqa, batched=True)
-    heads, of_queries = aligned.heads, []
     if block_mask is not None:
         is_nested = any(type(x) is NestedArray for x in arrays)
-        block_mask.check_operands(NAME, heads.sizes[:, 2:], heads.counts, is_nested)
+        block_mask.check_operands(NAME, aligned.heads.sizes[:, 2:], aligned.heads.counts, is_nested)
     dtype = promoted(*[x.dtype for x in arrays])
     q, k, v = (to_dtype(x, dtype) for x in aligned.buffers[:3])
-    call = FlexCall(NAME, score_mod, block_mask, heads.scale, *request)
-    if score_mod is None and block_mask is None and not any(request):
-        result = aligned.wrap(attention_primitives.attended(q, k, v, None, heads))
-    elif block_mask is not None and can_use_dense_masks(call, heads):
-        result = aligned.wrap(with_dense_masks(call, block_mask, q, k, v, heads))
-    else:
-        of_heads, *of_queries = by_blocks(call, q, k, v, heads)
-        result = _wrap_heads(aligned, of_heads)
-    one_wide = aligned.with_width(1)
-    aux_results = iter([squeeze(_wrap_heads(one_wide, x), -1) for x in of_queries])
+    if score_mod is None and not any(request):
+        mask, heads = None, aligned.heads
+        if block_mask is not None:
+            flat, placement = block_mask.dense_masks(NAME, heads.counts.tolist(), q.device)
+            mask, heads = Array(flat, q.device), replace(heads, mask=placement)
+        result = aligned.wrap(attention_primitives.attended(q, k, v, mask, heads))
+        return (result, AuxOutput()) if return_aux is not None else result
+    call = FlexCall(NAME, score_mod, block_mask, *request)
+    (output, *of_queries), strips = by_strips(call, q, k, v, aligned.heads)
+    result, one_wide = _wrap_strips(aligned, output, strips), aligned.with_width(1)
+    aux_results = iter([squeeze(_wrap_strips(one_wide, x, strips), -1) for x in of_queries])
     aux = AuxOutput(*[next(aux_results) if is_wanted else None for is_wanted in request])
-    if aux.max_scores is not None:
-        aux = aux._replace(max_scores=aux.max_scores.detach())
     return (result, aux) if return_aux is not None else (result, aux.lse) if return_lse else result
 
 
-def _wrap_heads(aligned: AlignedHeads, flat: Array) -> Any:
-    """Return an array from the results of each head, one after the other."""
-    size = aligned.heads.rows * aligned.heads.value_width
-    return aligned.wrap(movement.scatter(flat, *aligned.heads.results, size))
+def _wrap_strips(aligned: AlignedHeads, flat: Array, strips: list[PairBlock]) -> Any:
+    """Return an array from the results of each strip, one after the other."""
+    heads = aligned.heads
+    return aligned.wrap(movement.scatter(flat, *place_strips(heads, strips).results, heads.rows * heads.value_width))
 
 
 def _checked_request(return_lse: bool, return_aux: Any) -> AuxRequest:

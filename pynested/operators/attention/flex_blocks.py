@@ -1,13 +1,13 @@
-"""Evaluation of `flex_attention`: at once with dense masks if that is possible, otherwise by blocks.
+"""Evaluation of `flex_attention` by strips of pairs, for functions of scores and for results beside the output.
 
-A block is a strip of queries, of all heads of a component, with the keys from the first to the last that is active for
-some of them. Each block is computed inside a `checkpoint`: the gradient computes it again, with the functions of the
-user, so that the scores of one block at a time are in memory, and derivatives of every order follow.
+A strip has some queries of a component, of all its heads, and the keys from the first to the last that is active for
+some of them. Strips of about a million scores are computed together inside a `checkpoint`: the gradient computes them
+again, with the functions of the user, so that few scores are in memory, and derivatives of every order follow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from math import prod
 from typing import Any, NamedTuple
@@ -18,188 +18,184 @@ from pynested.autograd import Array, checkpoint
 from pynested.autograd.array import raw
 from pynested.autograd.primitives import attention as attention_primitives
 from pynested.autograd.primitives import movement
-from pynested.autograd.primitives.movement import pieces, to_dtype
-from pynested.backends import Heads, Matrices, Segments, get_backend
+from pynested.autograd.primitives.movement import gather, pieces, to_dtype
+from pynested.backends import Heads, get_backend
 from pynested.backends.dtypes import computing_dtype
-from pynested.backends.heads import Placed
+from pynested.structure import Ints
 
 from ..block_masks.block_mask import BlockMask
 from ..block_masks.mask_functions import PairBlock, ScoreMod, apply_score_mod
+from .head_layout import packed_placement
 
-MOST_SCORES = 1 << 20  # of a block, unless a single query has more
-MOST_MASK_PAIRS = 1 << 20  # of a component, so that its dense mask takes a kilobyte for a query of a thousand keys
+MOST_SCORES = 1 << 20  # that are computed together, unless a single query has more
 
 
 class FlexCall(NamedTuple):
-    """The arguments that are the same for all blocks of a call."""
+    """The arguments that are the same for all strips of a call."""
 
     op: str
     mod: ScoreMod | None
     mask: BlockMask | None
-    scale: float
     lse: bool
     max_scores: bool
 
 
-# ---- all components at once -----------------------------------------------------------------------------------------
+def by_strips(call: FlexCall, q: Array, k: Array, v: Array, heads: Heads) -> tuple[list[Array], list[PairBlock]]:
+    """Flat buffers -> the output, then log-sums and maxima as requested, each strip after strip; and the strips."""
+    sizes = heads.sizes.copy()
+    sizes[:, 1] = 1
+    shared = replace(heads, sizes=sizes)  # each head of keys once
+    packed = gather(q, *heads.queries), gather(k, *shared.keys), gather(v, *shared.values)
+    strips = [strip for component in range(len(heads.sizes)) for strip in _strips(call.mask, component, heads)]
+    batches = list(_batches(strips))
+    nothing = movement.concatenate([movement.slice_(x, (slice(0, 0),)) for x in packed], 0)  # but recorded
+    wide = to_dtype(nothing, computing_dtype(q.dtype))
+    totals = [[nothing], *[[wide]] * call.lse, *[[wide.detach()]] * call.max_scores]
+    for batch, *operands in zip(batches, *_operands_of_batches(packed, _packed_heads(heads), batches), strict=True):
+        first, last = batch[0].component, batch[-1].component
+        places = place_strips(_packed_heads(heads.of(np.arange(first, last + 1))), batch, first)
+        for total, result in zip(totals, checkpoint(_batch_function(call, batch, places), *operands), strict=True):
+            total.append(result)
+    return [movement.concatenate(total, 0) for total in totals], strips
 
 
-def can_use_dense_masks(call: FlexCall, heads: Heads) -> bool:
-    """Return whether no function changes the scores, nothing but the result is requested, and components are small."""
-    pairs = heads.sizes[:, 2] * heads.sizes[:, 3]
-    return call.mod is None and not call.lse and not call.max_scores and pairs.max(initial=0) <= MOST_MASK_PAIRS
+def place_strips(heads: Heads, strips: list[PairBlock], first: int = 0) -> Heads:
+    """Return the places of strips, each as a component; ``first`` is the number of the first component of ``heads``."""
+    components = np.array([strip.component - first for strip in strips], np.int64)
+    starts = np.array([(strip.queries.start, strip.keys.start) for strip in strips], np.int64).reshape(-1, 2)
+    lengths = np.array([strip.shape[1:] for strip in strips], np.int64).reshape(-1, 2)
+
+    def shifted(table: Ints, start: Ints) -> Ints:
+        offsets, head_steps, row_steps = table[components].T
+        return np.stack([offsets + start * row_steps, head_steps, row_steps], axis=1)
+
+    query_start, key_start = starts.T
+    return replace(
+        heads,
+        sizes=np.concatenate([heads.sizes[components, :2], lengths], axis=1),
+        query=shifted(heads.query, query_start),
+        key=shifted(heads.key, key_start),
+        value=shifted(heads.value, key_start),
+        made=shifted(heads.made, query_start),
+    )
 
 
-def with_dense_masks(call: FlexCall, mask: BlockMask, q: Array, k: Array, v: Array, heads: Heads) -> Array:
-    """Flat buffers -> the result: attention with the active pairs of each component as a mask of bools."""
-    masks = [mask.dense_mask(call.op, i, count, q.device) for i, count in enumerate(heads.counts.tolist())]
-    sizes = np.array([x.shape for x in masks], np.int64).reshape(-1, 3)
-    numels = sizes.prod(axis=1)
-    head_steps = np.where(sizes[:, 0] == 1, 0, sizes[:, 1] * sizes[:, 2])
-    placement = np.stack([np.cumsum(numels) - numels, head_steps, sizes[:, 2], np.ones_like(numels)], axis=1)
-    xp = get_backend(q.device).xp
-    flat = xp.concatenate([xp.zeros(0, np.bool_), *[x.reshape(-1) for x in masks]])
-    return attention_primitives.attended(q, k, v, Array(flat, q.device), replace(heads, mask=placement))  # type: ignore[no-any-return]
+def _packed_heads(heads: Heads) -> Heads:
+    """Return the same heads in operands that hold nothing else, one head after the other."""
+    key_heads, group, rows, keys = heads.sizes.T
+    return replace(
+        heads,
+        query=packed_placement(key_heads * group, rows, heads.width),
+        key=packed_placement(key_heads, keys, heads.width),
+        value=packed_placement(key_heads, keys, heads.value_width),
+    )
 
 
-# ---- block by block -------------------------------------------------------------------------------------------------
+# ---- strips ---------------------------------------------------------------------------------------------------------
 
 
-def by_blocks(call: FlexCall, q: Array, k: Array, v: Array, heads: Heads) -> list[Array]:
-    """Flat buffers -> the results of each head, one after the other; then log-sums and maxima, as far as requested."""
-    ungrouped = heads.sizes.copy()
-    ungrouped[:, 1] = 1
-    shared = replace(heads, sizes=ungrouped)  # each head of keys once
-    shapes = [(own * group, own, rows, keys) for own, group, rows, keys in heads.sizes.tolist()]
-    queries = _components(q, heads.queries, [(count, rows, heads.width) for count, _, rows, _ in shapes])
-    keys = _components(k, shared.keys, [(own, size, heads.width) for _, own, _, size in shapes])
-    values = _components(v, shared.values, [(own, size, heads.value_width) for _, own, _, size in shapes])
-    totals = [[_no_elements(q, k, v)]]
-    totals += [[to_dtype(_no_elements(q, k), computing_dtype(q.dtype))] for _ in range(call.lse + call.max_scores)]
-    for i, operands in enumerate(zip(queries, keys, values, strict=True)):
-        results = _component(call, i, *operands)
-        for total, strips in zip(totals, zip(*results, strict=True), strict=False):
-            total.append(movement.reshape(movement.concatenate(strips, 1), (-1,)))
-    return [movement.concatenate(total, 0) for total in totals]
+def _strips(mask: BlockMask | None, component: int, heads: Heads) -> Iterator[PairBlock]:
+    """Yield the strips of a component, with the keys that are computed."""
+    _, _, queries, keys = heads.sizes[component].tolist()
+    whole = PairBlock(component, heads.counts.item(component), range(queries), range(keys))
+    for strip in whole.strips(max(1, queries) if mask is None else mask.BLOCK_SIZE[0], MOST_SCORES):
+        yield strip if mask is None else strip._replace(keys=mask.active_keys(component, strip.queries))
 
 
-def _no_elements(*arrays: Array) -> Array:
-    """Return no elements, but a node that depends on the arrays."""
-    return movement.concatenate([movement.slice_(x, (slice(0, 0),)) for x in arrays], 0)
+def _batches(strips: list[PairBlock]) -> Iterator[list[PairBlock]]:
+    """Yield strips that are computed together: neighbours of `MOST_SCORES` scores at most, or a single one."""
+    batch: list[PairBlock] = []
+    total = 0
+    for strip in strips:
+        count = prod(strip.shape)
+        if batch and total + count > MOST_SCORES:
+            yield batch
+            batch, total = [], 0
+        batch.append(strip)
+        total += count
+    if batch:
+        yield batch
 
 
-def _components(x: Array, placed: Placed, shapes: list[tuple[int, int, int]]) -> list[Array]:
-    """Return the matrices of each component: (heads, rows, width)."""
-    ends = np.cumsum([prod(shape) for shape in shapes]).tolist()
-    ranges = [range(start, end) for start, end in zip([0, *ends], ends, strict=False)]
-    parts = _cut(movement.gather(x, *placed), 0, ranges)
-    return [movement.reshape(part, shape) for part, shape in zip(parts, shapes, strict=True)]
+def _operands_of_batches(packed: tuple[Array, ...], heads: Heads, batches: list[list[PairBlock]]) -> list[list[Array]]:
+    """Return queries, keys and values of the components of each batch; batches of one component share them."""
+    spans = [(batch[0].component, batch[-1].component + 1) for batch in batches]
+    distinct = list(dict.fromkeys(spans))
+    operands = []
+    for x, table in zip(packed, (heads.query, heads.key, heads.value), strict=True):
+        starts = [*table[:, 0].tolist(), x.numel()]
+        lengths = tuple([starts[stop] - starts[first] for first, stop in distinct])
+        parts = pieces(x, 0, tuple([starts[first] for first, _ in distinct]), lengths)
+        part_of_span = dict(zip(distinct, parts, strict=True))
+        operands.append([part_of_span[span] for span in spans])
+    return operands
 
 
-def _cut(x: Array, axis: int, ranges: list[range]) -> list[Array]:
-    """Return pieces of an array along an axis, which can overlap."""
-    if all(part == range(x.shape[axis]) for part in ranges):
-        return [x] * len(ranges)
-    return pieces(x, axis, tuple(part.start for part in ranges), tuple(map(len, ranges)))  # type: ignore[no-any-return]
+# ---- attention of some strips ---------------------------------------------------------------------------------------
 
 
-def _component(call: FlexCall, component: int, q: Array, k: Array, v: Array) -> list[tuple[Array, ...]]:
-    """Return what `_attend` returns for each block of a component: (heads, rows, ...)."""
-    (num_heads, rows, _), size = q.shape, k.shape[1]
-    if not num_heads or not rows:
-        return []
-    whole = PairBlock(component, num_heads, range(rows), range(size))
-    strips = list(whole.strips(rows if call.mask is None else call.mask.BLOCK_SIZE[0], MOST_SCORES))
-    if call.mask is not None:
-        strips = [strip._replace(keys=call.mask.active_keys(component, strip.queries)) for strip in strips]
-    key_ranges = [strip.keys for strip in strips]
-    operands = _cut(q, 1, [strip.queries for strip in strips]), _cut(k, 1, key_ranges), _cut(v, 1, key_ranges)
-
-    found = zip(strips, *operands, strict=True)
-    return [checkpoint(_block_function(call, strip), *arrays) for strip, *arrays in found]
-
-
-def _block_function(call: FlexCall, block: PairBlock) -> Callable[..., tuple[Array, ...]]:
-    """Return the function of queries, keys and values (heads, rows, width) that computes a block."""
+def _batch_function(call: FlexCall, strips: list[PairBlock], heads: Heads) -> Callable[..., tuple[Array, ...]]:
+    """Return the function of flat queries, keys and values that computes some strips."""
 
     def flex_attention(q: Array, k: Array, v: Array) -> tuple[Array, ...]:  # a checkpoint says its name
-        active = None if call.mask is None else call.mask.active_pairs(call.op, block, q.device)
-        if active is not None and active.all():
-            active = None
-        if call.mod is None and not call.lse and not call.max_scores:
-            return (_fused(call, q, k, v, active),)
-        return _composed(call, block, q, k, v, active)
+        operands = attention_primitives.packed_operands(q, k, v, None, heads)
+        scores, active = _scores(call, strips, heads, operands, _active_pairs(call, strips, q.device))
+        segments = attention_primitives.segments_of_queries(heads)
+        weights = attention_primitives.softmax_of_active(scores, active, segments)
+        results = [to_dtype(attention_primitives.mixed_values(weights, operands, heads, active), q.dtype)]
+        if call.lse:
+            results.append(attention_primitives.log_sums_of_active(scores, active, segments))
+        if call.max_scores:
+            results.append(attention_primitives.greatest_of_active(scores, active, segments))
+        return tuple(results)
 
     return flex_attention
 
 
-def _fused(call: FlexCall, q: Array, k: Array, v: Array, active: Any) -> Array:
-    """Return the result of a block whose scores no function changes: (heads, rows, width)."""
-    (num_heads, rows, width), (key_heads, keys, value_width) = q.shape, v.shape
-    at = (rows, width), (keys, width), (keys, value_width), (rows, value_width)
-    query, key, value, out = (np.array([[0, count * step, step]]) for count, step in at)
-    mask, mask_placement = None, None
-    if active is not None:
-        mask = Array(get_backend(q.device).xp.ascontiguousarray(active).reshape(-1), q.device)
-        mask_placement = np.array([[0, rows * keys if len(active) > 1 else 0, keys, 1]])
-    sizes = np.array([[key_heads, num_heads // key_heads, rows, keys]])
-    heads = Heads(sizes, query, key, value, out, mask_placement, width, value_width, call.scale, False)
-    result: Array = attention_primitives.attended(_flat(q), _flat(k), _flat(v), mask, heads)
-    return movement.reshape(result, (num_heads, rows, value_width))
+def _active_pairs(call: FlexCall, strips: list[PairBlock], device: str) -> Any:
+    """Return the active pairs of strips by a block mask: flat raw bools, or None if all are active."""
+    if call.mask is None:
+        return None
+    xp = get_backend(device).xp
+    active = [xp.broadcast_to(call.mask.active_pairs(call.op, x, device), x.shape).reshape(-1) for x in strips]
+    flat = xp.concatenate(active)
+    return None if flat.all() else flat
 
 
-def _composed(call: FlexCall, block: PairBlock, q: Array, k: Array, v: Array, active: Any) -> tuple[Array, ...]:
-    """Return the result of a block, and log-sums and maxima as requested, in tracked operations."""
-    num_heads, rows, keys = block.shape
-    if active is not None:
-        active = get_backend(q.device).xp.broadcast_to(active, block.shape).reshape(-1)
-    queries, keys_of_head, values = (to_dtype(x, computing_dtype(q.dtype)) for x in (q, k, v))
-    scores, active = _scores(call, block, queries * call.scale, keys_of_head, active)
-    segments = Segments.from_lengths(np.full(num_heads * rows, keys))
-    weights = attention_primitives.softmax_of_seen(scores, active, segments)
-    pairs, of_values = _matrices(len(k), num_heads // len(k) * rows, keys), _matrices(*v.shape)
-    mixed = attention_primitives.mixed(weights, _flat(values), pairs, of_values, active)
-    results = [movement.reshape(to_dtype(mixed, q.dtype), (num_heads, rows, v.shape[2]))]
-    of_queries = (
-        (attention_primitives.log_sums_of_seen, call.lse),
-        (attention_primitives.greatest_of_seen, call.max_scores),
-    )
-    wanted = [function(scores, active, segments) for function, is_wanted in of_queries if is_wanted]
-    return *results, *[movement.reshape(x, (num_heads, rows)) for x in wanted]
-
-
-def _scores(call: FlexCall, block: PairBlock, q: Array, k: Array, active: Any) -> tuple[Array, Any]:
-    """Return the flat scores of scaled queries, as the function leaves them, and which of them are active."""
-    of_queries, of_keys = _matrices(len(k), len(q) // len(k) * q.shape[1], q.shape[2]), _matrices(*k.shape)
-    scores = attention_primitives.meeting(_flat(q), _flat(k), of_queries, of_keys, active)
-    if call.mod is None or not scores.numel():
+def _scores(call: FlexCall, strips: list[PairBlock], heads: Heads, operands: Any, active: Any) -> tuple[Array, Any]:
+    """Return the flat scores as the function leaves them, and which of them are active."""
+    scores = attention_primitives.packed_scores(operands, heads, active)
+    if call.mod is None:
         return scores, active
-    modified = _flat(apply_score_mod(call.op, call.mod, movement.reshape(scores, block.shape), block))
-    still_active = _still_active(raw(scores), raw(modified), active, block.shape)
+    ends = np.cumsum([0, *[prod(strip.shape) for strip in strips]]).tolist()
+    parts = pieces(scores, 0, tuple(ends[:-1]), tuple(np.diff(ends).tolist()))
+    modified = movement.concatenate([_modified(call, *pair) for pair in zip(strips, parts, strict=True)], 0)
+    still_active = _still_active(scores, modified, active, heads)
     if (still_active if active is None else still_active == active).all():
         return modified, active
-    isfinite = get_backend(q.device).xp.isfinite
-    if isfinite(raw(q)).all() and isfinite(raw(k)).all():
+    isfinite = get_backend(scores.device).xp.isfinite
+    if isfinite(raw(operands.queries)).all() and isfinite(raw(operands.keys)).all():
         return modified, still_active
     # The adjoint would multiply a NaN of a pair that the function leaves out by 0: leave it out from the beginning.
-    return _scores(call, block, q, k, still_active)
+    return _scores(call, strips, heads, operands, still_active)
 
 
-def _still_active(before: Any, after: Any, active: Any, shape: tuple[int, ...]) -> Any:
+def _modified(call: FlexCall, strip: PairBlock, scores: Array) -> Array:
+    """Return the flat scores of a strip as the function leaves them."""
+    if call.mod is None or not scores.numel():
+        return scores
+    return movement.reshape(
+        apply_score_mod(call.op, call.mod, movement.reshape(scores, strip.shape), strip), (scores.numel(),)
+    )
+
+
+def _still_active(before: Array, after: Array, active: Any, heads: Heads) -> Any:
     """Return which pairs a function of scores leaves active: those that it does not make -inf.
 
     If it leaves none of a query, pairs whose scores were -inf before stay active: their softmax is NaN.
     """
-    finite, low = (x.reshape(shape) for x in (after != -np.inf, before == -np.inf))
+    finite, low = raw(after) != -np.inf, raw(before) == -np.inf
     if active is not None:
-        finite, low = (x & active.reshape(shape) for x in (finite, low))
-    return (finite | low & ~finite.any(axis=2, keepdims=True)).reshape(-1)
-
-
-def _matrices(count: int, rows: int, columns: int) -> Matrices:
-    """Return ``count`` matrices of one size, one after the other."""
-    return Matrices.of_sizes(np.full(count, rows), np.full(count, columns))
-
-
-def _flat(x: Array) -> Array:
-    return movement.reshape(x, (-1,))
+        finite, low = finite & active, low & active
+    kernels, segments = get_backend(before.device), attention_primitives.segments_of_queries(heads)
+    return finite | low & ~kernels.spread(kernels.segment_max(finite, segments), segments)

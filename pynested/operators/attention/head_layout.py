@@ -12,15 +12,6 @@ from pynested.autograd import Array
 from pynested.autograd.primitives import movement
 from pynested.backends import Heads
 from pynested.backends.errors import ShapeError, StructureError
-from pynested.lifting.attention_matrices import (
-    AttentionOperand,
-    as_attention_operand,
-    as_mask_operand,
-    check_equal_sizes,
-    head_placement,
-    leading_extents,
-    with_leading_extents,
-)
 from pynested.lifting.result_layout import (
     ragged_dim_of_attention,
     ragged_dim_of_scores,
@@ -29,6 +20,16 @@ from pynested.lifting.result_layout import (
 )
 from pynested.nested.nested_array import NestedArray
 from pynested.structure import Ints, Strided
+
+from .attention_matrices import (
+    AttentionOperand,
+    as_attention_operand,
+    as_mask_operand,
+    check_equal_sizes,
+    head_placement,
+    leading_extents,
+    with_leading_extents,
+)
 
 NAMES = "query", "key", "value"
 
@@ -73,9 +74,8 @@ class AlignedHeads(NamedTuple):
     def with_width(self, width: int) -> AlignedHeads:
         """Return the layout of a result with this number of elements in a row."""
         extents = np.concatenate([self.extents[:, :-1], np.full((len(self.extents), 1), width)], axis=1)
-        heads = replace(
-            self.heads, made=_result_placement(self.heads.sizes, width, _is_by_rows(self.arrays)), value_width=width
-        )
+        made = packed_placement(self.heads.counts, self.heads.sizes[:, 2], width, _is_by_rows(self.arrays))
+        heads = replace(self.heads, made=made, value_width=width)
         dense_shape = None if self.dense_shape is None else (*self.dense_shape[:-1], width)
         return self._replace(heads=heads, extents=extents, dense_shape=dense_shape)
 
@@ -191,7 +191,7 @@ def _place_heads(
         head_placement(query)[:, :3],
         head_placement(key)[:, :3],
         head_placement(value)[:, :3],
-        _result_placement(sizes, value_width, by_rows),
+        packed_placement(query_heads, queries, value_width, by_rows),
         None if mask is None else head_placement(mask),
         width,
         value_width,
@@ -205,9 +205,8 @@ def _is_by_rows(arrays: list[Any]) -> bool:
     return bool(ragged_dim_of_attention(arrays) == max(x.ndim for x in arrays) - 2)
 
 
-def _result_placement(sizes: Ints, width: int, by_rows: bool) -> Ints:
-    """Return the places of results: row by row of all heads, or head by head in each component."""
-    heads, rows = sizes[:, 0] * sizes[:, 1], sizes[:, 2]
+def packed_placement(heads: Ints, rows: Ints, width: int, by_rows: bool = False) -> Ints:
+    """Return the places of matrices that follow each other, or row by row of all heads of a component: int64 (B, 3)."""
     numels = heads * rows * width
     steps = (np.full_like(rows, width), heads * width) if by_rows else (rows * width, np.full_like(rows, width))
     return np.stack([np.cumsum(numels) - numels, *steps], axis=1)

@@ -246,37 +246,53 @@ class BlockMask:
                 raise error_class(f"{op}: block_mask has {mask_heads} heads in component {i}, which has {num_heads}.")
 
     def active_keys(self, component: int, queries: range) -> range:
-        """Return the keys from the first to the last block that is not empty for some of these queries."""
-        place = self._place(component)
-        columns = (self._states(place, queries) != EMPTY).any(axis=(0, 1)).nonzero()[0]
+        """Return the keys from the first to the last block that is not empty, for queries of one row of blocks."""
+        columns = (self._states(component, queries) != EMPTY).any(axis=0).nonzero()[0]
         if not columns.size:
             return range(0)
         size = self.BLOCK_SIZE[1]
-        return range(columns[0] * size, min((columns[-1] + 1) * size, self.extents.item(place, 2)))
+        return range(columns[0] * size, min((columns[-1] + 1) * size, self.extents.item(self._place(component), 2)))
 
     def active_pairs(self, op: str, block: PairBlock, device: str) -> Any:
-        """Return the active pairs of a block: a raw array of bools (H or 1, queries, keys)."""
-        place, (q_size, kv_size) = self._place(block.component), self.BLOCK_SIZE
-        queries, keys = block.queries, block.keys
-        states = self._states(place, queries)
-        blocks_of_keys = states[..., keys.start // kv_size : -(-keys.stop // kv_size)]
-        xp = get_backend(device).xp
-        if (blocks_of_keys == FULL).all():
-            return xp.ones((1, len(queries), len(keys)), np.bool_)
-        heads = 1 if self.extents[place, 0] == 1 else block.num_heads
-        active = evaluate_mask(op, self.mask_mod, block._replace(component=place, num_heads=heads), device)
-        rows, columns = np.array(queries) // q_size - queries.start // q_size, np.array(keys) // kv_size
-        state_of_pair = from_host(states[:, rows[:, None], columns], device)
-        return (state_of_pair == FULL) | (state_of_pair == PARTIAL) & active
+        """Return the active pairs of queries of one row of blocks: a raw array of bools (H or 1, queries, keys).
 
-    def dense_mask(self, op: str, component: int, num_heads: int, device: str) -> Any:
-        """Return the active pairs of a component, strip by strip of queries: a raw array (H or 1, queries, keys)."""
-        num_queries, num_keys = self.extents[self._place(component), 1:].tolist()
-        whole = PairBlock(component, num_heads, range(num_queries), range(num_keys))
-        parts = [self.active_pairs(op, strip, device) for strip in whole.strips(max(1, num_queries), MOST_PAIRS)]
+        The function is called for the keys from the first to the last partial block.
+        """
+        states = np.repeat(self._states(block.component, block.queries), self.BLOCK_SIZE[1], axis=1)
+        states = states[:, None, block.keys.start : block.keys.stop]
+        is_full, is_partial = (from_host(states == state, device) for state in (FULL, PARTIAL))
+        shape, xp = block.shape[1:], get_backend(device).xp
+        columns = (states == PARTIAL).any(axis=(0, 1)).nonzero()[0]
+        if not columns.size:
+            return xp.broadcast_to(is_full, (len(states), *shape))
+        inner = slice(columns[0], columns[-1] + 1)
+        place = self._place(block.component)
+        num_heads = 1 if self.extents[place, 0] == 1 else block.num_heads
+        called = block._replace(component=place, num_heads=num_heads, keys=block.keys[inner])
+        by_function = evaluate_mask(op, self.mask_mod, called, device)
+        active = xp.broadcast_to(is_full, (max(len(states), len(by_function)), *shape)).copy()
+        active[..., inner] |= is_partial[..., inner] & by_function
+        return active
+
+    def dense_masks(self, op: str, head_counts: list[int], device: str) -> tuple[Any, Ints]:
+        """Return the active pairs of all components, flat raw bools, and their places as `Heads.mask` has them."""
+        masks = [self._dense_mask(op, component, count, device) for component, count in enumerate(head_counts)]
+        heads, rows, keys = np.array([x.shape for x in masks], np.int64).reshape(-1, 3).T
+        numels = heads * rows * keys
+        places = np.cumsum(numels) - numels, np.where(heads == 1, 0, rows * keys), keys, np.ones_like(keys)
+        xp = get_backend(device).xp
+        return xp.concatenate([xp.zeros(0, np.bool_), *[x.reshape(-1) for x in masks]]), np.stack(places, axis=1)
+
+    def _dense_mask(self, op: str, component: int, num_heads: int, device: str) -> Any:
+        """Return the active pairs of a component: a raw array (H or 1, queries, keys)."""
+        queries, keys = self.extents[self._place(component), 1:].tolist()
+        whole = PairBlock(component, num_heads, range(queries), range(keys))
+        parts = [self.active_pairs(op, strip, device) for strip in whole.strips(self.BLOCK_SIZE[0], MOST_PAIRS)]
         xp, heads = get_backend(device).xp, max(map(len, parts), default=1)
+        if len(parts) == 1:
+            return parts[0]
         parts = [xp.broadcast_to(part, (heads, *part.shape[1:])) for part in parts]
-        return xp.concatenate([xp.zeros((heads, 0, num_keys), np.bool_), *parts], axis=1)
+        return xp.concatenate([xp.zeros((heads, 0, keys), np.bool_), *parts], axis=1)
 
     @property
     def _is_shared(self) -> bool:
@@ -286,10 +302,9 @@ class BlockMask:
     def _place(self, component: int) -> int:
         return 0 if self._is_shared else component
 
-    def _states(self, place: int, queries: range) -> States:
-        """Return the states of the blocks that hold these queries: (heads or 1, rows, columns)."""
-        size = self.BLOCK_SIZE[0]
-        return np.asarray(self.blocks[place][:, queries.start // size : -(-queries.stop // size)])
+    def _states(self, component: int, queries: range) -> States:
+        """Return the states of the row of blocks that has these queries: (heads or 1, columns)."""
+        return np.asarray(self.blocks[self._place(component)][:, queries.start // self.BLOCK_SIZE[0]])
 
     # ---- text ----
 

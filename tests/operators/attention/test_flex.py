@@ -131,14 +131,14 @@ def test_indices_in_several_brackets_are_advised_against() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mask_mod", "keys", "mask_calls"),
-    [(lambda b, h, i, j: i >= j, [2, 4, 6], 3), (lambda b, h, i, j: j < 4, [4, 4, 4], 0)],
+    ("mask_mod", "keys", "partial"),
+    [(lambda b, h, i, j: i >= j, [2, 4, 6], [0, 2, 4]), (lambda b, h, i, j: j < 4, [4, 4, 4], [])],
     ids=["causal", "full"],
 )
-def test_outer_empty_blocks_are_not_computed_and_full_ones_do_not_call_the_mask(
-    mask_mod: Any, keys: list[int], mask_calls: int
+def test_outer_empty_blocks_are_not_computed_and_only_partial_ones_call_the_mask(
+    mask_mod: Any, keys: list[int], partial: list[int]
 ) -> None:
-    """In blocks of 2 of 6 queries, the first ``keys`` of each strip are computed; those of full blocks need no mask."""
+    """In blocks of 2 of 6 queries, the first ``keys`` of each strip are computed; partial blocks call the mask."""
     scored, masked = [], []
 
     def score_mod(score: Any, b: Any, h: Any, i: Any, j: Any) -> Any:
@@ -155,7 +155,7 @@ def test_outer_empty_blocks_are_not_computed_and_full_ones_do_not_call_the_mask(
     masked.clear()
     flex(x, x, x, score_mod, mask)
     assert scored == [([i, i + 1], [*range(size)]) for i, size in zip((0, 2, 4), keys, strict=True)]
-    assert masked == scored[:mask_calls]
+    assert masked == [([i, i + 1], [i, i + 1]) for i in partial]
 
 
 def test_memory_is_that_of_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
