@@ -5,5 +5,4 @@
 - ``reduction`` lifts reductions over any dimensions. ``along_dim`` lifts operators along one dimension that keep the
   shape. ``reducers`` has the interface with which formulas of both are written.
 - ``result_dtypes`` and ``result_layout`` choose the dtype and the layout of a result.
-- ``attention_matrices`` describes operands of attention as matrices.
 """

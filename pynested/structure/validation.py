@@ -40,7 +40,7 @@ def as_host_array(name: str, argument: str, value: Any) -> Any:
 
 
 def as_integers(name: str, argument: str, value: Any, ndim: int | None = None) -> Ints:
-    """Return an argument as a read-only int64 array; raise unless it has integers and ``ndim`` dimensions, or any."""
+    """Return an argument as a read-only int64 array; raise unless it holds integers, in ``ndim`` dimensions if set."""
     array = as_host_array(name, argument, value)
     if array.dtype.kind not in "iu" and (array.size or array.dtype != _EMPTY_LIST_DTYPE):
         raise DTypeError(f"{name}: {argument} must be integers, not {array.dtype}.")

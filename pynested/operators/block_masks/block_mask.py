@@ -21,12 +21,20 @@ from .block_mask_lists import (
     FULL,
     PARTIAL,
     States,
-    checked_block_size,
     extents_of_blocks,
     lists_of_blocks,
     states_of_lists,
 )
-from .mask_functions import MOST_PAIRS, PAIR, MaskMod, PairBlock, check_function, evaluate_mask, noop_mask
+from .mask_functions import (
+    MOST_PAIRS,
+    PAIR,
+    MaskMod,
+    PairBlock,
+    check_function,
+    checked_block_size,
+    evaluate_mask,
+    noop_mask,
+)
 
 CHARACTERS = np.array(["·", "░", "█"])  # empty, partial, full
 
@@ -150,7 +158,10 @@ class BlockMask:
         op = "from_kv_blocks"
         mod = noop_mask if mask_mod is None else check_function(op, "mask_mod", mask_mod, PAIR)
         block_size = checked_block_size(op, BLOCK_SIZE)
-        states, nested = states_of_lists((kv_num_blocks, kv_indices), (full_kv_num_blocks, full_kv_indices))
+        states, nested = states_of_lists(
+            {"kv_num_blocks": kv_num_blocks, "kv_indices": kv_indices},
+            {"full_kv_num_blocks": full_kv_num_blocks, "full_kv_indices": full_kv_indices},
+        )
         return cls(mod, extents_of_blocks(op, states, block_size, seq_lengths), block_size, states, nested)
 
     def __getitem__(self, index: Any) -> BlockMask:

@@ -20,7 +20,7 @@ from pynested.nested.operands import Operand
 from pynested.structure import Ints
 
 from .block_mask import BlockMask
-from .block_mask_lists import EMPTY, FULL, PARTIAL, States, checked_block_size, checked_size
+from .block_mask_lists import EMPTY, FULL, PARTIAL, States
 from .mask_functions import (
     MOST_PAIRS,
     PAIR,
@@ -29,6 +29,8 @@ from .mask_functions import (
     ScoreMod,
     apply_score_mod,
     check_function,
+    checked_block_size,
+    checked_size,
     evaluate_mask,
     is_score_function,
 )

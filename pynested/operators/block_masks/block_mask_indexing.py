@@ -8,13 +8,12 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.scalars import number_text
-from pynested.autograd.arguments.shapes import canonical_int
-from pynested.autograd.array import raw
-from pynested.backends.errors import ArgumentError, IndexOutOfRange
-from pynested.backends.host import from_host, to_host
+from pynested.autograd.arguments.shapes import canonical_index_entry, canonical_slice
+from pynested.backends.errors import ArgumentError
+from pynested.backends.host import from_host
 from pynested.structure import Ints
 
-from ..indexing.index_parsing import index_entries
+from ..indexing.index_parsing import index_entries, is_array_entry, positions, read_array
 from .block_mask_lists import States
 from .mask_functions import MaskMod
 
@@ -30,47 +29,37 @@ def pick_blocks(
         raise ArgumentError(
             f"a block mask is indexed by components, heads and blocks of queries, not by {len(entries)} entries."
         )
-    component_entry, head_entry, row_entry = (*entries, ALL, ALL)[:3]
-    components = _positions(component_entry, len(blocks), "components")
+    entries = [*entries, ALL, ALL][:3]
+    components = _positions(entries[0], len(blocks), "the components of a block mask")
     if not len(components):
         return mask_mod, extents[:1], []
-    heads = [_positions(head_entry, extents.item(i, 0), f"heads of component {i}") for i in components]
-    rows = [_positions(row_entry, blocks[i].shape[1], f"blocks of queries of component {i}") for i in components]
-    picked_extents, picked_blocks = [], []
-    for i, head, row in zip(components.tolist(), heads, rows, strict=True):
+    heads, rows, picked_extents, picked_blocks = [], [], [], []
+    for i in components.tolist():
         num_heads, queries, keys = extents[i].tolist()
+        head = _positions(entries[1], num_heads, f"the heads of component {i} of a block mask")
+        row = _positions(entries[2], blocks[i].shape[1], f"the blocks of queries of component {i} of a block mask")
         is_same = len(blocks[i]) == 1 != num_heads
         picked_blocks.append((blocks[i][: len(head)] if is_same else blocks[i][head])[:, row])
         picked_extents.append((len(head), _num_queries(row, queries, q_size, i), keys))
-    picks = zip((component_entry, head_entry, row_entry), ([components], heads, rows), strict=True)
-    tables = [None if isinstance(entry, slice) and entry == ALL else positions for entry, positions in picks]
+        heads.append(head)
+        rows.append(row)
+    tables = [
+        None if isinstance(entry, slice) and entry == ALL else table
+        for entry, table in zip(entries, ([components], heads, rows), strict=True)
+    ]
     return _picked_function(mask_mod, tables, q_size), np.array(picked_extents, np.int64), picked_blocks
 
 
-def _positions(entry: Any, size: int, what: str) -> Ints:
+def _positions(entry: Any, size: int, source: str) -> Ints:
     """Return the positions that an entry of an index picks of ``size``."""
     if isinstance(entry, slice):
-        return np.arange(size)[entry]
-    host = to_host(raw(entry)) if type(entry) is Array else entry
-    if entry is None or entry is ... or np.ndim(host) > 1:
+        return np.arange(size)[canonical_slice(entry)]
+    if entry is None or entry is ...:
         raise ArgumentError(
-            f"an index of a block mask has integers, slices, and vectors of integers or bools, not "
-            f"{number_text(entry)}."
+            f"an index of a block mask has integers, slices and vectors of integers or bools, not {number_text(entry)}."
         )
-    if not np.ndim(host):
-        host = [canonical_int("index", "an entry of a block mask's", host)]
-    positions = np.asarray(host)
-    if positions.dtype == np.bool_:
-        if len(positions) != size:
-            raise IndexOutOfRange(f"an index of a block mask has {len(positions)} bools for {size} {what}.")
-        return positions.nonzero()[0]
-    if positions.dtype.kind not in "iu" and positions.size:
-        raise ArgumentError(f"an index of a block mask has integers or bools, not {positions.dtype}.")
-    positions = positions.astype(np.int64)
-    outside = positions[(positions < -size) | (positions >= size)]
-    if outside.size:
-        raise IndexOutOfRange(f"index {outside[0]} of a block mask is outside its {size} {what}.")
-    return np.where(positions < 0, positions + size, positions)
+    vector = entry if is_array_entry(entry) else [canonical_index_entry(entry)]
+    return positions(source, read_array(vector, entry), size)
 
 
 def _num_queries(rows: Ints, queries: int, q_size: int, component: int) -> int:
@@ -98,8 +87,8 @@ def _picked_function(mod: MaskMod, tables: list[list[Ints] | None], q_size: int)
     return mod if components is heads is rows is None else mask_mod
 
 
-def _look_up(positions: list[Ints], component: Any, index: Array) -> Array:
-    """Return ``positions[component][index]``, for arrays on any device."""
-    starts = np.cumsum([0, *map(len, positions[:-1])])
-    flat, first = (Array(from_host(x, index.device), index.device) for x in (np.concatenate(positions), starts))
+def _look_up(table: list[Ints], component: Any, index: Array) -> Array:
+    """Return ``table[component][index]``, for arrays on any device."""
+    starts = np.cumsum([0, *map(len, table[:-1])])
+    flat, first = (Array(from_host(x, index.device), index.device) for x in (np.concatenate(table), starts))
     return flat[first[component] + index]

@@ -15,6 +15,7 @@ import numpy as np
 
 from pynested.autograd import Array, no_grad
 from pynested.autograd.arguments.scalars import number_text
+from pynested.autograd.arguments.shapes import canonical_int
 from pynested.autograd.array import raw
 from pynested.autograd.dispatch import operator
 from pynested.backends import get_backend
@@ -90,6 +91,22 @@ def is_score_function(op: str, function: Any) -> bool:
             "parameters without a default."
         )
     return count == len(SCORE)
+
+
+def checked_size(op: str, name: str, size: Any, least: int = 0) -> int:
+    """Return a size as an integer of at least ``least``."""
+    integer = canonical_int(op, name, size)
+    if integer < least:
+        raise ArgumentError(f"{op}: {name} must be {least} or more, not {integer}.")
+    return integer
+
+
+def checked_block_size(op: str, block_size: Any) -> tuple[int, int]:
+    """Return the queries and keys of a block, from one size or two."""
+    sizes = block_size if isinstance(block_size, tuple | list) else (block_size, block_size)
+    if len(sizes) != 2:
+        raise ArgumentError(f"{op}: BLOCK_SIZE must be one size or two, not {block_size}.")
+    return checked_size(op, "BLOCK_SIZE", sizes[0], 1), checked_size(op, "BLOCK_SIZE", sizes[1], 1)
 
 
 # ---- calls ----------------------------------------------------------------------------------------------------------
