@@ -9,20 +9,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from .. import memory
 from ..plain import PlainBackend
-from . import (
-    activations,
-    attention_forward,
-    attention_gradients,
-    elementwise,
-    losses,
-    movement,
-    normalization,
-    placement,
-    products,
-    running,
-    scan,
-    segment,
-)
+from . import activations, attention_forward, attention_gradients, elementwise, movement, products, rows, segment
 
 
 class NumpyBackend(PlainBackend):
@@ -33,51 +20,38 @@ class NumpyBackend(PlainBackend):
 
     device = "cpu"
 
-    cast = staticmethod(elementwise.cast)
-    relu = staticmethod(elementwise.relu)
     relu_backward = staticmethod(activations.relu_backward)
     gelu = staticmethod(activations.gelu)
     gelu_backward = staticmethod(activations.gelu_backward)
     silu = staticmethod(activations.silu)
     silu_backward = staticmethod(activations.silu_backward)
-    erf = staticmethod(activations.erf)
     erfc = staticmethod(activations.erfc)
-    sgn = staticmethod(elementwise.sgn)
     where = staticmethod(elementwise.where)
 
     segment_sum = staticmethod(segment.segment_sum)
     segment_prod = staticmethod(segment.segment_prod)
     segment_max = staticmethod(segment.segment_max)
     segment_min = staticmethod(segment.segment_min)
-    segment_argmax = staticmethod(segment.segment_argmax)
-    segment_argmin = staticmethod(segment.segment_argmin)
     segment_max_backward = staticmethod(segment.segment_max_backward)
-    segment_softmax = staticmethod(normalization.segment_softmax)
-    segment_softmax_backward = staticmethod(normalization.segment_softmax_backward)
-    segment_cumsum = staticmethod(scan.segment_cumsum)
-    spread = staticmethod(segment.spread)
+    segment_softmax = staticmethod(segment.segment_softmax)
+    segment_softmax_backward = staticmethod(segment.segment_softmax_backward)
+    segment_cumsum = staticmethod(segment.segment_cumsum)
 
-    softmax_last = staticmethod(normalization.softmax_last)
-    softmax_last_backward = staticmethod(normalization.softmax_last_backward)
-    layer_norm = staticmethod(normalization.layer_norm)
-    layer_norm_backward = staticmethod(normalization.layer_norm_backward)
-    cross_entropy = staticmethod(losses.cross_entropy)
-    cross_entropy_backward = staticmethod(losses.cross_entropy_backward)
+    softmax_last = staticmethod(rows.softmax_last)
+    softmax_last_backward = staticmethod(rows.softmax_last_backward)
+    layer_norm = staticmethod(rows.layer_norm)
+    layer_norm_backward = staticmethod(rows.layer_norm_backward)
+    cross_entropy = staticmethod(rows.cross_entropy)
+    cross_entropy_backward = staticmethod(rows.cross_entropy_backward)
 
-    copy = staticmethod(running.copy)
-    concatenate = staticmethod(movement.concatenate)
     pad = staticmethod(movement.pad)
     unpad = staticmethod(movement.unpad)
     take_rows = staticmethod(movement.take_rows)
     add_rows = staticmethod(movement.add_rows)
-    gather_components = staticmethod(placement.gather_components)
-    scatter_components = staticmethod(placement.scatter_components)
-    pack_list = staticmethod(movement.pack_list)
+    gather_components = staticmethod(movement.gather_components)
+    scatter_components = staticmethod(movement.scatter_components)
 
-    matmul = staticmethod(products.matmul)
     matmul_components = staticmethod(products.matmul_components)
-    sum_all = staticmethod(products.sum_all)
-    sum_last = staticmethod(products.sum_last)
 
     attention = staticmethod(attention_forward.attention)
     attention_backward = staticmethod(attention_gradients.attention_backward)

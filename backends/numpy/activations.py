@@ -1,4 +1,4 @@
-"""erf, erfc, gelu and silu, which NumPy lacks or does not vectorise, and their fused adjoints."""
+"""erfc, gelu and silu, which NumPy lacks or does not vectorise, and their fused adjoints."""
 
 from __future__ import annotations
 
@@ -24,11 +24,6 @@ C, K, D1, E1, D2, E2, HALF = (np.asarray(number, np.float32) for number in (
 TANH_SCALE, TANH_CUBIC = sqrt(2 / pi), 0.044715  # gelu's tanh approximation
 WORDS: dict[int, np.dtype[Any]] = {size: np.dtype(f"i{size}") for size in (1, 2, 4, 8)}  # integers of so many bytes
 _ONE = np.asarray(1, np.int8)
-
-
-def erf(x: NDArray[Any], /) -> NDArray[Any]:
-    """The error function of floats."""
-    return blockwise(_erf_kernel, x)
 
 
 def erfc(x: NDArray[Any], /) -> NDArray[Any]:
@@ -81,12 +76,6 @@ def silu(x: NDArray[Any], /) -> NDArray[Any]:
 def silu_backward(cotangent: NDArray[Any], x: NDArray[Any], /) -> NDArray[Any]:
     """``cotangent * silu'(x)``."""
     return blockwise(_silu_backward_kernel, cotangent, x, extra=1)
-
-
-def _erf_kernel(out: NDArray[Any], x: NDArray[Any]) -> None:
-    from scipy import special  # which an import of pynested does not wait for
-
-    special.erf(x, out)
 
 
 def _erfc_kernel(out: NDArray[Any], x: NDArray[Any]) -> None:
@@ -232,7 +221,7 @@ def _silu_backward_kernel(out: NDArray[Any], cotangent: NDArray[Any], x: NDArray
 # The kernel of each verb and the scratch arrays that it takes, for those who cut arrays into blocks themselves:
 # ``kernel(out, *inputs, *scratch)``, where no input is out.
 KERNELS: dict[Callable[..., Any], tuple[Kernel, int]] = {
-    erf: (_erf_kernel, 0), erfc: (_erfc_kernel, 0), gelu: (_gelu_kernel, 1), gelu_backward: (_gelu_backward_kernel, 1),
+    erfc: (_erfc_kernel, 0), gelu: (_gelu_kernel, 1), gelu_backward: (_gelu_backward_kernel, 1),
     relu_backward: (_relu_backward_kernel, 0), silu: (_silu_kernel, 0), silu_backward: (_silu_backward_kernel, 1),
     normal_distribution: (_normal_distribution, 1), gelu_backward_of: (_gelu_backward_of_kernel, 1),
     gelu_tanh: (_gelu_tanh_kernel, 2), gelu_tanh_backward: (_gelu_tanh_backward_kernel, 2),

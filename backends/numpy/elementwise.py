@@ -10,12 +10,9 @@ from numpy.typing import NDArray
 
 from ..dtypes import computing_dtype
 from ..memory import LARGE, empty
-from ..quiet import without_warnings
-from .running import blocks, copy, run, scratch, shares, widened
+from .running import blocks, run, scratch, shares
 
 Kernel = Callable[..., None]
-
-ROW_OF_ZEROS = 4096  # elements; relu's second operand
 
 
 def blockwise(kernel: Kernel, *inputs: NDArray[Any], extra: int = 0) -> NDArray[Any]:
@@ -86,51 +83,9 @@ def _in_pieces(ufunc: np.ufunc, *operands: Any) -> Any:
     return out
 
 
-@without_warnings
-def cast(x: NDArray[Any], dtype: np.dtype[Any], /) -> NDArray[Any]:
-    """Each number in another dtype, the same bits on every processor."""
-    if x.dtype.kind != "f" or dtype.kind not in "iu":
-        return x.astype(dtype, order="C")
-    wide = widened(x)  # float16 has no number as large as the ends of int32
-    ends = np.iinfo(dtype)
-    least, beyond = float(ends.min), float(ends.max // 2 + 1) * 2  # which every wider float dtype has exactly
-    result = wide.astype(dtype, order="C")
-    if wide.size and not (least <= wide.min() and wide.max() < beyond):  # there processors differ, and so with NaN
-        result[wide < least], result[wide >= beyond], result[wide != wide] = ends.min, ends.max, 0
-    return result
-
-
-def relu(x: NDArray[Any], /) -> NDArray[Any]:
-    """max(x, 0), any real dtype; NaN stays NaN."""
-    if x.dtype.kind == "b":
-        return copy(x)
-    if x.size < ROW_OF_ZEROS or not x.flags.c_contiguous:
-        result: NDArray[Any] = np.maximum(x, 0, order="C")
-        return result
-    # np.maximum is vectorised for two contiguous operands, not for a scalar one.
-    out = empty(x.shape, x.dtype)
-    whole = x.size - x.size % ROW_OF_ZEROS
-    flat, flat_out = x.reshape(-1), out.reshape(-1)
-    rows, out_rows = flat[:whole].reshape(-1, ROW_OF_ZEROS), flat_out[:whole].reshape(-1, ROW_OF_ZEROS)
-    zeros = np.zeros(ROW_OF_ZEROS, x.dtype)
-
-    def work(start: int, stop: int) -> None:
-        np.maximum(rows[start:stop], zeros, out=out_rows[start:stop])
-
-    run(work, shares(len(rows)), x.nbytes)
-    np.maximum(flat[whole:], 0, out=flat_out[whole:])
-    return out
-
-
 def where(condition: Any, x: Any, y: Any, /) -> Any:
     """numpy.where, which where it finds no memory may end with a SystemError that says nothing."""
     try:
         return np.where(condition, x, y)
     except SystemError as error:
         raise MemoryError("numpy.where found no memory for its result") from error
-
-
-def sgn(x: NDArray[Any], /) -> NDArray[Any]:
-    """-1, 0 or 1 by the sign; NaN stays NaN; a bool is its own sign."""
-    result: NDArray[Any] = x.copy() if x.dtype.kind == "b" else np.sign(x, order="C")
-    return result

@@ -1,75 +1,68 @@
-"""Rows moved about: padding, taking, adding back, packing."""
+"""Quick kernels that move many short segments, or small components, by one index of all elements.
+
+Long segments and components are moved one after the other, by the plain kernels.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from ..dtypes import computing_dtype
-from ..memory import LARGE, empty
+from ..memory import empty
+from ..places import Integers, strided_index
+from ..plain import movement as plain
 from ..segments import Segments
-from .running import as_matrix, run, shares, widened
+from .running import as_matrix, widened
 
-FEW_ELEMENTS = 256  # so few that preparing a selector costs more than adding them one by one
-LONG_RUN_BYTES = 16 * 1024  # a run of so many bytes is worth a Python call of its own
+FEW_ELEMENTS = 256  # so few that preparing a sparse matrix costs more than adding them one by one
+FEW_COMPONENTS = 8  # so few that a Python call for each costs less than an index of all elements
+LONG_SEGMENT_BYTES = 16 * 1024  # a segment of so many bytes is worth a Python call of its own
+LONG_COMPONENT = 256  # rows (or elements, if not contiguous) on average that are worth a Python call
 
 
 def pad(x: NDArray[Any], segments: Segments, length: int, fill: Any, /) -> NDArray[Any]:
-    """(N, ...) -> (B, length, ...): each run from the left, then ``fill``; no run is longer than ``length``."""
+    """Write all rows to their places at once."""
+    if x.nbytes >= LONG_SEGMENT_BYTES * segments.count:
+        return plain.pad(x, segments, length, fill)
     rows = as_matrix(x)
-    padded = empty((segments.count, length, rows.shape[1]), x.dtype)
-    if _long(rows, segments):
-        for component, (start, stop) in zip(padded, segments.pairs, strict=True):
-            component[: stop - start] = rows[start:stop]
-            component[stop - start :] = fill
-    else:
-        padded.fill(fill)
-        padded.reshape(segments.count * length, rows.shape[1])[_padded_places(segments, length)] = rows
+    padded = empty((segments.count * length, rows.shape[1]), x.dtype)
+    padded.fill(fill)
+    padded[_padded_places(segments, length)] = rows
     return padded.reshape(segments.count, length, *x.shape[1:])
 
 
 def unpad(padded: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
-    """(B, length, ...) -> (N, ...): the rows that belong to runs; inverse of pad, and its adjoint."""
-    inner = padded.shape[2:]
-    rows = empty((segments.rows, *inner), padded.dtype)
-    if _long(rows, segments):
-        for component, (start, stop) in zip(padded, segments.pairs, strict=True):
-            rows[start:stop] = component[: stop - start]
-        return rows
-    length = padded.shape[1]
-    every = np.ascontiguousarray(padded).reshape(segments.count * length, *inner)
-    return every.take(_padded_places(segments, length), axis=0)
+    """Take all rows from their places at once."""
+    length, inner = padded.shape[1], padded.shape[2:]
+    if padded.nbytes >= LONG_SEGMENT_BYTES * segments.count:
+        return plain.unpad(padded, segments)
+    rows = np.ascontiguousarray(padded).reshape(segments.count * length, *inner)
+    return rows.take(_padded_places(segments, length), axis=0)
 
 
-def concatenate(arrays: Sequence[NDArray[Any]], axis: int = 0, /) -> NDArray[Any]:
-    """numpy.concatenate; a large result goes into memory that was used before, inner dimensions on all threads."""
-    if sum(x.nbytes for x in arrays) < LARGE:
-        return np.concatenate(arrays, axis=axis)
-    shape = list(arrays[0].shape)
-    shape[axis] = sum(x.shape[axis] for x in arrays)
-    out = empty(tuple(shape), np.result_type(*arrays))
+def _padded_places(segments: Segments, length: int) -> NDArray[np.int64]:
+    """Return the place of each row among all rows of the padded array."""
 
-    def work(start: int, stop: int) -> None:
-        np.concatenate([x[start:stop] for x in arrays], axis=axis, out=out[start:stop])
+    def make() -> NDArray[np.int64]:
+        shift = np.arange(segments.count, dtype=np.int64) * length - segments.offsets[:-1]
+        return np.arange(segments.rows, dtype=np.int64) + np.repeat(shift, segments.lengths)
 
-    if axis <= 0 or any(len(x) != len(out) for x in arrays):
-        return np.concatenate(arrays, axis=axis, out=out)
-    run(work, shares(len(out)), out.nbytes)
-    return out
+    return segments.cached(("padded places", length), make)
 
 
 def take_rows(x: NDArray[Any], index: NDArray[np.int64], /) -> NDArray[Any]:
-    """(R, ...) -> (M, ...): the rows at ``index``, int64 (M,), each in 0..R-1."""
+    """Take rows into memory that was used before."""
     shape = (len(index), *x.shape[1:])
     # Every index is in range; told to clip, take writes straight into what it is given.
     return x.take(index, axis=0, out=empty(shape, x.dtype), mode="clip")
 
 
 def add_rows(x: NDArray[Any], index: NDArray[np.int64], rows: int, /) -> NDArray[Any]:
-    """(M, ...) -> (rows, ...): zeros, and each row of x added at its index; the adjoint of take_rows."""
+    """Multiply with a sparse matrix, whose column j has a one in row ``index[j]``."""
     shape = (rows, *x.shape[1:])
     if x.dtype.kind != "f" or x.size <= FEW_ELEMENTS:
         sums = np.zeros(shape, computing_dtype(x.dtype))
@@ -81,27 +74,54 @@ def add_rows(x: NDArray[Any], index: NDArray[np.int64], rows: int, /) -> NDArray
     else:
         from scipy import sparse  # which an import of pynested does not wait for
 
-        # Column j of the selector has its one at the index of term j; so described, no sorting is needed.
         columns = np.arange(len(index) + 1)
         ones = np.ones(len(index), terms.dtype)
         sums = sparse.csc_array((ones, index, columns), shape=(rows, len(index))) @ terms
     return sums.astype(x.dtype, copy=False).reshape(shape)
 
 
-def pack_list(arrays: Sequence[NDArray[Any]], /) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """A list (not empty) of (L_i, ...) -> (N, ...) and the lengths, int64 (B,)."""
-    return np.concatenate(arrays), np.fromiter(map(len, arrays), np.int64, len(arrays))
+def gather_components(buffer: NDArray[Any], sizes: Integers, strides: Integers, offsets: Integers, /) -> NDArray[Any]:
+    """Take all elements by one index; rows that are contiguous in all components are taken whole."""
+    width, outer_sizes, outer_strides = _common_rows(sizes, strides)
+    if len(sizes) <= FEW_COMPONENTS or _are_long(outer_sizes):
+        return plain.gather_components(np.ascontiguousarray(buffer), sizes, strides, offsets)
+    if not width:
+        return np.zeros(0, buffer.dtype)
+    index = strided_index(outer_sizes, outer_strides, offsets)
+    taken: NDArray[Any] = buffer.take(index) if width == 1 else _windows(buffer, width)[index].reshape(-1)
+    return taken
 
 
-def _long(rows: NDArray[Any], segments: Segments) -> bool:
-    return rows.nbytes >= LONG_RUN_BYTES * segments.count
+def scatter_components(
+    flat: NDArray[Any], sizes: Integers, strides: Integers, offsets: Integers, buffer_size: int, /
+) -> NDArray[Any]:
+    """Add all elements by one index; rows that are contiguous in all components are added whole."""
+    width, outer_sizes, outer_strides = _common_rows(sizes, strides)
+    index = strided_index(outer_sizes, outer_strides, offsets)
+    if width > 1 and buffer_size % width == 0 and not (index % width).any():
+        return add_rows(flat.reshape(-1, width), index // width, buffer_size // width).reshape(buffer_size)
+    index = (index[:, None] + np.arange(width)).reshape(-1)
+    return add_rows(flat, index, buffer_size)
 
 
-def _padded_places(segments: Segments, length: int) -> NDArray[np.int64]:
-    """For each row, where it is among all rows of the padded array."""
+def _are_long(outer_sizes: Integers) -> bool:
+    """Return whether components are so long that a Python call for each beats an index of all their rows."""
+    return int(outer_sizes.prod(axis=1).sum()) >= LONG_COMPONENT * len(outer_sizes)
 
-    def make() -> NDArray[np.int64]:
-        shift = np.arange(segments.count, dtype=np.int64) * length - segments.offsets[:-1]
-        return np.arange(segments.rows, dtype=np.int64) + np.repeat(shift, segments.lengths)
 
-    return segments.cached(("padded places", length), make)
+def _common_rows(sizes: Integers, strides: Integers) -> tuple[int, Integers, Integers]:
+    """Return the width of the trailing dims that are equal and contiguous in all components, and the other dims."""
+    width, dims = 1, sizes.shape[1]
+    while dims and len(sizes) and not np.count_nonzero(sizes[:, dims - 1] != sizes[0, dims - 1]):
+        if np.count_nonzero(strides[:, dims - 1] != width):
+            break
+        dims -= 1
+        width *= int(sizes[0, dims])
+    return width, sizes[:, :dims], strides[:, :dims]
+
+
+def _windows(buffer: NDArray[Any], width: int) -> NDArray[Any]:
+    """Return a view whose row i is the ``width`` elements from i on."""
+    rows = max(0, buffer.size - width + 1)
+    step = buffer.strides[0]
+    return as_strided(buffer, (rows, width), (step, step), writeable=False)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
 from math import prod
@@ -13,12 +14,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 from ..dtypes import is_half
 from ..environment import whole_number
-from ..memory import empty
 from ..quiet import quietly
-from .blas import one_thread_each
 
 # Of one operand: small enough for a cache, large enough that threads rarely wait for each other at the GIL.
 BLOCK_BYTES = 768 * 1024
@@ -30,9 +30,9 @@ MOST_THREADS = 4  # by default; more of them wait for the interpreter lock betwe
 
 
 def _threads_to_use() -> int:
-    """What the environment variable PYNESTED_THREADS says, otherwise the cores that this process may use, up to 4.
+    """Return the environment variable PYNESTED_THREADS, but at most the number of cores.
 
-    More than the machine has cores are of no use to anybody, and are as many as it has cores.
+    If it is not set, return the number of cores that this process may use, up to 4.
     """
     cores = os.cpu_count() or 1
     own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else cores
@@ -71,11 +71,40 @@ def _pool(process: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(THREADS, "pynested")
 
 
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController().select(user_api="blas")
+
+
+_lock = threading.Lock()
+_blas_limits: list[Any] = []  # one for each block of `one_thread_each`: the first limit knows how to undo itself
+
+
+@contextmanager
+def one_thread_each() -> Iterator[None]:
+    """Let BLAS compute on the thread that calls it, in the whole process, until the last such block ends.
+
+    OpenBLAS lets several callers wait for each other if each wants all of its threads: two threads that multiply
+    matrices at the same time take up to thirty times as long.
+    """
+    with _lock:
+        _blas_limits.append(None if _blas_limits else _blas().limit(limits=1))
+    try:
+        yield
+    finally:
+        with _lock:
+            if len(_blas_limits) == 1:
+                _blas_limits[0].restore_original_limits()
+                _blas_limits.clear()
+            else:
+                _blas_limits.pop()
+
+
 _scratch = threading.local()
 
 
 def scratch(slot: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Memory for the calling thread to compute in, its own until it asks for the same slot again."""
+    """Return memory for the calling thread, its own until it asks for the same slot again."""
     nbytes = prod(shape) * dtype.itemsize
     if not KEPT_BYTES[0] <= nbytes <= KEPT_BYTES[1]:
         return np.empty(shape, dtype)
@@ -87,7 +116,7 @@ def scratch(slot: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[
 
 
 def ones(count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Ones, not to be written to, which a dot product adds a row up with."""
+    """Return read-only ones; the dot product with them is the sum of a row."""
     return _some_ones(dtype)[:count] if count <= SHARED_ONES else np.ones(count, dtype)
 
 
@@ -99,12 +128,12 @@ def _some_ones(dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def rows_in_block(row_bytes: int) -> int:
-    """How many rows of this size make a block, at least one."""
+    """Return the number of rows of this size that make a block, at least one."""
     return max(1, BLOCK_BYTES // max(1, row_bytes))
 
 
 def blocks(rows: int, row_bytes: int) -> list[tuple[int, int]]:
-    """(first row, row after the last) of each block."""
+    """Return the first row of each block, and the row after its last."""
     step = rows_in_block(row_bytes)
     if 0 < rows <= step:
         return [(0, rows)]
@@ -112,22 +141,9 @@ def blocks(rows: int, row_bytes: int) -> list[tuple[int, int]]:
 
 
 def shares(rows: int) -> list[tuple[int, int]]:
-    """(first row, row after the last) of the share of each thread; of fewer threads where there are fewer rows."""
-    return _cut(rows, max(1, min(THREADS, rows)))
-
-
-def _cut(count: int, parts: int) -> list[tuple[int, int]]:
-    """(first, one after the last) of each of so many parts, as equal as can be."""
-    return list(pairwise(count * part // parts for part in range(parts + 1)))
-
-
-def copy(x: NDArray[Any], /) -> NDArray[Any]:
-    """A C-contiguous copy."""
-    if x.nbytes < THREAD_BYTES:
-        return x.copy()
-    out = empty(x.shape, x.dtype)
-    run(lambda start, stop: np.copyto(out[start:stop], x[start:stop]), shares(len(x)), x.nbytes)
-    return out
+    """Return the first row of the share of each thread and the row after its last; of fewer threads if rows are few."""
+    parts = max(1, min(THREADS, rows))
+    return list(pairwise(rows * part // parts for part in range(parts + 1)))
 
 
 def as_matrix(x: NDArray[Any]) -> NDArray[Any]:
@@ -138,40 +154,26 @@ def as_matrix(x: NDArray[Any]) -> NDArray[Any]:
 
 
 def minimum_of(x: NDArray[Any]) -> Any:
-    """The least element of a contiguous array, NaN if it holds one; of few in a third of a reduction's time."""
+    """Return the least element of a contiguous array, NaN if it holds one; a reduction takes three times as long."""
     return x.item(x.argmin())
 
 
 def maximum_of(x: NDArray[Any]) -> Any:
-    """The greatest element of a contiguous array, NaN if it holds one."""
+    """Return the greatest element of a contiguous array, NaN if it holds one."""
     return x.item(x.argmax())
 
 
 def widened(x: NDArray[Any]) -> NDArray[Any]:
-    """x, or its float32 copy where it is float16."""
+    """Return x, or its float32 copy if it is float16."""
     return x.astype(np.float32) if is_half(x.dtype) else x
 
 
 def sum_rows(rows: NDArray[Any], out: NDArray[Any]) -> None:
-    """``out <-`` the sum of rows, (N, D) -> (D,), added pairwise, block by block in cache, and the last few in float64.
-
-    So the error grows as log N. Halves of the rows are contiguous, which is what NumPy adds quickest. With ``out=``
-    NumPy would round to its dtype again and again.
-    """
-    if rows.shape[1] == 1 or len(rows) <= FEW_ROWS:
-        out[...] = np.add.reduce(rows, axis=0, dtype=np.float64)
-    elif len(rows) > (step := max(2, rows_in_block(rows[:1].nbytes))):
-        cuts = range(0, len(rows), step)
-        sums = np.empty((len(cuts), rows.shape[1]), np.float64)
-        for place, start in enumerate(cuts):
-            sum_rows(rows[start : start + step], sums[place])
-        sum_rows(sums, out)
-    else:
-        halves = scratch("halves", (len(rows) // 2, rows.shape[1]), rows.dtype)
-        while len(rows) > FEW_ROWS:
-            half = len(rows) // 2
-            np.add(rows[:half], rows[half : 2 * half], out=halves[:half])
-            if len(rows) % 2:
-                np.add(halves[0], rows[-1], out=halves[0])
-            rows = halves[:half]
-        out[...] = np.add.reduce(rows, axis=0, dtype=np.float64)
+    """``out <-`` the sum of rows, (N, D) -> (D,): halves are added, so that the error grows as log N."""
+    while len(rows) > FEW_ROWS and rows.shape[1] > 1:
+        half = len(rows) // 2
+        sums = rows[:half] + rows[half : 2 * half]
+        if len(rows) % 2:
+            sums[0] += rows[-1]
+        rows = sums
+    out[...] = np.add.reduce(rows, axis=0, dtype=np.float64)

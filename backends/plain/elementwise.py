@@ -24,14 +24,16 @@ def cast(x: Array, dtype: np.dtype[Any], /) -> Array:
     if x.dtype.kind != "f" or dtype.kind not in "iu":
         return x.astype(dtype, order="C")
     w, ends = wide(x), np.iinfo(dtype)
-    least, beyond = float(ends.min), float(ends.max) + 1  # float64 represents both
-    inside = np.where((w >= least) & (w < beyond), w, 0).astype(dtype)
-    return np.select([w < least, w >= beyond], [dtype.type(ends.min), dtype.type(ends.max)], inside)
+    least, beyond = float(ends.min), float(ends.max // 2 + 1) * 2  # float64 represents both
+    result = w.astype(dtype, order="C")
+    if w.size and not (least <= w.min() and w.max() < beyond):  # there, and for NaN, processors differ
+        result[w < least], result[w >= beyond], result[np.isnan(w)] = ends.min, ends.max, 0
+    return result
 
 
 def relu(x: Array, /) -> Array:
     """max(x, 0), for any real dtype; NaN stays NaN."""
-    return np.where(x < 0, x.dtype.type(0), x)
+    return np.maximum(x, x.dtype.type(0), order="C")
 
 
 def relu_backward(cotangent: Array, y: Array, /) -> Array:
@@ -91,6 +93,4 @@ def erfc(x: Array, /) -> Array:
 
 def sgn(x: Array, /) -> Array:
     """-1, 0 or 1 by the sign; NaN stays NaN; a bool is its own sign."""
-    if x.dtype == bool:
-        return x.copy()
-    return np.where(np.isnan(x), x, (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype))
+    return x.copy() if x.dtype == bool else np.sign(x, order="C")

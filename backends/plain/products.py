@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..matrices import Matrices
-from .widening import Array, sum_dtype, wide
+from .widening import Array, sum_dtype, wide, wide_dtype
 
 
 def each_matrix(flat: Array, matrices: Matrices) -> Iterator[Array]:
@@ -26,9 +26,9 @@ def matmul_components(a: Array, b: Array, left: Matrices, right: Matrices, /) ->
 
 def sum_all(x: Array, /) -> Array:
     """(...) -> (): the total; int64 for bools and integers."""
-    return np.asarray(wide(x).sum().astype(sum_dtype(x)))
+    return np.asarray(x.sum(dtype=wide_dtype(x)).astype(sum_dtype(x)))
 
 
 def sum_last(x: Array, /) -> Array:
     """(..., D) -> (...): the sum of each row; int64 for bools and integers."""
-    return np.asarray(wide(x).sum(axis=-1).astype(sum_dtype(x)))
+    return np.asarray(x.sum(axis=-1, dtype=wide_dtype(x)).astype(sum_dtype(x), order="C"))

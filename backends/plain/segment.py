@@ -28,6 +28,16 @@ def reduce_segments(function: Callable[[Array], Any], x: Array, segments: Segmen
     return out
 
 
+def least(dtype: np.dtype[Any]) -> Any:
+    """Return the least value of a dtype: -inf, the least integer, or False."""
+    return -np.inf if dtype.kind == "f" else False if dtype.kind == "b" else np.iinfo(dtype).min
+
+
+def greatest(dtype: np.dtype[Any]) -> Any:
+    """Return the greatest value of a dtype: inf, the greatest integer, or True."""
+    return np.inf if dtype.kind == "f" else True if dtype.kind == "b" else np.iinfo(dtype).max
+
+
 def segment_sum(x: Array, segments: Segments, /) -> Array:
     """(N, ...) -> (B, ...): the sum of each segment, +0 for an empty one; int64 for bools and integers."""
     return reduce_segments(lambda rows: wide(rows).sum(axis=0), x, segments, sum_dtype(x))
@@ -40,14 +50,12 @@ def segment_prod(x: Array, segments: Segments, /) -> Array:
 
 def segment_max(x: Array, segments: Segments, /) -> Array:
     """(N, ...) -> (B, ...): the maximum of each segment; NaN wins; an empty one has the least value of the dtype."""
-    least = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min if x.dtype != bool else False
-    return reduce_segments(lambda rows: rows.max(axis=0, initial=least), x, segments, x.dtype)
+    return reduce_segments(lambda rows: rows.max(axis=0, initial=least(x.dtype)), x, segments, x.dtype)
 
 
 def segment_min(x: Array, segments: Segments, /) -> Array:
     """(N, ...) -> (B, ...): the minimum of each segment; NaN wins; an empty one has the greatest value of the dtype."""
-    greatest = np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).max if x.dtype != bool else True
-    return reduce_segments(lambda rows: rows.min(axis=0, initial=greatest), x, segments, x.dtype)
+    return reduce_segments(lambda rows: rows.min(axis=0, initial=greatest(x.dtype)), x, segments, x.dtype)
 
 
 def segment_argmax(x: Array, segments: Segments, /) -> Array:

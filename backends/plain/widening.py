@@ -10,9 +10,14 @@ from numpy.typing import NDArray
 Array: TypeAlias = NDArray[Any]
 
 
+def wide_dtype(x: Array) -> np.dtype[Any]:
+    """Return float64 for floats, int64 for bools and integers."""
+    return np.dtype(np.float64 if x.dtype.kind == "f" else np.int64)
+
+
 def wide(x: Array) -> Array:
-    """Return floats as float64, bools and integers as int64."""
-    return x.astype(np.float64 if x.dtype.kind == "f" else np.int64)
+    """Return a contiguous copy: floats as float64, bools and integers as int64."""
+    return x.astype(wide_dtype(x), order="C")
 
 
 def sum_dtype(x: Array) -> np.dtype[Any]:

@@ -38,7 +38,7 @@ from pynested.backends.cuda.segment import BLOCK
 from pynested.backends.cuda.signatures import KERNELS
 from pynested.backends.dtypes import is_float, is_half
 from pynested.backends.errors import DTypeError
-from pynested.backends.numpy.elementwise import cast
+from pynested.backends.plain.elementwise import cast
 from pynested.backends.quiet import without_warnings
 from pynested.backends.registry import registered_kernels
 

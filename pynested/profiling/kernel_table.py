@@ -56,7 +56,7 @@ def dispatch_table(operator: Callable[..., Any], *args: Any, **kwargs: Any) -> D
     >>> table = pn.dispatch_table(pn.softmax, nt, dim=-1)
     >>> for device in ("cpu", "cuda", "plain"):
     ...     print(table.kernels["segment_softmax"][device].file)
-    backends/numpy/normalization.py
+    backends/numpy/segment.py
     backends/cuda/segment.py
     backends/plain/segment.py
     """
