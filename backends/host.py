@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import gcd
 from typing import Any
 
 import numpy as np
@@ -113,34 +112,22 @@ def repeats(x: Any) -> bool:
 
 
 def repeating(sizes: NDArray[np.int64], strides: NDArray[np.int64]) -> list[int]:
-    """The components of these sizes and strides, (B, d), that hold a place twice.
+    """Return the components of these sizes and strides, (B, d), that hold a place twice.
 
-    Strides and extents tell at once which surely do, and which surely do not, row-major ones first. The places of the
-    few that are left are fewer than those between their first and their last one, which lie in memory.
+    Strides and extents tell at once which components surely do, and which surely do not, row-major ones first. The
+    others have no more elements than the places between their first and their last one, which lie in memory.
     """
     inside = strides[:, :-1] < sizes[:, 1:] * strides[:, 1:]  # the one before steps inside of this dimension
     if not np.count_nonzero(inside) and not np.count_nonzero(strides[:, -1:] <= 0):
         return []
     n, s = by_stride(sizes, strides)
     extents = (n - 1) * s
-    within = past_smaller(n, s, extents)
-    live = (sizes > 0).all(axis=1)
-    crowded = ((n > 1) & (s == 0)).any(axis=1) | (n.prod(axis=1) > extents.sum(axis=1) + 1)  # more elements than places
-    surely, unsure = live & crowded, live & ~crowded & ~within.all(axis=1)
-    found = [i for i in np.flatnonzero(unsure).tolist() if _meets_itself(n[i].tolist(), s[i].tolist())]
-    return sorted(np.flatnonzero(surely).tolist() + found)
-
-
-def _meets_itself(sizes: list[int], strides: list[int]) -> bool:
-    """Whether two elements lie at one place; strides are positive where sizes are not 1, and in increasing order."""
-    dims = [(step, size) for size, step in zip(sizes, strides, strict=True) if size > 1]
-    # Elements at one place agree in a dimension whose step is longer than all that the others can make up for.
-    while dims and dims[-1][0] > sum(step * (size - 1) for step, size in dims[:-1]):
-        dims.pop()
-    if len(dims) == 2:  # the least numbers of steps that are equally far
-        (short, many), (long, few) = dims
-        common = gcd(short, long)
-        return long // common < many and short // common < few
-    left = np.array([[size for _, size in dims]], np.int64), np.array([[step for step, _ in dims]], np.int64)
-    places = strided_index(*left, np.zeros(1, np.int64))
-    return len(np.unique(places)) < len(places)
+    has_elements = (sizes > 0).all(axis=1)
+    is_crowded = ((n > 1) & (s == 0)).any(axis=1) | (n.prod(axis=1) > extents.sum(axis=1) + 1)  # more than places
+    is_apart = past_smaller(n, s, extents).all(axis=1)
+    found = np.flatnonzero(has_elements & is_crowded).tolist()
+    for i in np.flatnonzero(has_elements & ~is_crowded & ~is_apart).tolist():
+        places = strided_index(n[i : i + 1], s[i : i + 1], np.zeros(1, np.int64))
+        if len(np.unique(places)) < len(places):
+            found.append(i)
+    return sorted(found)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import weakref
 from typing import Any
 
 import numpy as np
@@ -28,17 +27,14 @@ class Storage:
         ``"cpu"`` or the name of another registered device.
     version : int
         The number of writes so far; a result that needs an old value compares it.
-    linked : tuple of weakref, or None
-        Other storages in which a part of the memory lies too; None as long as nobody else can hold it (`sharing`).
     """
 
-    __slots__ = ("__weakref__", "data", "device", "linked", "version")
+    __slots__ = ("__weakref__", "data", "device", "version")
 
     def __init__(self, data: Any, device: str = "cpu") -> None:
         self.data = data
         self.device = device
         self.version = 0
-        self.linked: tuple[weakref.ref[Storage], ...] | None = None
         if listening.count:
             emit("allocate", device, storage=self)
 
@@ -48,12 +44,8 @@ class Storage:
         return address(self.data)
 
     def wrote(self) -> None:
-        """Count a write, here and wherever else the memory lies, so that whoever saved the old contents notices."""
+        """Count a write, so that whoever saved the old contents notices."""
         self.version += 1
-        for link in self.linked or ():
-            other = link()
-            if other is not None:
-                other.version += 1
         if listening.count:
             emit("write", self.device, storage=self)
 
