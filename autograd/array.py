@@ -30,21 +30,27 @@ from .tape import Hooks, Leaf, Node, state
 
 Hook = Callable[["Array"], "Array | None"]  # of a gradient, perhaps with another one as the result
 OPEN, UNRECORDED, READ_ONLY = 0, 1, 2  # writes: allowed; not while recording, to such a view; never
-_one_at_a_time = Lock()  # what several threads may do to one leaf
+_one_at_a_time = Lock()  # for writes of several threads to one leaf
 
 
 class Array(ArrayMethods["Array"], ArrayProtocols):
-    """A dense differentiable array. Make one with `pynested.array`; `numpy` gives the values back.
+    """A dense differentiable array. Make one with `pynested.array`; `numpy` returns the values.
+
+    The constructor wraps ``data``. If it is a view of one of ``sources``, the two arrays share storage and guard.
 
     Attributes
     ----------
     data : ndarray
-        The values, as the array module of the device sees them; it cannot be set. A write into them is not noticed, nor
-        is one through another array that is made of them: hand memory out with `numpy`, which makes the latter known.
+        The values, in the class of the device's array module; it cannot be set. A write into them is not noticed, nor
+        is a write through another array that is made of them. `numpy` makes such an array known.
     storage : Storage
-        The memory behind them, shared by all views, with a counter of writes.
+        The memory of the values, shared by all views, with a counter of writes.
     node : Node or None
         The node of the tape that made this array; None for a leaf.
+    tracked : bool
+        The same as ``requires_grad``, which is slower to read.
+    guard : int
+        OPEN if writes are allowed, or else why not.
 
     Examples
     --------
@@ -68,45 +74,42 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
 
     storage: Storage
     node: Node | None
-    tracked: bool  # requires_grad, without the check of what is asked for
-    guard: int  # OPEN to writes, or why not
+    tracked: bool
+    guard: int
+    _raw: Any
 
-    def __init__(self, data: Any, device: str = "cpu", storage: Storage | None = None) -> None:
+    def __init__(
+        self, data: Any, device: str = "cpu", storage: Storage | None = None, sources: Sequence[Any] = ()
+    ) -> None:
         if data.__class__ is not np.ndarray:
             data = as_bare("Array", data)
+        guard = OPEN
+        for source in sources:
+            if type(source) is Array and same_memory(data, source._raw):
+                storage = source.storage
+                guard = source.guard or (UNRECORDED if source.tracked and not state.mode else OPEN)
+                break
         self._raw = data
         self.storage = storage if storage is not None else Storage(data, device)
         self.node = None
         self.tracked = False
-        self.guard = OPEN
+        self.guard = guard
         self._grad: Array | None = None
         self._hooks: Hooks | None = None
         self._leaf: Leaf | None = None
 
     @classmethod
-    def of(cls, data: Any, device: str, sources: Sequence[Any]) -> Array:
-        """Wrap the result of an operation; a view of one of ``sources`` shares its storage, and what guards it."""
-        for source in sources:
-            if type(source) is Array and same_memory(data, source._raw):
-                view = cls(data, device, source.storage)
-                view.guard = source.guard or (UNRECORDED if source.tracked and not state.mode else OPEN)
-                return view
-        return cls(data, device)
-
-    @classmethod
     def over(cls, data: Any, device: str = "cpu") -> Array:
-        """Wrap memory that somebody else holds; where it is that of another array, it shares that one's storage."""
+        """Wrap memory of another library; memory of one of our arrays shares the storage of that array."""
         return cls(data, device, came_in(data, device))
 
-    @classmethod
-    def made_by(cls, node: Node, output: Array) -> Array:
-        """The output of ``node`` again, as a recorded array."""
-        again = cls(output._raw, output.storage.device, output.storage)
-        again.node = node
-        again.tracked = True
-        return again
+    def made_by(self, node: Node) -> Array:
+        """Return the same values as the output of ``node``."""
+        output = Array(self._raw, self.storage.device, self.storage)
+        output.node, output.tracked = node, True
+        return output
 
-    # ---- what it is ---------------------------------------------------------------------------------------------
+    # ---- attributes -------------------------------------------------------------------------------------------------
 
     @property
     def data(self) -> Any:

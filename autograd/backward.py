@@ -62,7 +62,8 @@ def backward(
     for node, cotangent in done.cotangents.items():
         leaf = node.array()
         if leaf is not None and leaf.requires_grad:
-            leaf.accumulate(_settled(leaf, cotangent, create_graph, done))
+            is_own = node in done.sums and cotangent.is_contiguous() and not (create_graph or leaf._hooks)
+            leaf.accumulate(cotangent if is_own else _settled(leaf, cotangent, create_graph, done))
 
 
 def run(

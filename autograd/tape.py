@@ -61,6 +61,8 @@ class BackwardPass:
         The nodes and leaves that it visits; None stands for all.
     cotangents : dict
         What has arrived, by node; what is left at the end are the cotangents of the leaves.
+    sums : set
+        The nodes and leaves whose cotangent is a sum, in memory that the pass allocated.
     start : int
         The number at which the pass began: hooks with a greater one were registered later.
     """
@@ -68,6 +70,7 @@ class BackwardPass:
     is_recorded: bool
     needed: set[Any] | None = None
     cotangents: dict[Any, Any] = field(default_factory=dict)
+    sums: set[Any] = field(default_factory=set)
     start: int = field(default_factory=lambda: next(_numbers))
 
 

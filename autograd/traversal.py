@@ -44,7 +44,7 @@ def run_backward(
     running = BackwardPass(create_graph, needed)
     cotangents, found = running.cotangents, {}
     heap: list[tuple[int, Node]] = []
-    _accumulate([(node, part) for node, part in seeds if needed is None or node in needed], cotangents, heap)
+    _accumulate([(node, part) for node, part in seeds if needed is None or node in needed], running, heap)
     while heap:
         node = heappop(heap)[1]
         cotangent = cotangents.pop(node)
@@ -69,15 +69,16 @@ def run_backward(
             if type(part) is Array and (part._raw.shape != source.shape or part._raw.dtype != source.dtype):
                 pairs[i] = source, _matched_to_source(node, source, part)
         part = None  # a sum does not need its parts
-        _accumulate(pairs, cotangents, heap)
+        _accumulate(pairs, running, heap)
         if not retain_graph:
             node.free()
     cotangents.update(found)
     return running
 
 
-def _accumulate(pairs: Pairs, cotangents: dict[Any, Any], heap: list[tuple[int, Node]]) -> None:
-    """Add cotangents to those that have arrived before, and note the nodes that are to be visited; empty ``pairs``."""
+def _accumulate(pairs: Pairs, running: BackwardPass, heap: list[tuple[int, Node]]) -> None:
+    """Add cotangents to those that have arrived before, push nodes that the pass must visit, and empty ``pairs``."""
+    cotangents = running.cotangents
     for source, part in pairs:
         before = cotangents.get(source)
         if before is None:
@@ -88,6 +89,7 @@ def _accumulate(pairs: Pairs, cotangents: dict[Any, Any], heap: list[tuple[int, 
             before.update({i: add(before[i], x) if i in before else x for i, x in part.items()})
         else:
             cotangents[source] = add(before, part)
+            running.sums.add(source)
     pairs.clear()
 
 

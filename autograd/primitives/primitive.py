@@ -136,11 +136,11 @@ class Primitive:
         if self.has_residuals:
             value, *residuals = value
         if type(value) is tuple or type(value) is list:
-            results = [None if part is None else Array.of(part, device, args) for part in value]
+            results = [None if part is None else Array(part, device, sources=args) for part in value]
             if is_tracked and state.mode:
                 attach_outputs(results, self.record(None, args))
             return tuple(results)
-        result = value if type(value) is Array else Array.of(value, device, args)
+        result = value if type(value) is Array else Array(value, device, sources=args)
         if is_tracked and state.mode:
             result.node, result.tracked = self.record(result, args, residuals), True
         return result
@@ -172,7 +172,9 @@ class Primitive:
     def apply_vjp(self, node: Node, cotangent: Any, running: BackwardPass) -> Pairs:
         """Return the sources of ``node`` that a pass visits, with the cotangent of each."""
         args = node.saved()
-        y = Array.made_by(node, node.output) if node.output is not None and running.is_recorded else node.output
+        y = node.output
+        if y is not None and running.is_recorded:
+            y = y.made_by(node)
         parts = self.vjps(cotangent, y, *args) if callable(self.vjps) else None
         pairs: Pairs = []
         for i, source in enumerate(node.sources):
@@ -186,7 +188,7 @@ class Primitive:
     def apply_jvp(self, node: Node, tangents: Sequence[Array | None]) -> Any:
         """Return the tangent of the output of ``node``, or a list of those of several outputs."""
         args = node.saved()
-        y = None if node.output is None else Array.made_by(node, node.output)
+        y = None if node.output is None else node.output.made_by(node)
         if callable(self.jvps):
             return self.jvps(tangents, y, *args)
         total: Array | None = None

@@ -84,23 +84,26 @@ def test_a_sum_of_gradients_that_is_too_large_is_infinite_and_no_warning(create_
 @pytest.mark.parametrize("create_graph", [False, True])
 def test_gradients_never_share_memory(create_graph: bool) -> None:
     x, y, cotangent = leaf(1, 2), leaf(3, 4), pn.array([1.0, 1.0])
-    z = (x + y).reshape(2)
+    w = leaf(5, 6)  # whose gradient is a sum
+    z = (x + y + w + w * 0).reshape(2)
     z.retain_grad()
     hooked: list[Array] = []
     x.register_hook(hooked.append)
     z.backward(cotangent, create_graph=create_graph)
     inputs = leaf(1, 2), leaf(3, 4)  # without hooks
     results = grad(inputs[0] + inputs[1], inputs, cotangent, create_graph=create_graph)
-    arrays = [x.grad, y.grad, z.grad, cotangent, *results]
-    assert [array.tolist() for array in arrays] == [[1, 1]] * 6
+    arrays = [x.grad, y.grad, w.grad, z.grad, cotangent, *results]
+    assert [array.tolist() for array in arrays] == [[1, 1]] * 7
     pairs = [*itertools.combinations(arrays, 2), (x.grad, hooked[0])]
     assert not any(np.shares_memory(array.data, other.data) for array, other in pairs)
 
 
 def test_gradients_of_views_are_contiguous_and_apart() -> None:
-    x, factors = pn.array(np.ones((2, 3)), requires_grad=True), pn.array(np.arange(6.0).reshape(3, 2))
-    (x.T * factors).sum().backward()
+    x, twice = (pn.array(np.ones((2, 3)), requires_grad=True) for _ in range(2))
+    factors = pn.array(np.arange(6.0).reshape(3, 2))
+    (x.T * factors + twice.T * factors + twice.T * factors).sum().backward()
     assert x.grad.is_contiguous() and x.grad.tolist() == [[0, 2, 4], [1, 3, 5]]
+    assert twice.grad.is_contiguous() and twice.grad.tolist() == [[0, 4, 8], [2, 6, 10]]
     transposed, cotangent = x.T, pn.array(np.ones((2, 3)))
     arrays = [*grad(transposed.T, [transposed, x], cotangent), cotangent, x]
     assert arrays[0].is_contiguous() and arrays[0].tolist() == [[1, 1]] * 3
