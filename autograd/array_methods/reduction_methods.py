@@ -1,6 +1,6 @@
 """Methods that reduce dimensions."""
 
-# mypy: disable-error-code="no-any-return"
+# mypy: disable-error-code="no-any-return, no-untyped-def"
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ Reduced = TypeVar("Reduced")  # Array for a dense array, NestedArray | Array for
 
 
 class ReductionMethods(Generic[Reduced]):
-    """Methods that call the reduction of the same name. If no dimension is given, the result is dense."""
+    """Methods that call the reduction of the same name. If no dimension is given, the result is dense.
+
+    The overloads have the types of the parameters; the definitions after them repeat the names and the defaults.
+    """
 
     __slots__ = ()
     _ops: ClassVar[Any]  # the module `pynested.method_functions`
@@ -28,7 +31,7 @@ class ReductionMethods(Generic[Reduced]):
         self, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None
     ) -> Reduced: ...
     @method
-    def all(self, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None) -> Any:
+    def all(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """See `pynested.all`."""
         return self._ops.all(self, dim, keepdim, axis=axis, keepdims=keepdims)
 
@@ -39,7 +42,7 @@ class ReductionMethods(Generic[Reduced]):
         self, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None
     ) -> Reduced: ...
     @method
-    def amax(self, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None) -> Any:
+    def amax(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """See `pynested.amax`."""
         return self._ops.amax(self, dim, keepdim, axis=axis, keepdims=keepdims)
 
@@ -50,7 +53,7 @@ class ReductionMethods(Generic[Reduced]):
         self, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None
     ) -> Reduced: ...
     @method
-    def amin(self, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None) -> Any:
+    def amin(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """See `pynested.amin`."""
         return self._ops.amin(self, dim, keepdim, axis=axis, keepdims=keepdims)
 
@@ -61,7 +64,7 @@ class ReductionMethods(Generic[Reduced]):
         self, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None
     ) -> Reduced: ...
     @method
-    def any(self, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None) -> Any:
+    def any(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """See `pynested.any`."""
         return self._ops.any(self, dim, keepdim, axis=axis, keepdims=keepdims)
 
@@ -72,9 +75,7 @@ class ReductionMethods(Generic[Reduced]):
         self, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None, keepdims: bool | None = None
     ) -> Reduced: ...
     @method
-    def argmax(
-        self, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None, keepdims: bool | None = None
-    ) -> Any:
+    def argmax(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """See `pynested.argmax`."""
         return self._ops.argmax(self, dim, keepdim, axis=axis, keepdims=keepdims)
 
@@ -85,9 +86,7 @@ class ReductionMethods(Generic[Reduced]):
         self, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None, keepdims: bool | None = None
     ) -> Reduced: ...
     @method
-    def argmin(
-        self, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None, keepdims: bool | None = None
-    ) -> Any:
+    def argmin(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """See `pynested.argmin`."""
         return self._ops.argmin(self, dim, keepdim, axis=axis, keepdims=keepdims)
 
@@ -98,9 +97,7 @@ class ReductionMethods(Generic[Reduced]):
         self, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None
     ) -> Reduced: ...
     @method
-    def logsumexp(
-        self, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None
-    ) -> Any:
+    def logsumexp(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """See `pynested.logsumexp`."""
         return self._ops.logsumexp(self, dim, keepdim, axis=axis, keepdims=keepdims)
 
@@ -117,15 +114,7 @@ class ReductionMethods(Generic[Reduced]):
         keepdims: bool | None = None,
     ) -> Reduced: ...
     @method
-    def mean(
-        self,
-        dim: Dims = None,
-        keepdim: bool = False,
-        *,
-        dtype: DType | None = None,
-        axis: Dims = None,
-        keepdims: bool | None = None,
-    ) -> Any:
+    def mean(self, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
         """See `pynested.mean`."""
         return self._ops.mean(self, dim, keepdim, dtype=dtype, axis=axis, keepdims=keepdims)
 
@@ -142,15 +131,7 @@ class ReductionMethods(Generic[Reduced]):
         keepdims: bool | None = None,
     ) -> Reduced: ...
     @method
-    def nanmean(
-        self,
-        dim: Dims = None,
-        keepdim: bool = False,
-        *,
-        dtype: DType | None = None,
-        axis: Dims = None,
-        keepdims: bool | None = None,
-    ) -> Any:
+    def nanmean(self, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
         """See `pynested.nanmean`."""
         return self._ops.nanmean(self, dim, keepdim, dtype=dtype, axis=axis, keepdims=keepdims)
 
@@ -167,15 +148,7 @@ class ReductionMethods(Generic[Reduced]):
         keepdims: bool | None = None,
     ) -> Reduced: ...
     @method
-    def nansum(
-        self,
-        dim: Dims = None,
-        keepdim: bool = False,
-        *,
-        dtype: DType | None = None,
-        axis: Dims = None,
-        keepdims: bool | None = None,
-    ) -> Any:
+    def nansum(self, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
         """See `pynested.nansum`."""
         return self._ops.nansum(self, dim, keepdim, dtype=dtype, axis=axis, keepdims=keepdims)
 
@@ -192,15 +165,7 @@ class ReductionMethods(Generic[Reduced]):
         keepdims: bool | None = None,
     ) -> Reduced: ...
     @method
-    def prod(
-        self,
-        dim: Dims = None,
-        keepdim: bool = False,
-        *,
-        dtype: DType | None = None,
-        axis: Dims = None,
-        keepdims: bool | None = None,
-    ) -> Any:
+    def prod(self, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
         """See `pynested.prod`."""
         return self._ops.prod(self, dim, keepdim, dtype=dtype, axis=axis, keepdims=keepdims)
 
@@ -217,15 +182,7 @@ class ReductionMethods(Generic[Reduced]):
         keepdims: bool | None = None,
     ) -> Reduced: ...
     @method
-    def std(
-        self,
-        dim: Dims = None,
-        keepdim: bool = False,
-        *,
-        correction: float = 1,
-        axis: Dims = None,
-        keepdims: bool | None = None,
-    ) -> Any:
+    def std(self, dim=None, keepdim=False, *, correction=1, axis=None, keepdims=None):
         """See `pynested.std`."""
         return self._ops.std(self, dim, keepdim, correction=correction, axis=axis, keepdims=keepdims)
 
@@ -242,15 +199,7 @@ class ReductionMethods(Generic[Reduced]):
         keepdims: bool | None = None,
     ) -> Reduced: ...
     @method
-    def sum(
-        self,
-        dim: Dims = None,
-        keepdim: bool = False,
-        *,
-        dtype: DType | None = None,
-        axis: Dims = None,
-        keepdims: bool | None = None,
-    ) -> Any:
+    def sum(self, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
         """See `pynested.sum`."""
         return self._ops.sum(self, dim, keepdim, dtype=dtype, axis=axis, keepdims=keepdims)
 
@@ -267,14 +216,6 @@ class ReductionMethods(Generic[Reduced]):
         keepdims: bool | None = None,
     ) -> Reduced: ...
     @method
-    def var(
-        self,
-        dim: Dims = None,
-        keepdim: bool = False,
-        *,
-        correction: float = 1,
-        axis: Dims = None,
-        keepdims: bool | None = None,
-    ) -> Any:
+    def var(self, dim=None, keepdim=False, *, correction=1, axis=None, keepdims=None):
         """See `pynested.var`."""
         return self._ops.var(self, dim, keepdim, correction=correction, axis=axis, keepdims=keepdims)
