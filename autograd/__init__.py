@@ -7,13 +7,14 @@ if __name__ != "pynested.autograd":
     )
 
 from .array import Array
+from .backward import backward, grad
 from .checkpoint import checkpoint
 from .containers import flatten, register_container
 from .creation import arange, array, empty, full, ones, zeros
 from .defaults import get_default_device, get_default_dtype, set_default_device, set_default_dtype
 from .exchange import from_dlpack
 from .function import Function
-from .functional import backward, grad, hessian, hvp, jacobian, jvp, vjp
+from .functional import hessian, hvp, jacobian, jvp, vjp
 from .gradcheck import gradcheck
 from .modes import anomaly, enable_grad, is_grad_enabled, no_grad
 from .random import manual_seed, rand, randint, randn

@@ -1,9 +1,9 @@
-"""Gradients as functions: vjp, jvp, and what is made of them.
+"""Derivatives as functions: `vjp`, `jvp`, `jacobian`, `hessian` and `hvp`.
 
-Inputs and outputs may be arrays, or anything `flatten` opens: nested arrays, tuples, lists, dicts.
+Inputs and outputs are arrays or containers of them: nested arrays, tuples, lists, dicts.
 
-Every call records on fresh views of its inputs, so that derivatives of derivatives keep apart. Results are recorded
-only where something outside the call is differentiated too.
+Every call records on fresh views of its inputs, so that derivatives of different orders stay apart. Results are
+recorded only if they depend on an array outside of the call that requires grad.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pynested.backends.errors import ArgumentError, DeviceError, GradientError, 
 from pynested.backends.host import from_host
 
 from .array import Array, new_zeros
-from .backward import backward, grad, ones_like
+from .backward import grad, ones_like
 from .containers import flatten, flatten_like
 from .dispatch import operator
 from .modes import Mode
@@ -27,98 +27,98 @@ from .primitives.unary import zeros_like
 from .tape import OFF, RECORDING, next_number, source_of, state
 from .traversal import boundary, run_forward
 
-__all__ = ["backward", "grad", "hessian", "hvp", "jacobian", "jvp", "vjp"]
 
-
-class _Recording:
+class _TracedCall:
     """A call of a function on fresh views of its arguments."""
 
     def __init__(self, function: Callable[..., Any], primals: tuple[Any, ...]) -> None:
-        self.recording = state.mode != OFF
+        self.is_recording = state.mode != OFF
         self.primals, self.rebuild = flatten(primals)
         self.start = next_number()
         with Mode(state.mode or RECORDING):
-            self.views = [alias(a) for a in self.primals]
-            self.wrt = [view for view in self.views if view.requires_grad or is_float(view.dtype)]
-            for view in self.wrt:
+            self.views = [alias(x) for x in self.primals]
+            self.inputs = [view for view in self.views if view.requires_grad or is_float(view.dtype)]
+            for view in self.inputs:
                 view.requires_grad = True
             self.outputs = function(*self.rebuild(self.views))
         self.results, self.rebuild_outputs = flatten(self.outputs)
 
     def reaches_outside(self) -> bool:
-        """Return whether an output is recorded and depends on an array outside the call that wants a gradient."""
-        own = {source_of(view) for view in self.wrt if view.node is None}
-        outside = boundary([source_of(result) for result in self.results], self.start)
-        return self.recording and any(node not in own for node in outside)
+        """Return whether an output is recorded and depends on an array outside of the call that requires grad."""
+        inside = {source_of(view) for view in self.inputs if view.node is None}
+        ends = boundary([source_of(result) for result in self.results], self.start)
+        return self.is_recording and not inside.issuperset(ends)
 
-    def released(self, outside: bool) -> Any:
-        """The outputs, without history if all of it lies inside the call."""
-        return self.outputs if outside else self.rebuild_outputs([result.detach() for result in self.results])
+    def visible_outputs(self, reaches_outside: bool) -> Any:
+        """Return the outputs, without history if all of it lies inside the call."""
+        if reaches_outside:
+            return self.outputs
+        return self.rebuild_outputs([result.detach() for result in self.results])
 
 
 @operator
 def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """``function(*primals)``, and the function that pulls a cotangent of it back to one of each primal.
+    """Return ``function(*primals)`` and its vjp: a function from a cotangent of the output to one of each primal.
 
     Parameters
     ----------
     function : callable
-        Takes the primals, and returns what `flatten` opens, too.
+        Takes the primals, and returns an array, a nested array or a container.
     *primals : arrays, nested arrays, containers
-        Where to differentiate; floats whether they require grad or not.
+        The point of the derivative. Floats are differentiated, whether they require grad or not.
 
     Returns
     -------
     outputs
-        What the function returned.
-    pull : callable
+        The outputs of the function.
+    function_vjp : callable
         Takes cotangents in the form of the outputs, any number of times; returns the cotangent of the one primal, or a
-        tuple of them. Integers and bools have None; what the function does not use has zeros.
+        tuple of them. Integers and bools have None; a primal that the function does not use has zeros.
 
     Raises
     ------
     GradientError, ArgumentError
-        By ``pull``, for cotangents that do not have the shape, or the form, of the outputs.
+        By ``function_vjp``, for cotangents that do not have the shape, or the form, of the outputs.
 
     Examples
     --------
-    >>> y, pull = pn.vjp(lambda a, b: a * b, pn.array(2.0), pn.array(3.0))
-    >>> pull(pn.array(1.0))
+    >>> y, product_vjp = pn.vjp(lambda a, b: a * b, pn.array(2.0), pn.array(3.0))
+    >>> product_vjp(pn.array(1.0))
     (array(3.), array(2.))
     """
-    call = _Recording(function, primals)
-    outside = call.reaches_outside()
+    call = _TracedCall(function, primals)
+    reaches_outside = call.reaches_outside()
 
-    def pull(cotangent: Any) -> Any:
+    def function_vjp(cotangent: Any) -> Any:
         cotangents = flatten_like("vjp", call.outputs, cotangent)
-        moving = any(one is not None and one.requires_grad for one in cotangents)
-        found = iter(_pulled(call, cotangents, (outside or moving) and state.mode != OFF))
-        back = call.rebuild([next(found) if view.requires_grad else None for view in call.views])
-        return back[0] if len(primals) == 1 else back
+        is_recorded = reaches_outside or any(g is not None and g.requires_grad for g in cotangents)
+        gradients = iter(_gradients(call, cotangents, is_recorded and state.mode != OFF))
+        result = call.rebuild([next(gradients) if view.requires_grad else None for view in call.views])
+        return result[0] if len(primals) == 1 else result
 
-    return call.released(outside), pull
+    return call.visible_outputs(reaches_outside), function_vjp
 
 
-def _pulled(call: _Recording, cotangents: Sequence[Array | None], graph: bool) -> list[Array]:
-    """The cotangents of what the call can be differentiated by, zeros where it is not used."""
-    pairs = [(r, c) for r, c in zip(call.results, cotangents, strict=True) if r.requires_grad]
+def _gradients(call: _TracedCall, cotangents: Sequence[Array | None], create_graph: bool) -> list[Array]:
+    """Return the gradients of the inputs of a call, zeros for an input that the function does not use."""
+    pairs = [(y, g) for y, g in zip(call.results, cotangents, strict=True) if y.requires_grad]
     if not pairs:
-        return [zeros_like(view) for view in call.wrt]
-    outputs, given = zip(*pairs, strict=True)
-    found = grad(outputs, call.wrt, given, retain_graph=True, create_graph=graph, allow_unused=True)
-    return [zeros_like(view) if one is None else one for one, view in zip(found, call.wrt, strict=True)]
+        return [zeros_like(view) for view in call.inputs]
+    outputs, weights = zip(*pairs, strict=True)
+    gradients = grad(outputs, call.inputs, weights, retain_graph=True, create_graph=create_graph, allow_unused=True)
+    return [zeros_like(view) if g is None else g for g, view in zip(gradients, call.inputs, strict=True)]
 
 
 @operator
 def jvp(function: Callable[..., Any], primals: Any, tangents: Any) -> tuple[Any, Any]:
-    """``function(*primals)``, and its directional derivative along ``tangents``, by reading the tape forwards.
+    """Return ``function(*primals)`` and its directional derivative along ``tangents``, by forward mode.
 
     Parameters
     ----------
     function : callable
         As for `vjp`.
     primals, tangents : tuple
-        As many of one as of the other, in one form and of equal shapes. One that is no tuple or list stands for itself.
+        Equally many, in one form and of equal shapes. A single primal and a single tangent need no tuple.
 
     Raises
     ------
@@ -134,29 +134,30 @@ def jvp(function: Callable[..., Any], primals: Any, tangents: Any) -> tuple[Any,
         primals, tangents = (primals,), (tangents,)
     if not isinstance(tangents, tuple | list):
         raise ArgumentError(f"jvp: the primals are {named_type(primals)}, so the tangents must be one, too.")
-    return _pushed("jvp", function, tuple(primals), tuple(tangents))
+    return _jvp_for("jvp", function, tuple(primals), tuple(tangents))
 
 
-def _pushed(
+def _jvp_for(
     name: str, function: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]
 ) -> tuple[Any, Any]:
-    """`jvp` for the function ``name``."""
-    call = _Recording(function, primals)
-    given = flatten_like(name, primals, tangents, are_tangents=True)
-    outside = call.reaches_outside()
-    moving = any(tangent is not None and tangent.requires_grad for tangent in given)
-    nodes = {
-        source_of(view): _tangent(name, view, tangent)
-        for view, tangent in zip(call.views, given, strict=True)
-        if view.requires_grad and tangent is not None
+    """Return what `jvp` returns; errors begin with ``name``."""
+    call = _TracedCall(function, primals)
+    arrays = flatten_like(name, primals, tangents, are_tangents=True)
+    reaches_outside = call.reaches_outside()
+    is_recorded = reaches_outside or any(t is not None and t.requires_grad for t in arrays)
+    tangent_by_node = {
+        source_of(view): _canonical_tangent(name, view, t)
+        for view, t in zip(call.views, arrays, strict=True)
+        if view.requires_grad and t is not None
     }
-    with Mode(state.mode if outside or moving else OFF), np.errstate(all="ignore"):
-        pushed = run_forward(nodes, [source_of(result) for result in call.results])
-        filled = [zeros_like(r) if t is None else copy(t) for r, t in zip(call.results, pushed, strict=True)]
-    return call.released(outside), call.rebuild_outputs(filled)
+    with Mode(state.mode if is_recorded else OFF), np.errstate(all="ignore"):
+        results = run_forward(tangent_by_node, [source_of(y) for y in call.results])
+        filled = [zeros_like(y) if t is None else copy(t) for y, t in zip(call.results, results, strict=True)]
+    return call.visible_outputs(reaches_outside), call.rebuild_outputs(filled)
 
 
-def _tangent(name: str, view: Array, tangent: Array) -> Array:
+def _canonical_tangent(name: str, view: Array, tangent: Array) -> Array:
+    """Return a tangent in the dtype of its primal; raise if it has another shape or lies on another device."""
     if tangent.shape != view.shape:
         raise ArgumentError(f"{name}: a tangent of shape {tangent.shape} was given for a primal of shape {view.shape}.")
     if tangent.device != view.device:
@@ -169,14 +170,14 @@ def _tangent(name: str, view: Array, tangent: Array) -> Array:
 
 @operator
 def jacobian(function: Callable[[Any], Any], x: Array) -> Array:
-    """Every partial derivative of ``function`` at ``x``: shape of the output, then shape of ``x``.
+    """Return every partial derivative of ``function`` at ``x``, with the shape of the output, then that of ``x``.
 
     Parameters
     ----------
     function : callable
         Takes and returns one dense array.
     x : Array
-        Where to differentiate.
+        The point of the derivative.
 
     Raises
     ------
@@ -193,15 +194,15 @@ def jacobian(function: Callable[[Any], Any], x: Array) -> Array:
 
 
 def _jacobian_for(name: str, function: Callable[[Any], Any], x: Array) -> Array:
-    """The Jacobian for the function ``name``, by a vjp for each element of the result."""
+    """Return the Jacobian, by a vjp for each element of the result; errors begin with ``name``."""
     if not isinstance(x, Array):
         raise ArgumentError(f"{name}: x must be one dense array, not {named_type(x)}: pn.array(x), or use vjp.")
-    output, pull = vjp(function, x)
+    output, function_vjp = vjp(function, x)
     if not isinstance(output, Array):
-        what = type(output).__name__
-        raise ArgumentError(f"{name}: the function must return one dense array, not a {what}; use vjp for others.")
+        kind = type(output).__name__
+        raise ArgumentError(f"{name}: the function must return one dense array, not a {kind}; use vjp for others.")
     units = np.eye(output.numel(), dtype=output.dtype).reshape(output.numel(), *output.shape)
-    rows = [pull(Array(from_host(unit, output.device), output.device)) for unit in units]
+    rows = [function_vjp(Array(from_host(unit, output.device), output.device)) for unit in units]
     if not rows:
         return new_zeros((*output.shape, *x.shape), x)
     return stacked(rows).reshape((*output.shape, *x.shape))
@@ -209,14 +210,14 @@ def _jacobian_for(name: str, function: Callable[[Any], Any], x: Array) -> Array:
 
 @operator
 def hessian(function: Callable[[Any], Any], x: Array) -> Array:
-    """The second derivatives of a function of one element: shape of ``x`` twice.
+    """Return the second derivatives of a function whose result has one element: the shape of ``x`` twice.
 
     Parameters
     ----------
     function : callable
         Takes one dense array, and returns one element.
     x : Array
-        Where to differentiate.
+        The point of the derivative.
 
     Raises
     ------
@@ -234,7 +235,9 @@ def hessian(function: Callable[[Any], Any], x: Array) -> Array:
 
 @operator
 def hvp(function: Callable[[Any], Any], x: Any, vector: Any) -> tuple[Any, Any]:
-    """The gradient of a function of one element at ``x``, and its Hessian times ``vector`` (forward over reverse).
+    """Return the gradient at ``x`` of a function whose result has one element, and its Hessian times ``vector``.
+
+    The product is computed by forward mode over reverse mode.
 
     Parameters
     ----------
@@ -253,15 +256,17 @@ def hvp(function: Callable[[Any], Any], x: Any, vector: Any) -> tuple[Any, Any]:
     >>> pn.hvp(lambda x: (x * x * x).sum(), pn.array([1.0, 2.0]), pn.array([1.0, 0.0]))
     (array([ 3., 12.]), array([6., 0.]))
     """
-    return _pushed("hvp", _gradient("hvp", function), (x,), (vector,))
+    return _jvp_for("hvp", _gradient("hvp", function), (x,), (vector,))
 
 
 def _gradient(name: str, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return the gradient as a function; errors begin with ``name``."""
+
     def gradient(x: Any) -> Any:
-        output, pull = vjp(function, x)
+        output, function_vjp = vjp(function, x)
         if not isinstance(output, Array) or output.numel() != 1:
-            what = f"an array of shape {output.shape}" if isinstance(output, Array) else named_type(output)
-            raise GradientError(f"{name}: the function must return one element, not {what}.")
-        return pull(ones_like(output))
+            kind = f"an array of shape {output.shape}" if isinstance(output, Array) else named_type(output)
+            raise GradientError(f"{name}: the function must return one element, not {kind}.")
+        return function_vjp(ones_like(output))
 
     return gradient

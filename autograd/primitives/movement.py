@@ -8,7 +8,7 @@ pad      <-> unpad          spread <-> segment_sum (in segment.py)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,6 @@ from pynested.backends.numpy.running import FEW_ROWS
 
 from ..array import Array, new_zeros
 from .primitive import LINEAR, Primitive
-from .unary import zeros_like
 
 
 def total(k: Any, x: Any, axes: tuple[int, ...]) -> Any:
@@ -237,16 +236,21 @@ def converted(x: Array, device: str, dtype: np.dtype[Any]) -> Array:
 # costs no more than their size.
 
 
-def _parts_stacked(parts: list[Any], axis: int) -> Any:
-    """Return the cotangents of the entries along ``axis``, put together; zeros where none arrived."""
-    nothing = zeros_like(next(part for part in parts if part is not None))
-    return stacked([nothing if part is None else part for part in parts], axis)
+def _with_zeros(parts: list[Any], shapes: Iterable[tuple[int, ...]]) -> list[Any]:
+    """Return the cotangents of views of these shapes, zeros for a view without cotangent."""
+    like = next(part for part in parts if part is not None)
+    return [new_zeros(shape, like) if part is None else part for part, shape in zip(parts, shapes, strict=True)]
+
+
+def _entries_stacked(parts: list[Any], shape: tuple[int, ...], axis: int) -> Any:
+    """Return the cotangents of the entries along ``axis`` as one array."""
+    return stacked(_with_zeros(parts, [(*shape[:axis], *shape[axis + 1 :])] * len(parts)), axis)
 
 
 unbind: Any = Primitive(
     "unbind",
     lambda k, x, axis: [x[(*[slice(None)] * axis, i, ...)] for i in range(x.shape[axis])],
-    [lambda g, y, x, axis: _parts_stacked(g, axis)],
+    [lambda g, y, x, axis: _entries_stacked(g, x.shape, axis)],
     LINEAR,
 )
 
@@ -259,13 +263,9 @@ def _pieces(k: Any, x: Any, axis: int, starts: tuple[int, ...], lengths: tuple[i
 
 
 def _joined(parts: Any, shape: tuple[int, ...], axis: int, starts: tuple[int, ...], lengths: tuple[int, ...]) -> Any:
-    """The cotangents of pieces, added where the pieces came from; zeros elsewhere."""
-    like = next(part for part in parts if part is not None)
-    full = [
-        new_zeros((*shape[:axis], length, *shape[axis + 1 :]), like) if part is None else part
-        for part, length in zip(parts, lengths, strict=True)
-    ]
-    joined = concatenate(full, axis)
+    """Return the cotangents of pieces, added at the places of the pieces; zeros elsewhere."""
+    shapes = [(*shape[:axis], length, *shape[axis + 1 :]) for length in lengths]
+    joined = concatenate(_with_zeros(parts, shapes), axis)
     ends = np.cumsum(lengths)
     if ends[-1] == shape[axis] and starts == tuple((ends - lengths).tolist()):
         return joined
@@ -287,13 +287,9 @@ def _components(k: Any, x: Any, sizes: Any, strides: Any, offsets: Any) -> list[
 
 
 def _scattered(parts: Any, shape: tuple[int, ...], sizes: Any, strides: Any, offsets: Any) -> Any:
-    like = next(part for part in parts if part is not None)
-    numels = sizes.prod(axis=1).tolist()
-    flat = [
-        new_zeros((size,), like) if part is None else reshape(part, (size,))
-        for part, size in zip(parts, numels, strict=True)
-    ]
-    return scatter(concatenate(flat, 0), sizes, strides, offsets, shape[0])
+    full = _with_zeros(parts, map(tuple, sizes.tolist()))
+    flat = concatenate([reshape(part, (part.numel(),)) for part in full], 0)
+    return scatter(flat, sizes, strides, offsets, shape[0])
 
 
 pieces: Any = Primitive(
