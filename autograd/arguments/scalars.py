@@ -1,4 +1,4 @@
-"""Numbers that callers give, and what a dtype can hold of them: nothing is wrapped, truncated or made infinite unseen.
+"""Numbers as arguments. A number that a dtype cannot represent is refused: never wrapped, truncated or made infinite.
 
 A number is one of Python's, a scalar of NumPy, or an array without dimensions.
 """
@@ -6,7 +6,6 @@ A number is one of Python's, a scalar of NumPy, or an array without dimensions.
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,34 +15,26 @@ from pynested.backends.errors import ArgumentError, DTypeError
 from pynested.backends.host import refuse_masked
 
 Number: TypeAlias = bool | int | float
-
-# The least magnitude that is rounded to an infinity: half a step beyond the largest number, whose last bit is odd.
-_ROUNDS_TO_INFINITY = {
-    np.dtype(np.float16): 2**16 - 2**4,
-    np.dtype(np.float32): 2**128 - 2**103,
-    np.dtype(np.float64): 2**1024 - 2**970,
-}
-_OF_BFLOAT16 = 2**128 - 2**119
-_LONGEST_SHOWN = 64  # bits; Python refuses to write out integers of thousands of digits
+_MOST_BITS_SHOWN = 64  # Python refuses to write out integers of thousands of digits
 _LONGEST_TEXT = 120
 
 
 def canonical_number(name: str, what: str, value: Any) -> Number:
-    """``value`` as one of Python's numbers."""
+    """Return ``value`` as one of Python's numbers."""
     if type(value) in (int, float, bool):
         return value  # type: ignore[no-any-return]
     dtype = getattr(value, "dtype", None)
     if isinstance(dtype, np.dtype) and getattr(value, "ndim", None) == 0:
-        return _of_array(name, what, value, dtype)
+        return _number_of_array(name, what, value, dtype)
     if isinstance(value, int | float):
         return int(value) if isinstance(value, int) else float(value)
     if isinstance(value, complex):
         raise DTypeError(f"{name}: {what} must be real; complex numbers are not supported.")
-    given = f"an array of shape {value.shape}" if dtype is not None else repr(value)
-    raise ArgumentError(f"{name}: {what} must be a number, not {given}.")
+    text = f"an array of shape {value.shape}" if dtype is not None else repr(value)
+    raise ArgumentError(f"{name}: {what} must be a number, not {text}.")
 
 
-def _of_array(name: str, what: str, value: Any, dtype: np.dtype[Any]) -> Number:
+def _number_of_array(name: str, what: str, value: Any, dtype: np.dtype[Any]) -> Number:
     refuse_masked(name, value)
     if getattr(value, "requires_grad", False):
         raise ArgumentError(f"{name}: {what} must be a plain number, and this array requires grad; use x.item().")
@@ -55,46 +46,46 @@ def _of_array(name: str, what: str, value: Any, dtype: np.dtype[Any]) -> Number:
 
 
 def canonical_real(name: str, what: str, value: Any, least: float, greatest: float = math.inf) -> float:
-    """``value`` as a float from ``least`` to ``greatest``; bools are none."""
-    given = canonical_number(name, what, value)
-    real = nearest_float(given)
-    if type(given) is bool or not least <= real <= greatest:
+    """Return ``value`` as a float from ``least`` to ``greatest``; a bool is refused."""
+    number = canonical_number(name, what, value)
+    real = nearest_float(number)
+    if type(number) is bool or not least <= real <= greatest:
         span = f"of {least} or more" if greatest == math.inf else f"from {least} to {greatest}"
-        raise ArgumentError(f"{name}: {what} must be a number {span}, not {number_text(given)}.")
+        raise ArgumentError(f"{name}: {what} must be a number {span}, not {number_text(number)}.")
     return real
 
 
 def canonical_flag(name: str, what: str, value: Any) -> bool:
-    """``value``, True or False of Python or NumPy, as a bool; nothing else counts as true."""
+    """Return ``value``, True or False of Python or NumPy, as a bool; anything else is refused."""
     if not isinstance(value, bool | np.bool_):
         raise ArgumentError(f"{name}: {what} must be True or False, not {number_text(value)}.")
     return bool(value)
 
 
 def nearest_float(number: Number) -> float:
-    """The nearest float64, an infinity for an integer beyond the largest."""
+    """Return the nearest float64, an infinity for an integer beyond the largest."""
     try:
         return float(number)
     except OverflowError:
         return math.inf if number > 0 else -math.inf
 
 
-def number_text(thing: Any) -> str:
+def number_text(value: Any) -> str:
     """Return an argument as text for an error message; a long text is replaced by a description."""
-    if isinstance(thing, int) and thing.bit_length() > _LONGEST_SHOWN:
-        return f"an integer of {thing.bit_length()} bits"
-    text = repr(thing)
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS_SHOWN:
+        return f"an integer of {value.bit_length()} bits"
+    text = repr(value)
     if len(text) <= _LONGEST_TEXT and "\n" not in text:
         return text
-    if hasattr(thing, "shape") and hasattr(thing, "dtype"):
-        kind = "a nested array" if getattr(thing, "is_nested", False) else "an array"
-        return f"{kind} of shape {tuple(thing.shape)} and dtype {thing.dtype}"
-    many = isinstance(thing, list | tuple | dict | set)
-    return f"a {type(thing).__name__} of {len(thing)}" if many else f"a {type(thing).__name__}"
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        kind = "a nested array" if getattr(value, "is_nested", False) else "an array"
+        return f"{kind} of shape {tuple(value.shape)} and dtype {value.dtype}"
+    has_length = isinstance(value, list | tuple | dict | set)
+    return f"a {type(value).__name__} of {len(value)}" if has_length else f"a {type(value).__name__}"
 
 
 def dtype_of(number: Number) -> np.dtype[Any]:
-    """The dtype that a Python number has where it meets no array."""
+    """Return the dtype of a Python number that no array operand determines."""
     return np.dtype(np.bool_ if type(number) is bool else np.int64 if type(number) is int else np.float64)
 
 
@@ -109,8 +100,7 @@ def checked_scalar(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
     """Return a number as a scalar of ``dtype``; floats are rounded. Raise if the dtype cannot represent the number."""
     number = canonical_number(name, "the value", value)
     if is_float(dtype):
-        beyond = _ROUNDS_TO_INFINITY.get(dtype, _OF_BFLOAT16)
-        if abs(number) < beyond or number != number or abs(number) == math.inf:
+        if is_in_range(number, dtype):
             return dtype.type(float(number))
         greatest = np.nextafter(dtype.type(math.inf), dtype.type(0))
         raise OverflowError(
@@ -120,42 +110,41 @@ def checked_scalar(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
         if not number.is_integer():
             raise DTypeError(f"{name}: no element of an array of dtype {dtype} can equal {number!r}.")
         number = int(number)
-    least, greatest = _integers_of(dtype)
-    if not least <= number <= greatest:
+    if not is_in_range(number, dtype):
         if dtype.kind == "b":
             raise DTypeError(f"{name}: no element of an array of dtype bool can equal {number_text(number)}.")
         raise OverflowError(f"{name}: {number_text(number)} is out of bounds for {dtype}.")
     return dtype.type(number)
 
 
-@cache
-def _integers_of(dtype: np.dtype[Any]) -> tuple[int, int]:
-    """The least and the greatest integer that ``dtype`` takes."""
-    if is_float(dtype):
-        beyond = _ROUNDS_TO_INFINITY.get(dtype, _OF_BFLOAT16)
-        return 1 - beyond, beyond - 1
-    return (0, 1) if dtype.kind == "b" else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+def is_in_range(number: Number, dtype: np.dtype[Any]) -> bool:
+    """Return whether an integer, or a float for a dtype of floats, does not overflow ``dtype``; infinities do not."""
+    if dtype.kind == "b":
+        return 0 <= number <= 1
+    if not is_float(dtype):
+        return bool(np.iinfo(dtype).min <= number <= np.iinfo(dtype).max)
+    with np.errstate(over="ignore"):
+        return abs(number) == math.inf or not np.isinf(dtype.type(nearest_float(number)))
 
 
 def check_fits(name: str, values: Any, dtype: np.dtype[Any]) -> None:
-    """Refuse an array of values that ``dtype`` cannot hold: floats where it has none, integers out of its range.
+    """Raise for an array of values that ``dtype`` cannot represent: fractions, or integers out of range.
 
-    Floats are rounded to a narrower dtype, and integers to floats, as they are in promotion.
+    Floats are rounded to a narrower dtype, and integers to floats, as in promotion.
     """
-    given = values.dtype
-    if np.can_cast(given, dtype) or (is_float(given) and is_float(dtype)):
+    source = values.dtype
+    if np.can_cast(source, dtype) or (is_float(source) and is_float(dtype)):
         return
-    if given.kind not in "iu":
+    if source.kind not in "iu":
         raise DTypeError(
-            f"{name}: {given} values cannot be held in dtype {dtype} without loss. If that is meant, convert them "
+            f"{name}: {source} values cannot be held in dtype {dtype} without loss. If that is meant, convert them "
             f"first: pn.array(values).to(pn.{dtype})."
         )
-    least, greatest = _integers_of(dtype)
-    if values.size and not least <= int(values.min()) <= int(values.max()) <= greatest:
+    if values.size and not all(is_in_range(int(value), dtype) for value in (values.min(), values.max())):
         raise OverflowError(f"{name}: values from {values.min()} to {values.max()} do not all fit into dtype {dtype}.")
 
 
 def refused_operand(name: str, a: Any, b: Any) -> OverflowError:
-    """The error for operands of arithmetic of which one is an integer that the dtype of the other cannot hold."""
+    """Return the error for an integer operand that the dtype of the other operand cannot represent."""
     number, array = (a, b) if isinstance(a, int) else (b, a)
     return OverflowError(f"{name}: {number_text(number)} is out of bounds for {weak_dtype(number, array.dtype)}.")
