@@ -1,7 +1,7 @@
-"""`Array`: one view of a storage, and where it stands on the tape.
+"""`Array`: a dense strided view of a storage on a device, and the node of the tape that made it.
 
-An array is dense and strided, lies on a backend, and is differentiable. What operators do with it is in
-`pynested.operators` (arguments made canonical) and `pynested.autograd.primitives` (values and derivatives).
+`pynested.operators` has the operators, which check arguments; `pynested.autograd.primitives` has the differentiable
+functions that the operators call.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
 
     @property
     def data(self) -> Any:
-        """The values, an array of the array module of the device."""
+        """The values, in the class of the device's array module."""
         return self._raw
 
     @property
@@ -138,7 +138,7 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
 
     @property
     def is_leaf(self) -> bool:
-        """Whether no recorded operation made it."""
+        """Whether no recorded operation made this array."""
         return self.node is None
 
     @property
@@ -147,19 +147,19 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
         return False
 
     def dim(self) -> int:
-        """The number of dimensions."""
+        """Return the number of dimensions."""
         return self.ndim
 
     def numel(self) -> int:
-        """The number of elements."""
+        """Return the number of elements."""
         return int(self.data.size)
 
     def is_contiguous(self) -> bool:
-        """Whether the elements lie one after another in row-major order."""
+        """Return whether the elements lie one after another in row-major order."""
         return self._raw.flags.c_contiguous  # type: ignore[no-any-return]
 
     def is_writable(self) -> bool:
-        """Whether elements can be written one by one: not of a gradient in a hook, nor where places repeat."""
+        """Return whether elements can be written one by one: not in a hook's gradient, nor in a view with repeats."""
         return self.guard != READ_ONLY and writable(self._raw)
 
     @property
@@ -168,11 +168,11 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
         return self.permute(range(self.ndim)[::-1])
 
     def size(self, dim: int | None = None) -> Any:
-        """The sizes as a tuple, or the size of one dimension."""
+        """Return the sizes as a tuple, or the size of one dimension."""
         return self.shape if dim is None else self.shape[canonical_dim("size", dim, self.ndim)]
 
     def stride(self, dim: int | None = None) -> Any:
-        """The strides, in elements, as a tuple, or that of one dimension."""
+        """Return the strides, in elements, as a tuple, or the stride of one dimension."""
         strides = tuple(s // self.dtype.itemsize for s in self.data.strides)
         return strides if dim is None else strides[canonical_dim("stride", dim, self.ndim)]
 
@@ -183,7 +183,7 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
 
     @method
     def as_strided(self, size: Sequence[int], stride: Sequence[int], storage_offset: int = 0) -> Array:
-        """Return a view of a contiguous array with other sizes and strides, in elements; read-only if places repeat."""
+        """Return a view of a contiguous array with other sizes and strides, in elements; read-only with repeats."""
         return self._ops.as_strided(self, size, stride, storage_offset)  # type: ignore[no-any-return]
 
     @method
@@ -195,7 +195,7 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
 
     @property
     def grad(self) -> Array | None:
-        """The gradient that backward passes have accumulated here."""
+        """The sum of the gradients of all backward passes so far."""
         return self._grad
 
     @grad.setter
@@ -216,7 +216,7 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
 
     @property
     def requires_grad(self) -> bool:
-        """Whether gradients are wanted of it, or flow through it; set it on leaves, as `requires_grad_` does."""
+        """Whether the array gets gradients or passes them on; can be set on leaves, as `requires_grad_` does."""
         return self.tracked
 
     @requires_grad.setter
@@ -225,7 +225,7 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
 
     @method
     def requires_grad_(self, requires_grad: bool = True) -> Array:
-        """Ask for gradients of a leaf (or stop asking); returns the array itself."""
+        """Let a leaf require grad, or stop it; return the array itself."""
         check_flags("requires_grad_", requires_grad=requires_grad)
         if requires_grad and not is_float(self.dtype):
             raise DTypeError(
@@ -246,9 +246,9 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
 
     @method
     def register_hook(self, hook: Hook) -> Callable[[], None]:
-        """Call ``hook`` with the gradient of this array; what it returns, if anything, is used instead.
+        """Call ``hook`` with the gradient of this array in every backward pass; an array that it returns replaces it.
 
-        The gradient it is given can be kept, but not written to. Returns a function that takes the hook off again.
+        The hook can keep the gradient, but not write to it. Return a function that removes the hook.
         """
         return self._ops.register_hook(self, hook)  # type: ignore[no-any-return]
 
@@ -267,14 +267,14 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
                 self._grad.storage.wrote()
 
     def retain_grad(self) -> None:
-        """Keep the gradient of this array too, although it is not a leaf."""
+        """Keep the gradient of this array, although it is not a leaf."""
         if not self.requires_grad:
             raise GradientError("retain_grad: this array requires no gradient, so there would be none to keep.")
         if self.node is not None:
             self.node.retaining = weakref.ref(self)
 
     def detach(self) -> Array:
-        """The same values without history; writes through it are seen, and noticed, by the original."""
+        """Return the same values without history, in the same memory; gradients notice writes through either array."""
         again = Array(self._raw, self.storage.device, self.storage)
         again.guard = self.guard & READ_ONLY
         return again
@@ -300,7 +300,7 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
 
 
 def raw(value: Any) -> Any:
-    """The bare array of an `Array`; anything else as it is."""
+    """Return the raw array of an `Array`, and any other value as it is."""
     return value._raw if type(value) is Array else value
 
 

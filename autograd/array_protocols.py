@@ -15,9 +15,9 @@ from .defaults import is_default_dtype
 
 
 def refuse_numpy_ma(self: Any) -> NoReturn:
-    """Raise an error when `numpy.ma` reads the attribute ``_data`` of the operands of ``masked + x``.
+    """Raise an error if `numpy.ma` reads the attribute ``_data`` of an operand of ``masked + x``.
 
-    It reads nothing else of our classes, and would take a buffer of that name for the values.
+    `numpy.ma` reads no other attribute of our classes, and would take a buffer of that name for the values.
     """
     raise ArgumentError(
         "numpy.ma: masked arrays do not meet arrays of pynested, as elements of theirs have no value. Give them one, "
@@ -27,16 +27,16 @@ def refuse_numpy_ma(self: Any) -> NoReturn:
 
 
 class ArrayProtocols:
-    """The values of an array, handed out; and the special methods that are not operators."""
+    """Conversions of the values, and the special methods that are not operators."""
 
     __slots__ = ()
     _data = property(refuse_numpy_ma)
 
     def numpy(self: Any) -> np.ndarray[Any, Any]:
-        """The values as a NumPy array that shares the memory; refused on a GPU, and while gradients flow through it.
+        """Return the values as a NumPy array that shares the memory. DeviceError on a GPU, GradientError with grad.
 
-        A write through pynested is noticed where it would make a gradient wrong, also through an array that is made
-        of this one. A write through NumPy is not: write before the memory is used, or after the backward pass.
+        A write through pynested that would make a gradient wrong is noticed, also through an array that is made of the
+        result. A write through NumPy is not: write before the memory is used, or after the backward pass.
         """
         if self.requires_grad:
             raise GradientError(
@@ -51,19 +51,17 @@ class ArrayProtocols:
         return self.data
 
     def item(self: Any) -> Any:
-        """The one element, as a Python number."""
-        return self._one("item")
+        """Return the only element as a Python number."""
+        return self._only_element("item")
 
-    def _one(self: Any, name: str) -> Any:
+    def _only_element(self: Any, name: str) -> Any:
         if self.numel() != 1:
-            instead = " Ask any() or all(); of each element: & for and, | for or, pn.where for if." * (name == "bool")
-            raise ArgumentError(
-                f"{name}: an array of shape {self.shape} has {self.numel()} elements, not one.{instead}"
-            )
+            hint = " Ask any() or all(); of each element: & for and, | for or, pn.where for if." * (name == "bool")
+            raise ArgumentError(f"{name}: an array of shape {self.shape} has {self.numel()} elements, not one.{hint}")
         return to_host(self.data).item()
 
     def tolist(self: Any) -> Any:
-        """The values as nested Python lists."""
+        """Return the values as lists of Python numbers in one another."""
         return to_host(self.data).tolist()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -71,8 +69,8 @@ class ArrayProtocols:
 
     def __dlpack__(self: Any, **options: Any) -> Any:
         self._check_shareable("dlpack")
-        backwards = any(step < 0 and size > 1 for step, size in zip(self.data.strides, self.shape, strict=True))
-        if backwards and not options.get("copy"):
+        is_reversed = any(step < 0 and size > 1 for step, size in zip(self.data.strides, self.shape, strict=True))
+        if is_reversed and not options.get("copy"):
             raise ExchangeError(
                 f"dlpack: this array has a negative stride, {self.stride()}, with which PyTorch ends the process. "
                 "Copy it first: x.contiguous()."
@@ -90,8 +88,8 @@ class ArrayProtocols:
             raise AttributeError(f"__cuda_array_interface__: this array lies on {self.device!r}, not on a GPU.")
         self._check_shareable("__cuda_array_interface__")
         went_out(self.storage)
-        described: dict[str, Any] = self.data.__cuda_array_interface__
-        return described
+        interface: dict[str, Any] = self.data.__cuda_array_interface__
+        return interface
 
     def _check_shareable(self: Any, name: str) -> None:
         if self.requires_grad:
@@ -106,26 +104,26 @@ class ArrayProtocols:
         return self.shape[0]  # type: ignore[no-any-return]
 
     def __bool__(self) -> bool:
-        return bool(self._one("bool"))
+        return bool(self._only_element("bool"))
 
     def __float__(self) -> float:
-        return float(self._one("float"))
+        return float(self._only_element("float"))
 
     def __int__(self) -> int:
-        return int(self._one("int"))
+        return int(self._only_element("int"))
 
     def __format__(self, spec: str) -> str:
-        return format(self._one("format"), spec) if spec else str(self)
+        return format(self._only_element("format"), spec) if spec else str(self)
 
     def __round__(self: Any, ndigits: int | None = None) -> Any:
         if self.ndim and ndigits is None:
             return self.round()
-        return round(self._one("round"), ndigits)
+        return round(self._only_element("round"), ndigits)
 
     def __index__(self: Any) -> int:
         if self.dtype.kind not in "iu":
             raise DTypeError(f"index: only an integer can be an index, this array is {self.dtype}.")
-        return int(self._one("index"))
+        return int(self._only_element("index"))
 
     def __repr__(self: Any) -> str:
         tail = "" if is_default_dtype(self.dtype) else f", dtype={self.dtype}"
@@ -138,10 +136,10 @@ class ArrayProtocols:
         return f"array({np.array2string(to_host(self.data), separator=', ', prefix='array(')}{tail})"
 
     def __reduce__(self: Any) -> Any:
-        went_out(self.storage)  # whoever pickles may share buffers
-        once = stored_once(self.data)
-        kept = np.ascontiguousarray(to_host(once)).reshape(once.shape)
-        return _unpickled, (type(self), kept, self.device, self.requires_grad and self.is_leaf, self.shape)
+        went_out(self.storage)  # a pickle may share its buffers
+        values = stored_once(self.data)
+        stored = np.ascontiguousarray(to_host(values)).reshape(values.shape)
+        return _unpickled, (type(self), stored, self.device, self.requires_grad and self.is_leaf, self.shape)
 
     def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
         if self.node is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from .array import Array
 from .call_errors import check_flags, check_optional_flags
 from .containers import flatten, flatten_like
 from .dispatch import operator
-from .hooks import hooked
+from .hooks import apply_hooks
 from .modes import Mode
 from .primitives.movement import copy
 from .tape import OFF, RECORDING, BackwardPass, Pairs, source_of, state
@@ -25,16 +24,16 @@ from .traversal import nodes_between, run_backward
 def backward(
     outputs: Any, gradients: Any = None, *, retain_graph: bool | None = None, create_graph: bool = False
 ) -> None:
-    """Accumulate the gradients of ``outputs``, weighted by ``gradients``, into the ``grad`` of every leaf behind them.
+    """Accumulate the gradients of ``outputs``, weighted by ``gradients``, into the ``grad`` of their leaves.
 
     Parameters
     ----------
     outputs : array or container of arrays
         At least one of them requires grad.
     gradients : like outputs, optional
-        The weight of each element; may be left out, or None for an output, where that has one element.
+        The weight of each element. It can be left out, or be None, for an output of one element.
     retain_graph : bool, optional
-        Keep the saved values for another pass over the same graph; ``create_graph`` by default.
+        Keep the saved values for another pass over the same graph. The default is ``create_graph``.
     create_graph : bool
         Record the pass, so that the gradients can be differentiated.
 
@@ -58,12 +57,12 @@ def backward(
             "compute inside no_grad()."
         )
     keep = create_graph if retain_graph is None else retain_graph
-    done = run(seeds, create_graph, keep)
-    for node, cotangent in done.cotangents.items():
+    finished = run(seeds, create_graph, keep)
+    for node, cotangent in finished.cotangents.items():
         leaf = node.array()
         if leaf is not None and leaf.requires_grad:
-            is_own = node in done.sums and cotangent.is_contiguous() and not (create_graph or leaf._hooks)
-            leaf.accumulate(cotangent if is_own else _settled(leaf, cotangent, create_graph, done))
+            is_own = node in finished.sums and cotangent.is_contiguous() and not (create_graph or leaf._hooks)
+            leaf.accumulate(cotangent if is_own else _as_gradient(leaf, cotangent, create_graph, finished))
 
 
 def run(
@@ -74,16 +73,16 @@ def run(
         return run_backward(seeds, create_graph=graph, retain_graph=keep, wanted=wanted, needed=needed)
 
 
-def _settled(leaf: Array, cotangent: Array, graph: bool, done: BackwardPass) -> Array:
-    """Return a cotangent as a gradient of ``leaf``, after the leaf's hooks, in memory of its own."""
-    if leaf._hooks:
-        cotangent = hooked(leaf._hooks, cotangent, done)
+def _as_gradient(array: Array, cotangent: Array, is_recorded: bool, finished: BackwardPass) -> Array:
+    """Return a cotangent as the gradient of ``array``, after the hooks of a leaf, in memory of its own."""
+    if array._hooks:
+        cotangent = apply_hooks(array._hooks, cotangent, finished)
     gradient: Array = copy(cotangent)
-    return gradient if graph else gradient.detach()
+    return gradient if is_recorded else gradient.detach()
 
 
 def _seeds(name: str, outputs: Any, gradients: Any, graph: bool) -> Pairs:
-    """Pairs of node and cotangent for the outputs that require grad."""
+    """Return pairs of node and cotangent for the outputs that require grad."""
     arrays = flatten(outputs)[0]
     return [
         (source_of(array), _seed(name, array, gradient, graph, outputs))
@@ -93,15 +92,16 @@ def _seeds(name: str, outputs: Any, gradients: Any, graph: bool) -> Pairs:
 
 
 def _seed(name: str, output: Array, gradient: Array | None, graph: bool, outputs: Any) -> Array:
+    """Return the cotangent of an output; raise unless it has the output's shape and device, and is floating."""
     if gradient is None:
         if output.numel() != 1:
-            nested = getattr(outputs, "is_nested", False)
-            what = f"is nested, of {output.numel()} elements" if nested else f"has shape {output.shape}"
-            ways = "pn.grad(y, x, pn.ones_like(y)), or pn.grad(y.sum(), x)"
-            ways = ways if name == "grad" else "y.backward(pn.ones_like(y)), or y.sum().backward()"
+            is_nested = getattr(outputs, "is_nested", False)
+            form = f"is nested, of {output.numel()} elements" if is_nested else f"has shape {output.shape}"
+            calls = "pn.grad(y, x, pn.ones_like(y)), or pn.grad(y.sum(), x)"
+            calls = calls if name == "grad" else "y.backward(pn.ones_like(y)), or y.sum().backward()"
             raise GradientError(
-                f"{name}: a gradient can be created implicitly only for an output of one element, this one {what}. "
-                f"Give the gradient of what you want: {ways}."
+                f"{name}: a gradient can be created implicitly only for an output of one element, this one {form}. "
+                f"Give the gradient of what you want: {calls}."
             )
         return ones_like(output)
     if gradient.shape != output.shape:
@@ -122,7 +122,7 @@ def _seed(name: str, output: Array, gradient: Array | None, graph: bool, outputs
 
 
 def ones_like(value: Array) -> Array:
-    """Ones of the shape and dtype of ``value``."""
+    """Return ones of the shape and dtype of ``value``, on its device."""
     return Array(get_backend(value.device).xp.ones(value.shape, value.dtype), value.device)
 
 
@@ -136,16 +136,18 @@ def grad(
     create_graph: bool = False,
     allow_unused: bool = False,
 ) -> Any:
-    """The gradients of ``outputs`` with respect to ``inputs``, in the form of ``inputs``; nothing is accumulated.
+    """Return the gradients of ``outputs`` with respect to ``inputs``, in the form of ``inputs``.
+
+    Nothing is accumulated into ``grad``.
 
     Parameters
     ----------
     outputs, gradients, retain_graph, create_graph
         As in `backward`.
     inputs : array or container of arrays
-        Leaves or results; each requires grad.
+        Leaves or results, each of which requires grad.
     allow_unused : bool
-        Give None for an input that was not used; otherwise that is an error.
+        Return None for an input that the outputs do not depend on, which is an error otherwise.
 
     Examples
     --------
@@ -170,19 +172,15 @@ def grad(
             raise GradientError(f"grad: input {i} does not require grad.")
     keep = create_graph if retain_graph is None else retain_graph
     nodes = [source_of(array) for array in wrt]
-    done = pulled(_seeds("grad", outputs, gradients, create_graph), nodes, create_graph, keep)
+    seeds = _seeds("grad", outputs, gradients, create_graph)
+    needed = nodes_between([node for node, _ in seeds], nodes)
+    finished = run(seeds, create_graph, keep, set(nodes), needed)
     results: list[Array | None] = []
     for i, (array, node) in enumerate(zip(wrt, nodes, strict=True)):
-        cotangent = done.cotangents.get(node)
+        cotangent = finished.cotangents.get(node)
         if cotangent is None and not allow_unused:
             raise GradientError(
                 f"grad: input {i} was not used in the outputs. Give allow_unused=True to get None for it."
             )
-        results.append(None if cotangent is None else _settled(array, cotangent, create_graph, done))
+        results.append(None if cotangent is None else _as_gradient(array, cotangent, create_graph, finished))
     return rebuild(results)
-
-
-def pulled(seeds: Pairs, nodes: Sequence[Any], graph: bool, keep: bool) -> BackwardPass:
-    """The pass from ``seeds`` that visits only what lies between them and ``nodes``."""
-    needed = nodes_between([node for node, _ in seeds], nodes)
-    return run(seeds, graph, keep, set(nodes), needed)

@@ -1,4 +1,4 @@
-"""Hooks: functions of the caller that see the gradients of a pass, and may replace them."""
+"""Hooks: functions of the caller that get the gradients of a backward pass, and can replace them."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from .tape import BackwardPass, Hooks, next_number
 
 
 def read_only(gradient: Array) -> Array:
-    """A view of a gradient, with its history, that nobody can write to: other branches of the pass read the memory."""
-    shown = alias(gradient)
-    shown.guard = READ_ONLY
-    if isinstance(shown.data, np.ndarray):
-        shown.data.flags.writeable = False
-    return shown
+    """Return a read-only view of a gradient, with its history: other branches of the pass read the same memory."""
+    view = alias(gradient)
+    view.guard = READ_ONLY
+    if isinstance(view.data, np.ndarray):
+        view.data.flags.writeable = False
+    return view
 
 
 def register_hook(array: Array, hook: Hook) -> Callable[[], None]:
-    """Let every later pass call ``hook`` with the gradient of ``array``; what is returned takes it off again."""
+    """Let every later pass call ``hook`` with the gradient of ``array``; return a function that removes the hook."""
     if not callable(hook):
         raise ArgumentError(f"register_hook: a hook is a function of one gradient, not {named_type(hook)}.")
     if not array.requires_grad:
@@ -41,28 +41,29 @@ def register_hook(array: Array, hook: Hook) -> Callable[[], None]:
     return remove
 
 
-def hooked(hooks: Hooks, given: Array, running: BackwardPass) -> Array:
-    """The cotangent after ``hooks``; each may return a replacement of its shape and dtype, where it is, or None.
+def apply_hooks(hooks: Hooks, gradient: Array, running: BackwardPass) -> Array:
+    """Return the gradient after ``hooks``, each of which returns a replacement, or None.
 
-    A hook that is registered while the pass runs comes into force with the next one.
+    A hook that is registered during the pass is called from the next pass on.
     """
     for number, hook in list(hooks.items()):
-        if number > running.start or number not in hooks:  # new, or taken off by a hook before it
+        is_removed = number not in hooks  # by a hook before it
+        if is_removed or number > running.start:
             continue
-        answer = hook(read_only(given))
-        if answer is None:
+        result = hook(read_only(gradient))
+        if result is None:
             continue
         name = getattr(hook, "__name__", hook)
-        if not isinstance(answer, Array) or answer.shape != given.shape or answer.dtype != given.dtype:
-            what = f"shape {answer.shape} and dtype {answer.dtype}" if isinstance(answer, Array) else repr(answer)
+        if not isinstance(result, Array) or result.shape != gradient.shape or result.dtype != gradient.dtype:
+            text = f"shape {result.shape} and dtype {result.dtype}" if isinstance(result, Array) else repr(result)
             raise GradientError(
-                f"hook {name!r} returned {what}; the gradient has shape {given.shape} and dtype {given.dtype}. Return "
-                "an array like it, or None."
+                f"hook {name!r} returned {text}; the gradient has shape {gradient.shape} and dtype {gradient.dtype}. "
+                "Return an array like it, or None."
             )
-        if answer.device != given.device:
+        if result.device != gradient.device:
             raise DeviceError(
-                f"hook {name!r} returned an array on {answer.device!r}; the gradient is on {given.device!r}. Move it: "
-                f"gradient.to({given.device!r})."
+                f"hook {name!r} returned an array on {result.device!r}; the gradient is on {gradient.device!r}. Move "
+                f"it: gradient.to({gradient.device!r})."
             )
-        given = answer
-    return given
+        gradient = result
+    return gradient

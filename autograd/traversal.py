@@ -1,4 +1,4 @@
-"""Reading the tape: backward for gradients, forward for tangents, and what lies between two nodes.
+"""Visits of the nodes of the tape: backward for gradients, forward for tangents, and the nodes between two nodes.
 
 A `Node` is a recorded operation; a `Leaf` ends the tape at an array that no operation made. Reverse mode visits the
 operations from the last to the first, forward mode from the first to the last. Their numbers give the order, so neither
@@ -18,7 +18,7 @@ from pynested.backends.errors import GradientError
 from pynested.backends.events import emit_around, listening
 
 from .array import Array, raw
-from .hooks import hooked
+from .hooks import apply_hooks
 from .primitives.binary import add
 from .primitives.movement import broadcast_to, cast, summed_to, to_dtype
 from .tape import BackwardPass, Node, Pairs, source_of
@@ -35,26 +35,26 @@ def run_backward(
     needed: set[Any] | None = None,
     until: set[Any] | None = None,
 ) -> BackwardPass:
-    """Read the tape backward from ``seeds`` (pairs of node and cotangent).
+    """Run reverse mode from ``seeds``, pairs of node and cotangent.
 
-    The result's ``cotangents`` are those of the leaves, of the nodes in ``wanted``, and of those in ``until``, where
-    the pass ends. With ``create_graph`` the pass itself is recorded; ``retain_graph`` leaves the saved values in place.
-    Only nodes in ``needed`` are visited, if it is given.
+    The result's ``cotangents`` are those of the leaves, of the nodes in ``wanted``, and of the nodes in ``until``, at
+    which the pass ends. With ``create_graph`` the pass itself is recorded; ``retain_graph`` keeps the saved values. If
+    ``needed`` is not None, only its nodes are visited.
     """
     running = BackwardPass(create_graph, needed)
-    cotangents, found = running.cotangents, {}
+    cotangents, results = running.cotangents, {}
     heap: list[tuple[int, Node]] = []
     _accumulate([(node, part) for node, part in seeds if needed is None or node in needed], running, heap)
     while heap:
         node = heappop(heap)[1]
         cotangent = cotangents.pop(node)
         if until is not None and node in until:
-            found[node] = cotangent
+            results[node] = cotangent
             continue
         if node.hooks or node.retaining is not None:
-            cotangent = _visit(node, cotangent, running)
+            cotangent = _apply_node_hooks(node, cotangent, running)
         if wanted is not None and node in wanted:
-            found[node] = cotangent
+            results[node] = cotangent
         if needed is not None and needed.isdisjoint(node.sources):
             continue
         if node.parts:
@@ -68,11 +68,11 @@ def run_backward(
         for i, (source, part) in enumerate(pairs):
             if type(part) is Array and (part._raw.shape != source.shape or part._raw.dtype != source.dtype):
                 pairs[i] = source, _matched_to_source(node, source, part)
-        part = None  # a sum does not need its parts
+        part = None  # frees the memory of a part as soon as it is added
         _accumulate(pairs, running, heap)
         if not retain_graph:
             node.free()
-    cotangents.update(found)
+    cotangents.update(results)
     return running
 
 
@@ -85,7 +85,7 @@ def _accumulate(pairs: Pairs, running: BackwardPass, heap: list[tuple[int, Node]
             cotangents[source] = part
             if type(source) is Node:
                 heappush(heap, (-source.number, source))
-        elif type(part) is dict:  # of some of several outputs, by position
+        elif type(part) is dict:  # the cotangents of some of several outputs, by position
             before.update({i: add(before[i], x) if i in before else x for i, x in part.items()})
         else:
             cotangents[source] = add(before, part)
@@ -93,13 +93,13 @@ def _accumulate(pairs: Pairs, running: BackwardPass, heap: list[tuple[int, Node]
     pairs.clear()
 
 
-def _visit(node: Node, cotangent: Any, running: BackwardPass) -> Any:
-    """Run the hooks of ``node`` and leave the cotangent with an array that asked to retain it."""
-    given = hooked(node.hooks or {}, cotangent, running)
+def _apply_node_hooks(node: Node, cotangent: Any, running: BackwardPass) -> Any:
+    """Return the cotangent after the hooks of ``node``; an array with `retain_grad` accumulates a copy."""
+    replaced = apply_hooks(node.hooks or {}, cotangent, running)
     retaining = node.retaining() if node.retaining is not None else None
     if retaining is not None:
-        retaining.accumulate(given.clone())
-    return given
+        retaining.accumulate(replaced.clone())
+    return replaced
 
 
 def _apply_vjp_checked(node: Node, cotangent: Any, running: BackwardPass) -> Pairs:
@@ -132,13 +132,13 @@ def _has_nan(cotangent: Any) -> bool:
 
 def _matched_to_source(node: Node, source: Any, cotangent: Array) -> Array:
     """Return a cotangent in the shape and dtype of its argument, which was broadcast or promoted."""
-    for what, own, expected, of_output in (
+    for what, actual, expected, of_output in (
         ("shape", cotangent.shape, source.shape, node.shape),
         ("dtype", cotangent.dtype, source.dtype, node.dtype),
     ):
-        if own not in (expected, of_output) or not _broadcasts(source.shape, cotangent.shape):
+        if actual not in (expected, of_output) or not _broadcasts(source.shape, cotangent.shape):
             raise GradientError(
-                f"{node.operation.name}: its vjp returned a cotangent of {what} {own} for argument "
+                f"{node.operation.name}: its vjp returned a cotangent of {what} {actual} for argument "
                 f"{list(node.sources).index(source)}, which has {what} {expected} (the output has {of_output}). The "
                 f"derivative is wrong; it must return the argument's {what}."
             )
@@ -153,7 +153,7 @@ def _broadcasts(shape: tuple[int, ...], to: Any) -> bool:
 def vjp_between(
     results: Sequence[Array | None], cotangents: Sequence[Array | None], sources: Iterable[Any], since: int, graph: bool
 ) -> dict[Any, Any]:
-    """Return the cotangents of ``sources``, from which ``results`` were recorded from number ``since`` on."""
+    """Return the cotangents of ``sources``, for ``results`` that were recorded from them after number ``since``."""
     pairs = zip(results, cotangents, strict=True)
     seeds = [(source_of(x), g) for x, g in pairs if x is not None and x.tracked and g is not None]
     until = {source for source in sources if source is not None}
@@ -163,7 +163,7 @@ def vjp_between(
 
 
 def nodes_between(ends: Iterable[Any], starts: Iterable[Any], since: int = 0) -> set[Any]:
-    """Return ``starts``, and the nodes on paths from them to the nodes ``ends``; none with a number below ``since``."""
+    """Return ``starts``, and the nodes on paths from ``starts`` to ``ends``; none with a number below ``since``."""
     reached = set(starts)
     for node in sorted(nodes_before(ends, since), key=_number):
         if not reached.isdisjoint(node.sources):
@@ -172,7 +172,7 @@ def nodes_between(ends: Iterable[Any], starts: Iterable[Any], since: int = 0) ->
 
 
 def nodes_before(ends: Iterable[Any], since: int = 0) -> set[Node]:
-    """Return the nodes among ``ends``, and all nodes that they come from; none with a number below ``since``."""
+    """Return the nodes among ``ends``, and all nodes before them; none with a number below ``since``."""
     seen: set[Node] = set()
     pending = list(ends)
     while pending:
@@ -184,7 +184,7 @@ def nodes_before(ends: Iterable[Any], since: int = 0) -> set[Node]:
 
 
 def boundary(ends: Iterable[Any], since: int) -> list[Any]:
-    """Return where ``ends`` come from: leaves, and the last nodes with a number below ``since``."""
+    """Return the sources of ``ends`` from before ``since``: leaves, and the last nodes with a smaller number."""
     ends = list(ends)
     inside = nodes_before(ends, since)
     nodes = [*ends, *(source for node in sorted(inside, key=_number) for source in node.sources)]
@@ -192,17 +192,20 @@ def boundary(ends: Iterable[Any], since: int) -> list[Any]:
 
 
 def run_forward(tangents: dict[Any, Any], ends: Sequence[Any], since: int = 0) -> list[Any]:
-    """Read the tape forward from node ``since``: take ``tangents``, by node, to ``ends``; None where none arrives."""
+    """Run forward mode from ``tangents``, by node, and return the tangents of ``ends``, None if none arrives.
+
+    Nodes with a number below ``since`` are not visited.
+    """
     for node in sorted(nodes_between(ends, tangents, since).difference(tangents), key=_number):
         arrived = [tangents.get(source) for source in node.sources]
-        if all(tangent is None for tangent in arrived):
+        if all(t is None for t in arrived):
             continue
         if listening.count:
-            pushed = emit_around("jvp", node.name, node.operation.apply_jvp, node, arrived)
+            tangent = emit_around("jvp", node.name, node.operation.apply_jvp, node, arrived)
         else:
-            pushed = node.operation.apply_jvp(node, arrived)
-        if pushed is not None:
-            tangents[node] = pushed if node.parts else _matched_to_output(node, arrived, pushed)
+            tangent = node.operation.apply_jvp(node, arrived)
+        if tangent is not None:
+            tangents[node] = tangent if node.parts else _matched_to_output(node, arrived, tangent)
     return [tangents.get(end) for end in ends]
 
 
@@ -210,8 +213,8 @@ def _matched_to_output(node: Node, arrived: Sequence[Array | None], tangent: Arr
     """Return a tangent in the shape and dtype of the output, to which those of the arguments were broadcast."""
     if tangent.shape == node.shape and tangent.dtype == node.dtype:
         return tangent
-    shapes = [node.shape, *[one.shape for one in arrived if one is not None]]
-    dtypes = [node.dtype, *[one.dtype for one in arrived if one is not None]]
+    shapes = [node.shape, *[t.shape for t in arrived if t is not None]]
+    dtypes = [node.dtype, *[t.dtype for t in arrived if t is not None]]
     if tangent.shape not in shapes or tangent.dtype not in dtypes or not _broadcasts(tangent.shape, node.shape):
         raise GradientError(
             f"{node.operation.name}: its jvp returned a tangent of shape {tangent.shape} and dtype {tangent.dtype}; "
