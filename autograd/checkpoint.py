@@ -1,4 +1,4 @@
-"""`checkpoint`: compute now, store arguments and results only, and compute again for the gradient."""
+"""`checkpoint`: a call that stores its arguments and results alone, and is repeated in the backward pass."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from .traversal import boundary, run_forward, vjp_between
 
 @operator
 def checkpoint(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return ``function(*arguments)``, and store for the gradient its arguments and results alone.
+    """Return ``function(*arguments)``, and store its arguments and results alone for the gradient.
 
     A backward pass calls the function again, with the same default device and dtype and the same random numbers of the
-    default generator. Gradients of any order flow, also to arrays that the function uses without being given them.
+    default generator. Gradients of any order flow, also to arrays that the function takes from outside.
 
     Raises
     ------
@@ -33,8 +33,8 @@ def checkpoint(function: Callable[..., Any], *arguments: Any) -> Any:
 
     Notes
     -----
-    Numbers of the two calls are not compared. What the function uses besides its arguments must be the same again:
-    counters, other arrays, a generator of your own.
+    The numbers of the two calls are not compared. Everything else that the function reads must be the same in both
+    calls: counters, other arrays, a generator of your own.
 
     Examples
     --------
@@ -46,22 +46,22 @@ def checkpoint(function: Callable[..., Any], *arguments: Any) -> Any:
     """
     if state.mode == OFF:
         return function(*arguments)
-    return _Checkpoint(function, arguments).recorded()
+    return _Checkpoint(function, arguments).record()
 
 
 class _Checkpoint:
-    """A call that a pass repeats: the operation of one node, which saves the arguments and the results."""
+    """The operation of a node that saves the arguments and the results of a call, which a pass repeats."""
 
     def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
         self.name = self.public = f"checkpoint of {getattr(function, '__name__', function)}"
         self.function = function
-        self.stream = random.get_state()
+        self.random_state = random.get_state()
         self.device, self.dtype = default_device.value, default_dtype.value
         self.arrays, self.rebuild = flatten(arguments)
-        self.count = len(self.arrays)
+        self.num_arguments = len(self.arrays)
 
-    def recorded(self) -> Any:
-        """Return the outputs of the first call, made by one node whose sources are all that they depend on."""
+    def record(self) -> Any:
+        """Return the outputs of the first call, made by one node whose sources are all arrays that they depend on."""
         start = next_number()
         results, rebuild = flatten(self.function(*self.rebuild(self.arrays)))
         sources = boundary([source_of(result) for result in results], start)
@@ -76,17 +76,17 @@ class _Checkpoint:
         self.arrays = []
         return rebuild(outputs)
 
-    def repeated(self, node: Node) -> list[Array]:
-        """Return the results of another call on the saved arguments."""
+    def repeat(self, node: Node) -> list[Array]:
+        """Return the results of another call with the saved arguments."""
         saved = node.saved()
         with (
             Mode(state.mode or RECORDING),
-            random.replay_random(self.stream),
+            random.replay_random(self.random_state),
             set_default_device(self.device),
             set_default_dtype(self.dtype),
         ):
-            results = flatten(self.function(*self.rebuild(saved[: self.count])))[0]
-        self.check_results(saved[self.count :], results)
+            results = flatten(self.function(*self.rebuild(saved[: self.num_arguments])))[0]
+        self.check_results(saved[self.num_arguments :], results)
         return results
 
     def check_results(self, first: Sequence[Array], second: list[Array]) -> None:
@@ -112,11 +112,11 @@ class _Checkpoint:
         """Call again, recorded, and return the cotangents of the sources."""
         start = next_number()
         wanted = [source for source in node.sources if running.needed is None or source in running.needed]
-        return [*vjp_between(self.repeated(node), cotangent, wanted, start, running.is_recorded).items()]
+        return [*vjp_between(self.repeat(node), cotangent, wanted, start, running.is_recorded).items()]
 
     def apply_jvp(self, node: Node, tangents: Sequence[Any]) -> Any:
         """Call again, recorded, and return the tangents of the results."""
         start = next_number()
-        nodes = [source_of(result) for result in self.repeated(node)]
-        given = {source: t for source, t in zip(node.sources, tangents, strict=True) if t is not None}
-        return run_forward(given, nodes, start)
+        nodes = [source_of(result) for result in self.repeat(node)]
+        tangent_by_source = {source: t for source, t in zip(node.sources, tangents, strict=True) if t is not None}
+        return run_forward(tangent_by_source, nodes, start)

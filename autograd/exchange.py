@@ -1,7 +1,7 @@
-"""Memory shared with other libraries: NumPy, PyTorch, CuPy, and whoever speaks DLPack or the CUDA array interface.
+"""`from_dlpack`: arrays in memory of other libraries that have DLPack or the CUDA array interface.
 
-The way out is in `Array.__dlpack__` and `Array.__cuda_array_interface__`, so that the functions of the other library
-take an array as it is: ``torch.from_dlpack(x)``, ``cupy.asarray(x)``.
+In the other direction libraries read `Array.__dlpack__` and `Array.__cuda_array_interface__`:
+``torch.from_dlpack(x)``, ``cupy.asarray(x)``.
 """
 
 from __future__ import annotations
@@ -19,77 +19,78 @@ from .creation import array
 from .dispatch import operator
 
 # DLPack's types of device: memory of the CPU, also pinned, and of CUDA, also managed.
-_DEVICES = {1: "cpu", 3: "cpu", 2: "cuda", 13: "cuda"}
+_DEVICE_BY_TYPE = {1: "cpu", 3: "cpu", 2: "cuda", 13: "cuda"}
 
 
 @operator
 def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = None) -> Array:
-    """An array in the memory of ``x``, an array of another library; a write on one side is seen on the other.
+    """Return an array in the memory of ``x``, an array of another library. Each side sees the writes of the other.
 
     Parameters
     ----------
     x : array
-        Of NumPy, PyTorch, CuPy or any other library, with ``__dlpack__``; on a GPU, ``__cuda_array_interface__`` will
-        do. Strides stay as they are.
+        Of NumPy, PyTorch, CuPy or any other library, with ``__dlpack__``, or on a GPU with
+        ``__cuda_array_interface__``. Strides stay as they are.
     device : str, optional
-        By default where ``x`` is, whatever the default device: ``"cpu"`` or ``"cuda"``. To any other it is copied.
+        By default the device of ``x``, ``"cpu"`` or ``"cuda"``, and never the default device. Memory is copied to
+        another device.
     copy : bool, optional
         True copies always, False never.
 
     Raises
     ------
     ExchangeError
-        Where the other library refuses, as PyTorch does for a tensor that requires grad.
+        If the other library refuses, as PyTorch does for a tensor that requires grad.
     DTypeError
         For an unsupported dtype.
     DeviceError
         For memory on other devices than the CPU and CUDA, and on a GPU without CuPy.
     ArgumentError
-        For what speaks neither protocol, and another device with ``copy=False``.
+        For an object without either protocol, and for another device with ``copy=False``.
 
     Notes
     -----
-    Nothing is recorded: the result is a leaf without gradient; ``requires_grad_`` asks for one. pynested counts its own
-    writes, through whichever array that shares the memory, to notice one that would make a gradient wrong. It does not
-    see those of the other side: let it write before the memory is used, or after the backward pass. pynested does not
-    write to memory that the other side declares to be read-only; other libraries may, as PyTorch does.
+    The result is a leaf that does not require grad; call ``requires_grad_`` on it if it should. pynested counts its own
+    writes, through every array that shares the memory, and notices a write that would make a gradient wrong. It does
+    not notice writes of the other side: let it write before the memory is used, or after the backward pass. pynested
+    does not write to memory that the other side declares read-only; other libraries may, as PyTorch does.
 
     After `torch.from_dlpack`, and ``from_dlpack`` of the Python array API standard.
 
     Examples
     --------
     >>> import numpy as np
-    >>> theirs = np.zeros(3)
-    >>> ours = pn.from_dlpack(theirs)
-    >>> ours[0] = 7
-    >>> theirs
+    >>> source = np.zeros(3)
+    >>> x = pn.from_dlpack(source)
+    >>> x[0] = 7
+    >>> source
     array([7., 0., 0.])
     """
     check_optional_flags("from_dlpack", copy=copy)
-    home = _home(x)
-    target = home if device is None else device
+    source = _device_of_memory(x)
+    target = source if device is None else device
     get_backend(target)
-    if copy is False and target != home:
+    if copy is False and target != source:
         raise ArgumentError(
-            f"from_dlpack: the memory is on {home!r}; copy=False keeps it there, device={target!r} does not."
+            f"from_dlpack: the memory is on {source!r}; copy=False keeps it there, device={target!r} does not."
         )
-    shared = Array.over(_shared(x, home), home)
-    return shared if target == home and not copy else array(shared, device=target)
+    shared = Array.over(_shared(x, source), source)
+    return shared if target == source and not copy else array(shared, device=target)
 
 
-def _home(x: Any) -> str:
-    """The device on which the memory of ``x`` is."""
+def _device_of_memory(x: Any) -> str:
+    """Return the device on which the memory of ``x`` is."""
     if hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__"):
         try:
             kind = int(x.__dlpack_device__()[0])
         except (BufferError, ValueError) as error:
             raise ExchangeError(f"from_dlpack: {error}") from error
-        if kind not in _DEVICES:
+        if kind not in _DEVICE_BY_TYPE:
             raise DeviceError(
                 f"from_dlpack: the memory is on a device of DLPack's type {kind}; pynested takes that of the CPU (1) "
                 "and of CUDA (2)."
             )
-        return _DEVICES[kind]
+        return _DEVICE_BY_TYPE[kind]
     if hasattr(x, "__cuda_array_interface__"):
         return "cuda"
     if getattr(x, "is_nested", False):
@@ -100,9 +101,9 @@ def _home(x: Any) -> str:
     )
 
 
-def _shared(x: Any, home: str) -> Any:
-    """``x`` as a bare array of the device's array module."""
-    xp = get_backend(home).xp
+def _shared(x: Any, device: str) -> Any:
+    """Return ``x`` as a raw array of the device's array module."""
+    xp = get_backend(device).xp
     refuse_masked("from_dlpack", x)
     try:
         shared = xp.from_dlpack(x) if hasattr(x, "__dlpack__") else xp.asarray(x)
@@ -110,7 +111,7 @@ def _shared(x: Any, home: str) -> Any:
         raise
     except BufferError as error:
         raise ExchangeError(f"from_dlpack: {error}") from error
-    except (RuntimeError, TypeError) as error:  # what NumPy, or CuPy, has no dtype for
+    except (RuntimeError, TypeError) as error:  # a dtype that NumPy, or CuPy, has not
         raise DTypeError(f"from_dlpack: {getattr(x, 'dtype', type(x).__name__)}: {error}") from error
-    canonical_dtype(shared.dtype, home)
+    canonical_dtype(shared.dtype, device)
     return shared

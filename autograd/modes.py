@@ -1,4 +1,4 @@
-"""What is recorded: nothing inside `no_grad`, more than usual inside `anomaly`. Each thread has its own mode."""
+"""Modes of recording: `no_grad`, `enable_grad` and `anomaly`. Each thread has its own mode."""
 
 from __future__ import annotations
 
@@ -14,15 +14,13 @@ from .dispatch import operator
 from .tape import ANOMALY, OFF, RECORDING, state
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
 _SUSPENDED = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
 
 
 class Mode(ContextDecorator):
-    """A context manager, or a decorator, that sets what the current thread records and puts it back after.
+    """A context manager, or a decorator, that sets the mode of the current thread and restores it at the end.
 
-    It stores nothing of a block, so one object can be used in several threads, and inside itself.
+    One object can be used in several threads, and inside itself, as it stores nothing of a block.
     """
 
     def __init__(self, mode: int) -> None:
@@ -39,7 +37,7 @@ class Mode(ContextDecorator):
         state.mode = state.previous_modes.pop()
 
     def __call__(self, function: F) -> F:
-        """Return ``function``, whose body runs in the mode; one that is suspended on its way is refused."""
+        """Return a function that runs ``function`` in the mode; ArgumentError for a generator or a coroutine."""
         if any(is_kind(function) for is_kind in _SUSPENDED):
             raise ArgumentError(
                 f"no_grad: {function.__name__} is a generator or a coroutine, whose callers run between its steps. "
@@ -49,7 +47,7 @@ class Mode(ContextDecorator):
 
 
 def _mode(mode: int, function: Any) -> Any:
-    """The mode, or ``function`` decorated with it where it is written without parentheses."""
+    """Return the mode, or ``function`` decorated with it, as for a decorator without parentheses."""
     return Mode(mode) if function is None else Mode(mode)(function)
 
 
@@ -61,8 +59,8 @@ def no_grad(function: F) -> F: ...
 def no_grad(function: Any = None) -> Any:
     """Record no operation inside the block, and allow writes in place.
 
-    A view that is made inside, of an array that requires grad, cannot be written to outside. It decorates functions,
-    too; ArgumentError for a generator or a coroutine.
+    A view of an array that requires grad, made inside the block, cannot be written to outside of it. `no_grad` is a
+    decorator, too; ArgumentError for a generator or a coroutine.
 
     Examples
     --------
@@ -100,10 +98,9 @@ def anomaly(function: None = None) -> Mode: ...
 def anomaly(function: F) -> F: ...
 @operator
 def anomaly(function: Any = None) -> Any:
-    """Let every operation that is recorded inside the block remember where the program called it.
+    """Let every operation that is recorded inside the block remember the line of the program that called it.
 
-    An error in a backward pass then shows that place. A gradient that holds NaN though its cotangent held none is an
-    error, too.
+    An error in a backward pass then shows the line. A gradient with NaN, for a cotangent without NaN, is an error, too.
 
     Examples
     --------
@@ -120,7 +117,7 @@ def anomaly(function: Any = None) -> Any:
 
 @operator
 def is_grad_enabled() -> bool:
-    """Return whether the current thread records.
+    """Return whether the current thread records operations.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The tape as text: what was recorded between the leaves and a result."""
+"""The tape as text: the operations that were recorded between the leaves and a result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from .primitives.primitive import PART, Primitive
 from .tape import FREED, Leaf, Node, Unsaved, source_of
 from .traversal import nodes_before
 
-# ---- a node as a call of the public operator
+HEAD = ("#", "call", "output", "primitive")
+CONSTANT = "const"  # an array that does not require grad
+
+# ---- a node as a call of the public operator ------------------------------------------------------------------------
 
 
 def call_text(node: Node, names: Sequence[str | None]) -> str:
@@ -47,17 +50,19 @@ def _argument(value: Any) -> str:
     return str(value) if isinstance(value, bool | int | float | str | np.dtype) else ""
 
 
-# ---- all nodes of a result
-
-HEAD = ("#", "call", "output", "primitive")
-CONSTANT = "const"  # an array that does not require grad
+# ---- all nodes of a result ------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Record:
-    """A row of a tape: a leaf, or a node as a call of the rows that it came from (None for a constant).
+    """A row of a tape: a leaf, or a node as a call of other rows.
 
-    ``primitive`` is the name of what was recorded, if it differs from that of the function that is called.
+    Attributes
+    ----------
+    primitive : str
+        The name of the recorded primitive, if it is not the name of the public function.
+    sources : tuple
+        The numbers of the rows of the arguments; None for a constant.
     """
 
     name: str
@@ -73,7 +78,7 @@ class Record:
 
 
 class Tape:
-    """The recorded operations behind some results, first to last. Print it, or let `pictures` draw it."""
+    """The operations that were recorded for some results, from the first to the last. `pynested.pictures` draws it."""
 
     def __init__(self, records: list[Record]) -> None:
         self.records = records
@@ -82,7 +87,7 @@ class Tape:
         return len(self.records)
 
     def cells(self, record: Record) -> tuple[str, str, str, str]:
-        """The four columns of a row."""
+        """Return the four columns of a row."""
         return record.name, record.call, record.output, record.primitive
 
     def __str__(self) -> str:
@@ -97,7 +102,9 @@ class Tape:
 
 @operator
 def tape(outputs: Any, **names: Any) -> Tape:
-    """Return the operations that were recorded for ``outputs``; ``names`` are names for arrays or containers of them.
+    """Return the operations that were recorded for ``outputs``, as a table.
+
+    Keyword arguments give names to arrays, or to containers of arrays.
 
     Examples
     --------
@@ -116,34 +123,33 @@ def tape(outputs: Any, **names: Any) -> Tape:
     nodes = sorted(nodes_before(ends), key=lambda node: node.number)
     reached = dict.fromkeys([*(source for node in nodes for source in node.sources), *ends])
     leaves = [leaf for leaf in reached if type(leaf) is Leaf]
-    called = _called(names)
-    places = {node: place for place, node in enumerate([*leaves, *nodes])}
-    free = (f"x{number}" for number in range(len(leaves)))
-    records = [Record(called.get(leaf) or next(free), "leaf", _described(leaf), "", ()) for leaf in leaves]
+    name_by_node = _names_of_nodes(names)
+    row_by_node = {node: row for row, node in enumerate([*leaves, *nodes])}
+    leaf_names = (f"x{number}" for number in range(len(leaves)))
+    records = [
+        Record(name_by_node.get(leaf) or next(leaf_names), "leaf", f"{leaf.dtype} {leaf.shape}", "", ())
+        for leaf in leaves
+    ]
     for number, node in enumerate(nodes, 1):
-        sources = tuple(None if source is None else places[source] for source in node.sources)
-        output = f"{node.parts} parts" if node.parts else _described(node)
-        operands = [None if source is None else _in_call(records[source].name) for source in sources]
-        name = node.operation.name
-        name = "" if name == node.operation.public else name
-        records.append(Record(called.get(node, str(number)), call_text(node, operands), output, name, sources))
+        sources = tuple(None if source is None else row_by_node[source] for source in node.sources)
+        operands = [None if source is None else _reference(records[source].name) for source in sources]
+        output = f"{node.parts} parts" if node.parts else f"{node.dtype} {node.shape}"
+        primitive = "" if node.operation.name == node.operation.public else node.operation.name
+        name = name_by_node.get(node, str(number))
+        records.append(Record(name, call_text(node, operands), output, primitive, sources))
     return Tape(records)
 
 
-def _called(names: dict[str, Any]) -> dict[Any, str]:
-    """The names by node; the arrays of a container get numbers."""
-    called: dict[Any, str] = {}
+def _names_of_nodes(names: dict[str, Any]) -> dict[Any, str]:
+    """Return the names by node; the arrays of a container get numbers."""
+    name_by_node: dict[Any, str] = {}
     for name, value in names.items():
         arrays = flatten(value)[0]
         for i, array in enumerate(arrays):
-            called[source_of(array)] = name if len(arrays) == 1 else f"{name}[{i}]"
-    return called
+            name_by_node[source_of(array)] = name if len(arrays) == 1 else f"{name}[{i}]"
+    return name_by_node
 
 
-def _in_call(name: str) -> str:
+def _reference(name: str) -> str:
     """Return the name of a row in a call: ``#1`` for row 1, as 1 would be read as a number."""
     return f"#{name}" if name.isdigit() else name
-
-
-def _described(node: Any) -> str:
-    return f"{node.dtype} {node.shape}"
