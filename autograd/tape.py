@@ -1,10 +1,10 @@
 """The tape: numbered nodes, each of which takes a cotangent back and a tangent forward.
 
-A node is recorded when an operation computes with an array that wants a gradient, and gets the next number.
-traversal.py visits the nodes, in the order of their numbers.
+An operation on an array that requires grad records a node, which gets the next number. traversal.py visits the nodes in
+the order of their numbers.
 
-A node holds values and the nodes before it, never the array it made. A `Leaf` refers to its array weakly. So there are
-no cycles, and a graph that nobody holds is gone at once.
+A node refers to values and to the nodes before it, never to the array that it made. A `Leaf` refers to its array
+weakly. So there are no reference cycles, and a graph without references is freed at once.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FREED: Any = ("freed",)
 
 
 class State(threading.local):
-    """The mode of the current thread: record nothing, nodes, or nodes with the place in the program."""
+    """The mode of the current thread: record nothing, nodes, or nodes with the line of the program."""
 
     mode = RECORDING
 
@@ -58,13 +58,13 @@ class BackwardPass:
     is_recorded : bool
         Whether the pass itself can be differentiated.
     needed : set or None
-        The nodes and leaves that it visits; None stands for all.
+        The nodes and leaves that the pass visits; None stands for all.
     cotangents : dict
-        What has arrived, by node; what is left at the end are the cotangents of the leaves.
+        The cotangents that have arrived, by node. At the end those of the leaves are left.
     sums : set
         The nodes and leaves whose cotangent is a sum, in memory that the pass allocated.
     start : int
-        The number at which the pass began: hooks with a greater one were registered later.
+        The number at which the pass began: hooks with a greater number were registered later.
     """
 
     is_recorded: bool
@@ -141,11 +141,11 @@ class Node:
     number : int
         Position on the tape; every source has a smaller one.
     operation : Operation
-        What was computed.
+        The primitive, or another operation, that computed the output.
     sources : sequence
-        For each argument the `Node` or the `Leaf` that it came from, or None if it is constant.
+        For each argument the node that made it, or its leaf, or None if it is constant.
     shape, dtype
-        Those of the output; None if there are several.
+        Shape and dtype of the output; None if there are several.
     args : sequence
         The arguments as the derivatives get them: saved arrays, `Unsaved`, and arguments that are not arrays.
     output : array or None
@@ -187,12 +187,12 @@ class Node:
 
     @property
     def name(self) -> str:
-        """The name of the operation; for one of several outputs that of the operation that made them."""
+        """The name of the operation; for one of several outputs, of the operation that made them."""
         first = self.sources[0] if self.sources else None
         return first.operation.name if type(first) is Node and first.parts else self.operation.name
 
     def saved(self) -> Sequence[Any]:
-        """Return the arguments, after checking that the saved values are still what they were."""
+        """Return the arguments; raise GradientError if the saved values were freed or overwritten."""
         if self.args is FREED:
             raise GradientError(
                 f"{self.operation.name}: its saved values were freed by an earlier backward pass over the same graph. "
@@ -212,14 +212,14 @@ class Node:
 
 
 class Leaf:
-    """The end of the tape at an array that no operation made, where gradients end. It refers to the array weakly.
+    """The node of an array that no operation made, at which gradients end.
 
     Attributes
     ----------
     array : weakref
-        The leaf.
+        The array.
     shape, dtype, storage
-        Those of the leaf.
+        Shape, dtype and storage of the array.
     """
 
     __slots__ = ("__weakref__", "array", "dtype", "shape", "storage")
@@ -230,10 +230,10 @@ class Leaf:
 
 
 def source_of(array: RecordedArray) -> Node | Leaf | None:
-    """Return the node to which gradients of ``array`` go, None for a constant."""
+    """Return the node, or the leaf, to which gradients of ``array`` go; None for a constant."""
     return (array.node or array.leaf()) if array.tracked else None
 
 
 def next_number() -> int:
-    """A number above that of every node so far."""
+    """Return a number above that of every node so far."""
     return next(_numbers)

@@ -1,1 +1,1 @@
-"""Arguments in the form in which primitives take them, or a clear error."""
+"""Checks of arguments, which return them in the form that primitives take, or raise an error."""

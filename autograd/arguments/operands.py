@@ -1,4 +1,4 @@
-"""Arguments in the form in which primitives take them, or a clear error."""
+"""Checks of dtypes, devices and operands, which return them in the form that primitives take."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ DTYPES = tuple(
 )
 _KNOWN = frozenset(DTYPES)
 _NAMES = ", ".join(map(str, DTYPES))
-_AS_THEY_ARE = frozenset((Array, int, float, bool))
-_PLAIN = frozenset((int, float, bool))
+_PYTHON_NUMBERS = frozenset((int, float, bool))
+_OPERANDS = _PYTHON_NUMBERS | {Array}
 
 
 def canonical_dtype(dtype: Any, device: str = "cpu") -> np.dtype[Any]:
-    """``dtype`` as a NumPy dtype, if it is one of those that pynested has on ``device``."""
+    """Return ``dtype`` as a NumPy dtype; raise DTypeError for a dtype that is not supported on ``device``."""
     try:
-        found: np.dtype[Any] = bfloat16() if isinstance(dtype, str) and dtype == "bfloat16" else np.dtype(dtype)
+        known: np.dtype[Any] = bfloat16() if isinstance(dtype, str) and dtype == "bfloat16" else np.dtype(dtype)
     except (TypeError, ValueError, SyntaxError):
         raise DTypeError(f"{dtype!r} is not a dtype. Use one of {_names(device)}.") from None
-    if found in _KNOWN or (device not in NUMPY_DEVICES and is_bfloat16(found)):
-        return found
-    if is_bfloat16(found):
+    if known in _KNOWN or (device not in NUMPY_DEVICES and is_bfloat16(known)):
+        return known
+    if is_bfloat16(known):
         raise DTypeError(
             "bfloat16 is computed on the devices 'cuda' and 'emulated': give device= where an array is made, or "
             "convert to float32 first: x.to(dtype=pn.float32)."
         )
-    raise DTypeError(f"dtype {found} is not supported. Convert to one of {_names(device)}.")
+    raise DTypeError(f"dtype {known} is not supported. Convert to one of {_names(device)}.")
 
 
 def _names(device: str) -> str:
@@ -50,7 +50,7 @@ def _names(device: str) -> str:
 
 
 def as_plain_ndarray(name: str, value: np.ndarray[Any, Any], device: str = "cpu") -> np.ndarray[Any, Any]:
-    """``value``, of whatever class, as one of NumPy's own, in the same memory, that can be an array of ``device``."""
+    """Return an array of a subclass of NumPy's as a base class array in the same memory; raise for its dtype or shape."""
     if type(value) is not np.ndarray:
         value = as_bare(name, value)
     try:
@@ -63,39 +63,39 @@ def as_plain_ndarray(name: str, value: np.ndarray[Any, Any], device: str = "cpu"
 
 
 def numpy_array(name: str, value: Any) -> np.ndarray[Any, Any]:
-    """Return an array of NumPy for anything that NumPy accepts, such as a list. Its dtype may be none of ours.
+    """Return an array of NumPy for anything that NumPy accepts, such as a list. Its dtype may be unsupported.
 
-    What NumPy would drop, or round, on the way is refused: masks, and integers beyond int64.
+    Raise for values that NumPy would change: ArgumentError for masks, OverflowError for integers beyond int64.
     """
     if type(value) is np.ndarray:
         return value
-    kinds = set(map(type, value)) if type(value) in (list, tuple) else {type(value)}
-    if not kinds <= _PLAIN:
-        kinds = _kinds_in(name, value)
-    made = np.asarray(value)
-    if made.size and made.dtype.kind not in "bi" and kinds <= {int, bool}:
+    types = set(map(type, value)) if type(value) in (list, tuple) else {type(value)}
+    if not types <= _PYTHON_NUMBERS:
+        types = _types_of_entries(name, value)
+    array = np.asarray(value)
+    if array.size and array.dtype.kind not in "bi" and types <= {int, bool}:
         raise OverflowError(f"{name}: there are integers beyond the range of int64, the widest dtype of integers.")
-    return made
+    return array
 
 
-def _kinds_in(name: str, value: Any) -> set[type]:
-    """The types of all numbers and arrays in lists of lists, each looked at once, as a list may hold itself."""
-    kinds: set[type] = set()
-    seen: set[int] = set()
-    waiting: list[Any] = [[value]]
-    while waiting:
-        listed = waiting.pop()
-        if id(listed) in seen:
+def _types_of_entries(name: str, value: Any) -> set[type]:
+    """Return the types of all numbers and arrays in lists of lists; raise ArgumentError for masked arrays."""
+    types: set[type] = set()
+    visited: set[int] = set()  # a list can hold itself
+    pending: list[Any] = [[value]]
+    while pending:
+        entries = pending.pop()
+        if id(entries) in visited:
             continue
-        seen.add(id(listed))
-        found = set(map(type, listed))
-        kinds |= found
-        for one in () if found <= _PLAIN else listed:
-            if isinstance(one, list | tuple):
-                waiting.append(one)
+        visited.add(id(entries))
+        types_here = set(map(type, entries))
+        types |= types_here
+        for entry in () if types_here <= _PYTHON_NUMBERS else entries:
+            if isinstance(entry, list | tuple):
+                pending.append(entry)
             else:
-                refuse_masked(name, one)
-    return kinds - {list, tuple}
+                refuse_masked(name, entry)
+    return types - {list, tuple}
 
 
 def as_operand(name: str, value: Any, device: str = "cpu") -> Any:
@@ -104,7 +104,7 @@ def as_operand(name: str, value: Any, device: str = "cpu") -> Any:
     A NumPy scalar belongs to no device, so it is moved to ``device``, the device of the other operands. A NumPy array
     lies on the CPU.
     """
-    if type(value) in _AS_THEY_ARE:
+    if type(value) in _OPERANDS:
         return value
     if isinstance(value, np.generic):
         canonical_dtype(value.dtype, device)
@@ -127,9 +127,9 @@ def as_operand(name: str, value: Any, device: str = "cpu") -> Any:
 
 def as_operand_pair(name: str, a: Any, b: Any) -> tuple[Any, Any]:
     """Return two operands of the same function. A NumPy scalar is moved to the device of the other operand."""
-    if type(a) not in _AS_THEY_ARE:
+    if type(a) not in _OPERANDS:
         a = as_operand(name, a, device_of(b))
-    if type(b) not in _AS_THEY_ARE:
+    if type(b) not in _OPERANDS:
         b = as_operand(name, b, device_of(a))
     return a, b
 
@@ -159,13 +159,11 @@ def copy_if_any_requires_grad(values: Any, *tracked: Any) -> Any:
 
 
 def as_array(name: str, value: Any, device: str = "cpu") -> Array:
-    """``value`` as an Array; a number, also NumPy's, becomes one without dimensions on ``device``."""
-    if type(value) is Array:
-        return value
-    given = as_operand(name, value, device)
-    if type(given) is Array:
-        return given
-    return Array(from_host(np.asarray(checked_scalar(name, given, dtype_of(given))), device), device)
+    """Return ``value`` as an Array; a number, also NumPy's, becomes an array without dimensions on ``device``."""
+    operand = as_operand(name, value, device)
+    if type(operand) is Array:
+        return operand
+    return Array(from_host(np.asarray(checked_scalar(name, operand, dtype_of(operand))), device), device)
 
 
 def as_device_array(name: str, value: Any, device: str | None = None) -> Array:
@@ -196,12 +194,12 @@ def as_arrays_on_one_device(name: str, *values: Any, optional: int = 0) -> list[
 
 def as_raw_bools(name: str, what: str, value: Any, *others: Any) -> Any:
     """Return ``value`` as a raw bool array on the device of the arrays among ``others``; raise for other dtypes."""
-    given = value if type(value) is Array else as_operand(name, value, device_of(*others))
-    if type(given) is bool:
-        return from_host(np.asarray(given), same_device(name, others))
-    if type(given) is not Array or given.dtype != np.bool_:
-        kind = given.dtype if type(given) is Array else type(given).__name__
+    mask = as_operand(name, value, device_of(*others))
+    if type(mask) is bool:
+        return from_host(np.asarray(mask), same_device(name, others))
+    if type(mask) is not Array or mask.dtype != np.bool_:
+        kind = mask.dtype if type(mask) is Array else type(mask).__name__
         raise DTypeError(f"{name}: {what} must be bool, not {kind}. Make one with a comparison, such as x < 0.")
-    if any(type(other) is Array and other.storage.device != given.storage.device for other in others):
-        same_device(name, (given, *others))
-    return given.data
+    if any(type(other) is Array and other.storage.device != mask.storage.device for other in others):
+        same_device(name, (mask, *others))
+    return mask.data

@@ -1,4 +1,4 @@
-"""Integers, dimensions and shapes in the form in which primitives take them, or a clear error."""
+"""Checks of integers, dimensions, indices and shapes, which return them in one form."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from pynested.backends.limits import MOST_DIMENSIONS, MOST_ELEMENTS
 from .scalars import number_text
 
 _SLICE_ENDS = frozenset((int, type(None)))
-_MOST_BITS = 128  # of an integer that is read in a message; no size and no place has more than half as many
+_MOST_BITS = 128  # a size or an index has half as many at most
 
 
 def canonical_int(name: str, what: str, value: Any) -> int:
-    """``value`` as an int; a bool or a float is refused, and what is too long to be read in a message."""
-    given = value if type(value) is int else _index(name, what, value)
-    if given.bit_length() > _MOST_BITS:
-        raise ArgumentError(f"{name}: {what} is {number_text(given)}, which is more than anything can be.")
-    return given
+    """Return ``value`` as an int; raise ArgumentError for a bool, a float, and an int above every size and index."""
+    number = value if type(value) is int else _int_of_object(name, what, value)
+    if number.bit_length() > _MOST_BITS:
+        raise ArgumentError(f"{name}: {what} is {number_text(number)}, which is more than anything can be.")
+    return number
 
 
-def _index(name: str, what: str, value: Any) -> int:
+def _int_of_object(name: str, what: str, value: Any) -> int:
     if isinstance(value, np.ndarray):
         value = as_bare(name, value)
     if isinstance(value, bool | np.bool_):
@@ -40,7 +40,7 @@ def _index(name: str, what: str, value: Any) -> int:
 
 
 def canonical_index_entry(value: Any) -> int:
-    """``value``, an entry of an index, as an int; lists, arrays and masks are none."""
+    """Return an entry of an index as an int; raise ArgumentError for a list, an array or a mask."""
     if is_sequence(value):
         raise ArgumentError(
             "index: in the index of a nested array a list, an array or a mask is the first entry, x[[0, 2], 1:], or "
@@ -53,15 +53,15 @@ def canonical_index_entry(value: Any) -> int:
 
 
 def canonical_index(name: str, index: Any, size: int, dim: int) -> int:
-    """``index`` counted from the front, in ``0 .. size - 1``."""
-    given = canonical_int(name, "an index", index)
-    if not -size <= given < size:
-        raise IndexOutOfRange(f"{name}: index {given} is out of bounds for dimension {dim} with size {size}.")
-    return given + size if given < 0 else given
+    """Return ``index`` counted from the front, in ``0 .. size - 1``."""
+    place = canonical_int(name, "an index", index)
+    if not -size <= place < size:
+        raise IndexOutOfRange(f"{name}: index {place} is out of bounds for dimension {dim} with size {size}.")
+    return place + size if place < 0 else place
 
 
 def canonical_slice(part: slice) -> slice:
-    """A slice of ints or None whose step is not 0."""
+    """Return a slice of ints or None; raise ArgumentError for a step of 0."""
     ends = part.start, part.stop, part.step
     if {*map(type, ends)} <= _SLICE_ENDS and part.step != 0:
         return part
@@ -72,51 +72,51 @@ def canonical_slice(part: slice) -> slice:
 
 
 def canonical_dim(name: str, dim: Any, ndim: int) -> int:
-    """``dim`` counted from the front, in ``0 .. ndim - 1``."""
-    given = dim if type(dim) is int and -ndim <= dim < ndim else canonical_int(name, "dim", dim)
-    if not -ndim <= given < ndim:
+    """Return ``dim`` counted from the front, in ``0 .. ndim - 1``."""
+    number = dim if type(dim) is int and -ndim <= dim < ndim else canonical_int(name, "dim", dim)
+    if not -ndim <= number < ndim:
         span = f"expected to be in range of [{-ndim}, {ndim - 1}]" if ndim else "the array has no dimensions"
-        raise DimensionError(f"{name}: Dimension out of range ({span}, but got {given}).")
-    return given + ndim if given < 0 else given
+        raise DimensionError(f"{name}: Dimension out of range ({span}, but got {number}).")
+    return number + ndim if number < 0 else number
 
 
 def is_sequence(value: Any) -> bool:
-    """Whether ``value`` holds numbers, and is not itself one, an array without dimensions say."""
+    """Return whether ``value`` has entries; a text, a dict and an array without dimensions do not count."""
     return isinstance(value, Iterable) and getattr(value, "ndim", 1) > 0 and not isinstance(value, str | bytes | dict)
 
 
 def canonical_dims(name: str, dim: Any, ndim: int) -> tuple[int, ...]:
-    """``dim`` (None, an int or several) as a sorted tuple without duplicates; None means every dimension."""
+    """Return ``dim`` (None, an int or several) as a sorted tuple without duplicates; None means every dimension."""
     if dim is None:
         return tuple(range(ndim))
     if type(dim) is int:
         return (canonical_dim(name, dim, ndim),)
-    given = tuple(dim) if is_sequence(dim) else (dim,)
-    dims = sorted(canonical_dim(name, one, ndim) for one in given)
-    for one, following in pairwise(dims):
-        if one == following:
-            raise DimensionError(f"{name}: dimension {one} is named twice in dim={tuple(given)}.")
-    return tuple(dims)
+    dims = tuple(dim) if is_sequence(dim) else (dim,)
+    numbers = sorted(canonical_dim(name, entry, ndim) for entry in dims)
+    for number, following in pairwise(numbers):
+        if number == following:
+            raise DimensionError(f"{name}: dimension {number} is named twice in dim={dims}.")
+    return tuple(numbers)
 
 
 def canonical_order(name: str, dims: Any, ndim: int) -> tuple[int, ...]:
-    """``dims``, which name each dimension once, counted from the front."""
-    given = canonical_ints(name, "dim", (dims,))
-    order = tuple(canonical_dim(name, dim, ndim) for dim in given)
+    """Return ``dims`` counted from the front; raise DimensionError unless they name each dimension once."""
+    numbers = canonical_ints(name, "dim", (dims,))
+    order = tuple(canonical_dim(name, number, ndim) for number in numbers)
     if sorted(order) != list(range(ndim)):
-        raise DimensionError(f"{name}: dims={given} must name each of the {ndim} dimensions once.")
+        raise DimensionError(f"{name}: dims={numbers} must name each of the {ndim} dimensions once.")
     return order
 
 
-def canonical_ints(name: str, what: str, given: Any) -> tuple[int, ...]:
-    """``given``, as ``((2, 3),)`` or as ``(2, 3)``, as a tuple of ints."""
-    if len(given) == 1 and (type(given[0]) is tuple or is_sequence(given[0])):
-        given = tuple(given[0])
-    return tuple([canonical_int(name, what, one) for one in given])
+def canonical_ints(name: str, what: str, values: Any) -> tuple[int, ...]:
+    """Return ``values``, such as ``(2, 3)`` or ``((2, 3),)``, as a tuple of ints."""
+    if len(values) == 1 and (type(values[0]) is tuple or is_sequence(values[0])):
+        values = tuple(values[0])
+    return tuple([canonical_int(name, what, value) for value in values])
 
 
 def canonical_shape(name: str, shape: Any) -> tuple[int, ...]:
-    """``shape``, given as ``(2, 3)`` or as ``2, 3``, as a tuple of sizes that an array can have, or -1."""
+    """Return ``shape``, such as ``(2, 3)`` or ``((2, 3),)``, as a tuple of sizes that an array can have, or -1."""
     return check_possible_shape(name, canonical_ints(name, "a size", shape))
 
 
@@ -135,7 +135,7 @@ def check_possible_shape(name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def resolved_shape(name: str, shape: tuple[int, ...], numel: int, old: tuple[int, ...]) -> tuple[int, ...]:
-    """``shape`` with its one -1, if any, worked out so that ``numel`` elements fit."""
+    """Return ``shape`` with the size that its -1 stands for, so that it has ``numel`` elements."""
     if any(size < -1 for size in shape) or shape.count(-1) > 1:
         raise ShapeError(f"{name}: shape {shape} may hold one -1 and otherwise sizes of 0 or more.")
     known = prod([size for size in shape if size != -1])
@@ -147,15 +147,15 @@ def resolved_shape(name: str, shape: tuple[int, ...], numel: int, old: tuple[int
 
 
 def broadcast_shape(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that all of ``shapes`` broadcast to."""
+    """Return the shape to which all of ``shapes`` broadcast."""
     if len(shapes) == 2 and shapes[0][len(shapes[0]) - len(shapes[1]) :] == shapes[1]:
-        return shapes[0]  # as that of rows and a bias
+        return shapes[0]  # as for rows and a bias
     try:
-        found = np.broadcast_shapes(*shapes)
+        result = np.broadcast_shapes(*shapes)
     except ValueError:
-        given = " and ".join(str(shape) for shape in shapes)
+        texts = " and ".join(str(shape) for shape in shapes)
         raise ShapeError(
-            f"{name}: shapes {given} do not broadcast; aligned at the right, sizes must be equal or 1, and the result "
+            f"{name}: shapes {texts} do not broadcast; aligned at the right, sizes must be equal or 1, and the result "
             "an array that can exist."
         ) from None
-    return found if 0 < prod(found) <= MOST_ELEMENTS else check_possible_shape(name, found)
+    return result if 0 < prod(result) <= MOST_ELEMENTS else check_possible_shape(name, result)

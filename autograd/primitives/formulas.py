@@ -1,4 +1,4 @@
-"""Derivatives of a kernel that computes what a formula computes in primitives: those of the formula."""
+"""Derivatives of a kernel by the derivatives of a formula in primitives that computes the same."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Derivative = Callable[..., Any]
 
 
 def derivatives_of(formula: Callable[..., Any]) -> tuple[Derivative, Derivative]:
-    """Return the joint vjp and jvp of ``formula``, which record it and read the tape backward and forward.
+    """Return the joint vjp and jvp of ``formula``: they record the formula and run reverse mode and forward mode.
 
     The formula returns an array, or a tuple of arrays, some of which can be None.
     """
@@ -35,9 +35,11 @@ def derivatives_of(formula: Callable[..., Any]) -> tuple[Derivative, Derivative]
 
     def jvp(tangents: Sequence[Any], y: Any, *args: Any) -> Any:
         nodes, results, start = recorded(args)
-        given = {node: t for node, t in zip(nodes, tangents, strict=False) if node is not None and t is not None}
+        tangent_by_node = {
+            node: t for node, t in zip(nodes, tangents, strict=False) if node is not None and t is not None
+        }
         ends = [None if result is None else source_of(result) for result in results]
-        pushed = run_forward(given, ends, start)
-        return pushed if len(pushed) > 1 else pushed[0]
+        moved = run_forward(tangent_by_node, ends, start)
+        return moved if len(moved) > 1 else moved[0]
 
     return vjp, jvp

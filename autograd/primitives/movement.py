@@ -24,7 +24,7 @@ from .primitive import LINEAR, Primitive
 
 
 def total(k: Any, x: Any, axes: tuple[int, ...]) -> Any:
-    """The sum over ``axes``, in the dtype of x (int64 for bools and ints); halves are added up in float32."""
+    """Return the sum over ``axes``, in the dtype of x (int64 for bools and ints); halves are added up in float32."""
     if len(axes) == x.ndim:
         return k.sum_all(x)
     if axes == (x.ndim - 1,):
@@ -45,7 +45,7 @@ def _sum_to(k: Any, x: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _viewed(k: Any, x: Any, index: Any) -> Any:
-    """A view also where ``index`` leaves no dimension: NumPy gives a copy then, unless the index has an ellipsis."""
+    """Return a view, also if ``index`` leaves no dimension: NumPy copies then, unless the index has an ellipsis."""
     items = index if type(index) is tuple else (index,)
     return x[items if Ellipsis in items else (*items, Ellipsis)]
 
@@ -65,11 +65,11 @@ def _unstrided(k: Any, x: Any, shape: tuple[int, ...], sizes: Any, strides: Any,
 
 
 def strided_view(k: Any, flat: Any, sizes: Any, strides: Any, offset: int) -> Any:
-    """A view of a flat array with sizes and strides of its own, in elements of that array, wherever these lie."""
+    """Return a view of a flat array, which can have gaps, with sizes, strides and an offset in its elements."""
     contiguous = flat.flags.c_contiguous
     item = flat.dtype.itemsize if contiguous else flat.strides[0]
     steps = tuple([s * item for s in strides])
-    if k.xp is np and contiguous:  # the quicker way
+    if k.xp is np and contiguous:  # faster than as_strided
         return np.ndarray(sizes, flat.dtype, flat, offset * item if 0 not in sizes else 0, steps)
     return k.xp.lib.stride_tricks.as_strided(flat[offset:], tuple(sizes), steps)
 
@@ -207,11 +207,10 @@ def summed_to(x: Array, shape: tuple[int, ...]) -> Array:
 
 
 def to_dtype(x: Array, dtype: np.dtype[Any]) -> Array:
-    """``x`` in ``dtype``, itself if that is its own; a gradient flows between floating point dtypes only."""
+    """Return ``x`` in ``dtype``, ``x`` itself if it has this dtype; gradients flow between floating dtypes only."""
     if x.dtype == dtype:
         return x
-    found: Array = cast(x if is_float(dtype) else x.detach(), dtype)
-    return found
+    return cast(x if is_float(dtype) else x.detach(), dtype)
 
 
 to_device: Primitive = Primitive(

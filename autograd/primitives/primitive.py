@@ -103,13 +103,13 @@ class Primitive:
     @overload
     def __call__(self, *args: Any) -> Any: ...
     def __call__(self, *args: Any) -> Any:
-        """Return the value for arrays; it is recorded if one of them wants a gradient. Raw arrays have a raw value."""
+        """Return the value; it is recorded if an array requires grad. The value of raw arrays alone is a raw array."""
         if listening.count:
             return emit_around("primitive", self.name, self.apply, *args)
         return self.apply(*args)
 
     def apply(self, *args: Any) -> Any:
-        """Compute, wrap the result, and record a node if a gradient is wanted."""
+        """Return the value as `__call__` does, without an event."""
         device: str | None = None
         is_tracked = False
         raw_args = []

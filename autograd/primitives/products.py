@@ -18,12 +18,12 @@ def _product(k: Any, a: Any, b: Any) -> Any:
 
 
 def _product_of_halves(k: Any, a: Any, b: Any) -> Any:
-    """The product of float16 or bfloat16, multiplied and added up in float32, and rounded once."""
+    """Return the product of float16 or bfloat16, multiplied and added up in float32, and rounded once."""
     return k.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
 
 
 def swapped(x: Any) -> Any:
-    """The matrices of ``x`` transposed: its last two axes exchanged."""
+    """Return the matrices of ``x`` transposed: its last two axes exchanged."""
     axes = (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)
     return transpose(x, axes)
 

@@ -1,4 +1,4 @@
-"""Rules that reduce over axes of a dense array; the axes are canonical and the result keeps none of them."""
+"""Primitives that reduce axes of a dense array. The axes are canonical, and the result keeps none of them."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from .primitive import LINEAR, Primitive
 
 
 def keepdim_shape(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
-    """``shape`` with 1 along ``axes``: what a result looks like before its axes are dropped."""
+    """Return ``shape`` with 1 along ``axes``: the shape of a result before its axes are dropped."""
     return tuple(1 if i in axes else size for i, size in enumerate(shape))
 
 
 def attained(x: Any, top: Any) -> Any:
-    """Where x is the maximum, or minimum, ``top``, as a bare bool array; NaN attains NaN."""
+    """Return the places where x is the maximum, or minimum, ``top``, as a raw bool array; NaN attains NaN."""
     x, top = raw(x), raw(top)
-    found, lost = x == top, top != top
-    if type(lost) is np.ndarray and not lost.any():
-        return found
-    return found | ((x != x) & lost)
+    is_equal, is_nan = x == top, top != top
+    if type(is_nan) is np.ndarray and not is_nan.any():
+        return is_equal
+    return is_equal | ((x != x) & is_nan)
 
 
 def by_count(g: Any, count: Any, total: Callable[[Any], Any] = lambda g: g) -> Any:
-    """``g``, or its ``total``, by numbers of elements; in float32 for float16, which ends at 65504, and bfloat16."""
+    """Return ``g``, or its ``total``, divided by numbers of elements; halves, which can overflow, in float32."""
     wide = computing_dtype(g.dtype)
     numbers = Array(count.astype(wide), g.device)
     return cast(total(cast(g, wide)) / numbers, g.dtype) if wide != g.dtype else total(g) / numbers
@@ -41,10 +41,10 @@ def by_count(g: Any, count: Any, total: Callable[[Any], Any] = lambda g: g) -> A
 
 def _shared(g: Any, y: Any, x: Any, axes: tuple[int, ...]) -> Any:
     """Return each maximum's cotangent, shared evenly by the elements that attain it."""
-    lasting = keepdim_shape(x.shape, axes)
-    ties = attained(x, raw(y).reshape(lasting))
-    share = reshape(g, lasting)
-    if not (type(ties) is np.ndarray and np.count_nonzero(ties) == y.size):  # as many as there are, one each
+    kept = keepdim_shape(x.shape, axes)
+    ties = attained(x, raw(y).reshape(kept))
+    share = reshape(g, kept)
+    if not (type(ties) is np.ndarray and np.count_nonzero(ties) == y.size):  # one element attains each maximum
         share = by_count(share, ties.sum(axis=axes, keepdims=True))
     return where_or_zero(broadcast_to(share, x.shape), ties)
 
@@ -56,7 +56,7 @@ def _mean_of_attaining(t: Any, y: Any, x: Any, axes: tuple[int, ...]) -> Any:
 
 
 def _best(which: str, k: Any, x: Any, axes: tuple[int, ...]) -> Any:
-    """The maximum or minimum over ``axes``; where these are empty, that of an empty segment."""
+    """Return the maximum or minimum over ``axes``; of no elements, that of an empty segment."""
     if not axes:
         return x.copy()
     if x.size == 0 and 0 in [x.shape[i] for i in axes]:

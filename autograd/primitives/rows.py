@@ -26,10 +26,11 @@ from .unary import sqrt
 
 
 def _normalized(x: Any, eps: float) -> tuple[Any, Any]:
-    """The rows of x, centred and scaled, and 1 / std, in tracked operations, as the kernels do it.
+    """Return the rows of x, centred and scaled, and 1 / std, in tracked operations, as the kernels compute them.
 
-    Halves become float32. Rows whose squares would overflow, or vanish beside no larger ``eps``, are multiplied by a
-    power of two. Distances to the first element, a constant here as it cancels, make the mean of equal elements exact.
+    Halves become float32. A row is multiplied by a power of two if its squares would overflow, or underflow beside an
+    ``eps`` that is no larger. The mean is computed of distances to the first element, so that it is exact for equal
+    elements; the first element cancels, and is a constant here.
     """
     x = to_dtype(x, computing_dtype(x.dtype))
     xp, kind, size = get_backend(x.device).xp, np.finfo(x.dtype), max(x.shape[-1], 1)
@@ -39,15 +40,15 @@ def _normalized(x: Any, eps: float) -> tuple[Any, Any]:
     variance = sum_over_last(centred * centred) / size
     wide = shrink.astype(np.float64)
     added = (wide * eps * wide).astype(x.dtype)
-    bare = ~raw(centred).any(axis=-1, keepdims=True) & (added < kind.tiny)  # nothing is left to divide by
+    is_zero = ~raw(centred).any(axis=-1, keepdims=True) & (added < kind.tiny)  # the variance and what is added to it
     steepness = xp.minimum(eps**-0.5 / wide if eps else 0 * wide, float(kind.max)).astype(x.dtype)
-    rstd = 1 / sqrt(variance + _beside(x, xp.where(bare, kind.dtype.type(1), added)))
-    rstd = rstd * _beside(x, xp.where(bare, steepness, kind.dtype.type(1)))
+    rstd = 1 / sqrt(variance + _beside(x, xp.where(is_zero, kind.dtype.type(1), added)))
+    rstd = rstd * _beside(x, xp.where(is_zero, steepness, kind.dtype.type(1)))
     return centred * rstd, rstd * _beside(x, shrink)
 
 
 def _scale(xp: Any, numbers: Any, eps: float) -> Any:
-    """For each row a power of two for the larger of its numbers and the root of eps, where that has no square."""
+    """Return for each row a power of two, if the square of its largest number, or eps, would overflow or underflow."""
     kind, root = numbers.dtype.type, 2.0 ** (np.finfo(numbers.dtype).minexp // 3)
     if not numbers.size:
         return xp.ones((len(numbers), 1), numbers.dtype)
@@ -61,7 +62,7 @@ def _beside(x: Any, constant: Any) -> Any:
 
 
 def _projected(t: Any, normal: Any, rstd: Any) -> Any:
-    """What is left of t, times rstd, without its mean and its part along the normalized rows: symmetric in t."""
+    """Return t without its mean and its part along the normalized rows, times rstd: a symmetric function of t."""
     size = max(t.shape[-1], 1)
     return rstd * (t - sum_over_last(t) / size - normal * (sum_over_last(t * normal) / size))
 
@@ -112,14 +113,15 @@ layer_norm_backward: Primitive = Primitive(
 
 
 def _like(x: Any, weight: Any) -> Any:
-    """The weights of the classes in the dtype of the scores."""
+    """Return the weights of the classes in the dtype of the scores."""
     return None if weight is None else weight.astype(x.dtype, copy=False)
 
 
 def _gap(x: Any, target: Any, weight: Any, ignore: int, smoothing: float) -> Any:
-    """The gradient of each row's loss: softmax(x) times the total weight, less the weight of each class.
+    """Return the gradient of each row's loss: softmax(x) times the total weight, minus the weight of each class.
 
-    The weights say what the loss weighs the log probabilities with: one class, or mostly one; nothing if ignored.
+    The weights multiply the log probabilities in the loss: those of the target, and with smoothing those of all
+    classes. An ignored row has the gradient zero.
     """
     rows, classes = x.shape
     xp = get_backend(x.device).xp

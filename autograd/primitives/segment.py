@@ -17,7 +17,7 @@ from .reduction import attained, by_count, sum_axes
 
 
 def sum_over_last(x: Any) -> Any:
-    """The sum over the last axis, at every place of it."""
+    """Return the sum over the last axis, broadcast to the shape of ``x``."""
     axis = len(x.shape) - 1
     return broadcast_to(reshape(sum_axes(x, (axis,)), (*x.shape[:-1], 1)), x.shape)
 
@@ -100,7 +100,7 @@ def _neighbours(segments: Segments, step: int) -> tuple[Any, Any]:
 
 def _shifted(x: Any, segments: Segments, step: int) -> Any:
     """Return the row ``step`` rows before each row of ``x``; ones if the segment begins later."""
-    other, inside = (from_host(one, x.device) for one in _neighbours(segments, step))
+    other, inside = (from_host(array, x.device) for array in _neighbours(segments, step))
     return where(take_rows(x, other), x.dtype.type(1), inside.reshape(-1, *[1] * (len(x.shape) - 1)))
 
 
