@@ -50,7 +50,7 @@ def _names(device: str) -> str:
 
 
 def as_plain_ndarray(name: str, value: np.ndarray[Any, Any], device: str = "cpu") -> np.ndarray[Any, Any]:
-    """Return an array of a subclass of NumPy's as a base class array in the same memory; raise for its dtype or shape."""
+    """Return an array of a NumPy subclass as a base class array in the same memory; raise for its dtype or shape."""
     if type(value) is not np.ndarray:
         value = as_bare(name, value)
     try:
