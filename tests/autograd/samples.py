@@ -30,62 +30,29 @@ def numbers(generator: Generator, shape: tuple[int, ...], low: float = -2.0, hig
     return np.where(np.abs(values) < 0.05, values + 0.11, values)
 
 
-def reals(generator: Generator) -> Iterable[tuple[Any, ...]]:
-    """One array of any sign."""
-    return [(numbers(generator, shape),) for shape in SHAPES]
+def one_array(low: float, high: float) -> Samples:
+    """One array of numbers between ``low`` and ``high``, in each of `SHAPES`."""
+    return lambda generator: [(numbers(generator, shape, low, high),) for shape in SHAPES]
 
 
-def positives(generator: Generator) -> Iterable[tuple[Any, ...]]:
-    """One array of positive numbers."""
-    return [(numbers(generator, shape, 0.3, 3.0),) for shape in SHAPES]
-
-
-def above_one(generator: Generator) -> Iterable[tuple[Any, ...]]:
-    """One array of numbers above 1."""
-    return [(numbers(generator, shape, 1.3, 4.0),) for shape in SHAPES]
-
-
-def fractions(generator: Generator) -> Iterable[tuple[Any, ...]]:
-    """One array of numbers between -0.8 and 0.8."""
-    return [(numbers(generator, shape, -0.8, 0.8),) for shape in SHAPES]
-
-
-def pairs(generator: Generator) -> Iterable[tuple[Any, ...]]:
-    """Two arrays that broadcast."""
-    return [(numbers(generator, a), numbers(generator, b)) for a, b in PAIRS]
-
-
-def positive_pairs(generator: Generator) -> Iterable[tuple[Any, ...]]:
-    """Two arrays that broadcast, the first of positive numbers."""
-    return [(numbers(generator, a, 0.3, 3.0), numbers(generator, b)) for a, b in PAIRS]
+def pairs(low: float, high: float) -> Samples:
+    """Two arrays that broadcast, the first of numbers between ``low`` and ``high``."""
+    return lambda generator: [(numbers(generator, a, low, high), numbers(generator, b)) for a, b in PAIRS]
 
 
 def quotients(generator: Generator) -> Iterable[tuple[Any, ...]]:
-    """Two arrays that broadcast, whose quotients are no integers, nor near one."""
-
-    def of(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> tuple[Any, ...]:
-        a, b = shapes
-        return generator.integers(-4, 4, a) + 0.5, generator.choice([-2.0, -1.0, 1.0, 2.0], b)
-
-    return [of(shapes) for shapes in PAIRS]
+    """Two arrays that broadcast, whose quotients are not near an integer."""
+    return [(generator.integers(-4, 4, a) + 0.5, generator.choice([-2.0, -1.0, 1.0, 2.0], b)) for a, b in PAIRS]
 
 
 def with_static(*cases: tuple[Any, ...]) -> Samples:
-    """One array of the shape that begins each case, and the arguments that follow it."""
-
-    def samples(generator: Generator) -> Iterable[tuple[Any, ...]]:
-        return [(numbers(generator, shape), *static) for shape, *static in cases]
-
-    return samples
+    """For each case an array of the shape that begins it, and the other arguments."""
+    return lambda generator: [(numbers(generator, shape), *static) for shape, *static in cases]
 
 
 def arrays(*cases: tuple[Any, ...]) -> Samples:
-    """For each case a list of shapes, one an array, and then the arguments that follow."""
-
-    def samples(generator: Generator) -> Iterable[tuple[Any, ...]]:
-        return [(*[numbers(generator, shape) for shape in shapes], *static) for shapes, *static in cases]
-
-    return samples
+    """For each case arrays of the shapes that begin it, and the other arguments."""
+    return lambda generator: [(*[numbers(generator, shape) for shape in shapes], *static) for shapes, *static in cases]
 
 
 def products(weights: bool) -> Samples:
@@ -97,7 +64,7 @@ def products(weights: bool) -> Samples:
 
     def samples(generator: Generator) -> Iterable[tuple[Any, ...]]:
         if not weights:
-            return [(numbers(generator, (12,)), numbers(generator, (11,)), first, second, one) for one in (None, seen)]
+            return [(numbers(generator, (12,)), numbers(generator, (11,)), first, second, m) for m in (None, seen)]
         w, r, other = (numbers(generator, (n,)) for n in (7, 11, 12))
         return [(w, r, scores, second, seen), (w, r, scores, second, None), (w, other, scores.transposed, first, None)]
 
@@ -111,10 +78,10 @@ def attention(generator: Generator) -> Iterable[tuple[Any, ...]]:
     value, made = np.array([[0, 3, 1], [3, 2, 1], [5, 0, 1]]), np.array([[0, 2, 1], [4, 1, 1], [6, 3, 1]])
     mask = np.array([[0, 6, 3, 1], [1, 0, 0, 1], [0, 0, 0, 0]])
     arrays = [numbers(generator, (n,)) for n in (24, 10, 5, 12)]
-    free, causal = (Heads(sizes, query, key, value, made, None, 2, 1, 0.5, one) for one in (False, True))
+    free, causal = (Heads(sizes, query, key, value, made, None, 2, 1, 0.5, flag) for flag in (False, True))
     masked = Heads(sizes, query, key, value, made, mask, 2, 1, 0.5, False)
-    bare = *arrays[:3], None
-    return [(*bare, free, False, True), (*bare, causal, False, True), (*arrays, masked, True, True)]
+    unmasked = *arrays[:3], None
+    return [(*unmasked, free, False, True), (*unmasked, causal, False, True), (*arrays, masked, True, True)]
 
 
 def components(generator: Generator) -> Iterable[tuple[Any, ...]]:
@@ -130,8 +97,7 @@ def norms(generator: Generator) -> Iterable[tuple[Any, ...]]:
     """Rows with weight and shift, and without."""
     shapes = (((3, 4), (4,), (4,)), 1e-5), (((2, 3), (3,), (3,)), 1e-2), (((0, 3), (3,), (3,)), 1e-5)
     sampled = arrays(*shapes)
-    bare = numbers(generator, (2, 4)), None, None, 1e-5
-    return [*sampled(generator), bare]
+    return [*sampled(generator), (numbers(generator, (2, 4)), None, None, 1e-5)]
 
 
 def labelled(generator: Generator) -> Iterable[tuple[Any, ...]]:
@@ -152,7 +118,9 @@ def joined(generator: Generator) -> Iterable[tuple[Any, ...]]:
 SIZES, STRIDES, OFFSETS = np.array([[2, 2], [0, 3], [1, 3]]), np.array([[3, 1], [1, 1], [0, 2]]), np.array([0, 2, 3])
 SEGMENTS, EMPTY = Segments(np.array([0, 2, 2, 5])), Segments(np.array([0, 0]))
 
-# By the primitive. One that is not here computes each element by itself: of any numbers.
+POSITIVE, FRACTIONS = one_array(0.3, 3.0), one_array(-0.8, 0.8)
+
+# By the primitive. Every other primitive computes each element by itself, for any numbers.
 SAMPLES: dict[str, Samples] = {
     "meeting": products(weights=False),
     "mixed": products(weights=True),
@@ -171,17 +139,17 @@ SAMPLES: dict[str, Samples] = {
         ("relu_backward", "silu_backward", "gelu_backward", "gelu_tanh_backward"),
         arrays((((), ()),), (((5,), (5,)),), (((2, 0), (2, 0)),), (((2, 3), (2, 3)),)),
     ),
-    "log": positives,
-    "sqrt": positives,
-    "log1p": positives,
-    "tan": fractions,
-    "acosh": above_one,
-    "asin": fractions,
-    "acos": fractions,
-    "atanh": fractions,
-    "log2": positives,
-    "log10": positives,
-    "rsqrt": positives,
+    "log": POSITIVE,
+    "sqrt": POSITIVE,
+    "log1p": POSITIVE,
+    "tan": FRACTIONS,
+    "acosh": one_array(1.3, 4.0),
+    "asin": FRACTIONS,
+    "acos": FRACTIONS,
+    "atanh": FRACTIONS,
+    "log2": POSITIVE,
+    "log10": POSITIVE,
+    "rsqrt": POSITIVE,
     "matmul": arrays(
         (((2, 3), (3, 4)),),
         (((5, 2, 3), (3, 4)),),
@@ -224,7 +192,7 @@ SAMPLES: dict[str, Samples] = {
     "scatter": with_static(((7,), SIZES, STRIDES, OFFSETS, 8)),
     "pad": with_static(((4, 2), Segments(np.array([0, 1, 1, 4])), 3, 1.5)),
     "unpad": with_static(((3, 3, 2), Segments(np.array([0, 1, 1, 4])), 3)),
-    "pow": positive_pairs,
+    "pow": pairs(0.3, 3.0),
     "floor_divide": quotients,
     "remainder": quotients,
     "sum": with_static(((2, 3), (0,)), ((2, 3), (0, 1)), ((2, 0, 4), (1,)), ((3,), ()), ((), ())),
@@ -268,5 +236,7 @@ def draw_samples(primitive: Primitive) -> list[tuple[Any, ...]]:
     samples = SAMPLES.get(primitive.name)
     if samples is None:
         assert primitive in ELEMENTWISE, f"no samples of {primitive.name}"
-        samples = reals if len(primitive.vjps) == 1 else pairs
-    return list(samples(np.random.default_rng(0)))
+        samples = one_array(-2.0, 2.0) if len(primitive.vjps) == 1 else pairs(-2.0, 2.0)
+    drawn = list(samples(np.random.default_rng(0)))
+    assert drawn, f"no samples of {primitive.name}"
+    return drawn

@@ -183,17 +183,6 @@ def test_arguments_that_are_not_differentiated_can_be_overwritten(values: Any, f
 # ---- large arrays -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", [pn.float32, pn.float64])
-def test_the_vjp_of_large_arrays_is_computed_in_blocks(dtype: Any) -> None:
-    generator = np.random.default_rng(0)
-    a, b, g = (generator.uniform(0.5, 2, 300_001).astype(dtype) for _ in range(3))
-    x, y, cotangent = pn.array(a, requires_grad=True), pn.array(b, requires_grad=True), pn.array(g)
-    by_x, by_y = grad(pn.tanh(x) / y, (x, y), cotangent)
-    rtol = 5e-6 if dtype == pn.float32 else 1e-14
-    np.testing.assert_allclose(by_x.numpy(), g * (1 - np.tanh(a) ** 2) / b, rtol=rtol)
-    np.testing.assert_allclose(by_y.numpy(), -g * np.tanh(a) / b**2, rtol=rtol)
-
-
 def test_large_cotangents_are_added_as_small_ones_are() -> None:
     """All threads compute the sum over several uses; no addend changes, and nothing warns."""
     x = pn.array(np.ones((3000, 100)), requires_grad=True)

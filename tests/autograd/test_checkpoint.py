@@ -14,8 +14,6 @@ from pynested.autograd import checkpoint, flatten, grad, gradcheck, hessian, hvp
 from pynested.autograd.random import get_state
 from pynested.backends.errors import GradientError
 
-from ..crowd import together
-
 W = pn.array([[1.0, -0.5], [0.25, 2.0]])
 NESTED = pn.nested_array([[1.0, 2.0], [], [0.5]], layout=pn.jagged)
 
@@ -159,22 +157,3 @@ def test_random_numbers_are_those_of_the_first_call(is_other_thread: bool) -> No
     manual_seed(3)
     (x * x).dropout(0.5)
     assert get_state() == state
-
-
-def test_other_threads_may_draw_meanwhile() -> None:
-    wrong: list[bool] = []
-    numbers: list[float] = []
-
-    def differentiate() -> None:
-        for _ in range(20):
-            x = pn.array(np.ones(500), requires_grad=True)
-            y = checkpoint(lambda x: x.dropout(0.5), x)
-            y.sum().backward()
-            wrong.append(x.grad.tolist() != y.detach().tolist())
-
-    def draw() -> None:
-        numbers.extend(pn.rand(1).item() for _ in range(500))
-
-    together([differentiate, draw] * 4)
-    assert wrong == [False] * 80
-    assert len(set(numbers)) == 2000

@@ -49,13 +49,6 @@ def test_arrays_of_two_devices_are_refused() -> None:
             primitive(*pair)
 
 
-@NAMES
-def test_there_are_samples_and_they_are_the_same_every_time(name: str) -> None:
-    assert draw_samples(PRIMITIVES[name]) and repr(draw_samples(PRIMITIVES[name])) == repr(
-        draw_samples(PRIMITIVES[name])
-    )
-
-
 @pytest.mark.parametrize(("name", "number"), NUMBERED)
 def test_derivatives(name: str, number: int) -> None:
     function, arrays = bind(PRIMITIVES[name], draw_samples(PRIMITIVES[name])[number])

@@ -16,8 +16,6 @@ import pytest
 import pynested as pn
 from pynested.autograd.random import get_state, replay_random
 
-from ..crowd import together
-
 
 def drawn(count: int = 3) -> list[float]:
     numbers: list[float] = pn.rand(count).tolist()
@@ -74,12 +72,6 @@ def test_each_thread_has_a_stream_of_its_own() -> None:
         assert other.submit(drawn).result() == np.random.default_rng(3).random(3).tolist()
         with ThreadPoolExecutor(1) as third:
             assert len({*drawn(), *other.submit(drawn).result(), *third.submit(drawn).result()}) == 9
-
-
-def test_many_threads_never_draw_the_same_number() -> None:
-    pn.manual_seed(0)
-    lists = together([lambda: [drawn(1)[0] for _ in range(500)]] * 8)
-    assert len({number for numbers in lists for number in numbers}) == 8 * 500
 
 
 def test_drawing_again_leaves_every_stream_unchanged() -> None:
