@@ -323,33 +323,3 @@ class InPlaceMethods:
     def normal_(self, mean: float = 0.0, std: float = 1.0, generator: np.random.Generator | None = None) -> Self:
         """See `pynested.normal_`."""
         return self._ops.normal_(self, mean, std, generator)
-
-    def __iadd__(self, other: Operand) -> Self:
-        return self.add_(other)
-
-    def __isub__(self, other: Operand) -> Self:
-        return self.sub_(other)
-
-    def __imul__(self, other: Operand) -> Self:
-        return self.mul_(other)
-
-    def __itruediv__(self, other: Operand) -> Self:
-        return self.div_(other)
-
-    def __ipow__(self, other: Operand) -> Self:
-        return self.pow_(other)
-
-    def __ifloordiv__(self, other: Operand) -> Self:
-        return self.floor_divide_(other)
-
-    def __imod__(self, other: Operand) -> Self:
-        return self.remainder_(other)
-
-    def __iand__(self, other: Operand) -> Self:
-        return self.bitwise_and_(other)
-
-    def __ior__(self, other: Operand) -> Self:
-        return self.bitwise_or_(other)
-
-    def __ixor__(self, other: Operand) -> Self:
-        return self.bitwise_xor_(other)

@@ -94,6 +94,36 @@ class PythonOperators(Generic[Reduced]):
     def __rxor__(self, other: Operand) -> Self:
         return self._ops.bitwise_xor(other, self) if isinstance(other, OPERANDS) else NotImplemented
 
+    def __iadd__(self, other: Operand) -> Self:
+        return self._ops.overwrite(self, self._ops.add, other)
+
+    def __isub__(self, other: Operand) -> Self:
+        return self._ops.overwrite(self, self._ops.sub, other)
+
+    def __imul__(self, other: Operand) -> Self:
+        return self._ops.overwrite(self, self._ops.mul, other)
+
+    def __itruediv__(self, other: Operand) -> Self:
+        return self._ops.overwrite(self, self._ops.div, other)
+
+    def __ipow__(self, other: Operand) -> Self:
+        return self._ops.overwrite(self, self._ops.pow, other)
+
+    def __ifloordiv__(self, other: Operand) -> Self:
+        return self._ops.overwrite(self, self._ops.floor_divide, other)
+
+    def __imod__(self, other: Operand) -> Self:
+        return self._ops.overwrite(self, self._ops.remainder, other)
+
+    def __iand__(self, other: Operand) -> Self:
+        return self._ops.overwrite(self, self._ops.bitwise_and, other)
+
+    def __ior__(self, other: Operand) -> Self:
+        return self._ops.overwrite(self, self._ops.bitwise_or, other)
+
+    def __ixor__(self, other: Operand) -> Self:
+        return self._ops.overwrite(self, self._ops.bitwise_xor, other)
+
     def __eq__(self, other: object) -> Self:  # type: ignore[override]
         return self._ops.eq(self, other) if _check_comparable("eq", other) else NotImplemented
 
