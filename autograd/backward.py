@@ -56,8 +56,7 @@ def backward(
             "backward: no output requires grad. Give requires_grad=True to an array it is computed from, and do not "
             "compute inside no_grad()."
         )
-    keep = create_graph if retain_graph is None else retain_graph
-    finished = run(seeds, create_graph, keep)
+    finished = _run_quietly(seeds, create_graph, retain_graph)
     for node, cotangent in finished.cotangents.items():
         leaf = node.array()
         if leaf is not None and leaf.requires_grad:
@@ -65,12 +64,17 @@ def backward(
             leaf.accumulate(cotangent if is_own else _as_gradient(leaf, cotangent, create_graph, finished))
 
 
-def run(
-    seeds: Pairs, graph: bool, keep: bool, wanted: set[Any] | None = None, needed: set[Any] | None = None
+def _run_quietly(
+    seeds: Pairs,
+    create_graph: bool,
+    retain_graph: bool | None,
+    wanted: set[Any] | None = None,
+    needed: set[Any] | None = None,
 ) -> BackwardPass:
-    """Run one backward pass, without warnings; it is recorded only if ``graph``."""
-    with Mode((state.mode or RECORDING) if graph else OFF), np.errstate(all="ignore"):
-        return run_backward(seeds, create_graph=graph, retain_graph=keep, wanted=wanted, needed=needed)
+    """Run a backward pass without warnings, recorded only with ``create_graph``."""
+    keep = create_graph if retain_graph is None else retain_graph
+    with Mode((state.mode or RECORDING) if create_graph else OFF), np.errstate(all="ignore"):
+        return run_backward(seeds, create_graph=create_graph, retain_graph=keep, wanted=wanted, needed=needed)
 
 
 def _as_gradient(array: Array, cotangent: Array, is_recorded: bool, finished: BackwardPass) -> Array:
@@ -170,11 +174,10 @@ def grad(
     for i, array in enumerate(wrt):
         if not array.tracked:
             raise GradientError(f"grad: input {i} does not require grad.")
-    keep = create_graph if retain_graph is None else retain_graph
     nodes = [source_of(array) for array in wrt]
     seeds = _seeds("grad", outputs, gradients, create_graph)
     needed = nodes_between([node for node, _ in seeds], nodes)
-    finished = run(seeds, create_graph, keep, set(nodes), needed)
+    finished = _run_quietly(seeds, create_graph, retain_graph, set(nodes), needed)
     results: list[Array | None] = []
     for i, (array, node) in enumerate(zip(wrt, nodes, strict=True)):
         cotangent = finished.cotangents.get(node)

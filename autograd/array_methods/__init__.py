@@ -7,7 +7,6 @@ through the class attribute ``_ops``, which the import of `pynested` sets to the
 from __future__ import annotations
 
 from .element_methods import ElementMethods
-from .in_place import InPlaceMethods
 from .operator_methods import OperatorMethods
 from .python_operators import PythonOperators, Reduced
 from .reduction_methods import ReductionMethods
@@ -22,7 +21,6 @@ class ArrayMethods(
     OperatorMethods[Reduced],
     ReductionMethods[Reduced],
     ShapeMethods[Reduced],
-    InPlaceMethods,
 ):
     """The common base of `Array` and `NestedArray`.
 

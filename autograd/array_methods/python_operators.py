@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import numpy as np
 
 from pynested.backends.errors import ArgumentError, DTypeError, named_type
+
+from .in_place import InPlaceMethods
 
 if TYPE_CHECKING:
     from pynested.autograd.array import Array
@@ -18,12 +20,11 @@ if TYPE_CHECKING:
 Reduced = TypeVar("Reduced")  # Array for a dense array, NestedArray | Array for a nested one
 
 
-class PythonOperators(Generic[Reduced]):
-    """Special methods that call public functions."""
+class PythonOperators(InPlaceMethods, Generic[Reduced]):
+    """Special methods that call public functions, and methods in place for `+=` and the like."""
 
     __slots__ = ()
     dtype: Any
-    _ops: ClassVar[Any]  # the module `pynested.method_functions`
 
     __array_priority__ = 100.0  # so that NumPy's matrices and masked arrays call these methods
     __hash__ = object.__hash__  # by identity, so that an array can be a key, although == compares elements
@@ -95,34 +96,34 @@ class PythonOperators(Generic[Reduced]):
         return self._ops.bitwise_xor(other, self) if isinstance(other, OPERANDS) else NotImplemented
 
     def __iadd__(self, other: Operand) -> Self:
-        return self._ops.overwrite(self, self._ops.add, other)
+        return self.add_(other)
 
     def __isub__(self, other: Operand) -> Self:
-        return self._ops.overwrite(self, self._ops.sub, other)
+        return self.sub_(other)
 
     def __imul__(self, other: Operand) -> Self:
-        return self._ops.overwrite(self, self._ops.mul, other)
+        return self.mul_(other)
 
     def __itruediv__(self, other: Operand) -> Self:
-        return self._ops.overwrite(self, self._ops.div, other)
+        return self.div_(other)
 
     def __ipow__(self, other: Operand) -> Self:
-        return self._ops.overwrite(self, self._ops.pow, other)
+        return self.pow_(other)
 
     def __ifloordiv__(self, other: Operand) -> Self:
-        return self._ops.overwrite(self, self._ops.floor_divide, other)
+        return self.floor_divide_(other)
 
     def __imod__(self, other: Operand) -> Self:
-        return self._ops.overwrite(self, self._ops.remainder, other)
+        return self.remainder_(other)
 
     def __iand__(self, other: Operand) -> Self:
-        return self._ops.overwrite(self, self._ops.bitwise_and, other)
+        return self.bitwise_and_(other)
 
     def __ior__(self, other: Operand) -> Self:
-        return self._ops.overwrite(self, self._ops.bitwise_or, other)
+        return self.bitwise_or_(other)
 
     def __ixor__(self, other: Operand) -> Self:
-        return self._ops.overwrite(self, self._ops.bitwise_xor, other)
+        return self.bitwise_xor_(other)
 
     def __eq__(self, other: object) -> Self:  # type: ignore[override]
         return self._ops.eq(self, other) if _check_comparable("eq", other) else NotImplemented

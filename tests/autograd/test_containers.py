@@ -74,8 +74,8 @@ def test_a_registered_class() -> None:
     with pytest.raises(StructureError, match="backward: tags"):
         backward(Tagged(x * x, "t"), Tagged(A, "other"))
     assert grad((x * x).sum(), Tagged(x, "t")).tag == "t"
-    y, pull = vjp(lambda t: Tagged(t.array * 3, "y"), Tagged(A, "t"))
-    assert y.tag == "y" and pull(Tagged(B, "y")).array.tolist() == [6]
+    y, function_vjp = vjp(lambda t: Tagged(t.array * 3, "y"), Tagged(A, "t"))
+    assert y.tag == "y" and function_vjp(Tagged(B, "y")).array.tolist() == [6]
 
 
 OTHER_FORMS = [

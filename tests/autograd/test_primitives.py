@@ -99,14 +99,14 @@ def all_at_once(x: Any) -> Any:
     return result
 
 
-def pull(function: Any, arrays: list[Any], cotangents: list[Any], create_graph: bool) -> list[Any]:
+def cotangents_of(function: Any, arrays: list[Any], cotangents: list[Any], create_graph: bool) -> list[Any]:
     outputs = as_list(function(*arrays))
     weights = [Array(w, y.device) for w, y in zip(cotangents, outputs, strict=True)]
     leaves = [a for a in arrays if a is not None]
     return list(grad(outputs, leaves, weights, create_graph=create_graph, allow_unused=True))
 
 
-def push(function: Any, arrays: list[Any], tangents: list[Any]) -> list[Any]:
+def tangents_of(function: Any, arrays: list[Any], tangents: list[Any]) -> list[Any]:
     leaves = [a for a in arrays if a is not None]
 
     def of_leaves(*primals: Any) -> Any:
@@ -134,11 +134,12 @@ def check_orders(name: str, device: str, orders: tuple[Order, ...], modes: tuple
         vs = [generator.standard_normal(leaf.shape) for leaf in leaves]
         equal_ws, equal_vs = [[np.array(broadcast(x)) for x in numbers] for numbers in (ws, vs)]
         for w, v, ways in ((ws, vs, orders), (equal_ws, equal_vs, (broadcast,))):
-            pushed, pulled = push(function, arrays, v), [pull(function, arrays, w, mode) for mode in modes]
+            expected_tangents = tangents_of(function, arrays, v)
+            expected_cotangents = [cotangents_of(function, arrays, w, mode) for mode in modes]
             for way in ways:
-                assert_close(push(function, arrays, [way(x) for x in v]), pushed)
-                for mode, expected in zip(modes, pulled, strict=True):
-                    assert_close(pull(function, arrays, [way(x) for x in w], mode), expected)
+                assert_close(tangents_of(function, arrays, [way(x) for x in v]), expected_tangents)
+                for mode, expected in zip(modes, expected_cotangents, strict=True):
+                    assert_close(cotangents_of(function, arrays, [way(x) for x in w], mode), expected)
 
 
 @NAMES

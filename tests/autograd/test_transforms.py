@@ -90,8 +90,8 @@ def test_jacobians_of_linear_functions(function: Any, numpys: Any, shape: tuple[
 
 def test_results_have_no_history_at_top_level() -> None:
     x = pn.array([1.0, 2.0])
-    y, pull = vjp(lambda x: x * x, x)
-    results = [y, pull(x), *jvp(lambda x: x * x, (x,), (x,)), jacobian(lambda x: x * x, x)]
+    y, function_vjp = vjp(lambda x: x * x, x)
+    results = [y, function_vjp(x), *jvp(lambda x: x * x, (x,), (x,)), jacobian(lambda x: x * x, x)]
     results += [hessian(lambda x: (x * x).sum(), x), *hvp(lambda x: (x * x).sum(), x, x)]
     assert all(not result.requires_grad and result.is_leaf for result in results)
     assert not x.requires_grad
@@ -99,9 +99,9 @@ def test_results_have_no_history_at_top_level() -> None:
 
 def test_results_stay_recorded_if_something_outside_is_differentiated() -> None:
     w = pn.array(3.0, requires_grad=True)
-    y, pull = vjp(lambda x: x * x * w, TWO)
+    y, function_vjp = vjp(lambda x: x * x * w, TWO)
     assert grad(y, w, retain_graph=True).item() == 4
-    assert grad(pull(ONE), w).item() == 4
+    assert grad(function_vjp(ONE), w).item() == 4
     assert grad(jvp(lambda x: x * x * w, (TWO,), (ONE,))[1], w).item() == 4
     assert grad(jacobian(lambda x: x * x * w, TWO), w).item() == 4
     assert grad(vjp(lambda x: x * x, THREE)[1](w), w).item() == 6  # the cotangent, and below the tangent
@@ -114,8 +114,8 @@ def test_results_stay_recorded_if_something_outside_is_differentiated() -> None:
 def test_no_grad_around_still_computes_and_records_nothing() -> None:
     w = pn.array(3.0, requires_grad=True)
     with no_grad():
-        y, pull = vjp(lambda x: x * w, TWO)
-        results = [pull(ONE), jvp(lambda x: x * w, (TWO,), (ONE,))[1]]
+        y, function_vjp = vjp(lambda x: x * w, TWO)
+        results = [function_vjp(ONE), jvp(lambda x: x * w, (TWO,), (ONE,))[1]]
     assert [result.item() for result in results] == [3, 3]
     assert not any(result.requires_grad for result in (y, *results))
 
@@ -125,9 +125,9 @@ def test_containers_and_integers() -> None:
         return {"p": pair[0] * number, "q": [table["w"][0] * pair[1]]}
 
     arguments = ((TWO, THREE), {"w": pn.array([5.0, 7.0])}, 4, pn.array([1]))
-    outputs, pull = vjp(function, *arguments)
+    outputs, function_vjp = vjp(function, *arguments)
     assert outputs["p"].item() == 8
-    pair, table, number, index = pull({"p": ONE, "q": [ONE]})
+    pair, table, number, index = function_vjp({"p": ONE, "q": [ONE]})
     assert [x.item() for x in pair] == [4, 5] and table["w"].tolist() == [3, 0]
     assert (number, index) == (4, None)
     tangents = ((ONE, ONE), {"w": pn.array([1.0, 0.0])}, None, None)
@@ -143,8 +143,8 @@ def test_the_derivative_of_a_constant_is_0() -> None:
 
 def test_nested_arrays() -> None:
     nested = pn.nested_array([[1.0, 2.0], [], [3.0]], layout=pn.jagged)
-    y, pull = vjp(lambda x: x * x, nested)
-    assert pull(y).tolist() == pull(y).tolist() == [[2, 16], [], [54]]
+    y, function_vjp = vjp(lambda x: x * x, nested)
+    assert function_vjp(y).tolist() == function_vjp(y).tolist() == [[2, 16], [], [54]]
     for primals in (nested, (nested,)):  # one primal does not need a tuple
         assert jvp(lambda x: x * x, primals, primals)[1].tolist() == [[2, 8], [], [18]]
     assert hvp(lambda x: (x * x).sum(), nested, nested)[1].tolist() == [[2, 4], [], [6]]
