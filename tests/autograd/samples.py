@@ -122,8 +122,8 @@ POSITIVE, FRACTIONS = one_array(0.3, 3.0), one_array(-0.8, 0.8)
 
 # By the primitive. Every other primitive computes each element by itself, for any numbers.
 SAMPLES: dict[str, Samples] = {
-    "meeting": products(weights=False),
-    "mixed": products(weights=True),
+    "pair_products": products(weights=False),
+    "weighted_rows": products(weights=True),
     "attention": attention,
     "to_device": with_static(((3,), "cpu", "cpu"), ((2, 0), "cpu", "cpu")),
     "where": arrays(
