@@ -124,7 +124,8 @@ def is_in_range(number: Number, dtype: np.dtype[Any]) -> bool:
     if not is_float(dtype):
         return bool(np.iinfo(dtype).min <= number <= np.iinfo(dtype).max)
     with np.errstate(over="ignore"):
-        return abs(number) == math.inf or not np.isinf(dtype.type(nearest_float(number)))
+        rounded = float(dtype.type(nearest_float(number)))
+    return not math.isinf(rounded) or abs(number) == math.inf
 
 
 def check_fits(name: str, values: Any, dtype: np.dtype[Any]) -> None:
