@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -113,11 +112,10 @@ def full_like(
     >>> pn.full_like(pn.nested_array([[1, 2], [3]]), 7).unbind()
     (array([7, 7]), array([7]))
     """
-
-    def make(shape: tuple[int, ...], dtype: np.dtype[Any], device: str) -> Array:
-        return creation.filled("full_like", shape, fill_value, dtype, device)
-
-    return _like("full_like", x, dtype, requires_grad, make, layout)
+    return _like(
+        "full_like", x, dtype, requires_grad,
+        lambda shape, dtype, device: creation.filled("full_like", shape, fill_value, dtype, device), layout,
+    )  # fmt: skip
 
 
 @operator

@@ -19,10 +19,10 @@ from pynested.backends import Segments
 from pynested.backends.errors import DimensionError
 from pynested.nested.layout_conversion import (
     as_jagged_view,
-    axis_first,
+    axis_to_front,
     contiguous,
+    front_to_axis,
     gather_elements,
-    inverse_permutation,
     packed,
     rows_to_strided,
     with_dtype,
@@ -89,9 +89,8 @@ def along_dim(
     elif axis == 0:
         values = on_segments(values, rows._structure.segments)
     else:
-        order = axis_first(axis, values.ndim)
-        rows_first = on_segments(movement.transpose(values, order), rows._structure.segments)
-        values = movement.transpose(rows_first, inverse_permutation(order)).contiguous()
+        rows_first = on_segments(axis_to_front(values, axis), rows._structure.segments)
+        values = front_to_axis(rows_first, axis).contiguous()
     if values._raw.dtype != result_dtype:
         values = movement.to_dtype(values, result_dtype)
     if isinstance(structure, Strided):
@@ -107,7 +106,7 @@ def _along_buffer(x: NestedArray, structure: Strided, axis: int, on_segments: On
     segments_per_component = np.where(lengths > 0, outer_sizes.prod(axis=1, dtype=np.int64), 0)
     flat = on_segments(gather_elements(x, order), Segments.from_lengths(np.repeat(lengths, segments_per_component)))
     axis_last = Strided.from_extents(structure.extents[:, order], structure.count)
-    return contiguous(wrap_unchecked(flat, axis_last.with_axes(inverse_permutation(order))))
+    return contiguous(wrap_unchecked(flat, axis_last.with_axes(np.argsort(order).tolist())))
 
 
 def swap_axes(x: Array, axis0: int, axis1: int) -> Array:

@@ -34,9 +34,8 @@ from pynested.backends.errors import ShapeError, StructureError
 from pynested.nested.layout_conversion import (
     as_jagged_view,
     as_strided_parts,
-    axis_first,
+    front_to_axis,
     gather_elements,
-    inverse_permutation,
     packed,
     slices_as_components,
     to_jagged,
@@ -118,8 +117,7 @@ def dense_rows(name: str, x: Array, nested: NestedArray, structure: Jagged) -> A
         axes = (0, ragged_dim, *[dim for dim in range(1, nested.ndim) if dim != ragged_dim])
         num_rows = len(nested) * shape[ragged_dim]
         rows = movement.reshape(movement.transpose(full, axes), (num_rows, *row_shape))
-    order = axis_first(ragged_dim - 1, nested.ndim - 1)
-    return movement.transpose(rows, inverse_permutation(order)) if ragged_dim > 1 else rows
+    return front_to_axis(rows, ragged_dim - 1)
 
 
 # ---- against packed values ------------------------------------------------------------------------------------------

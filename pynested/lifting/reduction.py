@@ -25,7 +25,7 @@ from pynested.backends.errors import ArgumentError, EmptyReductionError
 from pynested.backends.host import from_host
 from pynested.nested.layout_conversion import (
     as_jagged_view,
-    axis_first,
+    axis_to_front,
     gather_elements,
     packed,
     rows_to_strided,
@@ -229,7 +229,7 @@ def _reduce_ragged(reduction: _Reduction, x: NestedArray, structure: Jagged, axe
     if not before:
         return result
     result = movement.reshape(result, (*[shape[axis] for axis in before], len(x), *result.shape[1:]))
-    return movement.transpose(result, axis_first(len(before), result.ndim)).contiguous()
+    return axis_to_front(result, len(before)).contiguous()
 
 
 def _in_strided_layout(result: ArrayResult, x: NestedArray) -> ArrayResult:

@@ -19,7 +19,7 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.primitives import movement
 from pynested.backends.dtypes import promoted
-from pynested.nested.layout_conversion import axis_first, from_elements, inverse_permutation, nest, to_jagged
+from pynested.nested.layout_conversion import from_elements, front_to_axis, nest, to_jagged
 from pynested.nested.nested_array import NestedArray
 from pynested.structure import Ints, Jagged, Strided, regular_sizes
 from pynested.structure.layout import Layout, jagged, strided
@@ -130,5 +130,5 @@ def wrap_attention(flat: Array, extents: Ints, count: int, ragged_dim: Any, quer
     values = movement.reshape(flat, (structure.rows, *sizes[:rows_axis], sizes[-1]))
     if not rows_axis:
         return NestedArray(values, structure)
-    behind_heads = movement.transpose(values, inverse_permutation(axis_first(rows_axis, len(sizes))))
+    behind_heads = front_to_axis(values, rows_axis)
     return NestedArray(behind_heads.contiguous() if query.is_contiguous() else behind_heads, structure)

@@ -32,18 +32,20 @@ def axis_first(axis: int, ndim: int) -> tuple[int, ...]:
     return (axis, *[i for i in range(ndim) if i != axis])
 
 
-def inverse_permutation(axes: Sequence[int]) -> tuple[int, ...]:
-    """Return the order of axes that undoes ``axes``."""
-    return tuple(sorted(range(len(axes)), key=axes.__getitem__))
+def axis_to_front(x: Array, axis: int) -> Array:
+    """Return ``x`` with ``axis`` as its first axis; the other axes keep their order."""
+    return movement.transpose(x, axis_first(axis, x.ndim)) if axis else x
+
+
+def front_to_axis(x: Array, axis: int) -> Array:
+    """Return ``x`` with its first axis as ``axis``; the inverse of `axis_to_front`."""
+    return movement.transpose(x, (*range(1, axis + 1), 0, *range(axis + 1, x.ndim))) if axis else x
 
 
 def take_along(values: Array, axis: int, index: Ints) -> Array:
     """Return the entries of ``values`` at ``index`` along ``axis``, as a copy."""
-    if axis == 0:
-        return movement.take_rows(values, index)
-    order = axis_first(axis, values.ndim)
-    rows = movement.take_rows(movement.transpose(values, order), index)
-    return movement.transpose(rows, inverse_permutation(order)).contiguous()
+    rows = movement.take_rows(axis_to_front(values, axis), index)
+    return front_to_axis(rows, axis).contiguous() if axis else rows
 
 
 # ---- packed and contiguous ------------------------------------------------------------------------------------------
@@ -179,7 +181,7 @@ def as_strided_parts(x: NestedArray) -> tuple[Array, Strided]:
     def compute() -> Strided:
         sizes = np.array([ordered.shape], np.int64)
         # Computed from the shape, as NumPy gives any strides to dimensions of size 0 and 1.
-        strides = packed_strides(sizes)[0, list(inverse_permutation(order))]
+        strides = packed_strides(sizes)[0, np.argsort(order)]
         steps = np.broadcast_to(strides, (structure.count, values.ndim))
         return Strided.from_validated(x.extents, steps, structure.offsets[:-1] * strides[axis], values.numel())
 
@@ -198,9 +200,7 @@ def to_jagged(x: NestedArray, ragged_dim: int | None = None) -> NestedArray:
     flat = gather_elements(x, order)
     structure = Jagged.from_lengths(x.structure.sizes[:, dim - 1], dim)
     values = movement.reshape(flat, (structure.rows, *[x.regular[i] or 0 for i in order[1:]]))
-    if dim > 1:
-        values = movement.transpose(values, inverse_permutation(order)).contiguous()
-    return NestedArray(values, structure)
+    return NestedArray(front_to_axis(values, dim - 1).contiguous() if dim > 1 else values, structure)
 
 
 def to_layout(x: NestedArray, layout: Layout) -> NestedArray:
@@ -259,9 +259,8 @@ def place_like(name: str, x: NestedArray, like: NestedArray) -> Array:
         if target.lengths is None:
             return values
         axis = target.ragged_dim - 1
-        order = axis_first(axis, values.ndim)
-        rows = movement.add_rows(movement.transpose(values, order), target.row_index, like.data.shape[axis])
-        return movement.transpose(rows, inverse_permutation(order))
+        rows = movement.add_rows(axis_to_front(values, axis), target.row_index, like.data.shape[axis])
+        return front_to_axis(rows, axis)
     flat = gather_elements(to_strided(x))
     if target.is_contiguous:
         return flat

@@ -17,7 +17,7 @@ from pynested.autograd.primitives import movement
 from pynested.backends import packed_strides, strided_index
 from pynested.backends.errors import GradientError, ShapeError, StructureError
 from pynested.backends.host import from_host
-from pynested.nested.layout_conversion import as_jagged_view, axis_first, gather_elements, packed, to_strided
+from pynested.nested.layout_conversion import as_jagged_view, axis_to_front, gather_elements, packed, to_strided
 from pynested.nested.nested_array import NestedArray
 from pynested.structure import Jagged
 
@@ -98,7 +98,7 @@ def _padded(x: NestedArray, shape: tuple[int, ...], fill: Any) -> Array:
         if regular_sizes == shape[1:ragged_dim] + shape[ragged_dim + 1 :]:
             if ragged_dim == 1:
                 return movement.pad(x.data, structure.segments, shape[1], fill)
-            rows = movement.transpose(x.data, axis_first(ragged_dim - 1, x.data.ndim))
+            rows = axis_to_front(x.data, ragged_dim - 1)
             padded = movement.pad(rows, structure.segments, shape[ragged_dim], fill)
             # The padded ragged dimension is dimension 1; move it back to its position.
             order = (0, *range(2, ragged_dim + 1), 1, *range(ragged_dim + 1, x.ndim))

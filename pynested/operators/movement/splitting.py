@@ -21,7 +21,7 @@ from pynested.autograd.dispatch import operator
 from pynested.autograd.primitives import movement
 from pynested.backends.errors import ArgumentError, DimensionError, IndexOutOfRange, ShapeError
 from pynested.nested.component_views import apply_view, component_view, select_components, slice_dim, unbind_components
-from pynested.nested.layout_conversion import axis_first
+from pynested.nested.layout_conversion import axis_to_front
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayT, Dense, Operand
 from pynested.structure import Ints
@@ -74,7 +74,7 @@ def select(self: Operand, dim: int, index: int) -> NestedArray | Array:
         return apply_view(self, self.structure.select_index(dim - 1, index))
     # One row of each component makes a dense result.
     rows = self.structure.offsets[: len(self)] + (sizes + index if index < 0 else index)
-    return movement.take_rows(movement.transpose(self.data, axis_first(dim - 1, self.data.ndim)), rows)
+    return movement.take_rows(axis_to_front(self.data, dim - 1), rows)
 
 
 def _sizes_that_contain(index: int, x: NestedArray, dim: int) -> Ints:
