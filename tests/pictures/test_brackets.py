@@ -31,11 +31,6 @@ def strip(sheet: Sheet) -> tuple[float, float]:
     return min(lefts), max(left + float(mark.get("width", "")) for left, mark in zip(lefts, marks, strict=True))
 
 
-def packed(count: int, length: int, row: tuple[int, ...] = ()) -> Sheet:
-    values = np.arange(float(count * length * int(np.prod(row)))).reshape(count * length, *row)
-    return draw_jagged(values, np.arange(count + 1) * length)
-
-
 @pytest.mark.parametrize("row", [(), (3,)])
 @pytest.mark.parametrize("count", range(1, 9))
 def test_brackets_of_packed_components_follow_one_another_and_end_with_the_buffer(
