@@ -53,7 +53,7 @@ def layers(width: int) -> list[dict[str, Any]]:
 
 
 def calls(given: list[list[Any]], parameters: list[dict[str, Any]], heads: int, backward: bool) -> dict[str, Any]:
-    """What is measured of ours."""
+    """Return our calls."""
     parts = [pn.nested_array(one, layout=pn.jagged, requires_grad=True) for one in given]
     split = [x.unflatten(-1, (heads, -1)).transpose(1, 2) for x in parts]
     weights = [{name: pn.array(one, requires_grad=True) for name, one in layer.items()} for layer in parameters]
@@ -107,7 +107,7 @@ def compare(name: str, load: Workload, rounds: int) -> Times:
 
 
 def watched(calls: list[Callable[[Any], Any]], each: list[int]) -> list[tuple[float, float]]:
-    """Seconds of calls that get the result of the one before, and the most MiB in use beyond all results so far."""
+    """Return for each call on the result of the call before its seconds, and the peak of MiB beyond the results."""
     found, result, held = [], None, 0
     release_kept()  # which would be used again, and not counted
     tracemalloc.start()
@@ -121,7 +121,7 @@ def watched(calls: list[Callable[[Any], Any]], each: list[int]) -> list[tuple[fl
 
 
 def kinds(q: pn.NestedArray, k: pn.NestedArray, v: pn.NestedArray) -> dict[str, Callable[[], Any]]:
-    """Attention of one long component, by name."""
+    """Return calls of attention on one long component, by name."""
     causal, window = (lambda b, h, i, j: i >= j), (lambda b, h, i, j: (i >= j) & (i - j < 1024))
 
     def masked(mod: Any) -> pn.NestedArray:

@@ -1,4 +1,4 @@
-"""What recording and reading the tape costs, against the same arithmetic written by hand in NumPy, and PyTorch.
+"""Costs of recording and reading the tape, against the same arithmetic written by hand in NumPy, and PyTorch.
 
     python -m benchmarks.autograd [--rounds N] [--elements N]
 
@@ -156,11 +156,11 @@ def operation(name: str, shape: tuple[int, int]) -> Contenders:
 # ---- depth --------------------------------------------------------------------------------------------------------
 
 
-def depth(lines: int) -> None:
-    """How long a graph of that many lines takes: made, read upwards, dropped; and made and read downwards."""
+def depth(nodes: int) -> None:
+    """Print the times to record a graph of that many nodes, to run it backward, to free it, and to run it forward."""
 
     def deep(x: Any) -> Any:
-        for _ in range(lines // 2):
+        for _ in range(nodes // 2):
             x = x * 1.0 + 0.0
         return x
 
@@ -174,8 +174,8 @@ def depth(lines: int) -> None:
     dropped = process_time()
     jvp(deep, (pn.array(1.0),), (pn.array(1.0),))
     print(
-        f"\n{lines:,} lines: made in {made - start:.1f} s, backward {read - made:.1f} s, "
-        f"dropped {dropped - read:.1f} s; made and read forwards {process_time() - dropped:.1f} s"
+        f"\n{nodes:,} nodes: recorded in {made - start:.1f} s, run backward in {read - made:.1f} s, "
+        f"freed in {dropped - read:.1f} s; recorded and run forward in {process_time() - dropped:.1f} s"
     )
 
 

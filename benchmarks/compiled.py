@@ -41,7 +41,7 @@ CHAINS: dict[str, Callable[[Any, Any, Any], Any]] = {
 
 
 def layer(of: Any, x: Any, w: Any, v: Any, b: Any, c: Any) -> Any:
-    """A transformer's layer without its attention."""
+    """Return a transformer's layer of ``x``, without its attention."""
     hidden = of.gelu(of.linear(of.layer_norm(x, (256,)), w, b))
     return x + of.dropout(of.linear(hidden, v, c), 0.1)
 

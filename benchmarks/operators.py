@@ -36,7 +36,7 @@ LIBRARIES = {
 
 
 def workloads() -> dict[str, Workload]:
-    """A tiny input, two of about 50 MB, of long components and of short ones, and one of 1 GB for a GPU."""
+    """Return a tiny input, two of about 50 MB, of long components and of short ones, and one of 1 GB for a GPU."""
     generator = np.random.default_rng(1)
     return {
         "tiny": Workload("tiny: 4 components of 1-5 rows of 8", np.array([3, 1, 5, 2]), 8),
@@ -82,7 +82,7 @@ def all_contenders(workload: Workload, kind: str, device: str, only: set[str]) -
 
 
 def prepared(contender: Contender, op: str, backward: bool) -> Callable[[], Any] | None:
-    """A call without arguments, tried once; None if the contender does not support it."""
+    """Return a call without arguments that was tried once; None if the contender does not support it."""
     call = contender.operators.get(op)
     if call is None:
         return None

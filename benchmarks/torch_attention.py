@@ -23,7 +23,7 @@ Attend = Callable[[Any, Any, Any, bool], Any]
 
 
 def calls(parts: list[Any], attend: Attend, layers: list[dict[str, Any]], heads: int, backward: bool) -> Calls:
-    """What is measured of queries, keys and values (B, *, W), or lists of them; the first goes through the layers."""
+    """Return the calls on queries, keys and values (B, *, W), or lists of them; the first goes through the layers."""
     sets = [list(one) for one in zip(*parts, strict=True)] if isinstance(parts[0], list) else [parts]
     split = [[_heads(x, heads).requires_grad_() for x in one] for one in sets]
     weights = [{name: torch.tensor(one, requires_grad=True) for name, one in layer.items()} for layer in layers]
@@ -48,7 +48,7 @@ def calls(parts: list[Any], attend: Attend, layers: list[dict[str, Any]], heads:
 
 
 def _pulled(forward: Callable[[], list[Any]], leaves: list[Any], backward: bool) -> Callable[[], Any] | None:
-    """The call, with gradients or without; None where PyTorch does not support it."""
+    """Return the call, with gradients or without; None if PyTorch does not support it."""
     try:
         cotangents = [torch.ones_like(one.detach()) for one in forward()]
     except RuntimeError:
@@ -63,7 +63,7 @@ def _heads(x: Any, heads: int) -> Any:
 
 
 def _layer(x: Any, p: dict[str, Any], heads: int, attend: Attend) -> Any:
-    """What `pynested.transformer_encoder_layer` computes."""
+    """Return the result of `pynested.transformer_encoder_layer`."""
 
     def linear(name: str, x: Any) -> Any:
         return functional.linear(x, p[f"{name}weight"], p[f"{name}bias"])
@@ -83,7 +83,7 @@ def _plain(q: Any, k: Any, v: Any, causal: bool) -> Any:
 
 
 def contenders(given: list[list[Any]], layers: list[dict[str, Any]], heads: int, backward: bool) -> dict[str, Calls]:
-    """The calls of each of the three; ``given`` are the components of queries, keys and values."""
+    """Return the calls of each contender; ``given`` are the components of queries, keys and values."""
     tensors = [[torch.tensor(one) for one in parts] for parts in given]
     lengths = torch.tensor([len(one) for one in given[0]])
     offsets = torch.tensor(np.concatenate([[0], np.cumsum(lengths)]))

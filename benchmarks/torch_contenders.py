@@ -29,12 +29,12 @@ MOST_TO_PAD = 1_000_000  # elements; to_padded_tensor of the jagged layout takes
 
 
 def described() -> str:
-    """What is compared with."""
+    """Return the version of PyTorch, and its number of threads."""
     return f"torch {torch.__version__} on {THREADS} threads"
 
 
 def set_threads(count: int) -> None:
-    """How many threads PyTorch uses from now on; 0 for what it uses by itself."""
+    """Set the number of threads that PyTorch uses; 0 for its default."""
     torch.set_num_threads(count or THREADS)
 
 

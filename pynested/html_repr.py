@@ -1,7 +1,7 @@
-"""What a notebook shows of an array, a tape or a block mask: its text and, folded away, its picture.
+"""HTML of an array, a tape or a block mask in a notebook: its text and, folded away, its picture.
 
-Nothing but HTML and an image, with neither script nor identifier, so that a notebook that is not trusted shows it too.
-What draws is imported when the first picture is asked for: most programs draw none.
+The HTML has neither scripts nor identifiers, so that a notebook that is not trusted shows it too. The modules that draw
+are imported for the first picture, because most programs draw none.
 """
 
 from __future__ import annotations

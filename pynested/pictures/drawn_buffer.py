@@ -27,7 +27,7 @@ _SHORT_HOLE = 4  # a longer stretch that no component uses is drawn as one block
 
 @dataclass(frozen=True)
 class Component:
-    """One component: where its elements lie in the buffer, and which of them are drawn along each dimension."""
+    """A component: the places of its elements in the buffer, and the indices that are drawn along each dimension."""
 
     number: int
     sizes: tuple[int, ...]

@@ -24,7 +24,7 @@ _CELL = 30
 
 
 class _Column:
-    """One array: of each component that is shown, its elements, the padding behind them, and how often one is repeated.
+    """An array: for each component that is shown its elements, the padding behind them, and the number of repeats.
 
     An element is a number or a row of numbers. Padding begins at the element ``ends[i]`` of row i.
     """

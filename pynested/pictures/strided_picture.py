@@ -35,7 +35,7 @@ _CAPTION, _START = 13, 18  # heights of a caption above the arcs, and of one bel
 
 
 class _Panel(NamedTuple):
-    """One matrix: a component, or a matrix of a component of more than two dimensions."""
+    """A matrix: a component, or a matrix of a component of more than two dimensions."""
 
     component: Component
     lead: tuple[int, ...]
@@ -209,7 +209,7 @@ def _sizes(component: Component) -> str:
 
 
 class _Arc(NamedTuple):
-    """One step along a dimension, from the first element of a component to the next."""
+    """A step along a dimension, from the first element of a component to the next."""
 
     component: int
     rank: int  # among the steps of its component: the longest leaps highest

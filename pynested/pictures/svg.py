@@ -44,7 +44,7 @@ def line_color(component: int) -> str:
 
 
 class Box(NamedTuple):
-    """Where a text lies."""
+    """The rectangle that a text takes."""
 
     left: float
     top: float

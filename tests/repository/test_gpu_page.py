@@ -14,7 +14,7 @@ from pynested.spec.table import load_table
 
 
 def python(name: str, code: str, needs: str = "") -> gpu.Piece:
-    return gpu.Piece(name, f"Is {name} right?", [sys.executable, "-c", code], needs)
+    return gpu.Piece(name, f"Is {name} right?", (sys.executable, "-c", code), needs)
 
 
 @pytest.fixture
