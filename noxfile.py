@@ -15,6 +15,7 @@ import nox
 ROOT = Path(__file__).parent
 BIN = Path(sys.prefix) / "bin"
 ENVIRONMENTS = ROOT / ".nox"
+SLOW_FOLDERS = ("conformance", "fuzz", "fuzzing", "mutation", "spec")  # those of tests/conftest.py
 PAGES, PLOTS = "tests/repository/test_pages.py", "tests/repository/test_site.py"
 NVIDIA_COMPILER = (
     "cupy-cuda13x>=14", "nvidia-cuda-nvrtc==13.*", "nvidia-cuda-runtime==13.*", "nvidia-cuda-cccl==13.*",
@@ -79,7 +80,8 @@ def tests(session: nox.Session) -> None:
 @here
 def slow(session: nox.Session) -> None:
     """Tests of the kit and the specification that take seconds each: two to four minutes."""
-    pytest(session, "-m", "slow and not sanitizer", *session.posargs)
+    folders = [f"tests/{folder}" for folder in SLOW_FOLDERS]  # the others are not imported
+    pytest(session, "-m", "slow and not sanitizer", *(session.posargs or folders))
 
 
 @here

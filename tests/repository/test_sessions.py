@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
 import pytest
+
+from ..conftest import SLOW_FOLDERS
 
 SESSION = re.compile(r"^@(?:here|nox\.session)\n(?:@.*\n)*def (\w+)\(session\b", re.MULTILINE)
 SCHEDULES = re.compile(r'^    "(\w+)": \(', re.MULTILINE)
@@ -24,6 +27,11 @@ def test_ci_runs_every_check(sessions: set[str], root: Path) -> None:
     schedules = {f"emulated({name})" for name in SCHEDULES.findall((root / "noxfile.py").read_text(encoding="utf-8"))}
     assert len(schedules) == 6
     assert called == sessions - NOT_IN_CI - {"emulated"} | schedules
+
+
+def test_the_session_of_slow_tests_reads_all_folders_that_have_some(root: Path) -> None:
+    line = re.search(r"^SLOW_FOLDERS = (\(.*?\))", (root / "noxfile.py").read_text(encoding="utf-8"), re.MULTILINE)
+    assert line is not None and ast.literal_eval(line[1]) == SLOW_FOLDERS
 
 
 def test_pages_name_sessions(sessions: set[str], root: Path) -> None:
