@@ -35,9 +35,9 @@ THOROUGH = {
     "backends": "kernels",
     "backends/cuda": "cache cupy_failures device_law emulator",
     "conformance": (
-        "adapters_page blame child cli compiled damaged_vectors emulated explain exports fork_server forks "
-        "holding known law no_reply_ends_a_run output pasted peers phases programs progress replies schema signals "
-        "site smoke snippets targets wire"
+        "adapters_page blame capabilities child cli compiled damaged_vectors emulated explain exports filled footer "
+        "fork_server forks holding known law no_reply_ends_a_run output pasted peers phases programs progress replies "
+        "schema signals site smoke snippets targets wire"
     ),
     "mutation": "mutation",
     "fuzz": "fuzz",

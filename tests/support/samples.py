@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -19,9 +19,9 @@ EVERY = pytest.mark.parametrize(
 )
 
 
-def samples(every: bool, turn: int = 0) -> Iterator[tuple[Call, Kind]]:
+def samples(every: bool, turn: int = 0, calls: Sequence[Call] = CALLS) -> Iterator[tuple[Call, Kind]]:
     """Yield each sample call with every kind of array, or with one of them: the kinds take turns."""
-    for number, call in enumerate(CALLS, turn):
+    for number, call in enumerate(calls, turn):
         for kind in call.forms if every else [call.forms[number % len(call.forms)]]:
             yield call, kind
 

@@ -12,6 +12,7 @@ import pynested as pn
 from pynested.backends.errors import PynestedError
 
 from ...batches import ROWS, Batch, Call, nothing_warns
+from ...calls import CALLS
 from ...nests import DENSE, Kind, Numbers, distinct
 from ...support.samples import EVERY, recorded, sample_arguments, samples
 
@@ -70,9 +71,9 @@ def run(call: Call, kind: Kind, dtype: np.dtype[Any], placement: str) -> bool:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_no_operator_warns(dtype: str, every: bool) -> None:
     turn = DTYPES.index(dtype)
-    calls = [*samples(every, turn), *((call, kind) for call in MORE for kind in call.forms)]
+    calls = [*CALLS, *MORE]
     accepted = set()
-    for number, (call, kind) in enumerate(calls, turn):
+    for number, (call, kind) in enumerate(samples(every, turn, calls), turn):
         for placement in ("packed", "holes") if every else [("packed", "holes")[number % 2]]:
             try:
                 if run(call, kind, np.dtype(dtype), placement):
@@ -80,4 +81,4 @@ def test_no_operator_warns(dtype: str, every: bool) -> None:
             except (FloatingPointError, Warning) as warning:
                 pytest.fail(f"{call} {kind}: {warning}")
     if dtype in FLOATS:
-        assert {call.op for call, _ in calls} - accepted == set()
+        assert {call.op for call in calls} - accepted == set()
