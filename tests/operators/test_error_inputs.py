@@ -20,7 +20,7 @@ from pynested import operators
 from pynested.backends.errors import DeviceError, PynestedError
 from pynested.spec.pairs import PAIRS
 
-from ..batches import REGULAR, Batch, Call
+from ..batches import REGULAR, Batch
 from ..calls import CALLS
 from ..nests import DENSE, LAYOUTS, Kind, nest
 from ..support.methods import ARITHMETIC, IN_PLACE
@@ -150,25 +150,20 @@ def test_operands(every: bool) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def with_one_elsewhere(call: Call, kind: Kind, which: int | None) -> tuple[list[Any], dict[str, Any], int]:
-    """Return the arguments of a call, with array number ``which`` on another device, and the number of arrays."""
-    numbers = itertools.count()
-    batch = Batch(kind, (2, 2) if kind is DENSE else (2, 0, 3))
-    move = lambda x: x.to("plain") if next(numbers) == which else x  # noqa: E731
-    arguments, keywords, _ = sample_arguments(call, batch, convert=move)
-    return arguments, keywords, next(numbers)
-
-
 @pytest.mark.parametrize("kind", [DENSE, *REGULAR], ids=str)
 def test_no_operand_lies_on_another_device(kind: Kind) -> None:
     """The device "plain" computes as the CPU does, so that nothing but a check can refuse its arrays."""
+    batch = Batch(kind, (2, 2) if kind is DENSE else (2, 0, 3))
     for call in CALLS:
         # the first reads a shape only, and the second copies from any device
         if kind not in call.forms or call.op in ("reshape_as", "nested_array"):
             continue
-        total = with_one_elsewhere(call, kind, None)[2]
-        for which in range(total if total > 1 else 0):
-            arguments, keywords, _ = with_one_elsewhere(call, kind, which)
+        arrays: list[Any] = []
+        sample_arguments(call, batch, convert=arrays.append)
+        for which in range(len(arrays) if len(arrays) > 1 else 0):
+            numbers = itertools.count()
+            move = lambda x, n=numbers, which=which: x.to("plain") if next(n) == which else x  # noqa: E731
+            arguments, keywords, _ = sample_arguments(call, batch, convert=move)
             with pytest.raises(DeviceError, match=f"^{NAMES.get(call.op, call.op)}"):
                 call.function(*arguments, **keywords)
 
