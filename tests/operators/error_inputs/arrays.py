@@ -88,10 +88,9 @@ ALWAYS: list[ErrorInput] = [
     (lambda nest: pn.ones(1).clamp_(nest([x[:, 0] for x in X])), StructureError,
      "clamp_: the result is nested and cannot be written into a dense array"),
     *[(lambda nest, call=call: call(nest(X), nest(X).to("plain")), DeviceError, text) for call, text in (
-        (lambda x, y: x.copy_(y), "copy_"), (lambda x, y: x.add_(y), "add"),
+        (lambda x, y: x.copy_(y), "copy_"),
         (lambda x, y: setitem(x, ALL, y), "assignment"),
         (lambda x, y: setitem(x, (ALL, slice(None, None, -1)), y), "assignment"),
-        (lambda x, y: x.masked_fill_(y > 0, 0.5), "masked_fill"),
         (lambda x, y: x.to_padded_array(0.0, out=y.to_padded_array(0.0)), "to_padded_array"),
         (lambda x, y: pn.map_components(pn.mul, x, y), "mul"),
         (lambda x, y: pn.elementwise("product", pn.mul, x, y), "different devices"))],
