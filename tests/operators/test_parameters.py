@@ -223,18 +223,3 @@ def test_other_kinds(kind: str, name: str, parameter: str) -> None:
         with pytest.raises(error) as caught:
             call(name, parameter, value)
         assert len(str(caught.value)) > 20
-
-
-DESCRIPTIONS: tuple[tuple[Any, str], ...] = (
-    (3, "3"), ("x", "'x'"), ([1, 2], "[1, 2]"), (1 << 90, "an integer of 91 bits"), (None, "None"),
-    (DENSE, "an array of shape (2, 2) and dtype float64"), (np.zeros(3), "array([0., 0., 0.])"),
-    (np.zeros((40, 2), np.int8), "an array of shape (40, 2) and dtype int8"), (list(range(99)), "a list of 99"),
-    (JAGGED_X.detach(), "a nested array of shape"), ("x" * 200, "a str"),
-)  # fmt: skip
-
-
-@pytest.mark.parametrize(("value", "words"), DESCRIPTIONS, ids=[words for _, words in DESCRIPTIONS])
-def test_a_wrong_value_is_described(value: Any, words: str) -> None:
-    with pytest.raises(ArgumentError) as caught:
-        pn.create_block_mask(value, 1, 1, 2, 2)
-    assert f"mask_mod must be a function, not {words}" in str(caught.value)

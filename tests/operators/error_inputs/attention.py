@@ -147,7 +147,13 @@ DENSE: list[ErrorInput] = [
     (lambda: flex(X, X, X, lambda s, b, h, i, j: s + pn.array(1.0, device="emulated")), DeviceError, "'emulated'"),
     (lambda: pn.or_masks(causal, 3), ArgumentError, "each argument must be a function, not 3"),
     (lambda: pn.create_mask(lambda i, j: i >= j, 1, 1, 2, 2), ArgumentError, "has 2 parameters without a default"),
-    (lambda: pn.create_mask(3, 1, 1, 2, 2), ArgumentError, "mod_fn must be a function, not 3"),
+    # descriptions of wrong values
+    *[(lambda value=value: pn.create_mask(value, 1, 1, 2, 2), ArgumentError, f"mod_fn must be a function, not {words}")
+      for value, words in (
+          (3, "3"), ("x", "'x'"), ([1, 2], "[1, 2]"), (1 << 90, "an integer of 91 bits"), (None, "None"),
+          (X, "an array of shape (1, 2, 2, 2) and dtype float64"), (np.zeros(3), "array([0., 0., 0.])"),
+          (np.zeros((40, 2), np.int8), "an array of shape (40, 2) and dtype int8"), ([0] * 99, "a list of 99"),
+          (Q, "a nested array of shape"), ("x" * 200, "a str"))],
     # sizes of block masks
     (lambda: pn.create_mask(causal, 1, 1, 1, -1), ArgumentError, "KV_LEN must be 0 or more, not -1"),
     *[(lambda args=args: pn.create_nested_block_mask(causal, *args), kind, text) for args, kind, text in (
