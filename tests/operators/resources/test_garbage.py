@@ -103,25 +103,6 @@ def test_forward_and_backward_leave_the_result_and_the_gradient(layout: pn.Layou
     assert y.shape == () and x.grad is not None
 
 
-def test_saved_arrays_of_a_function_live_as_long_as_its_result() -> None:
-    class Cube(pn.Function):
-        @staticmethod
-        def forward(context: Any, x: Any) -> Any:
-            context.save_for_backward(x * 1)
-            return x * x * x
-
-        @staticmethod
-        def backward(context: Any, g: Any) -> Any:
-            (x,) = context.saved
-            return g * 3 * x * x
-
-    x = pn.ones(3, requires_grad=True)
-    with storages_left(2):
-        y = Cube.apply(x)
-    with storages_left(0):
-        del y
-
-
 def test_cycles_and_held_storages_are_found() -> None:
     def make_cycle() -> None:
         cycle: list[Any] = [pn.zeros(7)]
