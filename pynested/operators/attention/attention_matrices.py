@@ -25,27 +25,24 @@ from pynested.structure import Ints, Strided
 
 
 class AttentionOperand(NamedTuple):
-    """Operand of an attention operator, nested or dense: a flat buffer, and the components in it.
+    """Operand of an attention operator, nested or dense: the components in a flat buffer.
 
     Attributes
     ----------
     op, name : str
         The names of the operator and of the argument, for error messages.
-    flat : Array
-        The buffer.
     structure : Strided
         The components: leading axes, then rows and columns of matrices.
-    broadcasts : bool (d,)
-        Whether each axis can broadcast, because it is regular and has size 1.
+    regular : tuple of int or None
+        The size of all components along each axis, None for an irregular axis.
     nested : bool
         Whether the argument was nested.
     """
 
     op: str
     name: str
-    flat: Array
     structure: Strided
-    broadcasts: NDArray[np.bool_]
+    regular: tuple[int | None, ...]
     nested: bool
 
     @property
@@ -58,11 +55,16 @@ class AttentionOperand(NamedTuple):
         """The extents of the leading axes."""
         return self.extents[:, :-2]
 
+    @property
+    def broadcasts(self) -> NDArray[np.bool_]:
+        """Whether each axis can broadcast, because it is regular and has size 1."""
+        return np.array([size == 1 for size in self.regular], np.bool_)
+
 
 def as_attention_operand(
     op: str, name: str, x: NestedArray | Array, count: int, dims: int, separate: bool = True
-) -> AttentionOperand:
-    """Return an argument as an operand of ``count`` components with ``dims`` axes.
+) -> tuple[Array, AttentionOperand]:
+    """Return the flat buffer of an argument, and the argument as an operand of ``count`` components with ``dims`` axes.
 
     A dense argument with a batch dimension has a slice for each component. A dense argument of fewer dimensions is the
     same for all components. If ``separate``, the components of the result do not overlap, and the elements of each row
@@ -73,30 +75,26 @@ def as_attention_operand(
         flat, structure = as_strided_parts(x)
         if separate and not structure.has_adjacent_rows:
             flat, structure = as_strided_parts(contiguous(x))
-        return AttentionOperand(op, name, flat, structure, np.array([size == 1 for size in x.regular], np.bool_), True)
+        return flat, AttentionOperand(op, name, structure, x.regular, True)
     slices = x.shape[0] if x.ndim > dims else 1
     sizes = x.shape[x.ndim > dims :]
     batch = movement.reshape(x, (slices, *[1] * (dims - len(sizes)), *sizes))
     if separate and slices != count:
         batch = movement.broadcast_to(batch, (count, *batch.shape[1:]))
     flat, structure = slices_as_components(batch, count)
-    return AttentionOperand(op, name, flat, structure, structure.extents[0] == 1, False)
+    return flat, AttentionOperand(op, name, structure, tuple(structure.extents[0].tolist()), False)
 
 
 def operand_error(text: str, *operands: AttentionOperand, at: int | None = None) -> StructureError | ShapeError:
     """Return the error for operands that do not fit in component ``at``: a ShapeError if any of them is dense."""
     error_class = StructureError if all(operand.nested for operand in operands) else ShapeError
-    has_components = any(operand.nested for operand in operands) and any(
-        operand.structure.count for operand in operands
-    )
+    has_components = any(operand.nested and operand.structure.count for operand in operands)
     where = f"at component {at}, " if at is not None and has_components else ""
     return error_class(f"{operands[0].op}: {where}{text}")
 
 
 def check_equal_sizes(unit: str, a: AttentionOperand, b: AttentionOperand, axis: int) -> None:
     """Raise unless two operands have equal sizes along ``axis`` in each component; ``unit`` says what is counted."""
-    if a.structure is b.structure:
-        return
     difference = first_difference(a.extents[:, [axis]], b.extents[:, [axis]])
     if difference:
         i = difference[0]
@@ -110,25 +108,21 @@ def check_equal_sizes(unit: str, a: AttentionOperand, b: AttentionOperand, axis:
 # ---- leading axes ---------------------------------------------------------------------------------------------------
 
 
-def leading_extents(operands: list[AttentionOperand], grouped: bool) -> Ints:
-    """Return the leading extents of the result.
+def leading_extents(operands: tuple[AttentionOperand, ...], grouped: bool) -> Ints:
+    """Return the leading extents of the result of query, key and value.
 
     If ``grouped``, the last leading axis is the axis of heads, and a group of query heads shares one head of keys and
     values.
     """
     query, key, value = operands
-    leading = [(operand.leading, operand.broadcasts[:-2]) for operand in operands]
+    last = -3 if grouped else -2
     if grouped:
         _check_groups(query, key, value)
-        leading = [(operand.leading[:, :-1], operand.broadcasts[:-3]) for operand in operands]
-    extents, is_valid = leading[0][0], True
-    if not all(np.array_equal(extents, other) for other, _ in leading[1:]):
-        extents, is_valid = broadcast_extents(leading)
+    leading = [(operand.extents[:, :last], operand.broadcasts[:last]) for operand in operands]
+    extents, is_valid = broadcast_extents(leading)
     if not is_valid:
         raise _leading_sizes_error(operands, leading)
-    if grouped:
-        extents = np.concatenate([extents, query.leading[:, -1:]], axis=1)
-    return extents
+    return np.concatenate([extents, query.leading[:, -1:]], axis=1) if grouped else extents
 
 
 def _check_groups(query: AttentionOperand, key: AttentionOperand, value: AttentionOperand) -> None:
@@ -148,11 +142,10 @@ def _check_groups(query: AttentionOperand, key: AttentionOperand, value: Attenti
 
 
 def _leading_sizes_error(
-    operands: list[AttentionOperand], leading: list[tuple[Ints, NDArray[np.bool_]]]
+    operands: tuple[AttentionOperand, ...], leading: list[tuple[Ints, NDArray[np.bool_]]]
 ) -> StructureError | ShapeError:
     """Return the error about the first two operands whose leading sizes do not broadcast."""
-    pairs = [(a, b) for b in range(3) for a in range(b)]
-    for a, b in pairs:
+    for a, b in ((0, 1), (0, 2), (1, 2)):
         (left, left_broadcasts), (right, right_broadcasts) = leading[a], leading[b]
         difference = first_difference(np.where(left_broadcasts | right_broadcasts, -1, left), right)
         if difference:
@@ -166,26 +159,8 @@ def _leading_sizes_error(
     raise AssertionError("sizes that do not broadcast differ in two operands")
 
 
-def with_leading_extents(operand: AttentionOperand, leading: Ints) -> AttentionOperand:
-    """Return the operand broadcast to these leading extents, with its leading axes merged to one axis of heads."""
-    if operand.leading.shape != leading.shape or (operand.leading != leading).any():
-        extents = np.concatenate([leading, operand.extents[:, -2:]], axis=1)
-        operand = _packed_copy(operand._replace(structure=_broadcast_structure(operand.structure, extents)))
-    dims = leading.shape[1]
-    if dims == 0:
-        return operand._replace(structure=operand.structure.with_new_axis(0))
-    if dims == 1:
-        return operand
-    merged = operand.structure.flattened(0, dims - 1)
-    if merged is None:
-        operand = _packed_copy(operand)
-        merged = operand.structure.flattened(0, dims - 1)
-    assert merged is not None
-    return operand._replace(structure=merged)
-
-
-def as_mask_operand(mask: AttentionOperand, extents: Ints) -> AttentionOperand:
-    """Return a mask broadcast to ``extents``, the extents of the scores, with its leading axes merged to one axis."""
+def check_mask_sizes(mask: AttentionOperand, extents: Ints) -> None:
+    """Raise unless a mask broadcasts to ``extents``, the extents of the scores."""
     difference = first_difference(np.where(mask.broadcasts, -1, mask.extents), extents)
     if difference:
         i = difference[0]
@@ -194,33 +169,43 @@ def as_mask_operand(mask: AttentionOperand, extents: Ints) -> AttentionOperand:
             "size of the mask must be equal to the size of the scores, or regular and 1.",
             mask, at=i,
         )  # fmt: skip
-    dims = extents.shape[1] - 2
-    full = _broadcast_structure(mask.structure, extents)
-    if dims == 0:
-        return mask._replace(structure=full.with_new_axis(0))
-    merged = full.flattened(0, dims - 1)
-    if merged is None:
-        # The heads have no common stride. The copy repeats leading axes only, so that the matrices stay small.
-        copied_extents = np.concatenate([extents[:, :dims], mask.extents[:, dims:]], axis=1)
-        mask = _packed_copy(mask._replace(structure=_broadcast_structure(mask.structure, copied_extents)))
-        return as_mask_operand(mask, extents)
-    return mask._replace(structure=merged)
 
 
 # ---- memory ---------------------------------------------------------------------------------------------------------
 
 
-def _broadcast_structure(structure: Strided, extents: Ints) -> Strided:
+def merge_heads(structure: Strided, extents: Ints, may_overlap: bool = False) -> tuple[Strided | None, Strided]:
+    """Return the structure of components broadcast to ``extents``, with their leading axes merged to one of heads.
+
+    If strides cannot describe it, or heads overlap that must not, the elements must be copied: then the first result is
+    the structure of what is copied, component after component, and the second one lies in the copy.
+    """
+    if may_overlap or np.array_equal(structure.extents, extents):
+        merged = _merged_leading_axes(_broadcast(structure, extents))
+        if merged is not None:
+            return None, merged
+    # Only leading axes are repeated in the copy, so that the matrices of a mask stay small.
+    copied = _broadcast(structure, np.concatenate([extents[:, :-2], structure.extents[:, -2:]], axis=1))
+    packed_copy = Strided.from_extents(copied.extents, copied.count)
+    merged = _merged_leading_axes(_broadcast(packed_copy, extents))
+    assert merged is not None
+    return copied, merged
+
+
+def _broadcast(structure: Strided, extents: Ints) -> Strided:
     """Return the structure broadcast to ``extents``, with stride 0 along repeated axes."""
+    if np.array_equal(structure.extents, extents):
+        return structure
     strides = np.where((structure.extents != extents)[: structure.count], 0, structure.strides)
     return Strided.from_validated(extents, strides, structure.offsets, structure.buffer_size)
 
 
-def _packed_copy(operand: AttentionOperand) -> AttentionOperand:
-    """Return the operand with its components packed and row-major."""
-    structure = operand.structure
-    flat = movement.gather(operand.flat, structure.sizes, structure.strides, structure.offsets)
-    return operand._replace(flat=flat, structure=Strided.from_extents(structure.extents, structure.count))
+def _merged_leading_axes(structure: Strided) -> Strided | None:
+    """Return the structure with one leading axis, or None if no stride can describe it."""
+    dims = structure.extents.shape[1] - 2
+    if dims == 0:
+        return structure.with_new_axis(0)
+    return structure if dims == 1 else structure.flattened(0, dims - 1)
 
 
 def head_placement(structure: Strided) -> Ints:

@@ -192,7 +192,7 @@ def flex_attention(
         )
     request = _checked_request(return_lse, return_aux)
     arrays, _ = checked_operands(NAME, query, key, value, None)
-    aligned = align_heads(NAME, arrays, None, False, checked_scale(NAME, scale), enable_gqa, batched=True)
+    aligned = align_heads(NAME, arrays, None, False, checked_scale(NAME, scale), enable_gqa)
     if block_mask is not None:
         is_nested = any(type(x) is NestedArray for x in arrays)
         block_mask.check_operands(NAME, aligned.heads.sizes[:, 2:], aligned.heads.counts, is_nested)

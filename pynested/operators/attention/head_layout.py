@@ -24,11 +24,11 @@ from pynested.structure import Ints, Strided
 from .attention_matrices import (
     AttentionOperand,
     as_attention_operand,
-    as_mask_operand,
     check_equal_sizes,
+    check_mask_sizes,
     head_placement,
     leading_extents,
-    with_leading_extents,
+    merge_heads,
 )
 
 NAMES = "query", "key", "value"
@@ -81,32 +81,31 @@ class AlignedHeads(NamedTuple):
 
 
 def align_heads(
-    op: str, arrays: list[Any], mask: Any, causal: bool, scale: float | None, grouped: bool, batched: bool = False
+    op: str, arrays: list[Any], mask: Any, causal: bool, scale: float | None, grouped: bool
 ) -> AlignedHeads:
     """Return the layout of query, key and value of floats, and a mask or None.
 
-    Dense operands are one component of many heads. If ``batched``, the first of four dimensions or more counts
-    components.
+    Of dense operands with four dimensions or more, the first counts components; others are one component.
     """
     named = [(name, x) for name, x in zip((*NAMES, "attn_mask"), (*arrays, mask), strict=True) if x is not None]
     first = next((x for _, x in named if type(x) is NestedArray), None)
+    batch: tuple[int, ...] = ()
     if first is not None:
         for name, x in named:
             _check_beside_nested(op, name, x, first)
-        count, dims, outer = len(first), first.ndim - 1, None
+        count, dims = len(first), first.ndim - 1
     else:
-        for name, x in named[:3]:
-            if x.ndim < 2:
-                raise ShapeError(f"{op}: {name} has shape {x.shape}; it must be a matrix at least.")
-        outer = _outer_size(op, arrays, mask, batched)
-        rank = max(x.ndim for x in arrays)
-        count, dims = (1, rank) if outer is None else (outer, rank - 1)
-    operands = [as_attention_operand(op, name, x, count, dims, separate=name in NAMES) for name, x in named]
-    aligned = _align(operands, causal, scale, grouped, arrays)
-    if first is None:
-        batch = () if outer is None else (outer,)
-        aligned = aligned._replace(dense_shape=(*batch, *aligned.extents[0].tolist()))
-    return aligned
+        batch = _dense_batch(op, named)
+        count, dims = (*batch, 1)[0], max(x.ndim for x in arrays) - len(batch)
+    pairs = [as_attention_operand(op, name, x, count, dims, separate=name in NAMES) for name, x in named]
+    operands = tuple([operand for _, operand in pairs])
+    heads, copies, extents, score_extents = _place_heads(operands, causal, scale, grouped, _is_by_rows(arrays))
+    buffers = [
+        flat if copied is None else movement.gather(flat, copied.sizes, copied.strides, copied.offsets)
+        for (flat, _), copied in zip(pairs, copies, strict=True)
+    ]
+    dense_shape = None if first is not None else (*batch, *extents[0].tolist())
+    return AlignedHeads((*buffers, None)[:4], heads, arrays, extents, score_extents, dense_shape)
 
 
 def _check_beside_nested(op: str, name: str, x: Any, first: NestedArray) -> None:
@@ -138,66 +137,58 @@ def _check_beside_nested(op: str, name: str, x: Any, first: NestedArray) -> None
     raise StructureError(f"{op}: {problem}")
 
 
-def _outer_size(op: str, arrays: list[Array], mask: Array | None, batched: bool) -> int | None:
-    """Return the number of components of dense operands, None for one component of many heads.
-
-    Without ``batched``, operands are a batch if that lets a mask stay as it is, which repeats in each component.
-    """
-    rank = max(x.ndim for x in arrays)
-    if mask is not None and mask.ndim > rank:
-        raise ShapeError(f"{op}: attn_mask has shape {mask.shape}, more dimensions than the scores have.")
-    sizes = {x.shape[0] for x in (*arrays, mask) if x is not None and x.ndim == rank} - {1}
+def _dense_batch(op: str, named: list[tuple[str, Array]]) -> tuple[int, ...]:
+    """Return the number of components of dense operands; nothing for operands that are one component."""
+    for name, x in named:
+        if x.ndim < 2 and name in NAMES:
+            raise ShapeError(f"{op}: {name} has shape {x.shape}; it must be a matrix at least.")
+    rank = max(x.ndim for name, x in named if name in NAMES)
+    if named[-1][1].ndim > rank:
+        raise ShapeError(f"{op}: attn_mask has shape {named[-1][1].shape}, more dimensions than the scores have.")
     if rank <= 3:
-        return None
-    if batched and len(sizes) > 1:
+        return ()
+    sizes = {x.shape[0] for _, x in named if x.ndim == rank} - {1}
+    if len(sizes) > 1:
         raise ShapeError(
             f"{op}: the first sizes are {' and '.join(map(str, sorted(sizes)))}; they must be equal, or 1."
         )
-    is_batch = batched or (mask is not None and len(sizes) == 1 and all(x.ndim == rank for x in arrays))
-    return max(sizes, default=1) if is_batch else None
-
-
-def _align(
-    operands: list[AttentionOperand], causal: bool, scale: float | None, grouped: bool, arrays: list[Any]
-) -> AlignedHeads:
-    """Return the layout of checked operands: query, key, value, and a mask if there is one."""
-    query, key, value = operands[:3]
-    check_equal_sizes("elements in a row", query, key, -1)
-    check_equal_sizes("rows", key, value, -2)
-    leading = leading_extents(operands[:3], grouped)
-    scores = np.concatenate([leading, query.extents[:, -2:-1], key.extents[:, -2:-1]], axis=1)
-    shared = np.concatenate([leading[:, :-1], key.leading[:, -1:]], axis=1) if grouped else leading
-    query, key, value = (
-        with_leading_extents(x, extents) for x, extents in ((query, leading), (key, shared), (value, shared))
-    )
-    mask = as_mask_operand(operands[3], scores) if len(operands) > 3 else None
-    structures = query.structure, key.structure, value.structure, None if mask is None else mask.structure
-    heads = _place_heads(*structures, scale, bool(causal), _is_by_rows(arrays))
-    extents = np.concatenate([scores[:, :-1], value.extents[:, -1:]], axis=1)
-    buffers = query.flat, key.flat, value.flat, None if mask is None else mask.flat
-    return AlignedHeads(buffers, heads, arrays, extents, scores, None)
+    return ((sizes or {1}).pop(),)
 
 
 @lru_cache(maxsize=32)  # the layers of a model attend over arrays of the same structures
 def _place_heads(
-    query: Strided, key: Strided, value: Strided, mask: Strided | None, scale: float | None, causal: bool, by_rows: bool
-) -> Heads:
-    """Return the places of heads, from structures with axes of heads, rows and columns."""
-    (query_heads, queries, _), (key_heads, keys, _) = (x.extents[: x.count].T for x in (query, key))
-    sizes = np.stack([key_heads, query_heads // np.maximum(key_heads, 1), queries, keys], axis=1)
-    width, value_width = (max(x.extents.item(0, -1), 0) for x in (query, value))
-    return Heads(
-        sizes,
-        head_placement(query)[:, :3],
-        head_placement(key)[:, :3],
-        head_placement(value)[:, :3],
+    operands: tuple[AttentionOperand, ...], causal: bool, scale: float | None, grouped: bool, by_rows: bool
+) -> tuple[Heads, list[Strided | None], Ints, Ints]:
+    """Return the places of heads, what is copied of each operand, and the extents of the result and of the scores."""
+    query, key, value = operands[:3]
+    check_equal_sizes("elements in a row", query, key, -1)
+    check_equal_sizes("rows", key, value, -2)
+    leading = leading_extents(operands[:3], grouped)
+    shared = np.concatenate([leading[:, :-1], key.leading[:, -1:]], axis=1) if grouped else leading
+    score_extents = np.concatenate([leading, query.extents[:, -2:-1], key.extents[:, -2:-1]], axis=1)
+    merged = [
+        merge_heads(operand.structure, np.concatenate([extents, operand.extents[:, -2:]], axis=1))
+        for operand, extents in zip(operands, (leading, shared, shared), strict=False)
+    ]
+    for mask in operands[3:]:
+        check_mask_sizes(mask, score_extents)
+        merged.append(merge_heads(mask.structure, score_extents, may_overlap=True))
+    copies, (q, k, v, *masks) = [copied for copied, _ in merged], [structure for _, structure in merged]
+    (query_heads, queries, _), (key_heads, keys, _) = q.extents[: q.count].T, k.extents[: k.count].T
+    width, value_width = (max(x.extents.item(0, -1), 0) for x in (q, v))
+    heads = Heads(
+        np.stack([key_heads, query_heads // np.maximum(key_heads, 1), queries, keys], axis=1),
+        head_placement(q)[:, :3],
+        head_placement(k)[:, :3],
+        head_placement(v)[:, :3],
         packed_placement(query_heads, queries, value_width, by_rows),
-        None if mask is None else head_placement(mask),
+        head_placement(masks[0]) if masks else None,
         width,
         value_width,
         scale if scale is not None else 1 / np.sqrt(width).item() if width else 1.0,
         causal,
     )
+    return heads, copies, np.concatenate([score_extents[:, :-1], value.extents[:, -1:]], axis=1), score_extents
 
 
 def _is_by_rows(arrays: list[Any]) -> bool:

@@ -139,7 +139,7 @@ def sdpa(
         raise ArgumentError(f"{NAME}: is_causal=True is a mask, and attn_mask another one; give one of them.")
     arrays, mask = checked_operands(NAME, query, key, value, mask)
     scale = checked_scale(NAME, options.scale)
-    aligned = align_heads(NAME, arrays, mask, options.is_causal, scale, options.enable_gqa)
+    aligned = align_heads(NAME, arrays, mask, bool(options.is_causal), scale, options.enable_gqa)
     dtype = promoted(*[x.dtype for x in (*arrays, mask) if x is not None and is_float(x.dtype)])
     q, k, v, flat_mask = (x if x is None or x.dtype == np.bool_ else to_dtype(x, dtype) for x in aligned.buffers)
     if not dropout_p and not need_weights:

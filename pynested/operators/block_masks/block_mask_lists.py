@@ -110,7 +110,7 @@ def extents_of_blocks(op: str, states: Sequence[States], block_size: tuple[int, 
         return np.zeros((1, 3), np.int64)
     blocks = np.array([state.shape for state in states], np.int64)
     if seq_lengths is None:
-        return blocks * np.array([1, *block_size])
+        return np.asarray(blocks * np.array([1, *block_size]))
     if not isinstance(seq_lengths, Sequence) or len(seq_lengths) != 2:
         raise ArgumentError(
             f"{op}: seq_lengths must be a pair, of queries and of keys, not {number_text(seq_lengths)}; for nested "
