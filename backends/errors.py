@@ -47,7 +47,7 @@ class GradientError(PynestedError, RuntimeError):
 
 
 class EmptyReductionError(PynestedError, ValueError, RuntimeError, IndexError):
-    """A reduction without an identity met a run without elements."""
+    """A reduction without an identity met a segment without elements."""
 
 
 class DivisionByZero(PynestedError, ZeroDivisionError, RuntimeError):

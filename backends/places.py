@@ -62,7 +62,7 @@ def strided_index(sizes: Integers, strides: Integers, offsets: Integers) -> Inte
     (component,) = np.logical_and.reduce(sizes > 0, axis=1).nonzero()  # an empty one may be long in other dims
     index: Integers = offsets[component]
     for dim in range(sizes.shape[1]):
-        # Every place so far becomes the first of a run of sizes[component, dim] places, a stride apart.
+        # Every place so far becomes the first of sizes[component, dim] places, a stride apart.
         lengths = sizes[component, dim]
         steps = np.arange(lengths.sum(), dtype=np.int64) - (lengths.cumsum() - lengths).repeat(lengths)
         index, component = index.repeat(lengths), component.repeat(lengths)

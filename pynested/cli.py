@@ -89,13 +89,6 @@ def parser() -> argparse.ArgumentParser:
     explained.add_argument("name", metavar="CLAUSE|OPERATOR|CASE", help=name)
     add_verbose(explained, "show every case that witnesses a clause")
     add_adapter(commands.add_parser("adapter", help="help the author of an adapter", epilog=_EXIT_CODES))
-    kernels = commands.add_parser("kernels", help="list the CUDA kernels, and what can run or check them here")
-    kernels.add_argument(
-        "--resources",
-        nargs="*",
-        metavar="ARCHITECTURE",
-        help="compile every kernel with NVRTC and show what it takes (default: on every architecture of the table)",
-    )
     return top
 
 
@@ -125,7 +118,6 @@ def _run(options: argparse.Namespace) -> int:
         "site": _site,
         "explain": _explain,
         "adapter": _adapter,
-        "kernels": _kernels,
     }
     try:
         return commands[options.command](options)
@@ -275,14 +267,6 @@ def _show(run: Run, options: argparse.Namespace) -> int:
 
 def _explain(options: argparse.Namespace) -> int:
     _write(explain(options.name, load_corpus(), options.verbose))
-    return AGREES
-
-
-def _kernels(options: argparse.Namespace) -> int:
-    from pynested.backends.cuda import report  # of no use to the other commands
-
-    asked = options.resources
-    _write(report.listing() if asked is None else report.table_text(report.measured(asked or report.ARCHITECTURES)))
     return AGREES
 
 

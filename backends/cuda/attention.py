@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..heads import Heads
-from .device import Array, Device
+from .device import BLOCK, Array, Device
 from .naming import ctype, instantiation, wide_dtype
-from .segment import BLOCK
 
 QUERIES, KEYS, WIDE, THREADS = 16, 32, 64, 128  # a tile: see attention.cuh
 

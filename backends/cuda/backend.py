@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import attention as attending
-from . import elementwise, movement, placement, products, rows, scan, segment
+from . import elementwise, movement, products, rows, segment
 from .device import Device
 
 
@@ -32,7 +32,7 @@ class KernelBackend(Device):
     segment_softmax_backward = segment.segment_softmax_backward
     softmax_last = segment.softmax_last
     softmax_last_backward = segment.softmax_last_backward
-    segment_cumsum = scan.segment_cumsum
+    segment_cumsum = segment.segment_cumsum
     spread = segment.spread
 
     layer_norm = rows.layer_norm
@@ -46,8 +46,8 @@ class KernelBackend(Device):
     take_rows = movement.take_rows
     add_rows = movement.add_rows
     pack_list = movement.pack_list
-    gather_components = placement.gather_components
-    scatter_components = placement.scatter_components
+    gather_components = movement.gather_components
+    scatter_components = movement.scatter_components
 
     matmul_components = products.matmul_components
     sum_all = products.sum_all

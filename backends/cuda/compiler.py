@@ -16,9 +16,7 @@ from pathlib import Path
 
 from ..errors import DeviceError, MissingDependency
 from .cache import cached_file
-from .generated import is_generated, text_of
-from .signatures import KERNELS
-from .sources import inlined
+from .kernel_source import KERNELS, inlined, is_generated, text_of
 
 EMULATOR = Path(__file__).resolve().parent / "emulator"
 FLAGS = ("-std=c++17", "-fPIC", "-g1", "-ffp-contract=off", "-Wall", "-Wextra", "-Wno-unknown-pragmas")

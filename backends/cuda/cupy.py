@@ -15,9 +15,8 @@ from ..environment import whole_number
 from ..errors import DeviceError, PynestedError
 from ..gpu_errors import INSTALL, device_error
 from .backend import KernelBackend
-from .checks import Triple
-from .signatures import KERNELS
-from .sources import inlined
+from .device import Triple
+from .kernel_source import KERNELS, inlined
 
 OPTIONS = ("-std=c++17", "-lineinfo")
 SHARED_BY_DEFAULT = 48 * 1024  # bytes; a kernel has to be told before it gets more

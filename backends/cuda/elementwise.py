@@ -1,4 +1,4 @@
-"""Functions of one element that array modules lack, or that need a fused adjoint. The host side."""
+"""Launches of the kernels of one element."""
 
 from __future__ import annotations
 
@@ -6,61 +6,60 @@ from typing import Any
 
 import numpy as np
 
-from .device import Array, Device
+from .device import BLOCK, Array, Device
 from .naming import ctype, instantiation
-from .segment import BLOCK
 
-ELEMENTS_PER_BLOCK = 4 * BLOCK
+ELEMENTS_PER_BLOCK = 4 * BLOCK  # four for each thread
 MAX_BLOCKS = 1 << 20  # from there on a thread takes more elements
 
 
 def cast(device: Device, x: Array, dtype: np.dtype[Any], /) -> Array:
-    """Each number in another dtype; CuPy's ``astype`` may flush what is small, and round float64 to float16 twice."""
+    """Launch cast.cu; ``astype`` of CuPy may flush what is small, and round float64 to float16 twice."""
     return _launched(device, "cast.cu", instantiation("cast", ctype(x.dtype), ctype(dtype)), dtype, x)
 
 
 def relu(device: Device, x: Array, /) -> Array:
-    """max(x, 0), any real dtype; NaN stays NaN."""
+    """Launch elementwise.cu with the functor Relu."""
     return _apply(device, "unary", "Relu", x)
 
 
 def relu_backward(device: Device, cotangent: Array, y: Array, /) -> Array:
-    """The cotangent where y = relu(x) is above 0 or NaN, +0 elsewhere."""
+    """Launch elementwise.cu with the functor ReluBackward."""
     return _apply(device, "binary", "ReluBackward", cotangent, y)
 
 
 def sgn(device: Device, x: Array, /) -> Array:
-    """-1, 0 or 1 by the sign; NaN stays NaN; a bool is its own sign."""
+    """Launch elementwise.cu with the functor Sgn."""
     return _apply(device, "unary", "Sgn", x)
 
 
 def erf(device: Device, x: Array, /) -> Array:
-    """The error function of floats."""
+    """Launch elementwise.cu with the functor Erf."""
     return _apply(device, "unary", "Erf", x)
 
 
 def erfc(device: Device, x: Array, /) -> Array:
-    """1 minus the error function of floats, accurate where that is nearly 1."""
+    """Launch elementwise.cu with the functor Erfc."""
     return _apply(device, "unary", "Erfc", x)
 
 
 def gelu(device: Device, x: Array, /, approximate: str = "none") -> Array:
-    """``x Phi(x)``, with the normal distribution function (``"none"``) or its tanh approximation (``"tanh"``)."""
+    """Launch elementwise.cu with the functor Gelu or GeluTanh."""
     return _apply(device, "unary", "Gelu" if approximate == "none" else "GeluTanh", x)
 
 
 def gelu_backward(device: Device, cotangent: Array, x: Array, /, approximate: str = "none") -> Array:
-    """``cotangent * gelu'(x)``."""
+    """Launch elementwise.cu with the functor GeluBackward or GeluTanhBackward."""
     return _apply(device, "binary", "GeluBackward" if approximate == "none" else "GeluTanhBackward", cotangent, x)
 
 
 def silu(device: Device, x: Array, /) -> Array:
-    """``x / (1 + exp(-x))``."""
+    """Launch elementwise.cu with the functor Silu."""
     return _apply(device, "unary", "Silu", x)
 
 
 def silu_backward(device: Device, cotangent: Array, x: Array, /) -> Array:
-    """``cotangent * silu'(x)``."""
+    """Launch elementwise.cu with the functor SiluBackward."""
     return _apply(device, "binary", "SiluBackward", cotangent, x)
 
 

@@ -19,10 +19,10 @@ from ..errors import ArgumentError, DeviceError
 from ..memory import ALIGNMENT
 from .backend import KernelBackend
 from .cache import loaded
-from .catalogue import catalogue
-from .checks import Triple
 from .compiler import compiler, library, sanitizer_environment
-from .signatures import KERNELS, signature
+from .device import Triple
+from .instantiations import all_instantiations
+from .kernel_source import KERNELS, signature
 
 SCHEDULES = ("forward", "reverse", "random", "eager")
 SETTINGS: Mapping[str, str | int] = {"schedule": "forward", "seed": 0, "workers": 1, "mode": ""}
@@ -72,7 +72,7 @@ class Emulator:
             if number > greatest:
                 raise ArgumentError(f"the emulation needs {what} <= {greatest}, got {number}.")
         self.schedule, self.seed, self.workers, self.mode = schedule, seed, workers, mode
-        self.kernels, self.units = kernels, catalogue() if units is None else units
+        self.kernels, self.units = kernels, all_instantiations() if units is None else units
         self._functions: dict[tuple[str, str], Any] = {}
 
     @classmethod

@@ -1,29 +1,34 @@
-"""Rows moved about: padding, taking, adding back, packing. The host side."""
+"""Launches of the kernels that move rows, and components that lie anywhere in a buffer."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..places import Integers, packed_offsets, packed_strides, strided_index, surely_apart
 from ..segments import Segments
-from .device import Array, Device
-from .naming import ctype, instantiation
-from .segment import BLOCK, MOST_TILES, launch_shape
-from .words import in_words
+from ..storage import address
+from .device import BLOCK, Array, Device, in_words
+from .elementwise import ELEMENTS_PER_BLOCK
+from .naming import WORDS, ctype, instantiation
+from .segment import MOST_TILES, launch_shape
 
-ELEMENTS_PER_BLOCK = 4 * BLOCK  # of a copy: four for each thread
+TILE = 1024  # elements of a tile: see strided.cuh
+MOST_DIMS = 3  # that kernels are instantiated for; beyond them an index of all elements is used
+LARGE_TILES = 16  # elements along both dims from which a transposition pays for going through shared memory
+SHORT_INDEX = 2**32  # elements a component reaches over; from there on positions in it take 64 bits
 
 
 def copy(device: Device, x: Array, /) -> Array:
-    """A C-contiguous copy."""
+    """Copy by the array module."""
     return device.xp.array(x, order="C", copy=True)
 
 
 def pad(device: Device, x: Array, segments: Segments, length: int, fill: Any, /) -> Array:
-    """(N, ...) -> (B, length, ...): each run from the left, then ``fill``; no run is longer than ``length``."""
+    """Launch pad.cu."""
     rows = device.matrix(x)
     padded = device.empty((segments.count, length, rows.shape[1]), x.dtype)
     if padded.size:
@@ -37,7 +42,7 @@ def pad(device: Device, x: Array, segments: Segments, length: int, fill: Any, /)
 
 
 def unpad(device: Device, padded: Array, segments: Segments, /) -> Array:
-    """(B, length, ...) -> (N, ...): the rows that belong to runs; inverse of pad, and its adjoint."""
+    """Launch the second kernel of pad.cu."""
     whole, (count, length), inner = device.as_contiguous(padded), padded.shape[:2], padded.shape[2:]
     rows = device.empty((segments.rows, *inner), padded.dtype)
     if rows.size:
@@ -48,7 +53,7 @@ def unpad(device: Device, padded: Array, segments: Segments, /) -> Array:
 
 
 def take_rows(device: Device, x: Array, index: Array, /) -> Array:
-    """(R, ...) -> (M, ...): the rows at ``index``, int64 (M,), each in 0..R-1."""
+    """Launch take_rows.cu."""
     rows = device.matrix(x)
     out = device.empty((len(index), rows.shape[1]), x.dtype)
     if out.size:
@@ -62,7 +67,7 @@ def take_rows(device: Device, x: Array, index: Array, /) -> Array:
 
 
 def add_rows(device: Device, x: Array, index: Array, rows: int, /) -> Array:
-    """(M, ...) -> (rows, ...): zeros, and each row of x added at its index; the adjoint of take_rows."""
+    """Sort the index, and launch add_rows.cu."""
     terms = device.matrix(x)
     out = device.empty((rows, terms.shape[1]), x.dtype)
     if out.size:
@@ -77,10 +82,139 @@ def add_rows(device: Device, x: Array, index: Array, rows: int, /) -> Array:
 
 
 def pack_list(device: Device, arrays: Sequence[Array], /) -> tuple[Array, NDArray[np.int64]]:
-    """A list (not empty) of (L_i, ...) -> (N, ...) and the lengths, int64 (B,)."""
+    """Join the arrays by the array module."""
     packed = device.xp.concatenate([device.as_contiguous(x) for x in arrays])
     return packed, np.fromiter(map(len, arrays), np.int64, len(arrays))
 
 
 def _tiles(words: int) -> int:
     return max(1, min(MOST_TILES, -(-words // ELEMENTS_PER_BLOCK)))
+
+
+# ---- components -----------------------------------------------------------------------------------------------------
+
+
+class Placement(NamedTuple):
+    """Sizes (B, d), and for each array strides (B, d) and offsets (B,)."""
+
+    sizes: Integers
+    strides: tuple[Integers, ...]
+    offsets: tuple[Integers, ...]
+
+
+def gather_components(device: Device, buffer: Array, sizes: Integers, strides: Integers, offsets: Integers, /) -> Array:
+    """Launch gather_components.cu, or take_rows.cu if the components have too many dimensions."""
+    source = device.as_contiguous(buffer)
+    out = device.empty((int(sizes.prod(axis=1).sum()),), source.dtype)
+    if not out.size:
+        return out
+    where = collapsed(Placement(sizes, (strides, packed_strides(sizes)), (offsets, packed_offsets(sizes))))
+    if where.sizes.shape[1] > MOST_DIMS:
+        index = device.upload(strided_index(sizes, strides, offsets))
+        return device.take_rows(source, index)
+    if _is_transposed(where):
+        _gather_transposed(device, source, where, out)
+        return out
+    size = _word(device, where, (source, out))
+    items = size // source.dtype.itemsize
+    if items > 1:
+        where = _in_words(where, items)
+    meta, starts, dims, index_type = described(where)
+    name = instantiation("gather_components", WORDS[size], dims, index_type)
+    args = device.upload(meta), device.upload(starts), np.int64(len(meta)), source, out
+    device.launch("gather_components.cu", name, (int(starts[-1]),), (BLOCK,), args)
+    return out
+
+
+def scatter_components(
+    device: Device, flat: Array, sizes: Integers, strides: Integers, offsets: Integers, buffer_size: int, /
+) -> Array:
+    """Launch scatter_components.cu, or add_rows.cu if components may overlap or have too many dimensions."""
+    terms = device.as_contiguous(flat)
+    if not terms.size:
+        return device.xp.zeros(buffer_size, terms.dtype)
+    where = collapsed(Placement(sizes, (packed_strides(sizes), strides), (packed_offsets(sizes), offsets)))
+    if where.sizes.shape[1] > MOST_DIMS or not surely_apart(where.sizes, where.strides[1], where.offsets[1]):
+        index = device.upload(strided_index(sizes, strides, offsets))
+        return device.add_rows(terms, index, buffer_size)
+    buffer = device.xp.zeros(buffer_size, terms.dtype)
+    meta, starts, dims, index_type = described(where)
+    name = instantiation("scatter_components", ctype(terms.dtype), dims, index_type)
+    args = device.upload(meta), device.upload(starts), np.int64(len(meta)), terms, buffer
+    device.launch("scatter_components.cu", name, (int(starts[-1]),), (BLOCK,), args)
+    return buffer
+
+
+def collapsed(where: Placement) -> Placement:
+    """The same elements in the same order with as few dims as possible, at least one; empty components left out."""
+    sizes, strides, offsets = where
+    kept = sizes.all(axis=1)
+    sizes, strides, offsets = sizes[kept], tuple(s[kept] for s in strides), tuple(o[kept] for o in offsets)
+    if not sizes.shape[1]:  # numbers, as rows of one element
+        sizes = np.ones((len(sizes), 1), np.int64)
+        return Placement(sizes, tuple(np.ones_like(sizes) for _ in strides), offsets)
+    wide, steps, dims = sizes.copy(), [s.copy() for s in strides], [sizes.shape[1] - 1]
+    for dim in range(sizes.shape[1] - 2, -1, -1):
+        inner = dims[0]
+        if not _mergeable(wide, steps, dim, inner):
+            dims.insert(0, dim)
+            continue
+        for step in steps:  # where the inner dim has one element, the outer one says how far apart they are
+            step[:, inner] = np.where(wide[:, inner] == 1, step[:, dim], step[:, inner])
+        wide[:, inner] *= wide[:, dim]
+    return Placement(wide[:, dims], tuple(s[:, dims] for s in steps), offsets)
+
+
+def _mergeable(sizes: Integers, strides: list[Integers], dim: int, inner: int) -> bool:
+    """Whether two dims are one in all components: one step of the outer dim passes all elements of the inner one."""
+    single = (sizes[:, dim] == 1) | (sizes[:, inner] == 1)
+    return all(bool(((s[:, dim] == s[:, inner] * sizes[:, inner]) | single).all()) for s in strides)
+
+
+def described(where: Placement) -> tuple[Integers, Integers, int, str]:
+    """The rows of meta, the first tile of each component, the number of dims, and the type of positions."""
+    sizes, strides, offsets = where
+    parts = [part for s, o in zip(strides, offsets, strict=True) for part in (s, o[:, None])]
+    meta = np.concatenate([sizes, *parts], axis=1).astype(np.int64, copy=False)
+    starts = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(-(-sizes.prod(axis=1) // TILE), out=starts[1:])
+    reach = max(int(((sizes - 1) * s).sum(axis=1).max(initial=0)) for s in strides)
+    largest = max(reach, int(sizes.prod(axis=1).max(initial=0)))
+    return meta, starts, sizes.shape[1], "unsigned int" if largest < SHORT_INDEX - TILE else "long long"
+
+
+def _is_transposed(where: Placement) -> bool:
+    """Whether all components are matrices that lie column by column, and large enough for tiles."""
+    sizes, strides = where.sizes, where.strides[0]
+    if sizes.shape[1] != 2 or not (strides[:, 0] == 1).all():
+        return False
+    return bool((sizes.mean(axis=0) >= LARGE_TILES).all())
+
+
+def _gather_transposed(device: Device, source: Array, where: Placement, out: Array) -> None:
+    sizes, columns_apart = where.sizes, where.strides[0][:, 1:]
+    meta = np.concatenate([sizes, columns_apart, where.offsets[0][:, None], where.offsets[1][:, None]], axis=1)
+    starts = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum((-(-sizes // 32)).prod(axis=1), out=starts[1:])
+    name = instantiation("gather_transposed", WORDS[source.dtype.itemsize])
+    args = device.upload(meta), device.upload(starts), np.int64(len(meta)), source, out
+    device.launch("gather_components.cu", name, (int(starts[-1]),), (32, 8), args)
+
+
+def _word(device: Device, where: Placement, arrays: tuple[Array, ...]) -> int:
+    """The widest word that every row of every component is made of, in bytes."""
+    itemsize: int = arrays[0].dtype.itemsize
+    contiguous = all((s[:, -1] == 1).all() for s in where.strides)
+    if not contiguous:
+        return itemsize
+    numbers = [where.sizes[:, -1], *(s[:, :-1] for s in where.strides), *where.offsets]
+    common = int(np.gcd.reduce(np.concatenate([n.reshape(-1) for n in numbers]))) * itemsize
+    extents = [common, *(address(x) for x in arrays), *(x.nbytes for x in arrays)]
+    return next(size for size in WORDS if size <= itemsize or not any(extent % size for extent in extents))
+
+
+def _in_words(where: Placement, items: int) -> Placement:
+    """A placement whose rows are whole words of ``items`` elements, counted in words."""
+    sizes = np.concatenate([where.sizes[:, :-1], where.sizes[:, -1:] // items], axis=1)
+    strides = tuple(np.concatenate([s[:, :-1] // items, s[:, -1:]], axis=1) for s in where.strides)
+    return Placement(sizes, strides, tuple(offset // items for offset in where.offsets))

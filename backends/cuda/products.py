@@ -1,4 +1,4 @@
-"""Products of many matrices of different sizes, and totals. The host side."""
+"""Launches of products of many matrices of different sizes, and totals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SIDE = 32  # of the tile that a block makes: see matmul_components.cu
 
 
 def matmul_components(device: Device, a: Array, b: Array, left: Matrices, right: Matrices, /) -> Array:
-    """Flat and flat -> flat: left[k] @ right[k], packed one after the other in row-major order."""
+    """Launch matmul_components.cu; each large product is a call of the vendor's library."""
     dtype = np.result_type(a.dtype, b.dtype)
     first, second = (device.as_contiguous(x).astype(dtype, copy=False) for x in (a, b))
     sizes = left.rows * right.cols
@@ -41,12 +41,12 @@ def matmul_components(device: Device, a: Array, b: Array, left: Matrices, right:
 
 
 def sum_all(device: Device, x: Array, /) -> Array:
-    """(...) -> (): the total; bools and ints give int64."""
+    """Add up one segment."""
     return device.segment_sum(device.as_contiguous(x).reshape(-1), Segments(np.array([0, x.size]))).reshape(())
 
 
 def sum_last(device: Device, x: Array, /) -> Array:
-    """(..., D) -> (...): the sum of each row; bools and ints give int64."""
+    """Add up rows, which are segments of one column."""
     count, width = prod(x.shape[:-1]), x.shape[-1]
     rows = Segments(np.arange(count + 1, dtype=np.int64) * width)
     return device.segment_sum(device.as_contiguous(x).reshape(count * width), rows).reshape(x.shape[:-1])

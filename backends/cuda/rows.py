@@ -1,13 +1,13 @@
-"""Layer normalization and cross entropy of rows. The host side."""
+"""Launches of the kernels of rows: layer norm and cross entropy."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..segments import Segments
-from .device import Array, Device
+from .device import BLOCK, Array, Device
 from .naming import ctype, instantiation, wide_dtype
-from .segment import BLOCK, MOST_TILES, reduce_into
+from .segment import MOST_TILES, reduce_into
 
 WIDE_ROW = 1024  # elements; from there on a block takes a row, below a warp
 CHUNK = 256  # rows whose parameter cotangents one block adds
@@ -16,7 +16,7 @@ CHUNK = 256  # rows whose parameter cotangents one block adds
 def layer_norm(
     device: Device, x: Array, weight: Array | None, bias: Array | None, eps: float, /
 ) -> tuple[Array, Array, Array]:
-    """(N, D) -> (N, D), and each row's mean and std, sqrt(variance + eps): (x - mean) / std * weight + bias."""
+    """Launch layer_norm.cu."""
     rows, wide = device.as_contiguous(x), wide_dtype(x.dtype)
     count, width = rows.shape
     out = device.empty(rows.shape, x.dtype)
@@ -41,7 +41,7 @@ def layer_norm_backward(
     /,
     with_bias: bool = True,
 ) -> tuple[Array, Array | None, Array | None]:
-    """The cotangents of x, of weight (None without one) and of bias (None unless ``with_bias``)."""
+    """Launch two other kernels of layer_norm.cu: for x, and for the parameters."""
     rows, cotangents, wide = device.as_contiguous(x), device.as_contiguous(cotangent), wide_dtype(x.dtype)
     count, width = rows.shape
     means, stds = device.as_contiguous(mean), device.as_contiguous(std)
@@ -86,7 +86,7 @@ def _parameter_sums(
 def cross_entropy(
     device: Device, x: Array, target: Array, weight: Array | None, ignore_index: int, label_smoothing: float, /
 ) -> tuple[Array, Array]:
-    """(N, C) and int (N,) -> the loss of each row (0 where ignored, not reduced) and its scale: (2, N)."""
+    """Launch cross_entropy.cu."""
     rows, wide = device.as_contiguous(x), wide_dtype(x.dtype)
     count, classes = rows.shape
     if not rows.size:
@@ -111,7 +111,7 @@ def cross_entropy_backward(
     scale: Array,
     /,
 ) -> Array:
-    """(N,) -> (N, C): the cotangent of x for the rows' losses; exactly 0 in ignored rows."""
+    """Launch the second kernel of cross_entropy.cu."""
     rows, wide = device.as_contiguous(x), wide_dtype(x.dtype)
     out = device.empty(rows.shape, x.dtype)
     if out.size:

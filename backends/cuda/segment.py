@@ -1,4 +1,4 @@
-"""Reductions and softmax of segments, and spread: the host side."""
+"""Launches of the kernels of segments: reductions, softmax, running sums and spread."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from ..dtypes import is_float
 from ..segments import Segments
 from ..storage import address
-from .device import Array, Device
+from .device import BLOCK, Array, Device, in_words
+from .elementwise import cast
 from .naming import ctype, instantiation, wide_dtype
-from .words import in_words
 
-BLOCK = 256  # threads of every block here
 MOST_TILES = 65535  # along the y axis of a grid
 SHORT = 1024  # elements of a mean segment; below, a warp takes it, from there on a block
 PIECE = 1 << 15  # elements of a piece, where segments are long enough to be cut
@@ -22,7 +21,7 @@ KEPT_ROWS = 4  # rows a thread of a softmax keeps in registers
 
 
 class Shape(NamedTuple):
-    """How a launch spreads over segments: see Lanes in segment.cuh."""
+    """The shape of a launch over segments: see Lanes in segment.cuh."""
 
     group: int
     lg: np.int32
@@ -30,7 +29,7 @@ class Shape(NamedTuple):
 
 
 def launch_shape(count: int, rows: int, columns: int, pack: int = 1) -> Shape:
-    """Threads to a segment, lanes along its columns, and the grid; it depends on sizes alone, never on the hardware."""
+    """Return the threads of a segment, the lanes along its columns, and the grid; they depend on sizes alone."""
     group = 32 if rows * columns < SHORT * count else BLOCK
     across = -(-columns // pack)
     width = min(group, 1 << max(0, across - 1).bit_length())
@@ -40,37 +39,37 @@ def launch_shape(count: int, rows: int, columns: int, pack: int = 1) -> Shape:
 
 
 def segment_sum(device: Device, x: Array, segments: Segments, /) -> Array:
-    """(N, ...) -> (B, ...): the sum of each run, +0 for an empty one; bools and ints give int64."""
+    """Launch segment_reduce.cu; long segments are added in pieces."""
     return _reduced(device, "Sum", x, segments, x.dtype if is_float(x.dtype) else np.dtype(np.int64))
 
 
 def segment_prod(device: Device, x: Array, segments: Segments, /) -> Array:
-    """(N, ...) -> (B, ...): the product of each run, 1 for an empty one; bools and ints give int64."""
+    """Launch segment_reduce.cu."""
     return _reduced(device, "Prod", x, segments, x.dtype if is_float(x.dtype) else np.dtype(np.int64))
 
 
 def segment_max(device: Device, x: Array, segments: Segments, /) -> Array:
-    """(N, ...) -> (B, ...): the maximum of each run; NaN wins; an empty run gives the least value of the dtype."""
+    """Launch segment_reduce.cu; long segments are compared in pieces."""
     return _reduced(device, "Max", x, segments, x.dtype)
 
 
 def segment_min(device: Device, x: Array, segments: Segments, /) -> Array:
-    """(N, ...) -> (B, ...): the minimum of each run; NaN wins; an empty run gives the greatest value of the dtype."""
+    """Launch segment_reduce.cu."""
     return _reduced(device, "Min", x, segments, x.dtype)
 
 
 def segment_argmax(device: Device, x: Array, segments: Segments, /) -> Array:
-    """(N, ...) -> int64 (B, ...): the first row of each run that attains its maximum, counted from its first; or -1."""
+    """Launch segment_arg.cu."""
     return _argument(device, "Max", x, segments)
 
 
 def segment_argmin(device: Device, x: Array, segments: Segments, /) -> Array:
-    """(N, ...) -> int64 (B, ...): the first row of each run that attains its minimum, counted from its first; or -1."""
+    """Launch segment_arg.cu."""
     return _argument(device, "Min", x, segments)
 
 
 def segment_max_backward(device: Device, cotangent: Array, x: Array, maximum: Array, segments: Segments, /) -> Array:
-    """(B, ...) -> (N, ...): the cotangent of each run's maximum, shared evenly by the rows that attain it."""
+    """Launch segment_max_backward.cu."""
     rows = device.matrix(x)
     out = device.empty(rows.shape, x.dtype)
     if out.size:
@@ -83,20 +82,20 @@ def segment_max_backward(device: Device, cotangent: Array, x: Array, maximum: Ar
 
 
 def segment_softmax(device: Device, x: Array, segments: Segments, /) -> Array:
-    """(N, ...) -> (N, ...): exp(x - max) / sum over each run; NaN where the run holds NaN, +inf, or -inf only."""
+    """Launch segment_softmax.cu."""
     rows = device.matrix(x)
     return softmax_of(device, (rows,), "segment_softmax", device.offsets(segments), segments.count).reshape(x.shape)
 
 
 def segment_softmax_backward(device: Device, cotangent: Array, y: Array, segments: Segments, /) -> Array:
-    """``y * (cotangent - sum of y * cotangent over the run)``, for y = segment_softmax(x)."""
+    """Launch the second kernel of segment_softmax.cu."""
     pair = device.matrix(cotangent), device.matrix(y)
     offsets = device.offsets(segments)
     return softmax_of(device, pair, "segment_softmax_backward", offsets, segments.count).reshape(y.shape)
 
 
 def softmax_of(device: Device, arrays: tuple[Array, ...], kernel: str, offsets: Array, count: int) -> Array:
-    """A softmax kernel over runs of the rows of matrices of one shape."""
+    """Launch a softmax kernel on segments of the rows of matrices of one shape."""
     rows, columns = arrays[0].shape
     out = device.empty((rows, columns), arrays[0].dtype)
     if out.size:
@@ -108,12 +107,12 @@ def softmax_of(device: Device, arrays: tuple[Array, ...], kernel: str, offsets: 
 
 
 def softmax_last(device: Device, x: Array, /) -> Array:
-    """(..., D) -> (..., D): the softmax of each row; rows are runs of one column."""
+    """Launch segment_softmax.cu; rows are segments of one column."""
     return _softmax_of_rows(device, (x,), "segment_softmax")
 
 
 def softmax_last_backward(device: Device, cotangent: Array, y: Array, /) -> Array:
-    """``y * (cotangent - sum of y * cotangent over the row)``, for y = softmax_last(x)."""
+    """Launch the second kernel of segment_softmax.cu; rows are segments of one column."""
     return _softmax_of_rows(device, (cotangent, y), "segment_softmax_backward")
 
 
@@ -127,7 +126,7 @@ def _softmax_of_rows(device: Device, arrays: tuple[Array, ...], kernel: str) -> 
 
 
 def spread(device: Device, y: Array, segments: Segments, /) -> Array:
-    """(B, ...) -> (N, ...): every row of a run is the run's entry of y; the adjoint of segment_sum."""
+    """Launch spread.cu."""
     entries = device.matrix(y)
     out = device.empty((segments.rows, entries.shape[1]), y.dtype)
     if out.size:
@@ -157,7 +156,7 @@ def _reduced(device: Device, op: str, x: Array, segments: Segments, dtype: np.dt
 
 
 def pieces_of(segments: Segments, rows: int) -> tuple[Segments, Segments]:
-    """Runs cut into pieces of at most ``rows`` rows, and which pieces make up each run."""
+    """Return segments cut into pieces of at most ``rows`` rows, and the pieces of each segment."""
 
     def make() -> tuple[Segments, Segments]:
         pieces = np.maximum(1, -(-segments.lengths // rows))
@@ -170,7 +169,7 @@ def pieces_of(segments: Segments, rows: int) -> tuple[Segments, Segments]:
 
 
 def reduce_into(device: Device, op: str, rows: Array, segments: Segments, out: Array) -> None:
-    """One launch: the runs of ``rows`` into ``out``."""
+    """Reduce the segments of ``rows`` into ``out`` by one launch."""
     columns = rows.shape[1]
     pack = _pack(device, rows, out) if op in ("Sum", "Max") else 1
     shape = launch_shape(segments.count, segments.rows, columns, pack)
@@ -180,7 +179,7 @@ def reduce_into(device: Device, op: str, rows: Array, segments: Segments, out: A
 
 
 def _pack(device: Device, rows: Array, out: Array) -> int:
-    """How many neighbours one access moves: 16 bytes of floats where rows are wide and aligned, otherwise 1."""
+    """Return the number of neighbours that one access moves: 16 bytes if rows are wide and aligned, otherwise 1."""
     if not is_float(rows.dtype):
         return 1
     pack: int = 16 // max(rows.dtype.itemsize, out.dtype.itemsize)
@@ -199,3 +198,18 @@ def _argument(device: Device, op: str, x: Array, segments: Segments) -> Array:
         args = rows, device.offsets(segments), *numbers, out
         device.launch("segment_arg.cu", name, shape.grid, (BLOCK,), args)
     return out.reshape(segments.count, *x.shape[1:])
+
+
+def segment_cumsum(device: Device, x: Array, segments: Segments, backwards: bool = False, /) -> Array:
+    """Launch segment_cumsum.cu."""
+    rows = device.matrix(x if is_float(x.dtype) else cast(device, x, np.dtype(np.int64)))
+    out = device.empty(rows.shape, rows.dtype)
+    if out.size:
+        # A warp for each segment, however long: each row waits for the row before it.
+        shape = launch_shape(segments.count, 0, rows.shape[1])
+        numbers = np.int64(segments.count), np.int64(rows.shape[1]), shape.lg, np.bool_(backwards)
+        args = rows, device.offsets(segments), *numbers, out
+        device.launch(
+            "segment_cumsum.cu", instantiation("segment_cumsum", ctype(out.dtype)), shape.grid, (BLOCK,), args
+        )
+    return out.reshape(x.shape)

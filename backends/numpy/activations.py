@@ -218,8 +218,8 @@ def _silu_backward_kernel(out: NDArray[Any], cotangent: NDArray[Any], x: NDArray
     np.multiply(out, cotangent, out=out)
 
 
-# The kernel of each verb and the scratch arrays that it takes, for those who cut arrays into blocks themselves:
-# ``kernel(out, *inputs, *scratch)``, where no input is out.
+# The function of a block of each kernel, and the number of its scratch arrays, for callers that cut arrays into blocks
+# themselves: ``function(out, *inputs, *scratch)``, where no input is out.
 KERNELS: dict[Callable[..., Any], tuple[Kernel, int]] = {
     erfc: (_erfc_kernel, 0), gelu: (_gelu_kernel, 1), gelu_backward: (_gelu_backward_kernel, 1),
     relu_backward: (_relu_backward_kernel, 0), silu: (_silu_kernel, 0), silu_backward: (_silu_backward_kernel, 1),

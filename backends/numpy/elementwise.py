@@ -1,4 +1,4 @@
-"""Functions of one element: quiet ones, threads for large arrays, and kernels that run block by block."""
+"""Functions of one element: ufuncs on all threads, and kernels that run block by block."""
 
 from __future__ import annotations
 

@@ -31,11 +31,10 @@ from typing import Any
 import numpy as np
 
 from pynested.backends import get_backend
+from pynested.backends.cuda.device import BLOCK
 from pynested.backends.cuda.elementwise import ELEMENTS_PER_BLOCK, MAX_BLOCKS
-from pynested.backends.cuda.generated import register_source
+from pynested.backends.cuda.kernel_source import KERNELS, register_source
 from pynested.backends.cuda.naming import ctype, instantiation, wide_dtype
-from pynested.backends.cuda.segment import BLOCK
-from pynested.backends.cuda.signatures import KERNELS
 from pynested.backends.dtypes import is_float, is_half
 from pynested.backends.errors import DTypeError
 from pynested.backends.plain.elementwise import cast

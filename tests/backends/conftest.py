@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from pynested.backends import memory
-from pynested.backends.cuda.catalogue import catalogue
 from pynested.backends.cuda.emulated import Emulator
+from pynested.backends.cuda.instantiations import all_instantiations
 from pynested.backends.numpy import (
     attention_batches,
     attention_forward,
@@ -114,7 +114,7 @@ def compiled() -> None:
     if shutil.which("g++") is None:
         pytest.skip("the emulation needs g++")
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(Emulator.from_environment().compile, catalogue()))
+        list(pool.map(Emulator.from_environment().compile, all_instantiations()))
 
 
 @pytest.fixture

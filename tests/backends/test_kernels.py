@@ -17,10 +17,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pynested.backends import strided_index
-from pynested.backends.cuda import placement
+from pynested.backends.cuda import movement
 from pynested.backends.cuda.backend import KernelBackend
-from pynested.backends.cuda.catalogue import catalogue
 from pynested.backends.cuda.emulated import Emulator, emulated_backend
+from pynested.backends.cuda.instantiations import all_instantiations
 from pynested.backends.numpy import products, running
 
 from . import kernel_checks_moves  # noqa: F401  enters its checks
@@ -111,11 +111,11 @@ def test_every_instantiation_is_run(compiled: None, monkeypatch: pytest.MonkeyPa
     for case in CASES:
         if case not in checked:
             check_forward(*case)
-    monkeypatch.setattr(placement, "SHORT_INDEX", 0)  # positions of 64 bits for all components
+    monkeypatch.setattr(movement, "SHORT_INDEX", 0)  # positions of 64 bits for all components
     for name, dtype in CASES:
         if name in PLACEMENT_CHECKS:
             check_forward(name, dtype)
-    every = {name for names in catalogue().values() for name in names}
+    every = {name for names in all_instantiations().values() for name in names}
     assert sorted(every - launched) == []
 
 

@@ -51,7 +51,7 @@ def test_an_error_of_the_kit_leaves_what_was_found(
     assert capsys.readouterr().out == shown.out
 
 
-@pytest.mark.parametrize("command", [["explain", "SUM-1"], ["kernels"], ["report", "x"], ["conform"]])
+@pytest.mark.parametrize("command", [["explain", "SUM-1"], ["report", "x"], ["conform"]])
 def test_an_error_that_nobody_foresaw_is_3_and_a_sentence(
     command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
@@ -60,7 +60,6 @@ def test_an_error_that_nobody_foresaw_is_3_and_a_sentence(
 
     for name in ("explain", "read", "load_corpus"):
         monkeypatch.setattr(f"pynested.cli.{name}", fail)
-    monkeypatch.setattr("pynested.backends.cuda.report.listing", fail)
     assert main(command) == 3
     said = capsys.readouterr().err.splitlines()
     assert said[0].startswith("Traceback")

@@ -80,7 +80,7 @@ def test_every_encoding_will_do(kept: Path, monkeypatch: pytest.MonkeyPatch, enc
     out = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
     monkeypatch.setattr(sys, "stdout", out)
     write("1 · 2 … 日\n", out)
-    assert main(["report", str(kept)]) == 1 and main(["explain", "SOFTMAX-1"]) == main(["kernels"]) == 0
+    assert main(["report", str(kept)]) == 1 and main(["explain", "SOFTMAX-1"]) == 0
     first, _, text = out.buffer.getvalue().decode(encoding).partition("\n")  # type: ignore[attr-defined]
     signs = "1 · 2 … 日" if encoding == "utf-8" else r"1 . 2 ~ \u65e5"
     assert first == signs and "DropsRow differs in" in text
@@ -89,7 +89,7 @@ def test_every_encoding_will_do(kept: Path, monkeypatch: pytest.MonkeyPatch, enc
 # --- streams
 
 
-@pytest.mark.parametrize("command", ["report", "explain", "kernels", "--help"])
+@pytest.mark.parametrize("command", ["report", "explain", "--help"])
 @pytest.mark.parametrize("closed", [True, pytest.param(False, marks=needs_full)])
 def test_a_report_that_cannot_be_written_is_no_difference(
     kept: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured, command: str, closed: bool

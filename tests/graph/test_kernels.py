@@ -13,14 +13,13 @@ import pytest
 import pynested as pn
 from pynested.autograd import flatten
 from pynested.backends import registry
-from pynested.backends.cuda.generated import text_of
-from pynested.backends.cuda.nvrtc import Nvrtc
-from pynested.backends.cuda.report import ARCHITECTURES
-from pynested.backends.cuda.segment import BLOCK
+from pynested.backends.cuda.device import BLOCK
+from pynested.backends.cuda.kernel_source import text_of
 from pynested.backends.dtypes import bfloat16
 from pynested.backends.errors import DTypeError, MissingDependency
 from pynested.graph.cuda_program import functor_of
 from pynested.graph.fusible_ops import OPERATIONS
+from tools.nvrtc import ARCHITECTURES, Nvrtc
 
 from ..backends.cuda import stand_in
 from .arrays import Replayed, assert_same, assert_same_with_gradients, gradients, jagged

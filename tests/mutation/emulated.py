@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import sys
 
-from pynested.backends.cuda.catalogue import catalogue
 from pynested.backends.cuda.emulated import Emulator, emulated_backend
+from pynested.backends.cuda.instantiations import all_instantiations
 from pynested.backends.cuda.naming import CTYPES
 from pynested.backends.errors import DeviceError
 from tests.backends import kernel_checks_moves  # noqa: F401  enters its checks
@@ -26,7 +26,7 @@ def units(dtype: str) -> dict[str, list[str]]:
         arguments = name.partition("<")[2].removesuffix(">").split(", ")
         return others.isdisjoint(arguments) or name.startswith(f"cast<{CTYPES[dtype]},")  # into every other dtype
 
-    return {file: [name for name in names if needed(name)] for file, names in catalogue().items()}
+    return {file: [name for name in names if needed(name)] for file, names in all_instantiations().items()}
 
 
 def rejection(check: str, dtype: str) -> str:

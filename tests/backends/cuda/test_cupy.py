@@ -19,10 +19,9 @@ import pytest
 
 import pynested as pn
 from pynested.backends import get_backend
-from pynested.backends.cuda.catalogue import catalogue
 from pynested.backends.cuda.cupy import OPTIONS, Gpu
-from pynested.backends.cuda.signatures import KERNELS
-from pynested.backends.cuda.sources import inlined
+from pynested.backends.cuda.instantiations import all_instantiations
+from pynested.backends.cuda.kernel_source import KERNELS, inlined
 from pynested.backends.errors import ArgumentError, DeviceError
 from pynested.cli import main
 from pynested.conformance.asking import Job
@@ -113,7 +112,7 @@ def test_cupy_compiles_every_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     # CuPy gets the architecture from the driver; the rest needs no GPU.
     monkeypatch.setattr(compiler, "_get_arch_for_options_for_nvrtc", lambda arch=None: ("-arch=sm_90", "cubin"))
     options = (*core.assemble_cupy_compiler_options(OPTIONS), "-ftz=true")
-    for file, names in catalogue().items():
+    for file, names in all_instantiations().items():
         code, lowered = compiler.compile_using_nvrtc(inlined(file, KERNELS), options, name_expressions=tuple(names))
         assert len(code) > 1000 and set(lowered) == set(names), file
 

@@ -11,13 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from pynested.backends.cuda.catalogue import catalogue
+from pynested.backends.cuda.instantiations import all_instantiations
+from pynested.backends.cuda.kernel_source import KERNELS, inlined, signature
 from pynested.backends.cuda.naming import DTYPES
-from pynested.backends.cuda.nvrtc import Nvrtc, Resources
-from pynested.backends.cuda.report import ARCHITECTURES, Table, measured, read_table, table_text
-from pynested.backends.cuda.signatures import KERNELS, signature
-from pynested.backends.cuda.sources import inlined
 from pynested.backends.errors import DeviceError, MissingDependency
+from tools.nvrtc import ARCHITECTURES, Nvrtc, Resources, Table, measured, read_table, table_text
 
 RESOURCES = Path(__file__).parent / "resources.txt"
 MORE_REGISTERS, MORE_SPILLED = 8, 64  # that another version of the compiler may take
@@ -34,7 +32,7 @@ def nvrtc() -> Nvrtc:
 
 def test_the_table_has_every_instantiation() -> None:
     table = read_table(RESOURCES.read_text(encoding="utf-8"))
-    assert list(table) == [name for names in catalogue().values() for name in names]
+    assert list(table) == [name for names in all_instantiations().values() for name in names]
     assert all(tuple(row) == ARCHITECTURES for row in table.values())
     assert read_table(table_text(table)) == table
 
@@ -67,14 +65,14 @@ def test_errors_and_warnings_are_refused(nvrtc: Nvrtc, tmp_path: Path) -> None:
 
 
 def test_every_signature_is_read_from_the_text() -> None:
-    for file, names in catalogue().items():
+    for file, names in all_instantiations().items():
         for name in names:
             parameters = signature(KERNELS, file, name)
             assert parameters and all(parameter.dtype in (*DTYPES.values(), None) for parameter in parameters)
 
 
 def test_headers_are_put_into_the_text_once() -> None:
-    for file in catalogue():
+    for file in all_instantiations():
         text = inlined(file)
         assert '#include "' not in text and "#pragma once" not in text
         assert text.count("struct Acc {") <= 1 and text.count("template <class T> struct Limits;") == 1

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from pynested.backends.cuda import generated
-from pynested.backends.cuda.catalogue import catalogue
+from pynested.backends.cuda import kernel_source
 from pynested.backends.cuda.emulated import Emulator
-from pynested.backends.cuda.sources import inlined
+from pynested.backends.cuda.instantiations import all_instantiations
+from pynested.backends.cuda.kernel_source import inlined
 
 from .array import CUDARuntimeError, ndarray, synchronized, use_driver
 
 SHARED_BY_DEFAULT = 48 * 1024
-FILES = {name: file for file, names in catalogue().items() for name in names}
+FILES = {name: file for file, names in all_instantiations().items() for name in names}
 
 emulator = Emulator.from_environment()
 
@@ -53,7 +53,7 @@ class RawModule:
 
 def _generated(code: str) -> str:
     """Return the name of the generated kernel that has this text."""
-    return next(file for file in generated._TEXTS if inlined(file) == code)
+    return next(file for file in kernel_source._TEXTS if inlined(file) == code)
 
 
 class RawKernel:

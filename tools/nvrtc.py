@@ -1,4 +1,4 @@
-"""NVIDIA's run-time compiler without CuPy, driver or GPU: what it says of every kernel.
+"""NVIDIA's run-time compiler without CuPy, driver or GPU: the registers and the memory of every kernel.
 
 The library comes with the wheels nvidia-cuda-nvrtc and nvidia-cuda-runtime (the headers), or with a CUDA toolkit whose
 folder CUDA_PATH names.
@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import DeviceError, MissingDependency
-from .signatures import KERNELS
-from .sources import inlined
+from pynested.backends.cuda.instantiations import all_instantiations
+from pynested.backends.cuda.kernel_source import KERNELS, inlined
+from pynested.backends.errors import DeviceError, MissingDependency
 
+ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
 OPTIONS = ("-std=c++17", "-ftz=true", "--ptxas-options=-v")  # flushing float32 subnormals, as CuPy does
 _ENTRY = re.compile(r"Compiling entry function '(\S+)'")
 _SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
@@ -122,3 +123,40 @@ def _installed() -> tuple[Path, Path]:
         "NVRTC is not installed: pip install nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-cccl, or let CUDA_PATH "
         "name a CUDA toolkit."
     )
+
+
+# ---- the table of all kernels ---------------------------------------------------------------------------------------
+
+Table = dict[str, dict[str, Resources]]  # by instantiation, then by architecture
+
+
+def measured(architectures: Sequence[str] = ARCHITECTURES, kernels: Path = KERNELS) -> Table:
+    """What every instantiation takes on each architecture, by compiling all of them; a warning is an error."""
+    nvrtc, table = Nvrtc(), Table()
+    for architecture in architectures:
+        for file, names in all_instantiations().items():
+            for name, resources in nvrtc.compile(file, names, architecture, kernels).items():
+                table.setdefault(name, {})[architecture] = resources
+    return table
+
+
+def table_text(table: Table) -> str:
+    """One line an instantiation: registers, bytes spilled and bytes of shared memory on each architecture."""
+    architectures = list(next(iter(table.values()), {}))
+    lines = [f"{'registers spilled shared':58}" + "".join(f"{name:>16}" for name in architectures)]
+    for name, row in table.items():
+        cells = (f"{r.registers} {r.spilled} {r.shared}" for r in row.values())
+        lines.append(f"{name:58}" + "".join(f"{cell:>16}" for cell in cells))
+    return "\n".join(lines) + "\n"
+
+
+def read_table(text: str) -> Table:
+    """What `table_text` wrote."""
+    head, *lines = text.splitlines()
+    architectures = head[58:].split()
+    table = Table()
+    for line in lines:
+        numbers = [int(number) for number in line[58:].split()]
+        triples = zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True)
+        table[line[:58].rstrip()] = {a: Resources(*t) for a, t in zip(architectures, triples, strict=True)}
+    return table

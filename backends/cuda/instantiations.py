@@ -23,7 +23,7 @@ PACKS = {"__half": 8, "__nv_bfloat16": 8, "float": 4, "double": 2}
 
 
 @cache
-def catalogue() -> dict[str, tuple[str, ...]]:
+def all_instantiations() -> dict[str, tuple[str, ...]]:
     """The names of instantiations by file."""
     return {
         "segment_reduce.cu": tuple(_segment_reduce()),
