@@ -29,7 +29,7 @@ from .dispatch import method
 from .tape import Hooks, Leaf, Node, state
 
 Hook = Callable[["Array"], "Array | None"]  # of a gradient, perhaps with another one as the result
-OPEN, UNRECORDED, READ_ONLY = 0, 1, 2  # writes: allowed; not while recording, to such a view; never
+OPEN, UNRECORDED, READ_ONLY = 0, 1, 2  # writes are allowed; allowed if nothing is recorded; never allowed
 _one_at_a_time = Lock()  # for writes of several threads to one leaf
 
 
