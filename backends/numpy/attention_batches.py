@@ -7,6 +7,7 @@ beyond the end of a component, and a mask of bools tells that these pairs are no
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -24,7 +25,8 @@ PADDED_SCORES = 1 << 18  # or elements of queries and values, of a padded batch:
 LENGTH_STEP = 8  # lengths that are equal after rounding up to a multiple of it are padded together
 
 
-class Job(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Job:
     """The heads of a batch, and the places of what is saved for its gradient.
 
     Attributes
@@ -46,8 +48,8 @@ class Job(NamedTuple):
     group: int
     num_queries: int
     num_keys: int
-    first_row: int = 0
-    first_pair: int = 0
+    first_row: int
+    first_pair: int
 
     @property
     def end_row(self) -> int:
@@ -86,22 +88,25 @@ def attention_jobs(heads: Heads) -> list[Job]:
     sizes, scores = heads.sizes, heads.sizes.prod(axis=1)
     has_queries = sizes[:, :3].all(axis=1)
     is_small = has_queries & (scores <= SMALL_SCORES)
-    jobs = []
+    jobs: list[Job] = []
+
+    def add(components: Ints, key_heads: range, group: int, queries: int, keys: int) -> None:
+        first = (jobs[-1].end_row, jobs[-1].end_pair) if jobs else (0, 0)
+        jobs.append(Job(components, key_heads, group, queries, keys, *first))
+
     for members in _length_classes(sizes, np.flatnonzero(is_small)):
         count, group, queries, keys = sizes[members].max(axis=0).tolist()
         elements = group * queries * heads.width + keys * heads.value_width
         step = max(1, PADDED_SCORES // (count * max(1, group * queries * keys, elements)))
         for start in range(0, len(members), step):
             components = members[start : start + step]
-            jobs.append(Job(components, range(count), group, *sizes[components, 2:].max(axis=0).tolist()))
+            add(components, range(count), group, *sizes[components, 2:].max(axis=0).tolist())
     threads = THREADS if len(sizes) == 1 else 1
     for component in np.flatnonzero(has_queries & ~is_small).tolist():
         count, group, queries, keys = sizes[component].tolist()
         step = max(1, min(BLOCK_SCORES // max(1, group * queries * keys), -(-count // threads)))
         for start in range(0, count, step):
-            jobs.append(Job(np.array([component]), range(start, min(start + step, count)), group, queries, keys))
-    for i in range(1, len(jobs)):
-        jobs[i] = jobs[i]._replace(first_row=jobs[i - 1].end_row, first_pair=jobs[i - 1].end_pair)
+            add(np.array([component]), range(start, min(start + step, count)), group, queries, keys)
     return jobs
 
 
@@ -126,8 +131,8 @@ def _length_classes(sizes: Ints, components: Ints) -> list[Ints]:
 class Rows:
     """The rows of one operand of a job in a flat buffer: a view for one component, padded copies for several.
 
-    ``index`` (K, C, G, R) holds the place of the first element of each row of the copies, and ``is_row`` (K, 1, 1, R)
-    tells the rows of a component from its padding.
+    ``is_row`` (K, 1, 1, R) tells the rows of a component from its padding. ``targets`` are the numbers of these rows
+    among all rows of the copies, of shape (K, C, G, R), and ``places`` where each begins in the buffer.
     """
 
     def __init__(self, table: Ints, lengths: Ints, job: Job, group: int, width: int) -> None:
@@ -142,7 +147,8 @@ class Rows:
         offsets, head_steps, row_steps = places.T.reshape(3, -1, 1, 1, 1)
         heads, row = np.arange(len(job.key_heads) * group).reshape(1, -1, group, 1), np.arange(num_rows)
         self.is_row = (row < lengths[:, None])[:, None, None]
-        self.index = np.where(self.is_row, offsets + heads * head_steps + row * row_steps, 0)
+        self.targets = np.flatnonzero(np.broadcast_to(self.is_row, self.shape))
+        self.places = (offsets + heads * head_steps + row * row_steps).reshape(-1)[self.targets]
 
     def view(self, buffer: Array) -> Array:
         """Return the rows of the only component, (1, C, G, R, width)."""
@@ -150,46 +156,42 @@ class Rows:
         start = 0 if 0 in shape else self.start * buffer.itemsize
         return np.ndarray(shape, buffer.dtype, buffer, start, [step * buffer.itemsize for step in self.steps])
 
-    def read(self, buffer: Array) -> Array:
-        """Return the rows, (K, C, G, R, width); copies are 0 in the padding."""
-        if not self.is_copied:
-            return self.view(buffer)
-        if not self.index.size or not self.width:
-            return np.zeros((*self.shape, self.width), buffer.dtype)
-        copies: Array = self._windows(buffer)[self.index]
-        if self.is_padded:
-            np.copyto(copies, 0, where=~self.is_row[..., None])
-        return copies
-
     def room(self, buffer: Array) -> Array:
         """Return a view of the rows, or zeros for rows that `write` copies."""
         return np.zeros((*self.shape, self.width), buffer.dtype) if self.is_copied else self.view(buffer)
 
+    def read(self, buffer: Array) -> Array:
+        """Return the rows, (K, C, G, R, width); copies are 0 in the padding."""
+        rows = self.room(buffer)
+        if self.is_copied and rows.size:
+            rows.reshape(-1, self.width)[self.targets] = self._windows(buffer)[self.places]
+        return rows
+
     def write(self, rows: Array, buffer: Array) -> None:
         """Copy rows to their places; a view is there already."""
-        if not self.is_copied or not self.index.size or not self.width:
-            return
-        if self.is_padded:
-            is_row = np.broadcast_to(self.is_row, self.shape)
-            self._windows(buffer)[self.index[is_row]] = rows[is_row]
-        else:
-            self._windows(buffer)[self.index] = rows
+        if self.is_copied and rows.size:
+            self._windows(buffer)[self.places] = rows.reshape(-1, self.width)[self.targets]
 
     def _windows(self, buffer: Array) -> Array:
         """Return a view with a row of ``width`` elements at each place of the buffer."""
-        shape, step = (len(buffer) - self.width + 1, self.width), buffer.itemsize
+        shape, step = (max(len(buffer) - self.width + 1, 0), self.width), buffer.itemsize
         return np.ndarray(shape, buffer.dtype, buffer, 0, (step, step))
 
 
 class JobRows(NamedTuple):
-    """The rows of all operands of a job."""
+    """The rows of all operands of a job.
+
+    ``inside`` (K, 1, 1, L, S) tells the pairs of padded components from their padding; it is None without padding.
+    """
 
     queries: Rows
     keys: Rows
     values: Rows
     results: Rows
+    inside: Any
 
 
+@lru_cache(maxsize=16)  # layers of few small components; the index of a job has at most `PADDED_SCORES` elements
 def job_rows(heads: Heads, job: Job) -> JobRows:
     """Return the rows of all operands; operands that lie alike share them."""
     queries, keys = heads.sizes[job.components, 2:].T
@@ -202,12 +204,12 @@ def job_rows(heads: Heads, job: Job) -> JobRows:
             known[key] = Rows(table, lengths, job, group, width)
         return known[key]
 
-    return JobRows(
-        rows(heads.query, queries, job.group, heads.width),
-        rows(heads.key, keys, 1, heads.width),
-        rows(heads.value, keys, 1, heads.value_width),
-        rows(heads.made, queries, job.group, heads.value_width),
-    )
+    query_rows, key_rows = rows(heads.query, queries, job.group, heads.width), rows(heads.key, keys, 1, heads.width)
+    inside = None
+    if query_rows.is_padded or key_rows.is_padded:
+        inside = query_rows.is_row[..., None] & key_rows.is_row[..., None, :]
+    value_rows = rows(heads.value, keys, 1, heads.value_width)
+    return JobRows(query_rows, key_rows, value_rows, rows(heads.made, queries, job.group, heads.value_width), inside)
 
 
 def read_mask(mask: Array | None, heads: Heads, job: Job, rows: JobRows) -> tuple[Array | None, bool]:
@@ -215,15 +217,13 @@ def read_mask(mask: Array | None, heads: Heads, job: Job, rows: JobRows) -> tupl
     shape = (*rows.queries.shape, job.num_keys)
     if len(job.components) == 1:
         return (None if mask is None else mask_view(mask, heads, job, shape)), heads.causal
-    is_padded = rows.queries.is_padded or rows.keys.is_padded
-    inside = rows.queries.is_row[..., None] & rows.keys.is_row[..., None, :] if is_padded else None
     if mask is None:
-        if inside is None or not heads.causal:
-            return inside, heads.causal
-        return inside & causal_pairs(*shape[3:]), False
+        if rows.inside is None or not heads.causal:
+            return rows.inside, heads.causal
+        return rows.inside & causal_pairs(*shape[3:]), False
     pairs = mask.take(mask_index(heads, job, shape), mode="clip")
-    if inside is not None:
-        pairs = np.where(inside, pairs, False if mask.dtype == np.bool_ else mask.dtype.type(-np.inf))
+    if rows.inside is not None:
+        pairs = np.where(rows.inside, pairs, False if mask.dtype == np.bool_ else mask.dtype.type(-np.inf))
     return pairs, False
 
 

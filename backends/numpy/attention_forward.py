@@ -7,7 +7,6 @@ of exponentials of each query is, from which the gradient computes the weights a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import prod
 from typing import Any
 
@@ -27,7 +26,6 @@ Array = NDArray[Any]
 
 BLOCK_KEYS = 1024
 CAUSAL_ROWS = 192  # queries of a block, of which none computes scores with keys after the last one
-SAFE_SCORE = 60.0  # scores up to here, and down to its negative, are exponentiated as they are: e^60 is about 1e26
 SAVED_WEIGHTS = 64 * 1024 * 1024  # bytes, of a call
 
 
@@ -46,8 +44,8 @@ def attention(
     def work(job: Job) -> None:
         rows = job_rows(heads, job)
         batch = read_batch(job, rows, operands, rows.results.room(out), heads, saved, are_weights)
-        for start, stop in row_blocks(batch):
-            _attend(batch, heads.scale, start, stop)
+        for block in row_blocks(batch):
+            _attend(batch, heads.scale, block)
         rows.results.write(batch.results, out)
 
     run(work, [(job,) for job in jobs], heads.pairs * q.itemsize)
@@ -83,14 +81,14 @@ def read_batch(
 # ---- blocks ---------------------------------------------------------------------------------------------------------
 
 
-def row_blocks(batch: HeadBatch) -> Iterator[tuple[int, int]]:
-    """Yield (first query, query after the last) of each block."""
+def row_blocks(batch: HeadBatch) -> list[slice]:
+    """Return the blocks of queries."""
     *heads, queries, _ = batch.queries.shape
     keys = min(max(batch.keys.shape[-2], 1), BLOCK_KEYS)
     step = max(1, 2 * batches.BLOCK_SCORES // (prod(heads) * keys))
     if batch.causal:
         step = min(step, CAUSAL_ROWS)
-    yield from ((start, min(start + step, queries)) for start in range(0, queries, step))
+    return [slice(start, min(start + step, queries)) for start in range(0, queries, step)]
 
 
 def key_blocks(batch: HeadBatch, rows: slice) -> list[slice]:
@@ -104,42 +102,15 @@ def key_blocks(batch: HeadBatch, rows: slice) -> list[slice]:
     return [slice(first, min(first + BLOCK_KEYS, end)) for first in range(start, end, BLOCK_KEYS)]
 
 
-def _attend(batch: HeadBatch, scale: float, start: int, stop: int) -> None:
-    """Write the results of a block of queries, and their log-sums if these are saved."""
-    rows = slice(start, stop)
-    blocks = key_blocks(batch, rows)
+def _attend(batch: HeadBatch, scale: float, rows: slice) -> None:
+    """Write the results of a block of queries, and their weights or log-sums if these are saved."""
     queries, results = widened(batch.queries[..., rows, :]), batch.results[..., rows, :]
     queries = queries * queries.dtype.type(scale)  # before their products with keys can overflow
-    if not blocks:
-        results[...] = 0
-    elif len(blocks) == 1:
-        _attend_at_once(queries, results, batch, rows, blocks[0])
-    else:
-        _attend_by_blocks(queries, results, batch, rows, blocks)
-
-
-def _attend_at_once(queries: Array, results: Array, batch: HeadBatch, rows: slice, columns: slice) -> None:
-    """Compute the results of queries that meet one block of keys."""
-    scores, base = all_scores(queries, batch, rows, columns), np.asarray(0, queries.dtype)
-    is_safe = _is_safe(scores)
-    hide_inactive(scores, batch, rows, columns)
-    if not is_safe.all():
-        base = where(is_safe, scores.dtype.type(0), _finite(scores.max(axis=-1, keepdims=True)))
-        scores -= base
-    weights = np.exp(scores, out=scores)
-    total = _divisor(_row_sums(weights), batch, rows, slice(0, columns.stop))
-    weights /= total
-    results[...] = _mix_values(weights, batch, rows, columns)
-    if batch.log_sums is not None:
-        batch.log_sums[..., rows, :] = base + np.log(total)
-
-
-def _attend_by_blocks(queries: Array, results: Array, batch: HeadBatch, rows: slice, blocks: list[slice]) -> None:
-    """Compute the results of queries that meet several blocks of keys; the division is last."""
     top: Any = queries.dtype.type(-np.inf)
     base: Any = 0
     total: Any = 0
     added: Any = 0
+    blocks = key_blocks(batch, rows)
     for columns in blocks:
         scores = active_scores(queries, batch, rows, columns)
         new_top = np.maximum(top, scores.max(axis=-1, keepdims=True))
@@ -149,8 +120,13 @@ def _attend_by_blocks(queries: Array, results: Array, batch: HeadBatch, rows: sl
         total = _row_sums(weights) + total * shrink
         added = _mix_values(weights, batch, rows, columns) + added * shrink
         top = new_top
+    if not blocks:
+        results[...] = 0
+        return
     total = _divisor(total, batch, rows, slice(0, blocks[-1].stop))
     results[...] = added / total
+    if batch.weights is not None:  # saved if the keys are one block
+        batch.weights[..., rows, blocks[0]] /= total
     if batch.log_sums is not None:
         batch.log_sums[..., rows, :] = base + np.log(total)
 
@@ -158,14 +134,6 @@ def _attend_by_blocks(queries: Array, results: Array, batch: HeadBatch, rows: sl
 def _finite(top: Array) -> Array:
     """Return maxima of scores, with the lowest number instead of -inf, which is that of no active pair."""
     return np.asarray(np.maximum(top, np.finfo(top.dtype).min))
-
-
-def _is_safe(scores: Array) -> Array:
-    """Return the heads, (K, C, G, 1, 1), whose scores are all small enough to be exponentiated; not those of a NaN."""
-    if scores.min(initial=0) > -SAFE_SCORE and scores.max(initial=0) < SAFE_SCORE:
-        return np.ones((*scores.shape[:3], 1, 1), np.bool_)
-    least, most = (extreme.reduce(scores, (3, 4), keepdims=True, initial=0) for extreme in (np.minimum, np.maximum))
-    return np.asarray((least > -SAFE_SCORE) & (most < SAFE_SCORE))
 
 
 def _row_sums(weights: Array) -> Array:
@@ -191,13 +159,6 @@ def _divisor(total: Array, batch: HeadBatch, rows: slice, columns: slice) -> Arr
 
 def active_scores(queries: Array, batch: HeadBatch, rows: slice, columns: slice) -> Array:
     """Return the scores of scaled queries, -inf for pairs that are not active; in the memory of saved weights."""
-    scores = all_scores(queries, batch, rows, columns)
-    hide_inactive(scores, batch, rows, columns)
-    return scores
-
-
-def all_scores(queries: Array, batch: HeadBatch, rows: slice, columns: slice) -> Array:
-    """Return the scores, with a mask of floats added, before any is hidden."""
     keys = widened(batch.keys[..., columns, :])
     if batch.weights is None:
         out = scratch("scores", (*queries.shape[:-1], keys.shape[-2]), queries.dtype)
@@ -206,16 +167,9 @@ def all_scores(queries: Array, batch: HeadBatch, rows: slice, columns: slice) ->
     scores = np.matmul(queries, keys.swapaxes(-1, -2), out=out)
     if batch.mask is not None and batch.mask.dtype != np.bool_:
         scores += batch.mask[..., rows, columns]
+    if batch.mask is not None or (batch.causal and columns.stop > rows.start + 1):
+        np.copyto(scores, -np.inf, where=~active_pairs(batch, rows, columns))
     return scores
-
-
-def hide_inactive(scores: Array, batch: HeadBatch, rows: slice, columns: slice) -> None:
-    """Lower the scores of pairs that are not active to -inf."""
-    if batch.mask is None and not (batch.causal and columns.stop > rows.start + 1):
-        return
-    active = active_pairs(batch, rows, columns)
-    if not active.all():
-        np.copyto(scores, -np.inf, where=~active)
 
 
 def is_masked(batch: HeadBatch) -> bool:

@@ -54,14 +54,14 @@ def attention_backward(
     def work(job: Job) -> None:
         rows = job_rows(heads, job)
         batch = read_batch(job, rows, operands, rows.results.read(g), heads, saved, are_weights)
-        outputs = None if are_weights else rows.results.read(out)
-        slopes = [place.room(grad) for place, grad in zip(rows, grads, strict=False)]  # of queries, keys, values
-        for start, stop in row_blocks(batch):
-            for columns in key_blocks(batch, slice(start, stop)):
-                steps = _add_block(batch, slopes, outputs, heads.scale, slice(start, stop), columns)
+        outputs = rows.results.read(out)
+        slopes = [place.room(grad) for place, grad in zip(rows[:3], grads, strict=True)]  # of queries, keys, values
+        for block in row_blocks(batch):
+            for columns in key_blocks(batch, block):
+                steps = _add_block(batch, slopes, outputs, heads.scale, block, columns)
                 if mask_grad is not None:
-                    _add_to_mask(mask_grad, steps, heads, job, batch, slice(start, stop), columns)
-        for place, slope, grad in zip(rows, slopes, grads, strict=False):
+                    _add_to_mask(mask_grad, steps, heads, job, batch, block, columns)
+        for place, slope, grad in zip(rows[:3], slopes, grads, strict=True):
             place.write(slope, grad)
 
     run(work, [(job,) for job in jobs], 0 if with_mask else heads.pairs * q.itemsize)  # jobs can share a mask
@@ -70,22 +70,22 @@ def attention_backward(
 
 
 def _add_block(
-    batch: HeadBatch, slopes: list[Array], outputs: Array | None, scale: float, rows: slice, columns: slice
+    batch: HeadBatch, slopes: list[Array], outputs: Array, scale: float, rows: slice, columns: slice
 ) -> Array:
     """Add the part of a block of queries and keys to their slopes, and return the slopes of the scores.
 
-    The slope of a score is its weight times the slope of the weight, less the mean of these slopes over the row. The
-    mean is the product of cotangent and result, or, if all weights of the row are at hand, computed from them.
+    The slope of a score is its weight times the slope of the weight, less the mean of these slopes over the row, which
+    is the product of cotangent and result.
     """
     g, queries = widened(batch.results[..., rows, :]), widened(batch.queries[..., rows, :])
     keys, values = widened(batch.keys[..., columns, :]), widened(batch.values[..., columns, :])
     weights, active = _weights(queries, batch, scale, rows, columns), None
     steps = np.matmul(g, values.swapaxes(-1, -2), out=scratch("slopes", weights.shape, weights.dtype))
-    mean = _row_dots(steps, weights) if outputs is None else _row_dots(g, widened(outputs[..., rows, :]))
-    if is_masked(batch) and not is_finite(queries, keys, steps, mean):  # a weight of 0 does not leave out a NaN
+    mean = np.vecdot(g, widened(outputs[..., rows, :]))[..., None]
+    # A weight of 0 does not leave out a NaN; the weights of a query are NaN all together.
+    if is_masked(batch) and not is_finite(queries, keys, steps, mean, weights[..., :1]):
         active = np.broadcast_to(active_pairs(batch, rows, columns), weights.shape)
         weights = where(active, weights, 0)
-        mean = _row_dots(where(active, steps, 0), weights) if outputs is None else mean
     steps -= mean
     steps *= weights
     if active is not None:
@@ -96,11 +96,6 @@ def _add_block(
     _add_product(slopes[1][..., columns, :], of_products.swapaxes(-1, -2), queries, active_turned)
     _add_product(slopes[2][..., columns, :], weights.swapaxes(-1, -2), g, active_turned)
     return steps
-
-
-def _row_dots(a: Array, b: Array) -> Array:
-    """Return the dot product of each row: (..., n), (..., n) -> (..., 1)."""
-    return np.asarray(np.vecdot(a, b)[..., None])
 
 
 def _weights(queries: Array, batch: HeadBatch, scale: float, rows: slice, columns: slice) -> Array:
