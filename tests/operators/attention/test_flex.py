@@ -100,6 +100,18 @@ def test_a_bias_of_every_pair() -> None:
     np.testing.assert_allclose(*grads, rtol=1e-12, atol=1e-14)
 
 
+def test_an_infinite_derivative_at_pairs_that_are_left_out_reaches_no_operand() -> None:
+    """Scores of pairs that the mask leaves out are 0, where the root is steep; the gradient is that of the others."""
+    mask = pn.create_block_mask(lambda b, h, i, j: i >= j, 1, 1, 3, 3, BLOCK_SIZE=2)
+    gradients = []
+    for mod in (lambda s, b, h, i, j: pn.sqrt(s), lambda s, b, h, i, j: pn.sqrt(pn.where(i >= j, s, 1.0))):
+        x = pn.array(np.abs(distinct((1, 1, 3, 2))) + 1, requires_grad=True)
+        (flex(x, x, x, mod, mask) * x).sum().backward()
+        gradients.append(x.grad.numpy())  # type: ignore[union-attr]
+    assert np.isfinite(gradients[0]).all()
+    np.testing.assert_allclose(*gradients, rtol=1e-12)
+
+
 def test_documents_in_a_nested_array() -> None:
     documents = pn.nested_array([[0, 0, 1], [0], [0, 1, 1]], layout=pn.jagged)
     mask = pn.nested_array([np.equal.outer(ids.numpy(), ids.numpy())[None] for ids in documents.unbind()])

@@ -38,6 +38,13 @@ def test_weights_are_strided_if_queries_and_keys_are_ragged(layout: Any) -> None
         assert weights.layout is expected
 
 
+def test_weights_of_a_query_that_meets_no_key_are_zeros() -> None:
+    mask = np.array([[True, False], [False, False]])
+    x = numbers(2, 4)
+    _, weights = pn.multi_head_attention(x, x, x, HEADS, **WEIGHTS, attn_mask=pn.array(mask), need_weights=True)
+    np.testing.assert_array_equal(weights.numpy(), [[1.0, 0.0], [0.0, 0.0]])
+
+
 def test_dropped_weights_are_those_that_are_returned() -> None:
     """Values of ones in a single row of each head: the result of a query is the sum of its weights."""
     x = pn.nested_array([numbers(n, 4) for n in (5, 3)], layout=pn.jagged)
