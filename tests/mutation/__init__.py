@@ -12,8 +12,8 @@ of the CUDA kernels. With a table, the command runs these suites and prints how 
 to find them: a fault that survives says which case is missing, and is never changed so that a case finds it.
 ``equivalent`` says why a fault cannot be seen from outside.
 
-Without a table the command is the gate of the test suite: single-token changes of our own code, drawn from a random
-seed (`token_changes.py`), run the test suite until the first failure. It appends a row for each change to the file
-``--kills``, and leaves out the changes that the file already holds. To see what tests that you delete had noticed, run
-the gate before and after, with two files, and compare.
+Without a table the command is the gate of the test suite: every fault of our own code, and single-token changes drawn
+from a random seed (`token_changes.py`), run the test suite until the first failure. `kills.csv` holds one row for each
+fault; a run appends to it and leaves out the faults that it already holds. To see what tests that you delete had
+noticed, run the gate with another file, ``--kills``, and compare.
 """

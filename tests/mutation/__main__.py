@@ -1,21 +1,20 @@
-"""Plant faults: those of a table, against what its rows name, or single-token changes, against the test suite."""
+"""Plant faults: those of a table, against what its rows name, or all for some minutes, against the test suite."""
 
 from __future__ import annotations
 
 import argparse
 import csv
+import random
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Lock
 from time import perf_counter
 
-from tests.mutation.gate import FOLDERS, first_failure
-from tests.mutation.plant import ROOT, Row
-from tests.mutation.suites import BROKEN, KILLED, SURVIVED, TABLES, faults, outcome
-from tests.mutation.token_changes import draw_changes
+from tests.mutation.gate import NO_FAULT, SURVIVED, Fault, first_failure, planted_faults, random_faults
+from tests.mutation.suites import BROKEN, KILLED, TABLES, faults, outcome
 
-NO_FAULT = "no fault"
+KILLS = Path(__file__).with_name("kills.csv")
 COLUMNS = ("fault", "noticed by", "seconds")
 
 
@@ -27,7 +26,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="the random seed of the single-token changes (default: 1)")
     parser.add_argument("--count", type=int, default=100, help="number of single-token changes (default: 100)")
     parser.add_argument("--workers", type=int, default=2, help="number of faults at a time (default: 2)")
-    parser.add_argument("--kills", type=Path, default="kills.csv", help="the file to append to (default: %(default)s)")
+    parser.add_argument("--kills", type=Path, default=KILLS, help="the file to append to (default: %(default)s)")
     options = parser.parse_args()
     if options.table is not None:
         run_table(options.table, options.only, options.workers)
@@ -54,30 +53,31 @@ def run_table(table: str, only: str, workers: int) -> None:
 
 
 def run_gate(options: argparse.Namespace) -> None:
-    """Append to a file the test module that notices each single-token change which is not in it."""
+    """Append to `kills.csv` the test module that notices each fault which is not in it."""
     kills = read_kills(options.kills)
     end = perf_counter() + 60 * options.minutes
 
-    def judge(name: str, row: Row | None) -> None:
-        if name in kills or perf_counter() > end:
+    def judge(fault: Fault) -> None:
+        if perf_counter() > end:
             return
         start = perf_counter()
-        noticed_by = first_failure(row)
+        noticed_by = first_failure(fault)
         with lock:
-            kills[name] = noticed_by
-            append_kill(options.kills, name, noticed_by, perf_counter() - start)
-        print(f"{noticed_by:<50}{name}", flush=True)
+            kills[fault.name] = noticed_by
+            append_kill(options.kills, fault.name, noticed_by, perf_counter() - start)
+        print(f"{noticed_by:<50}{fault.name}", flush=True)
 
     lock = Lock()
-    judge(NO_FAULT, None)
-    if kills.get(NO_FAULT) != SURVIVED:
-        sys.exit(f"without a fault the suite must pass; see {kills.get(NO_FAULT)}, and remove the row of no fault")
-    drawn = draw_changes(ROOT, FOLDERS, seed=options.seed, count=options.count)
-    rows = {change.name: {"file": change.file, "text": text} for change, text in drawn if options.only in change.name}
+    if NO_FAULT.name not in kills:
+        judge(NO_FAULT)
+    if kills.get(NO_FAULT.name) != SURVIVED:
+        sys.exit(f"without a fault the suite must pass; see {kills.get(NO_FAULT.name)}, and remove the row of no fault")
+    drawn = [*random_faults(options.seed, options.count), *planted_faults()]
+    random.Random(options.seed).shuffle(drawn)
     with ThreadPoolExecutor(options.workers) as pool:
-        list(pool.map(judge, rows, rows.values()))
-    del kills[NO_FAULT]
-    survivors = [name for name, noticed_by in kills.items() if noticed_by == SURVIVED]
+        list(pool.map(judge, [fault for fault in drawn if options.only in fault.name and fault.name not in kills]))
+    del kills[NO_FAULT.name]
+    survivors = [fault for fault, noticed_by in kills.items() if noticed_by == SURVIVED]
     print(f"\n{len(kills) - len(survivors)} of {len(kills)} faults are noticed; survivors:", *survivors, sep="\n  ")
 
 

@@ -13,9 +13,9 @@ import pytest
 
 import pynested as pn
 from tests.mutation.__main__ import append_kill, read_kills
-from tests.mutation.gate import FOLDERS, first_failure
-from tests.mutation.plant import ROOT, FaultError, Row, changed_file, load, planted
-from tests.mutation.suites import KILLED, SURVIVED, TABLES, faults, outcome
+from tests.mutation.gate import FOLDERS, ROOT, SURVIVED, Fault, first_failure, planted_faults, random_faults
+from tests.mutation.plant import FaultError, Row, changed_file, load, planted
+from tests.mutation.suites import KILLED, TABLES, faults, outcome
 from tests.mutation.token_changes import draw_changes
 
 SOME = [
@@ -60,7 +60,6 @@ def test_all_changes_of_a_small_file(tmp_path: Path) -> None:
     }
     draws = [draw_changes(tmp_path, ["."], seed=seed, count=5) for seed in (1, 1, 2)]
     assert draws[0] == draws[1] != draws[2]
-    assert all((ROOT / folder).is_dir() for folder in FOLDERS)
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -148,9 +147,24 @@ def test_the_command_prints_the_kill_rate() -> None:
     assert "killed    relu drops NaN" in printed and "small: 1 of 1 faults killed, 100 %" in printed
 
 
-def test_the_module_that_notices_a_fault_is_named() -> None:
-    row = {"kernel": "segment_cumsum", "new": "lambda original, *a, **k: original(*a, **k) + 1"}
-    assert first_failure(row) == "tests/operators/test_law.py"
+def test_the_gate_has_token_changes_of_all_folders_and_the_rows_of_our_own_code() -> None:
+    assert all((ROOT / folder).is_dir() for folder in FOLDERS)
+    assert len(random_faults(1, 5)) == 5
+    assert {fault.table for fault in planted_faults()} == {*TABLES} - {"small", "torch"}
+
+
+@pytest.mark.parametrize(
+    ("fault", "noticed_by"),
+    [
+        (Fault("sums that are one too large", {
+            "kernel": "segment_cumsum", "new": "lambda original, *a, **k: original(*a, **k) + 1",
+        }), "tests/operators/test_law.py"),
+        (Fault("nan", load("operators")["relu of NaN is 0"], "operators"), "spec/vectors: relu"),
+        (Fault("max", load("cuda")["the maximum forgets NaN"], "cuda"), "tests/backends/kernel_checks: segment_argmax"),
+    ],
+)  # fmt: skip
+def test_the_module_that_notices_a_fault_is_named(fault: Fault, noticed_by: str) -> None:
+    assert first_failure(fault) == noticed_by
 
 
 def test_rows_are_appended_and_read(tmp_path: Path) -> None:
