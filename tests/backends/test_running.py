@@ -1,4 +1,7 @@
-"""Quiet calls, threads, and memory that a thread keeps. `test_kernels` runs blocks and threads of every kernel."""
+"""Quiet calls, threads and those of BLAS, and memory that a thread keeps.
+
+`test_kernels` runs blocks and threads of every kernel.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -105,3 +109,44 @@ def test_threads_that_outlive_the_program_still_compute() -> None:
     done = subprocess.run([sys.executable, "-c", AFTER_THE_END], capture_output=True, text=True, check=False)
     assert done.stdout.split() == [str(2.0 * 2**20)] * 2, done.stderr
     assert not done.stderr
+
+
+# ---- BLAS has one thread while several threads of pynested call it, and its own number afterwards -------------------
+
+
+def blas_threads() -> int:
+    return max((library.num_threads for library in running._blas().lib_controllers), default=0)
+
+
+@pytest.fixture
+def threads() -> Iterator[int]:
+    """Return the number of threads that BLAS has outside."""
+    if not blas_threads():
+        pytest.skip("the BLAS of this NumPy is unknown")
+    with running._blas().limit(limits=2):
+        yield blas_threads()
+
+
+def test_the_last_thread_that_leaves_restores_the_limit(threads: int) -> None:
+    first, second = running.one_thread_each(), running.one_thread_each()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert blas_threads() == 1
+    second.__exit__(None, None, None)
+    assert blas_threads() == threads
+
+
+def test_an_error_restores_the_limit(threads: int) -> None:
+    with pytest.raises(ZeroDivisionError), running.one_thread_each():
+        _ = 1 // 0
+    assert blas_threads() == threads
+
+
+def test_only_jobs_on_several_threads_limit_blas(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "THREADS", 2)
+    for nbytes, expected in ((running.THREAD_BYTES, 1), (0, threads)):
+        seen: list[int] = []
+        running.run(lambda counts: counts.append(blas_threads()), [(seen,), (seen,)], nbytes)
+        assert seen == [expected, expected]
+    assert blas_threads() == threads
