@@ -129,9 +129,9 @@ def flex_attention(
         scores: ``b`` is the number of the component, ``h`` the head, of all dimensions before the matrices together,
         and the others count within the component.
     block_mask : BlockMask, optional
-        The pairs that meet, by `create_nested_block_mask` or `create_block_mask`. In components of more than about a
-        million pairs, and with ``score_mod``, keys before the first and after the last block of a row of blocks that
-        is not empty are not computed. The function of the mask is called again.
+        The active pairs, by `create_nested_block_mask` or `create_block_mask`. Its function is called again for partial
+        blocks. With ``score_mod``, keys before the first and after the last block of a row of blocks that is not empty
+        are not computed. Without it, a bool for each pair of a component is in memory.
     scale : float, optional
         What scores are multiplied by before the function sees them; by default ``1 / sqrt(E)``.
     enable_gqa : bool

@@ -62,7 +62,7 @@ def check_masks(
     st.sampled_from([1, 2, (1, 3), (3, 1), 128]), st.booleans(), st.sampled_from([4, 1 << 20]),
 )  # fmt: skip
 def test_any_masks(masks: Any, layout: Any, placement: str, block_size: Any, scored: bool, most: int) -> None:
-    """Equal components are computed together, up to a number of scores; neither shows."""
+    """Strips are computed together, up to a number of scores; the result does not depend on this number."""
     with mock.patch.object(flex_blocks, "MOST_SCORES", most):
         check_masks(masks[0], masks[1:], layout, placement, block_size, scored)
 
