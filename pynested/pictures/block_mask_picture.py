@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pynested.operators.block_masks.block_mask import BlockMask, coarse_states
-from pynested.operators.block_masks.block_mask_lists import EMPTY, FULL, States
+from pynested.operators.block_masks.block_mask import BlockMask
+from pynested.operators.block_masks.block_mask_lists import EMPTY, FULL, States, coarse_states
 
 from .svg import PAGE, Sheet, fill_color, tint_color
 

@@ -21,6 +21,7 @@ from .block_mask_lists import (
     FULL,
     PARTIAL,
     States,
+    coarse_states,
     extents_of_blocks,
     lists_of_blocks,
     states_of_lists,
@@ -300,8 +301,6 @@ class BlockMask:
         whole = PairBlock(component, num_heads, range(queries), range(keys))
         parts = [self.active_pairs(op, strip, device) for strip in whole.strips(self.BLOCK_SIZE[0], MOST_PAIRS)]
         xp, heads = get_backend(device).xp, max(map(len, parts), default=1)
-        if len(parts) == 1:
-            return parts[0]
         parts = [xp.broadcast_to(part, (heads, *part.shape[1:])) for part in parts]
         return xp.concatenate([xp.zeros((heads, 0, keys), np.bool_), *parts], axis=1)
 
@@ -349,15 +348,3 @@ class BlockMask:
             f"BlockMask(shape={self.shape}, BLOCK_SIZE={self.BLOCK_SIZE}, {full} full, {partial} partial and {empty} "
             f"empty blocks, sparsity={self.sparsity():.2f}%)"
         )
-
-
-def coarse_states(states: States, rows: int, columns: int) -> States:
-    """Return at most so many rows and columns, -1 for all; blocks that are merged to one are partial or alike."""
-    if not states.size:
-        return states[:0]
-    least = most = states
-    for axis, limit in enumerate((rows, columns)):
-        size = states.shape[axis]
-        starts = np.arange(0, size, 1 if limit < 0 else -(-size // max(1, limit)))
-        least, most = np.minimum.reduceat(least, starts, axis), np.maximum.reduceat(most, starts, axis)
-    return np.where(least == most, least, PARTIAL).astype(np.int8)

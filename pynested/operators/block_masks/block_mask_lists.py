@@ -1,7 +1,8 @@
 """PyTorch's list form of block masks: for each row of blocks a number of columns, and the indices of columns.
 
 ``num_blocks`` (H, rows) and ``indices`` (H, rows, columns) list the blocks of one state, partial or full: of each row
-the first ``num_blocks`` indices count. Here the lists are converted to states of blocks and back.
+the first ``num_blocks`` indices count. Here the lists are converted to states of blocks and back, and states are merged
+for pictures.
 """
 
 from __future__ import annotations
@@ -131,3 +132,15 @@ def extents_of_blocks(op: str, states: Sequence[States], block_size: tuple[int, 
                 f"{blocks[i, axis]}."
             )
     return extents
+
+
+def coarse_states(states: States, rows: int, columns: int) -> States:
+    """Return at most so many rows and columns, -1 for all; blocks that are merged to one are partial or alike."""
+    if not states.size:
+        return states[:0]
+    least = most = states
+    for axis, limit in enumerate((rows, columns)):
+        size = states.shape[axis]
+        starts = np.arange(0, size, 1 if limit < 0 else -(-size // max(1, limit)))
+        least, most = np.minimum.reduceat(least, starts, axis), np.maximum.reduceat(most, starts, axis)
+    return np.where(least == most, least, PARTIAL).astype(np.int8)
