@@ -261,7 +261,7 @@ def _written(draft: Draft, inputs: Mapping[str, Any]) -> Written:
     overwritten = False
     for call in draft.calls:
         stale = overwritten and call.op in ("backward", "vjp")
-        due = {"clauses": ["TAPE-8"], "may_refuse": "GradientError"} if stale else {}
+        due = {"clauses": ["TAPE-17"], "may_refuse": "GradientError"} if stale else {}
         written.step(call.step | due)
         overwritten |= call.writes
     shown = {"vjp": "TAPE-15", "jvp": "TAPE-16"}

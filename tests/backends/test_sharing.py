@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from pynested.backends import Storage, allocate, sharing
 from pynested.backends.sharing import came_in, went_out
@@ -32,6 +33,7 @@ def test_views_of_one_array_and_of_one_file_have_one_storage(tmp_path: Path) -> 
         assert came_in(memory, "emulated") is not storage
 
 
+@pytest.mark.shows("TAPE-18")
 def test_foreign_memory_is_known_by_its_first_address() -> None:
     memory = np.zeros(8)
     storage = came_in(foreign(memory, 8, 16), "cpu")
