@@ -57,11 +57,11 @@ def backward(
             "compute inside no_grad()."
         )
     finished = _run_quietly(seeds, create_graph, retain_graph)
-    for node, cotangent in finished.cotangents.items():
-        leaf = node.array()
-        if leaf is not None and leaf.requires_grad:
-            is_own = node in finished.sums and cotangent.is_contiguous() and not (create_graph or leaf._hooks)
-            leaf.accumulate(cotangent if is_own else _as_gradient(leaf, cotangent, create_graph, finished))
+    for leaf, cotangent in finished.cotangents.items():
+        array = leaf.array()
+        if array is not None and array.requires_grad:
+            is_own = leaf in finished.sums and cotangent.is_contiguous() and not (create_graph or array._hooks)
+            array.accumulate(cotangent if is_own else _as_gradient(array, cotangent, create_graph, finished))
 
 
 def _run_quietly(

@@ -16,8 +16,8 @@ Value = TypeVar("Value")
 class Segments:
     """An immutable partition of ``rows`` rows into ``count`` segments, one after the other and without gaps.
 
-    Segment ``i`` is ``rows[offsets[i] : offsets[i + 1]]``. What follows from the offsets alone is computed at its first
-    use and cached. All results of one structure share it.
+    Segment ``i`` holds the rows ``offsets[i]`` to ``offsets[i + 1] - 1``. What follows from the offsets alone is
+    computed at its first use and cached; all arrays of one structure share one `Segments` object.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class Segments:
         return self.cached(("repeated", copies, width), make)
 
     def spans(self, rows: int) -> list[tuple[int, int, int, int]]:
-        """Return spans of whole segments with about ``rows`` rows together, on which a kernel can work in cache.
+        """Cut the rows into spans of whole segments, about ``rows`` rows each, so that a span fits in the CPU's cache.
 
         A span is (first row, row after the last, first segment, segment after the last). A segment with more than
         ``rows`` rows is a span of its own.
@@ -99,7 +99,8 @@ class Segments:
     def cached(self, key: Hashable, make: Callable[[], Value]) -> Value:
         """Return what ``make`` returned at its first call for this key.
 
-        It is for what a backend derives from the offsets alone: selectors, orders, copies on a device.
+        It holds what a backend derives from the offsets alone: index arrays, sorting orders, copies of the offsets on a
+        device.
         """
         try:
             value: Value = self._cache[key]

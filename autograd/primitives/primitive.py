@@ -35,8 +35,8 @@ from ..tape import BackwardPass, Node, Pairs, Unsaved, state
 
 Derivative = Callable[..., Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
-LINEAR: Literal["linear"] = "linear"  # in all arrays together: the tangent goes through the function itself
-SYMMETRIC: Literal["symmetric"] = "symmetric"  # a tangent goes forward as a cotangent goes back
+LINEAR: Literal["linear"] = "linear"  # jointly linear in all arrays: the jvp is the function itself
+SYMMETRIC: Literal["symmetric"] = "symmetric"  # the Jacobian is symmetric: the jvp is the formula of the vjp
 OUTPUT = -1  # the position of the output among the saved values
 PRIMITIVES: dict[str, Primitive] = {}  # by name, for tools and tests
 
@@ -59,9 +59,9 @@ class Primitive:
         ``jvps[i](t, y, *args)`` returns the tangent of the output for ``t``, the tangent of argument ``i``; a function
         in place of the list gets a list of all tangents, with None for an argument without tangent.
     saves : list of str
-        The names of the values that each vjp and jvp reads, such as "y x": parameters of ``compute``, and ``y``. An
-        array that a node does not save is `Unsaved` among ``args``, which has a shape and a dtype. A function in place
-        of a list has one entry.
+        For each argument a string, such as "y x", with the names of the values that its vjp and its jvp read:
+        parameters of ``compute``, and ``y``. If ``vjps`` is a function, one string for all arguments. An array that a
+        node does not save is `Unsaved` among ``args``, which has a shape and a dtype.
     public : str, optional
         The public operator that `pynested.tape` names, if its name is another one.
     has_residuals : bool
@@ -84,8 +84,8 @@ class Primitive:
         self.vjps: Any = vjps
         self.jvps: Any = vjps if jvps == SYMMETRIC else self._linear_jvp if jvps == LINEAR else jvps
         self.has_residuals = has_residuals
-        positions = {parameter: i - 1 for i, parameter in enumerate(inspect.signature(compute).parameters)}
-        positions["y"] = OUTPUT
+        parameters = list(inspect.signature(compute).parameters)[1:]  # without the backend
+        positions = {**{parameter: i for i, parameter in enumerate(parameters)}, "y": OUTPUT}
         reads = [frozenset([positions[value] for value in values.split()]) for values in saves]
         if callable(vjps):
             self.differentiable: Container[int] = range(sys.maxsize)
@@ -206,11 +206,11 @@ class Primitive:
         def zeros(missing: Unsaved) -> Array:
             return Array(get_backend(device).xp.zeros(missing.shape, missing.dtype), device)
 
-        moved = [
+        filled = [
             tangent if tangent is not None else zeros(arg) if type(arg) is Unsaved else arg
             for tangent, arg in zip(tangents, args, strict=True)
         ]
-        return self.apply(*moved)
+        return self.apply(*filled)
 
 
 @operator
@@ -218,7 +218,7 @@ def kernel(name: str, *, device: str) -> Callable[[Function], Function]:
     """Register a function as a kernel of a device. It replaces the kernel of this name.
 
     The kernels, their arguments and their results are those of `pynested.backends.PlainBackend`. A name says the
-    layout, too: ``segment_softmax`` is called for segments of rows, ``softmax_last`` for rows.
+    layout, too: ``segment_softmax`` is called for segments of rows, ``softmax_last`` for the last axis of an array.
 
     Examples
     --------

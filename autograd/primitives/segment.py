@@ -129,7 +129,8 @@ segment_prod = Primitive(
 
 
 # ---- softmax ------------------------------------------------------------------------------------------------------
-# The derivative is p * (t - sum(p * t)), p the softmax. It is linear in t, and its Jacobian is symmetric.
+# The derivative is y * (g - sum(y * g)), with y the softmax. It is linear in g, and its Jacobian is symmetric, so vjp
+# and jvp are one formula. In the derivatives of a derivative, p is the softmax and h the cotangent of the result.
 
 segment_softmax = Primitive(
     "segment_softmax",

@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..heads import Heads
-from .device import BLOCK, Array, Device
+from .device import BLOCK, Device, RawArray
 from .naming import ctype, instantiation, wide_dtype
 
 QUERIES, KEYS, WIDE, THREADS = 16, 32, 64, 128  # a tile: see attention.cuh
 
 
 def attention(
-    device: Device, q: Array, k: Array, v: Array, mask: Array | None, heads: Heads, recorded: bool = True, /
-) -> tuple[Array, Array | None]:
+    device: Device, q: RawArray, k: RawArray, v: RawArray, mask: RawArray | None, heads: Heads, recorded: bool = True, /
+) -> tuple[RawArray, RawArray | None]:
     """Flat buffers -> the result, flat, and of each query its greatest score and total, where recorded."""
     out = device.empty((heads.rows * heads.value_width,), q.dtype)
     saved = device.empty((2, heads.rows), wide_dtype(q.dtype))
@@ -29,17 +29,17 @@ def attention(
 
 def attention_backward(
     device: Device,
-    cotangent: Array,
-    q: Array,
-    k: Array,
-    v: Array,
-    mask: Array | None,
-    out: Array,
-    saved: Array,
+    cotangent: RawArray,
+    q: RawArray,
+    k: RawArray,
+    v: RawArray,
+    mask: RawArray | None,
+    out: RawArray,
+    saved: RawArray,
     heads: Heads,
     with_mask: bool,
     /,
-) -> tuple[Array, Array, Array, Array | None]:
+) -> tuple[RawArray, RawArray, RawArray, RawArray | None]:
     """The cotangents of q, k and v, and of a mask of floats where that is wanted, each as long as its buffer."""
     g, rows = device.as_contiguous(cotangent), device.as_contiguous(saved)
     arrays = tuple(device.as_contiguous(x) for x in (q, k, v))
@@ -81,7 +81,7 @@ def _launch(
     device.launch(file, instantiation(kernel, ctype(dtype)), grid, (THREADS,), args)
 
 
-def _masks(device: Device, mask: Array | None) -> tuple[Array | None, Array | None]:
+def _masks(device: Device, mask: RawArray | None) -> tuple[RawArray | None, RawArray | None]:
     """A mask of bools, and one of floats."""
     own = None if mask is None else device.as_contiguous(mask)
     return (own, None) if own is not None and own.dtype == np.bool_ else (None, own)

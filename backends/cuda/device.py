@@ -22,7 +22,7 @@ from ..storage import address
 from .kernel_source import Parameter, signature
 from .naming import WORDS
 
-Array = Any  # an array of the device's xp
+RawArray = Any  # an array of the device's xp
 BLOCK = 256  # threads of a block of most kernels
 # Limits of every GPU that CUDA 12 supports.
 MOST_BLOCKS = (2**31 - 1, 65535, 65535)
@@ -65,14 +65,14 @@ class Device(Backend):
         device: str,
         xp: Any,
         launcher: Launcher,
-        new: Callable[..., Array],
+        new: Callable[..., RawArray],
         blas_from: float | None = None,
     ) -> None:
         self.device = device
         self.xp = xp
         self.launcher = launcher
         self.blas_from = blas_from
-        self.new: Callable[[tuple[int, ...], DTypeLike], Array] = new
+        self.new: Callable[[tuple[int, ...], DTypeLike], RawArray] = new
 
     def adapted(self, function: Any) -> Any:
         """Return a function of ``xp``; Python numbers are weak operands of a ufunc beside bfloat16, too."""
@@ -90,11 +90,11 @@ class Device(Backend):
         else:
             self.launcher.run(file, name, blocks, threads, args, shared)
 
-    def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
+    def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> RawArray:
         """A new array whose contents are arbitrary."""
         return INSTEAD.get(self.device, self.new)(shape, dtype)
 
-    def as_contiguous(self, x: Any) -> Array:
+    def as_contiguous(self, x: Any) -> RawArray:
         """``x``, which must lie on the device, contiguous."""
         if isinstance(x, np.generic):
             x = np.asarray(x)
@@ -105,25 +105,25 @@ class Device(Backend):
             )
         return self.xp.ascontiguousarray(x)
 
-    def matrix(self, x: Any) -> Array:
+    def matrix(self, x: Any) -> RawArray:
         """(N, ...) -> (N, D), contiguous."""
         return self.as_contiguous(x).reshape(len(x), prod(x.shape[1:]))
 
-    def upload(self, numbers: NDArray[Any]) -> Array:
+    def upload(self, numbers: NDArray[Any]) -> RawArray:
         """A host array on the device."""
         return self.xp.asarray(np.ascontiguousarray(numbers))
 
-    def index(self, numbers: Any) -> Array:
+    def index(self, numbers: Any) -> RawArray:
         """Numbers of rows on the device: uploaded where they were worked out on the host, from a structure."""
         return self.upload(numbers) if isinstance(numbers, np.ndarray) else self.as_contiguous(numbers)
 
-    def offsets(self, segments: Segments) -> Array:
+    def offsets(self, segments: Segments) -> RawArray:
         """The offsets of a partition, uploaded once."""
-        uploaded: Array = segments.cached((self.device, "offsets"), lambda: self.upload(segments.offsets))
+        uploaded: RawArray = segments.cached((self.device, "offsets"), lambda: self.upload(segments.offsets))
         return uploaded
 
 
-def in_words(device: Device, row_bytes: int, *arrays: Array) -> tuple[str, int]:
+def in_words(device: Device, row_bytes: int, *arrays: RawArray) -> tuple[str, int]:
     """The widest word that divides rows of ``row_bytes`` and the arrays' addresses, and how many make a row."""
     size = next(size for size in WORDS if row_bytes % size == 0 and not any(address(x) % size for x in arrays))
     return WORDS[size], row_bytes // size

@@ -9,13 +9,13 @@ import numpy as np
 from ..dtypes import is_float
 from ..matrices import Matrices
 from ..segments import Segments
-from .device import Array, Device
+from .device import Device, RawArray
 from .naming import ctype, instantiation
 
 SIDE = 32  # of the tile that a block makes: see matmul_components.cu
 
 
-def matmul_components(device: Device, a: Array, b: Array, left: Matrices, right: Matrices, /) -> Array:
+def matmul_components(device: Device, a: RawArray, b: RawArray, left: Matrices, right: Matrices, /) -> RawArray:
     """Launch matmul_components.cu; each large product is a call of the vendor's library."""
     dtype = np.result_type(a.dtype, b.dtype)
     first, second = (device.as_contiguous(x).astype(dtype, copy=False) for x in (a, b))
@@ -40,12 +40,12 @@ def matmul_components(device: Device, a: Array, b: Array, left: Matrices, right:
     return out
 
 
-def sum_all(device: Device, x: Array, /) -> Array:
+def sum_all(device: Device, x: RawArray, /) -> RawArray:
     """Add up one segment."""
     return device.segment_sum(device.as_contiguous(x).reshape(-1), Segments(np.array([0, x.size]))).reshape(())
 
 
-def sum_last(device: Device, x: Array, /) -> Array:
+def sum_last(device: Device, x: RawArray, /) -> RawArray:
     """Add up rows, which are segments of one column."""
     count, width = prod(x.shape[:-1]), x.shape[-1]
     rows = Segments(np.arange(count + 1, dtype=np.int64) * width)
@@ -60,7 +60,7 @@ def _large(device: Device, left: Matrices, right: Matrices, dtype: np.dtype[np.g
     return large
 
 
-def _matrix(flat: Array, matrices: Matrices, k: int) -> Array:
+def _matrix(flat: RawArray, matrices: Matrices, k: int) -> RawArray:
     offset, rows, cols = matrices.places[k]
     stored = flat[offset : offset + rows * cols]
     return stored.reshape(cols, rows).T if matrices.is_transposed else stored.reshape(rows, cols)

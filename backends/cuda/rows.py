@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..segments import Segments
-from .device import BLOCK, Array, Device
+from .device import BLOCK, Device, RawArray
 from .naming import ctype, instantiation, wide_dtype
 from .segment import MOST_TILES, reduce_into
 
@@ -14,8 +14,8 @@ CHUNK = 256  # rows whose parameter cotangents one block adds
 
 
 def layer_norm(
-    device: Device, x: Array, weight: Array | None, bias: Array | None, eps: float, /
-) -> tuple[Array, Array, Array]:
+    device: Device, x: RawArray, weight: RawArray | None, bias: RawArray | None, eps: float, /
+) -> tuple[RawArray, RawArray, RawArray]:
     """Launch layer_norm.cu."""
     rows, wide = device.as_contiguous(x), wide_dtype(x.dtype)
     count, width = rows.shape
@@ -33,14 +33,14 @@ def layer_norm(
 
 def layer_norm_backward(
     device: Device,
-    cotangent: Array,
-    x: Array,
-    weight: Array | None,
-    mean: Array,
-    std: Array,
+    cotangent: RawArray,
+    x: RawArray,
+    weight: RawArray | None,
+    mean: RawArray,
+    std: RawArray,
     /,
     with_bias: bool = True,
-) -> tuple[Array, Array | None, Array | None]:
+) -> tuple[RawArray, RawArray | None, RawArray | None]:
     """Launch two other kernels of layer_norm.cu: for x, and for the parameters."""
     rows, cotangents, wide = device.as_contiguous(x), device.as_contiguous(cotangent), wide_dtype(x.dtype)
     count, width = rows.shape
@@ -63,8 +63,8 @@ def layer_norm_backward(
 
 
 def _parameter_sums(
-    device: Device, cotangents: Array, rows: Array, mean: Array, std: Array, wanted: tuple[bool, bool]
-) -> tuple[Array | None, ...]:
+    device: Device, cotangents: RawArray, rows: RawArray, mean: RawArray, std: RawArray, wanted: tuple[bool, bool]
+) -> tuple[RawArray | None, ...]:
     """The sums over all rows of cotangent * normalized row and of cotangent: chunk by chunk, then of the chunks."""
     (count, width), wide = rows.shape, wide_dtype(rows.dtype)
     chunk = max(CHUNK, -(-count // MOST_TILES))
@@ -74,7 +74,7 @@ def _parameter_sums(
     args = cotangents, rows, mean, std, np.int64(count), np.int64(width), np.int64(chunk), *partial
     device.launch("layer_norm.cu", instantiation("layer_norm_parameters", ctype(rows.dtype)), grid, (32, 8), args)
     whole = Segments(np.array([0, chunks]))
-    totals: list[Array | None] = []
+    totals: list[RawArray | None] = []
     for part in partial:
         total = None if part is None else device.empty((1, width), wide)
         if total is not None:
@@ -84,8 +84,8 @@ def _parameter_sums(
 
 
 def cross_entropy(
-    device: Device, x: Array, target: Array, weight: Array | None, ignore_index: int, label_smoothing: float, /
-) -> tuple[Array, Array]:
+    device: Device, x: RawArray, target: RawArray, weight: RawArray | None, ignore_index: int, label_smoothing: float, /
+) -> tuple[RawArray, RawArray]:
     """Launch cross_entropy.cu."""
     rows, wide = device.as_contiguous(x), wide_dtype(x.dtype)
     count, classes = rows.shape
@@ -102,15 +102,15 @@ def cross_entropy(
 
 def cross_entropy_backward(
     device: Device,
-    cotangent: Array,
-    x: Array,
-    target: Array,
-    weight: Array | None,
+    cotangent: RawArray,
+    x: RawArray,
+    target: RawArray,
+    weight: RawArray | None,
     ignore_index: int,
     label_smoothing: float,
-    scale: Array,
+    scale: RawArray,
     /,
-) -> Array:
+) -> RawArray:
     """Launch the second kernel of cross_entropy.cu."""
     rows, wide = device.as_contiguous(x), wide_dtype(x.dtype)
     out = device.empty(rows.shape, x.dtype)
@@ -136,5 +136,5 @@ def _groups(rows: int, width: int) -> tuple[int, tuple[int]]:
     return group, (-(-rows // (BLOCK // group)),)
 
 
-def _widened(device: Device, parameter: Array | None, wide: np.dtype[np.generic]) -> Array | None:
+def _widened(device: Device, parameter: RawArray | None, wide: np.dtype[np.generic]) -> RawArray | None:
     return None if parameter is None else device.as_contiguous(parameter).astype(wide, copy=False)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..heads import Heads, Ints
 from .running import THREADS
 
-Array = NDArray[Any]
+RawArray = NDArray[Any]
 
 BLOCK_SCORES = 1 << 18  # of the heads of a batch: few enough for a cache, enough for BLAS
 SMALL_SCORES = 1 << 13  # of a component that is padded together with others
@@ -69,9 +69,9 @@ class HeadBatch(NamedTuple):
     the sums of exponentials (K, C, G, L, 1), weights and mask (K, C, G, L, S). In the gradient, results are cotangents.
     """
 
-    queries: Array
-    keys: Array
-    values: Array
+    queries: RawArray
+    keys: RawArray
+    values: RawArray
     results: Any
     mask: Any = None
     causal: bool = False
@@ -150,29 +150,29 @@ class Rows:
         self.targets = np.flatnonzero(np.broadcast_to(self.is_row, self.shape))
         self.places = (offsets + heads * head_steps + row * row_steps).reshape(-1)[self.targets]
 
-    def view(self, buffer: Array) -> Array:
+    def view(self, buffer: RawArray) -> RawArray:
         """Return the rows of the only component, (1, C, G, R, width)."""
         shape = (*self.shape, self.width)
         start = 0 if 0 in shape else self.start * buffer.itemsize
         return np.ndarray(shape, buffer.dtype, buffer, start, [step * buffer.itemsize for step in self.steps])
 
-    def room(self, buffer: Array) -> Array:
+    def room(self, buffer: RawArray) -> RawArray:
         """Return a view of the rows, or zeros for rows that `write` copies."""
         return np.zeros((*self.shape, self.width), buffer.dtype) if self.is_copied else self.view(buffer)
 
-    def read(self, buffer: Array) -> Array:
+    def read(self, buffer: RawArray) -> RawArray:
         """Return the rows, (K, C, G, R, width); copies are 0 in the padding."""
         rows = self.room(buffer)
         if self.is_copied and rows.size:
             rows.reshape(-1, self.width)[self.targets] = self._windows(buffer)[self.places]
         return rows
 
-    def write(self, rows: Array, buffer: Array) -> None:
+    def write(self, rows: RawArray, buffer: RawArray) -> None:
         """Copy rows to their places; a view is there already."""
         if self.is_copied and rows.size:
             self._windows(buffer)[self.places] = rows.reshape(-1, self.width)[self.targets]
 
-    def _windows(self, buffer: Array) -> Array:
+    def _windows(self, buffer: RawArray) -> RawArray:
         """Return a view with a row of ``width`` elements at each place of the buffer."""
         shape, step = (max(len(buffer) - self.width + 1, 0), self.width), buffer.itemsize
         return np.ndarray(shape, buffer.dtype, buffer, 0, (step, step))
@@ -212,7 +212,7 @@ def job_rows(heads: Heads, job: Job) -> JobRows:
     return JobRows(query_rows, key_rows, value_rows, rows(heads.made, queries, job.group, heads.value_width), inside)
 
 
-def read_mask(mask: Array | None, heads: Heads, job: Job, rows: JobRows) -> tuple[Array | None, bool]:
+def read_mask(mask: RawArray | None, heads: Heads, job: Job, rows: JobRows) -> tuple[RawArray | None, bool]:
     """Return the mask of a job, (K, C or 1, G or 1, L, S) or None, and whether it is causal besides."""
     shape = (*rows.queries.shape, job.num_keys)
     if len(job.components) == 1:
@@ -227,12 +227,12 @@ def read_mask(mask: Array | None, heads: Heads, job: Job, rows: JobRows) -> tupl
     return pairs, False
 
 
-def causal_pairs(num_queries: int, num_keys: int, distance: int = 0) -> Array:
+def causal_pairs(num_queries: int, num_keys: int, distance: int = 0) -> RawArray:
     """Return which keys of a block are not after the query, if its first query is ``distance`` after its first key."""
     return np.tri(num_queries, num_keys, distance, np.bool_)
 
 
-def mask_view(mask: Array, heads: Heads, job: Job, shape: tuple[int, ...]) -> Array:
+def mask_view(mask: RawArray, heads: Heads, job: Job, shape: tuple[int, ...]) -> RawArray:
     """Return the mask of a job of one component: (1, C, G, L, S)."""
     assert heads.mask is not None
     offset, head, row, column = heads.mask[job.components[0]].tolist()

@@ -22,7 +22,7 @@ from .attention_batches import HeadBatch, Job, JobRows, attention_jobs, causal_p
 from .elementwise import where
 from .running import ones, run, scratch, widened
 
-Array = NDArray[Any]
+RawArray = NDArray[Any]
 
 BLOCK_KEYS = 1024
 CAUSAL_ROWS = 192  # queries of a block, of which none computes scores with keys after the last one
@@ -31,8 +31,8 @@ SAVED_WEIGHTS = 64 * 1024 * 1024  # bytes, of a call
 
 @without_warnings
 def attention(
-    q: Array, k: Array, v: Array, mask: Array | None, heads: Heads, recorded: bool = True, /
-) -> tuple[Array, Array | None]:
+    q: RawArray, k: RawArray, v: RawArray, mask: RawArray | None, heads: Heads, recorded: bool = True, /
+) -> tuple[RawArray, RawArray | None]:
     """Flat buffers -> the flat result, and if recorded what the gradient needs: all weights, or the log-sums."""
     dtype, jobs = computing_dtype(q.dtype), attention_jobs(heads)
     operands, are_weights = contiguous(q, k, v, mask), saves_weights(jobs, dtype)
@@ -52,7 +52,7 @@ def attention(
     return out, saved
 
 
-def contiguous(*buffers: Array | None) -> tuple[Any, ...]:
+def contiguous(*buffers: RawArray | None) -> tuple[Any, ...]:
     """Return the buffers, or contiguous copies of them."""
     return tuple([None if x is None else np.ascontiguousarray(x) for x in buffers])
 
@@ -131,12 +131,12 @@ def _attend(batch: HeadBatch, scale: float, rows: slice) -> None:
         batch.log_sums[..., rows, :] = base + np.log(total)
 
 
-def _finite(top: Array) -> Array:
+def _finite(top: RawArray) -> RawArray:
     """Return maxima of scores, with the lowest number instead of -inf, which is that of no active pair."""
     return np.asarray(np.maximum(top, np.finfo(top.dtype).min))
 
 
-def _row_sums(weights: Array) -> Array:
+def _row_sums(weights: RawArray) -> RawArray:
     """Return the sum of each row, as a product with ones."""
     row = ones(weights.shape[-1], weights.dtype)
     if not weights.flags.c_contiguous:
@@ -145,19 +145,19 @@ def _row_sums(weights: Array) -> Array:
     return np.asarray(sums.reshape(*weights.shape[:-1], 1))
 
 
-def _divisor(total: Array, batch: HeadBatch, rows: slice, columns: slice) -> Array:
+def _divisor(total: RawArray, batch: HeadBatch, rows: slice, columns: slice) -> RawArray:
     """Return sums of exponentials; instead of 0, 1 for queries without an active pair, NaN for others (only -inf)."""
     if total.all():
         return total
     has_active = not is_masked(batch) or active_pairs(batch, rows, columns).any(axis=-1, keepdims=True)
-    divisor: Array = where(total == 0, where(has_active, np.nan, 1).astype(total.dtype), total)
+    divisor: RawArray = where(total == 0, where(has_active, np.nan, 1).astype(total.dtype), total)
     return divisor
 
 
 # ---- scores and products that the gradient shares -------------------------------------------------------------------
 
 
-def active_scores(queries: Array, batch: HeadBatch, rows: slice, columns: slice) -> Array:
+def active_scores(queries: RawArray, batch: HeadBatch, rows: slice, columns: slice) -> RawArray:
     """Return the scores of scaled queries, -inf for pairs that are not active; in the memory of saved weights."""
     keys = widened(batch.keys[..., columns, :])
     if batch.weights is None:
@@ -177,7 +177,7 @@ def is_masked(batch: HeadBatch) -> bool:
     return batch.causal or batch.mask is not None
 
 
-def active_pairs(batch: HeadBatch, rows: slice, columns: slice) -> Array:
+def active_pairs(batch: HeadBatch, rows: slice, columns: slice) -> RawArray:
     """Return which pairs of a masked block are active."""
     if batch.mask is None:
         return causal_pairs(rows.stop - rows.start, columns.stop - columns.start, rows.start - columns.start)
@@ -185,7 +185,7 @@ def active_pairs(batch: HeadBatch, rows: slice, columns: slice) -> Array:
     return np.asarray(mask if mask.dtype == np.bool_ else mask != -np.inf)
 
 
-def _mix_values(weights: Array, batch: HeadBatch, rows: slice, columns: slice) -> Array:
+def _mix_values(weights: RawArray, batch: HeadBatch, rows: slice, columns: slice) -> RawArray:
     """Return the values of a block of keys, mixed by the weights of a block of queries."""
     values = widened(batch.values[..., columns, :])
     if is_masked(batch) and not is_finite(values):
@@ -193,7 +193,7 @@ def _mix_values(weights: Array, batch: HeadBatch, rows: slice, columns: slice) -
     return np.asarray(np.matmul(weights, values))
 
 
-def mix_active(weights: Array, rows: Array, active: Array) -> Array:
+def mix_active(weights: RawArray, rows: RawArray, active: RawArray) -> RawArray:
     """Return ``weights @ rows``, of which inactive rows take no part whatever they hold; their weights are 0."""
     finite = np.isfinite(rows)
     mixed = np.matmul(weights, where(finite, rows, rows.dtype.type(0)))
@@ -205,6 +205,6 @@ def mix_active(weights: Array, rows: Array, active: Array) -> Array:
     return np.asarray(mixed)
 
 
-def is_finite(*arrays: Array) -> bool:
+def is_finite(*arrays: RawArray) -> bool:
     """Return whether all numbers are finite, by their sums; False also if a sum is too large."""
     return all(np.isfinite(x.sum()) for x in arrays)

@@ -26,22 +26,22 @@ from .attention_forward import (
 from .elementwise import where
 from .running import run, scratch, widened
 
-Array = NDArray[Any]
+RawArray = NDArray[Any]
 
 
 @without_warnings
 def attention_backward(
-    cotangent: Array,
-    q: Array,
-    k: Array,
-    v: Array,
-    mask: Array | None,
-    out: Array,
-    saved: Array,
+    cotangent: RawArray,
+    q: RawArray,
+    k: RawArray,
+    v: RawArray,
+    mask: RawArray | None,
+    out: RawArray,
+    saved: RawArray,
     heads: Heads,
     with_mask: bool,
     /,
-) -> tuple[Array, Array, Array, Array | None]:
+) -> tuple[RawArray, RawArray, RawArray, RawArray | None]:
     """Return the cotangents of q, k and v, and of a mask of floats if ``with_mask``, each as long as its buffer."""
     operands, (g, out) = contiguous(q, k, v, mask), contiguous(cotangent, out)
     grads = [empty(x.shape, saved.dtype) for x in (q, k, v)]
@@ -70,8 +70,8 @@ def attention_backward(
 
 
 def _add_block(
-    batch: HeadBatch, slopes: list[Array], outputs: Array, scale: float, rows: slice, columns: slice
-) -> Array:
+    batch: HeadBatch, slopes: list[RawArray], outputs: RawArray, scale: float, rows: slice, columns: slice
+) -> RawArray:
     """Add the part of a block of queries and keys to their slopes, and return the slopes of the scores.
 
     The slope of a score is its weight times the slope of the weight, less the mean of these slopes over the row, which
@@ -98,7 +98,7 @@ def _add_block(
     return steps
 
 
-def _weights(queries: Array, batch: HeadBatch, scale: float, rows: slice, columns: slice) -> Array:
+def _weights(queries: RawArray, batch: HeadBatch, scale: float, rows: slice, columns: slice) -> RawArray:
     """Return the weights of a block: saved ones, or computed again."""
     if batch.weights is not None:
         return np.asarray(batch.weights[..., rows, columns])
@@ -106,14 +106,14 @@ def _weights(queries: Array, batch: HeadBatch, scale: float, rows: slice, column
     return np.asarray(np.exp(np.subtract(scores, batch.log_sums[..., rows, :], out=scores), out=scores))
 
 
-def _add_product(total: Array, weights: Array, rows: Array, active: Array | None) -> None:
+def _add_product(total: RawArray, weights: RawArray, rows: RawArray, active: RawArray | None) -> None:
     """Add the product of weights and rows, summed over the heads of queries that share a head of keys."""
     product = np.matmul(weights, rows) if active is None or is_finite(rows) else mix_active(weights, rows, active)
     total += product if total.shape[2] == product.shape[2] else product.sum(axis=2, keepdims=True)
 
 
 def _add_to_mask(
-    mask_grad: Array, steps: Array, heads: Heads, job: Job, batch: HeadBatch, rows: slice, columns: slice
+    mask_grad: RawArray, steps: RawArray, heads: Heads, job: Job, batch: HeadBatch, rows: slice, columns: slice
 ) -> None:
     """Add the slopes of scores to the gradient of a mask of floats, whose elements several scores can share."""
     shape = (*batch.queries.shape[:4], batch.keys.shape[3])

@@ -17,23 +17,23 @@ from .products import best_of_rows
 from .running import blocks, maximum_of, minimum_of, ones, run
 from .segment import is_exp_safe, shift_of
 
-Array = NDArray[Any]
+RawArray = NDArray[Any]
 
 ROUNDING = {np.dtype(np.float32): 2.0**-23, np.dtype(np.float64): 2.0**-52}  # between 1 and its neighbour
 LEAST_STD = {np.dtype(np.float32): 2.0**-40, np.dtype(np.float64): 2.0**-300}  # whose square has all of its digits
 
 
-def _as_rows(x: Array) -> Array:
+def _as_rows(x: RawArray) -> RawArray:
     width = x.shape[-1]
     return np.ascontiguousarray(x).reshape(x.size // max(1, width), width)
 
 
-def _blocks(rows: Array) -> list[tuple[int, int]]:
+def _blocks(rows: RawArray) -> list[tuple[int, int]]:
     """Return the first row of each block and the row after its last; no block if there are no elements."""
     return blocks(len(rows), rows[:1].nbytes) if rows.size else []
 
 
-def softmax_last(x: Array, /) -> Array:
+def softmax_last(x: RawArray, /) -> RawArray:
     """Subtract maxima only if exp could overflow, or a sum of exps vanish."""
     rows, dtype = _as_rows(x), computing_dtype(x.dtype)
     out = empty(rows.shape, x.dtype)
@@ -50,7 +50,7 @@ def softmax_last(x: Array, /) -> Array:
     return out.reshape(x.shape)
 
 
-def softmax_last_backward(cotangent: Array, y: Array, /) -> Array:
+def softmax_last_backward(cotangent: RawArray, y: RawArray, /) -> RawArray:
     """Compute the formula of the plain kernel block by block."""
     rows, cotangents, dtype = _as_rows(y), _as_rows(cotangent), computing_dtype(y.dtype)
     out = empty(rows.shape, y.dtype)
@@ -63,7 +63,9 @@ def softmax_last_backward(cotangent: Array, y: Array, /) -> Array:
     return out.reshape(y.shape)
 
 
-def layer_norm(x: Array, weight: Array | None, bias: Array | None, eps: float, /) -> tuple[Array, Array, Array]:
+def layer_norm(
+    x: RawArray, weight: RawArray | None, bias: RawArray | None, eps: float, /
+) -> tuple[RawArray, RawArray, RawArray]:
     """Compute most rows in the dtype of x, and the rows for which that is not exact enough by the plain kernel."""
     rows, width, dtype = np.ascontiguousarray(x), x.shape[1], computing_dtype(x.dtype)
     out = empty(rows.shape, x.dtype)
@@ -89,7 +91,7 @@ def layer_norm(x: Array, weight: Array | None, bias: Array | None, eps: float, /
     return out, mean, std
 
 
-def _doubtful_rows(means: Array, variances: Array, width: int, eps: float) -> NDArray[np.intp]:
+def _doubtful_rows(means: RawArray, variances: RawArray, width: int, eps: float) -> NDArray[np.intp]:
     """Return the rows whose variance is infinite or NaN, or not more than rounding leaves of equal elements.
 
     So are the rows whose squares may be too small for all of their digits, unless ``eps`` hides that.
@@ -104,8 +106,8 @@ def _doubtful_rows(means: Array, variances: Array, width: int, eps: float) -> ND
 
 
 def layer_norm_backward(
-    cotangent: Array, x: Array, weight: Array | None, mean: Array, std: Array, /, with_bias: bool = True
-) -> tuple[Array, Array | None, Array | None]:
+    cotangent: RawArray, x: RawArray, weight: RawArray | None, mean: RawArray, std: RawArray, /, with_bias: bool = True
+) -> tuple[RawArray, RawArray | None, RawArray | None]:
     """Compute the formula of the plain kernel block by block."""
     rows, width, dtype = np.ascontiguousarray(x), x.shape[1], computing_dtype(x.dtype)
     out = empty(rows.shape, x.dtype)
@@ -136,8 +138,8 @@ def layer_norm_backward(
 
 
 def cross_entropy(
-    x: Array, target: Array, weight: Array | None, ignore_index: int, label_smoothing: float, /
-) -> tuple[Array, Array]:
+    x: RawArray, target: RawArray, weight: RawArray | None, ignore_index: int, label_smoothing: float, /
+) -> tuple[RawArray, RawArray]:
     """Compute the losses of a block of rows at once; no array of probabilities is kept."""
     rows, classes, dtype = np.ascontiguousarray(x), x.shape[1], computing_dtype(x.dtype)
     loss, scale = np.zeros(len(rows), x.dtype), np.full((2, len(rows)), -np.inf, dtype)
@@ -163,15 +165,15 @@ def cross_entropy(
 
 
 def cross_entropy_backward(
-    cotangent: Array,
-    x: Array,
-    target: Array,
-    weight: Array | None,
+    cotangent: RawArray,
+    x: RawArray,
+    target: RawArray,
+    weight: RawArray | None,
     ignore_index: int,
     label_smoothing: float,
-    scale: Array,
+    scale: RawArray,
     /,
-) -> Array:
+) -> RawArray:
     """Compute the formula of the plain kernel block by block, from the scale."""
     rows, classes, dtype = np.ascontiguousarray(x), x.shape[1], computing_dtype(x.dtype)
     out = empty(rows.shape, x.dtype)

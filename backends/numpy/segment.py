@@ -19,7 +19,7 @@ from ..segments import Segments
 from .elementwise import where
 from .running import as_matrix, maximum_of, minimum_of, rows_in_block, run, widened
 
-Array = NDArray[Any]
+RawArray = NDArray[Any]
 
 FEW_SEGMENTS = 8  # so few that a Python call for each costs less than any preparation
 LONG_SUM = 4096  # elements of a segment that are worth a Python call; one product with a matrix adds up shorter ones
@@ -30,12 +30,12 @@ SAFE_EXPONENT = {np.dtype(np.float32): 40.0, np.dtype(np.float64): 300.0}
 STEP_ELEMENTS = 2048  # elements of one step of all segments that cost less than a call for each segment
 
 
-def is_loop_quick(rows: Array, segments: Segments, long: int) -> bool:
+def is_loop_quick(rows: RawArray, segments: Segments, long: int) -> bool:
     """Return whether segments are so few, or so long on average, that one call for each is quick."""
     return segments.count <= FEW_SEGMENTS or rows.size >= long * segments.count
 
 
-def segment_sum(x: Array, segments: Segments, /) -> Array:
+def segment_sum(x: RawArray, segments: Segments, /) -> RawArray:
     """Multiply short segments with a sparse matrix of ones, one row for each segment."""
     rows = as_matrix(x)
     if is_loop_quick(rows, segments, LONG_SUM):
@@ -43,7 +43,7 @@ def segment_sum(x: Array, segments: Segments, /) -> Array:
     is_wide = segments.longest > MANY_TERMS or rows.shape[1] == 1  # of a single column, no slower
     dtype = np.dtype(np.float64) if is_wide else computing_dtype(x.dtype)
     dtype = dtype if x.dtype.kind == "f" else np.dtype(np.int64)
-    sums: Array = _selector(segments, dtype) @ rows.astype(dtype, copy=False)
+    sums: RawArray = _selector(segments, dtype) @ rows.astype(dtype, copy=False)
     return sums.astype(sum_dtype(x), copy=False).reshape(segments.count, *x.shape[1:])
 
 
@@ -60,7 +60,7 @@ def _selector(segments: Segments, dtype: np.dtype[Any]) -> Any:
     return segments.cached(("selector", dtype), make)
 
 
-def segment_prod(x: Array, segments: Segments, /) -> Array:
+def segment_prod(x: RawArray, segments: Segments, /) -> RawArray:
     """Multiply the rows of short segments by one `reduceat`."""
     dtype = sum_dtype(x)
     rows = as_matrix(x).astype(computing_dtype(dtype), copy=False)
@@ -69,7 +69,7 @@ def segment_prod(x: Array, segments: Segments, /) -> Array:
     return _reduceat(np.multiply, rows, segments, 1).astype(dtype, copy=False).reshape(segments.count, *x.shape[1:])
 
 
-def segment_max(x: Array, segments: Segments, /) -> Array:
+def segment_max(x: RawArray, segments: Segments, /) -> RawArray:
     """Compare the rows of short segments by one `reduceat`."""
     rows = widened(as_matrix(x))
     if is_loop_quick(rows, segments, LONG_REDUCTION):
@@ -78,7 +78,7 @@ def segment_max(x: Array, segments: Segments, /) -> Array:
     return maxima.astype(x.dtype, copy=False).reshape(segments.count, *x.shape[1:])
 
 
-def segment_min(x: Array, segments: Segments, /) -> Array:
+def segment_min(x: RawArray, segments: Segments, /) -> RawArray:
     """Compare the rows of short segments by one `reduceat`."""
     rows = widened(as_matrix(x))
     if is_loop_quick(rows, segments, LONG_REDUCTION):
@@ -87,7 +87,7 @@ def segment_min(x: Array, segments: Segments, /) -> Array:
     return minima.astype(x.dtype, copy=False).reshape(segments.count, *x.shape[1:])
 
 
-def _reduceat(ufunc: np.ufunc, rows: Array, segments: Segments, identity: Any) -> Array:
+def _reduceat(ufunc: np.ufunc, rows: RawArray, segments: Segments, identity: Any) -> RawArray:
     """(N, D) -> (B, D): reduce each segment; an empty one, for which reduceat is wrong, to the identity."""
     reduced = np.full((segments.count, rows.shape[1]), identity, rows.dtype)
     has_rows = segments.lengths > 0
@@ -96,7 +96,7 @@ def _reduceat(ufunc: np.ufunc, rows: Array, segments: Segments, identity: Any) -
     return reduced
 
 
-def segment_max_backward(cotangent: Array, x: Array, maximum: Array, segments: Segments, /) -> Array:
+def segment_max_backward(cotangent: RawArray, x: RawArray, maximum: RawArray, segments: Segments, /) -> RawArray:
     """Compute the formula of the plain kernel with quick sums."""
     top = spread(maximum, segments)
     attained = x == top
@@ -106,7 +106,7 @@ def segment_max_backward(cotangent: Array, x: Array, maximum: Array, segments: S
     return where(np.isnan(top), share.dtype.type(np.nan), shares).astype(cotangent.dtype, copy=False)  # type: ignore[no-any-return]
 
 
-def segment_softmax(x: Array, segments: Segments, /) -> Array:
+def segment_softmax(x: RawArray, segments: Segments, /) -> RawArray:
     """Subtract maxima only if exp could overflow, or a sum of exps vanish."""
     rows, dtype = as_matrix(x), computing_dtype(x.dtype)
     out = empty(rows.shape, x.dtype)
@@ -123,7 +123,7 @@ def segment_softmax(x: Array, segments: Segments, /) -> Array:
     return out.reshape(x.shape)
 
 
-def segment_softmax_backward(cotangent: Array, y: Array, segments: Segments, /) -> Array:
+def segment_softmax_backward(cotangent: RawArray, y: RawArray, segments: Segments, /) -> RawArray:
     """Compute the formula of the plain kernel with quick sums, block by block."""
     rows, cotangents, dtype = as_matrix(y), as_matrix(cotangent), computing_dtype(y.dtype)
     out = empty(rows.shape, y.dtype)
@@ -137,7 +137,7 @@ def segment_softmax_backward(cotangent: Array, y: Array, segments: Segments, /) 
     return out.reshape(y.shape)
 
 
-def _blocks_of_segments(rows: Array, segments: Segments) -> list[tuple[slice, Segments]]:
+def _blocks_of_segments(rows: RawArray, segments: Segments) -> list[tuple[slice, Segments]]:
     """Return the rows of each block of whole segments, and these segments; no block if there are no elements."""
     size = rows_in_block(rows[:1].nbytes)
 
@@ -150,24 +150,24 @@ def _blocks_of_segments(rows: Array, segments: Segments) -> list[tuple[slice, Se
     return segments.cached(("blocks", size), make) if rows.size else []
 
 
-def is_exp_safe(block: Array) -> bool:
+def is_exp_safe(block: RawArray) -> bool:
     """Return whether exp cannot overflow nor a sum of exps vanish, so that no maximum need be subtracted."""
     limit = SAFE_EXPONENT[block.dtype]
     # NaN compares false, so that a block with a NaN is not safe.
     return not block.size or bool(minimum_of(block) > -limit and maximum_of(block) < limit)
 
 
-def shift_of(least: Array, most: Array) -> Array:
+def shift_of(least: RawArray, most: RawArray) -> RawArray:
     """Return what softmax subtracts from each segment: its maximum, but 0 if exp of the segment is safe.
 
     So the bits of such a segment do not depend on the other segments of its block.
     """
     limit = SAFE_EXPONENT[most.dtype]
-    shift: Array = where((least > -limit) & (most < limit), most.dtype.type(0), most)
+    shift: RawArray = where((least > -limit) & (most < limit), most.dtype.type(0), most)
     return shift
 
 
-def segment_cumsum(x: Array, segments: Segments, backwards: bool = False, /) -> Array:
+def segment_cumsum(x: RawArray, segments: Segments, backwards: bool = False, /) -> RawArray:
     """Add in the order of the plain kernel: the bits of 8-byte numbers are the same."""
     rows, dtype = as_matrix(x), sum_dtype(x)
     if backwards:
@@ -177,7 +177,7 @@ def segment_cumsum(x: Array, segments: Segments, backwards: bool = False, /) -> 
     return np.ascontiguousarray(sums[::-1] if backwards else sums, dtype).reshape(x.shape)
 
 
-def _accumulate(sums: Array, segments: Segments) -> None:
+def _accumulate(sums: RawArray, segments: Segments) -> None:
     """Go a row further in all segments at a time, the longest first, as long as they are many; then in each alone."""
     order = np.argsort(-segments.lengths, kind="stable")
     starts, lengths = segments.offsets[:-1][order], segments.lengths[order]

@@ -11,12 +11,12 @@ from ..dtypes import computing_dtype
 from ..heads import Heads
 from ..quiet import without_warnings
 from .movement import strided_views
-from .widening import Array, wide
+from .widening import RawArray, wide
 
 
 def attention_weights(
-    q: Array, k: Array, mask: Array | None, heads: Heads
-) -> Iterator[tuple[Array, Array, Array, Array]]:
+    q: RawArray, k: RawArray, mask: RawArray | None, heads: Heads
+) -> Iterator[tuple[RawArray, RawArray, RawArray, RawArray]]:
     """Yield for each head the softmax of the scores, their maxima, their totals, and which pairs count."""
     masks = repeat(np.array(True)) if mask is None else strided_views(mask, *heads.masks)
     for queries, keys, bias in zip(
@@ -34,16 +34,16 @@ def attention_weights(
         yield powers / np.where(total == 0, 1, total), maximum, total, counts
 
 
-def product_of_pairs(x: Array, y: Array, counts: Array) -> Array:
+def product_of_pairs(x: RawArray, y: RawArray, counts: RawArray) -> RawArray:
     """``x @ y`` over the pairs that count, so that NaN and infinities of other pairs do not matter."""
-    products: Array = np.where(counts[:, :, None], x[:, :, None] * y[None], 0)
+    products: RawArray = np.where(counts[:, :, None], x[:, :, None] * y[None], 0)
     return np.asarray(products.sum(axis=1))
 
 
 @without_warnings
 def attention(
-    q: Array, k: Array, v: Array, mask: Array | None, heads: Heads, recorded: bool = True, /
-) -> tuple[Array, Array | None]:
+    q: RawArray, k: RawArray, v: RawArray, mask: RawArray | None, heads: Heads, recorded: bool = True, /
+) -> tuple[RawArray, RawArray | None]:
     """Flat buffers -> softmax(scale q k^T + mask) v of each head, flat, and what the gradient of this backend needs.
 
     The mask is bool, true if a key counts, or it is added, of the dtype of the others; -inf if a key does not count.
@@ -61,17 +61,17 @@ def attention(
 
 @without_warnings
 def attention_backward(
-    cotangent: Array,
-    q: Array,
-    k: Array,
-    v: Array,
-    mask: Array | None,
-    out: Array,
-    saved: Array,
+    cotangent: RawArray,
+    q: RawArray,
+    k: RawArray,
+    v: RawArray,
+    mask: RawArray | None,
+    out: RawArray,
+    saved: RawArray,
     heads: Heads,
     with_mask: bool,
     /,
-) -> tuple[Array, Array, Array, Array | None]:
+) -> tuple[RawArray, RawArray, RawArray, RawArray | None]:
     """Return the cotangents of q, k, v and, if ``with_mask``, of a mask of floats, as long as their buffers.
 
     They are 0 in gaps. The weights are computed again.

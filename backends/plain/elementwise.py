@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from ..quiet import without_warnings
-from .widening import Array, wide
+from .widening import RawArray, wide
 
 
 @without_warnings
-def cast(x: Array, dtype: np.dtype[Any], /) -> Array:
+def cast(x: RawArray, dtype: np.dtype[Any], /) -> RawArray:
     """Return each number in another dtype, the same bits on every device.
 
     A number becomes a float by one rounding; a number that is too large becomes an infinity. A float becomes an integer
@@ -31,17 +31,17 @@ def cast(x: Array, dtype: np.dtype[Any], /) -> Array:
     return result
 
 
-def relu(x: Array, /) -> Array:
+def relu(x: RawArray, /) -> RawArray:
     """max(x, 0), for any real dtype; NaN stays NaN."""
     return np.maximum(x, x.dtype.type(0), order="C")
 
 
-def relu_backward(cotangent: Array, y: Array, /) -> Array:
+def relu_backward(cotangent: RawArray, y: RawArray, /) -> RawArray:
     """The cotangent where y = relu(x) is positive or NaN, +0 elsewhere."""
     return np.where((y > 0) | np.isnan(y), cotangent, cotangent.dtype.type(0))
 
 
-def gelu(x: Array, /, approximate: str = "none") -> Array:
+def gelu(x: RawArray, /, approximate: str = "none") -> RawArray:
     """``x Phi(x)``, where Phi is the normal distribution function (``"none"``) or its approximation (``"tanh"``)."""
     from scipy import special  # which an import of pynested does not wait for
 
@@ -51,7 +51,7 @@ def gelu(x: Array, /, approximate: str = "none") -> Array:
     return (w * (1 + np.tanh(np.sqrt(2 / np.pi) * (w + 0.044715 * w**3))) / 2).astype(x.dtype)
 
 
-def gelu_backward(cotangent: Array, x: Array, /, approximate: str = "none") -> Array:
+def gelu_backward(cotangent: RawArray, x: RawArray, /, approximate: str = "none") -> RawArray:
     """``cotangent * gelu'(x)``."""
     from scipy import special  # which an import of pynested does not wait for
 
@@ -64,14 +64,14 @@ def gelu_backward(cotangent: Array, x: Array, /, approximate: str = "none") -> A
     return (cotangent * slope).astype(x.dtype)
 
 
-def silu(x: Array, /) -> Array:
+def silu(x: RawArray, /) -> RawArray:
     """``x / (1 + exp(-x))``."""
     from scipy import special  # which an import of pynested does not wait for
 
     return (wide(x) * special.expit(wide(x))).astype(x.dtype)
 
 
-def silu_backward(cotangent: Array, x: Array, /) -> Array:
+def silu_backward(cotangent: RawArray, x: RawArray, /) -> RawArray:
     """``cotangent * silu'(x)``."""
     from scipy import special  # which an import of pynested does not wait for
 
@@ -79,18 +79,18 @@ def silu_backward(cotangent: Array, x: Array, /) -> Array:
     return (cotangent * (s + wide(x) * s * (1 - s))).astype(x.dtype)
 
 
-def erf(x: Array, /) -> Array:
+def erf(x: RawArray, /) -> RawArray:
     """The error function."""
     from scipy import special  # which an import of pynested does not wait for
 
     return special.erf(wide(x)).astype(x.dtype)
 
 
-def erfc(x: Array, /) -> Array:
+def erfc(x: RawArray, /) -> RawArray:
     """1 minus the error function, accurate where that is nearly 1."""
     return np.vectorize(math.erfc, otypes=[np.float64])(wide(x)).astype(x.dtype)
 
 
-def sgn(x: Array, /) -> Array:
+def sgn(x: RawArray, /) -> RawArray:
     """-1, 0 or 1 by the sign; NaN stays NaN; a bool is its own sign."""
     return x.copy() if x.dtype == bool else np.sign(x, order="C")

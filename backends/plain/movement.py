@@ -10,15 +10,15 @@ from numpy.lib.stride_tricks import as_strided
 
 from ..segments import Segments
 from .segment import rows_of_segments
-from .widening import Array, wide
+from .widening import RawArray, wide
 
 
-def copy(x: Array, /) -> Array:
+def copy(x: RawArray, /) -> RawArray:
     """Return a C-contiguous copy."""
     return x.copy()
 
 
-def pad(x: Array, segments: Segments, length: int, fill: Any, /) -> Array:
+def pad(x: RawArray, segments: Segments, length: int, fill: Any, /) -> RawArray:
     """(N, ...) -> (B, length, ...): the rows of each segment, then ``fill``; no segment is longer than ``length``."""
     out = np.full((segments.count, length, *x.shape[1:]), fill, x.dtype)
     for padded, rows in zip(out, rows_of_segments(x, segments), strict=True):
@@ -26,7 +26,7 @@ def pad(x: Array, segments: Segments, length: int, fill: Any, /) -> Array:
     return out
 
 
-def unpad(padded: Array, segments: Segments, /) -> Array:
+def unpad(padded: RawArray, segments: Segments, /) -> RawArray:
     """(B, length, ...) -> (N, ...): the rows that belong to segments; inverse and adjoint of pad."""
     out = np.empty((segments.rows, *padded.shape[2:]), padded.dtype)
     for rows, entry in zip(rows_of_segments(out, segments), padded, strict=True):
@@ -34,25 +34,25 @@ def unpad(padded: Array, segments: Segments, /) -> Array:
     return out
 
 
-def take_rows(x: Array, index: Array, /) -> Array:
+def take_rows(x: RawArray, index: RawArray, /) -> RawArray:
     """(R, ...) -> (M, ...): the rows at ``index``, int64 (M,), each in 0..R-1."""
     return x[index]
 
 
-def add_rows(x: Array, index: Array, rows: int, /) -> Array:
+def add_rows(x: RawArray, index: RawArray, rows: int, /) -> RawArray:
     """(M, ...) -> (rows, ...): zeros, and each row of x added at its index; the adjoint of take_rows."""
     out = np.zeros((rows, *x.shape[1:]), wide(x).dtype)
     np.add.at(out, index, x)
     return out.astype(x.dtype)
 
 
-def strided_views(buffer: Array, sizes: Array, strides: Array, offsets: Array) -> Iterator[Array]:
+def strided_views(buffer: RawArray, sizes: RawArray, strides: RawArray, offsets: RawArray) -> Iterator[RawArray]:
     """Yield a view of each component in a flat buffer; strides and offsets count elements."""
     for shape, steps, offset in zip(sizes.tolist(), strides.tolist(), offsets.tolist(), strict=True):
         yield as_strided(buffer[offset:], shape, [step * buffer.itemsize for step in steps])
 
 
-def gather_components(buffer: Array, sizes: Array, strides: Array, offsets: Array, /) -> Array:
+def gather_components(buffer: RawArray, sizes: RawArray, strides: RawArray, offsets: RawArray, /) -> RawArray:
     """Flat -> flat: the components one after the other, each in row-major order.
 
     Component ``i`` has the shape ``sizes[i]`` and lies at ``offsets[i]`` with ``strides[i]``, in elements, none
@@ -62,12 +62,14 @@ def gather_components(buffer: Array, sizes: Array, strides: Array, offsets: Arra
     return np.concatenate([buffer[:0], *components])
 
 
-def scatter_components(flat: Array, sizes: Array, strides: Array, offsets: Array, buffer_size: int, /) -> Array:
+def scatter_components(
+    flat: RawArray, sizes: RawArray, strides: RawArray, offsets: RawArray, buffer_size: int, /
+) -> RawArray:
     """Flat -> (buffer_size,): zeros, and each element added where it came from; the adjoint of gather_components."""
     index = gather_components(np.arange(buffer_size), sizes, strides, offsets)
     return add_rows(flat, index, buffer_size)
 
 
-def pack_list(arrays: Sequence[Array], /) -> tuple[Array, Array]:
+def pack_list(arrays: Sequence[RawArray], /) -> tuple[RawArray, RawArray]:
     """Arrays (L_i, ...), at least one -> their rows, (N, ...), and their lengths, int64 (B,)."""
     return np.concatenate(arrays), np.array([len(x) for x in arrays])

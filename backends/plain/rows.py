@@ -7,22 +7,24 @@ from __future__ import annotations
 import numpy as np
 
 from ..dtypes import computing_dtype
-from .widening import Array, wide
+from .widening import RawArray, wide
 
 
-def softmax_last(x: Array, /) -> Array:
+def softmax_last(x: RawArray, /) -> RawArray:
     """(..., D) -> (..., D): the softmax of each row; NaN in a row that holds NaN, +inf, or -inf alone."""
     powers = np.exp(wide(x) - x.max(axis=-1, keepdims=True, initial=-np.inf))
     return (powers / powers.sum(axis=-1, keepdims=True)).astype(x.dtype)
 
 
-def softmax_last_backward(cotangent: Array, y: Array, /) -> Array:
+def softmax_last_backward(cotangent: RawArray, y: RawArray, /) -> RawArray:
     """(..., D) -> (..., D): ``y * (cotangent - sum of y * cotangent over the row)`` for y = softmax_last(x)."""
     weighted = wide(cotangent) * wide(y)
     return (weighted - wide(y) * weighted.sum(axis=-1, keepdims=True)).astype(y.dtype)
 
 
-def layer_norm(x: Array, weight: Array | None, bias: Array | None, eps: float, /) -> tuple[Array, Array, Array]:
+def layer_norm(
+    x: RawArray, weight: RawArray | None, bias: RawArray | None, eps: float, /
+) -> tuple[RawArray, RawArray, RawArray]:
     """(N, D) -> (N, D), the means (N,) and the stds (N,): (x - mean) / std * weight + bias.
 
     The std is sqrt(variance + eps). Means and stds of halves are float32.
@@ -43,8 +45,8 @@ def layer_norm(x: Array, weight: Array | None, bias: Array | None, eps: float, /
 
 
 def layer_norm_backward(
-    cotangent: Array, x: Array, weight: Array | None, mean: Array, std: Array, /, with_bias: bool = True
-) -> tuple[Array, Array | None, Array | None]:
+    cotangent: RawArray, x: RawArray, weight: RawArray | None, mean: RawArray, std: RawArray, /, with_bias: bool = True
+) -> tuple[RawArray, RawArray | None, RawArray | None]:
     """Return the cotangents of x, of weight (None without one) and of bias (None unless ``with_bias``)."""
     mean, std = wide(mean)[:, None], wide(std)[:, None]
     normal = 2 * ((wide(x) / 2 - mean / 2) / std)  # halves, so that no difference overflows
@@ -57,8 +59,8 @@ def layer_norm_backward(
 
 
 def cross_entropy(
-    x: Array, target: Array, weight: Array | None, ignore_index: int, label_smoothing: float, /
-) -> tuple[Array, Array]:
+    x: RawArray, target: RawArray, weight: RawArray | None, ignore_index: int, label_smoothing: float, /
+) -> tuple[RawArray, RawArray]:
     """(N, C) and int (N,) -> the loss of each row, 0 if ignored, and its scale, (2, N).
 
     With l_c = logsumexp(x) - x_c, weights w and s = label_smoothing, the loss is (1 - s) w_t l_t + s / C * sum of
@@ -80,15 +82,15 @@ def cross_entropy(
 
 
 def cross_entropy_backward(
-    cotangent: Array,
-    x: Array,
-    target: Array,
-    weight: Array | None,
+    cotangent: RawArray,
+    x: RawArray,
+    target: RawArray,
+    weight: RawArray | None,
     ignore_index: int,
     label_smoothing: float,
-    scale: Array,
+    scale: RawArray,
     /,
-) -> Array:
+) -> RawArray:
     """(N,) -> (N, C): the cotangent of x for the losses of the rows; exactly 0 in ignored rows.
 
     With p = softmax(x), the derivative of a loss is (1 - s) w_t (p_c - [c = t]) + s / C * (p_c sum(w) - w_c).

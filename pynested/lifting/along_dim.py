@@ -1,7 +1,7 @@
-"""Lifting of operators along one dimension, which keep the shape (`along_dim`), or on the last ones (`map_last_dims`).
+"""Lifting of operators that keep the shape and work along one dimension (`along_dim`), or on the last dimensions.
 
-A *segment* is the elements of one component along one dimension. A *row* is a slice of the values along the first axis.
-If components lie one after another in the values, each component is a segment of rows.
+A *row* is a slice of the values along their first axis. If components lie one after another in the values, the rows of
+each component are a *segment*.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def along_dim(
     name : str
         The operator, for error messages.
     self : NestedArray or Array
-        The operand. A nested result is packed, in the same layout.
+        The operand.
     dim : int
         Any dimension but the batch.
     on_segments, on_axis : callable
@@ -63,6 +63,11 @@ def along_dim(
         A `DTypeRule`, which chooses the dtype of the computation and the dtype of the result.
     dtype : optional
         The dtype that the user requested, an argument of ``dtype_rule``.
+
+    Returns
+    -------
+    NestedArray or Array
+        Of the layout of the operand; a nested result is packed.
     """
     if type(self) is not NestedArray:
         array = as_array(name, self)
