@@ -18,7 +18,7 @@ from pynested.backends.dtypes import is_float
 from pynested.backends.errors import DeviceError, DTypeError, GradientError, named_type
 from pynested.backends.events import emit, listening
 from pynested.backends.host import as_bare, writable
-from pynested.backends.sharing import came_in, same_memory
+from pynested.backends.sharing import same_memory, storage_of_imported
 from pynested.backends.storage import Storage
 
 from .arguments.shapes import canonical_dim
@@ -101,7 +101,7 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
     @classmethod
     def over(cls, data: Any, device: str = "cpu") -> Array:
         """Wrap memory of another library; memory of one of our arrays shares the storage of that array."""
-        return cls(data, device, came_in(data, device))
+        return cls(data, device, storage_of_imported(data, device))
 
     def made_by(self, node: Node) -> Array:
         """Return the same values as the output of ``node``."""
@@ -264,7 +264,7 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
             else:
                 with np.errstate(all="ignore"):
                     get_backend(self.device).xp.add(self._grad.data, cotangent.data, out=self._grad.data)
-                self._grad.storage.wrote()
+                self._grad.storage.count_write()
 
     def retain_grad(self) -> None:
         """Keep the gradient of this array, although it is not a leaf."""

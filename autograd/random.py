@@ -43,7 +43,8 @@ _thread = _Thread()
 def manual_seed(seed: int) -> np.random.Generator:
     """Restart the default generator of this thread from ``seed``, and return it.
 
-    Other threads keep their generators. ArgumentError for other than an integer from 0. Clauses: RANDOM-5 to RANDOM-7.
+    Other threads keep their generators. ArgumentError unless it is an integer of at least 0. Clauses: RANDOM-5 to
+    RANDOM-7.
 
     Examples
     --------
@@ -76,7 +77,7 @@ def get_state() -> Any:
 
 @contextmanager
 def replay_random(state: Any) -> Iterator[None]:
-    """Draw inside the block what this thread drew after ``state``; its own generator does not move on."""
+    """Draw inside the block the numbers that this thread drew after ``state``; its generator does not advance."""
     before, bits = _thread.generator, np.random.PCG64(0)
     bits.state = state
     _thread.generator = np.random.Generator(bits)
@@ -107,7 +108,7 @@ def rand(
 ) -> Array:
     """Return uniform random numbers from [0, 1): ``rand(2, 3)`` or ``rand((2, 3))``.
 
-    DTypeError for a dtype that is not floating. 1 itself is never drawn, in no dtype.
+    DTypeError for a dtype that is not floating. 1 itself is never drawn.
 
     Clauses: RANDOM-1, RANDOM-4 to RANDOM-8, RANDOM-10.
 
@@ -173,7 +174,7 @@ def randint(
     return integers("randint", low, high, shape, dtype, device, generator)
 
 
-# ---- the same for `rand_like`, `randn_like` and `randint_like`; errors begin with ``name`` --------------------------
+# ---- shared with `rand_like`, `randn_like` and `randint_like`; errors begin with ``name`` ---------------------------
 
 
 def uniform(name: str, shape: tuple[Any, ...], dtype: DTypeLike | None, device: str | None, generator: Any) -> Array:

@@ -24,17 +24,17 @@ class Listener(Protocol):
         """Receive an event without a duration."""
 
     def begin(self, kind: str, name: str, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
-        """Receive the beginning of an event: of a call of ``function``."""
+        """Receive the beginning of an event, which is a call of ``function``."""
 
     def end(self, result: Any, error: BaseException | None) -> None:
         """Receive the end of the event that began last."""
 
 
-class _Thread(threading.local):
+class _ThreadListeners(threading.local):
     listeners: tuple[Listener, ...] = ()
 
 
-class _Listening:
+class _ListenerCount:
     """The number of listeners in all threads."""
 
     __slots__ = ("count",)  # the fastest attribute to read
@@ -43,8 +43,8 @@ class _Listening:
         self.count = 0
 
 
-listening = _Listening()
-_thread = _Thread()
+listening = _ListenerCount()
+_thread = _ThreadListeners()
 _lock = threading.Lock()
 
 

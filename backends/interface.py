@@ -8,7 +8,7 @@ from numpy.typing import DTypeLike
 
 
 class Backend:
-    """An array module, memory, and kernels: functions of flat arrays and segments, as methods.
+    """The array module of a device, its memory, and its kernels: methods that compute on flat arrays and segments.
 
     `PlainBackend` lists the kernels, and its functions say what each computes. An array argument is any array of
     ``xp``, contiguous or not; a result is a new C-contiguous array. The callers have checked that the shapes, ranges
@@ -38,7 +38,7 @@ class Backend:
         return function
 
     def adapted(self, function: Any) -> Any:
-        """Return a function of ``xp`` in the form that this backend calls."""
+        """Return the function that this backend calls for ``function`` of ``xp``: itself, or one that uses threads."""
         return function
 
     def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> Any:

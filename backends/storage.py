@@ -22,7 +22,7 @@ class Storage:
     Attributes
     ----------
     data : array
-        The flat array that was allocated, or the caller's array as it came, which keeps its owner.
+        The flat array that was allocated, or the caller's array, which keeps the owner of its memory alive.
     device : str
         ``"cpu"`` or the name of another registered device.
     version : int
@@ -43,15 +43,15 @@ class Storage:
         """Where the memory begins: an address on the device."""
         return address(self.data)
 
-    def wrote(self) -> None:
+    def count_write(self) -> None:
         """Count a write, so that whoever saved the old contents notices."""
         self.version += 1
         if listening.count:
             emit("write", self.device, storage=self)
 
     def holders(self) -> list[Any]:
-        """The arrays that share it, saved ones and stand-ins among them: a search through all objects, to look on."""
-        return [one for one in gc.get_referrers(self) if hasattr(one, "storage")]
+        """Return the arrays that share this memory, saved ones included, by a slow search through all objects."""
+        return [holder for holder in gc.get_referrers(self) if hasattr(holder, "storage")]
 
     def __repr__(self) -> str:
         return f"Storage(device={self.device!r}, version={self.version}, data={type(self.data).__name__})"

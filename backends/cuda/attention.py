@@ -1,4 +1,4 @@
-"""Attention within components, and its adjoints. The host side."""
+"""Launches of the kernels of attention within components, and of its adjoints."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from ..heads import Heads
 from .device import BLOCK, Device, RawArray
 from .naming import ctype, instantiation, wide_dtype
 
-QUERIES, KEYS, WIDE, THREADS = 16, 32, 64, 128  # a tile: see attention.cuh
+QUERIES, KEYS, COLUMNS, THREADS = 16, 32, 64, 128  # of a tile: see attention.cuh
 
 
 def attention(
     device: Device, q: RawArray, k: RawArray, v: RawArray, mask: RawArray | None, heads: Heads, recorded: bool = True, /
 ) -> tuple[RawArray, RawArray | None]:
-    """Flat buffers -> the result, flat, and of each query its greatest score and total, where recorded."""
+    """Flat buffers -> the flat result and, if recorded, the greatest score and the total of each query."""
     out = device.empty((heads.rows * heads.value_width,), q.dtype)
     saved = device.empty((2, heads.rows), wide_dtype(q.dtype))
     if heads.rows:
-        made = out, saved[0], saved[1]
-        given = tuple(device.as_contiguous(x) for x in (q, k, v))
-        _launch(device, "attention.cu", "attention", heads, q.dtype, (*given, *_masks(device, mask)), made)
+        outputs = out, saved[0], saved[1]
+        inputs = tuple(device.as_contiguous(x) for x in (q, k, v))
+        _launch(device, "attention.cu", "attention", heads, q.dtype, (*inputs, *_masks(device, mask)), outputs)
     return out, saved if recorded else None
 
 
@@ -40,55 +40,55 @@ def attention_backward(
     with_mask: bool,
     /,
 ) -> tuple[RawArray, RawArray, RawArray, RawArray | None]:
-    """The cotangents of q, k and v, and of a mask of floats where that is wanted, each as long as its buffer."""
+    """Return the cotangents of q, k and v, and of a mask of floats if ``with_mask``, of the sizes of these buffers."""
     g, rows = device.as_contiguous(cotangent), device.as_contiguous(saved)
     arrays = tuple(device.as_contiguous(x) for x in (q, k, v))
     of_query, of_key, of_value = (device.xp.zeros(x.shape, x.dtype) for x in arrays)
     delta = device.empty((heads.rows,), rows.dtype)
     if heads.rows:
         meta = device.upload(_meta(heads)), device.upload(heads.first_row), np.int64(len(heads.sizes))
-        numbers = np.int64(heads.rows), np.int64(heads.value_width)
+        sizes = np.int64(heads.rows), np.int64(heads.value_width)
         name = instantiation("attention_delta", ctype(q.dtype))
-        args = *meta, g, device.as_contiguous(out), *numbers, delta
+        args = *meta, g, device.as_contiguous(out), *sizes, delta
         device.launch("attention_backward.cu", name, (-(-heads.rows // 8),), (BLOCK,), args)
-    given = *arrays, *_masks(device, mask), g, rows[0], rows[1], delta
-    slopes = device.empty((heads.pairs,), rows.dtype) if with_mask else None
-    passes = (("queries", (of_query,)), ("keys", (of_key, of_value)), ("mask", (slopes,)))
-    for what, made in passes[: 2 + with_mask]:
-        _launch(device, "attention_backward.cu", f"attention_backward_{what}", heads, q.dtype, given, made)
+    inputs = *arrays, *_masks(device, mask), g, rows[0], rows[1], delta
+    score_cotangents = device.empty((heads.pairs,), rows.dtype) if with_mask else None
+    passes = (("queries", (of_query,)), ("keys", (of_key, of_value)), ("mask", (score_cotangents,)))
+    for operand, outputs in passes[: 2 + with_mask]:
+        _launch(device, "attention_backward.cu", f"attention_backward_{operand}", heads, q.dtype, inputs, outputs)
     of_mask = None
-    if slopes is not None and mask is not None:
-        of_mask = device.scatter_components(slopes, *heads.masks, mask.size).astype(mask.dtype, copy=False)
+    if score_cotangents is not None and mask is not None:
+        of_mask = device.scatter_components(score_cotangents, *heads.masks, mask.size).astype(mask.dtype, copy=False)
     return of_query, of_key, of_value, of_mask
 
 
 def _launch(
-    device: Device, file: str, kernel: str, heads: Heads, dtype: Any, given: tuple[Any, ...], made: tuple[Any, ...]
+    device: Device, file: str, kernel: str, heads: Heads, dtype: Any, inputs: tuple[Any, ...], outputs: tuple[Any, ...]
 ) -> None:
-    """A kernel over tiles of queries, or of keys, of every head, and as many columns as it makes."""
+    """Launch a kernel that computes ``outputs``, with a block for each tile of rows, head and tile of columns."""
     of_keys = kernel.endswith("keys")
-    lengths = -(-heads.sizes[:, 3] // KEYS) if of_keys else -(-heads.sizes[:, 2] // QUERIES)
-    starts = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=starts[1:])
+    tiles = -(-heads.sizes[:, 3] // KEYS) if of_keys else -(-heads.sizes[:, 2] // QUERIES)
+    starts = np.zeros(len(tiles) + 1, np.int64)
+    np.cumsum(tiles, out=starts[1:])
     widths = {"attention": heads.value_width, "attention_backward_queries": heads.width, "attention_backward_mask": 1}
     columns = widths.get(kernel, max(heads.width, heads.value_width))
-    most = int((heads.sizes[:, 0] if of_keys else heads.counts).max(initial=0))
-    grid = int(starts[-1]), most, max(-(-columns // WIDE), kernel == "attention")
+    most_heads = int((heads.sizes[:, 0] if of_keys else heads.counts).max(initial=0))
+    grid = int(starts[-1]), most_heads, max(-(-columns // COLUMNS), kernel == "attention")
     if 0 in grid:
         return
     sizes = np.int64(heads.width), np.int64(heads.value_width), np.float64(heads.scale), np.int32(heads.causal)
-    args = device.upload(_meta(heads)), device.upload(starts), np.int64(len(lengths)), *given, *sizes, *made
+    args = device.upload(_meta(heads)), device.upload(starts), np.int64(len(tiles)), *inputs, *sizes, *outputs
     device.launch(file, instantiation(kernel, ctype(dtype)), grid, (THREADS,), args)
 
 
 def _masks(device: Device, mask: RawArray | None) -> tuple[RawArray | None, RawArray | None]:
-    """A mask of bools, and one of floats."""
+    """Return the mask as the argument for bools and the argument for floats; the other argument is None."""
     own = None if mask is None else device.as_contiguous(mask)
     return (own, None) if own is not None and own.dtype == np.bool_ else (None, own)
 
 
 def _meta(heads: Heads) -> NDArray[np.int64]:
-    """What the kernels know of each component: see attention.cuh."""
+    """Return a row for each component, as `Part` of attention.cuh reads it: sizes, places, first row, first score."""
     mask = heads.mask if heads.mask is not None else np.zeros((len(heads.sizes), 4), np.int64)
     scores = heads.counts * heads.sizes[:, 2] * heads.sizes[:, 3]
     starts = heads.first_row[:-1], np.cumsum(scores) - scores

@@ -19,8 +19,8 @@ from ..errors import ArgumentError, DeviceError
 from ..memory import ALIGNMENT
 from .backend import KernelBackend
 from .cache import loaded
-from .compiler import compiler, library, sanitizer_environment
 from .device import Triple
+from .host_compiler import compiler, library, sanitizer_environment
 from .instantiations import all_instantiations
 from .kernel_source import KERNELS, signature
 

@@ -27,13 +27,13 @@ def blockwise(kernel: Kernel, *inputs: NDArray[Any], extra: int = 0) -> NDArray[
     dtype = computing_dtype(first.dtype)
 
     def work(start: int, stop: int) -> None:
-        own = scratch("blockwise", (extra, stop - start), dtype)
-        taken = [x[start:stop].astype(dtype, copy=False) for x in flat]
+        buffers = scratch("blockwise", (extra, stop - start), dtype)
+        parts = [x[start:stop].astype(dtype, copy=False) for x in flat]
         if dtype == out.dtype:
-            kernel(flat_out[start:stop], *taken, *own)
+            kernel(flat_out[start:stop], *parts, *buffers)
         else:
             wide = np.empty(stop - start, dtype)
-            kernel(wide, *taken, *own)
+            kernel(wide, *parts, *buffers)
             flat_out[start:stop] = wide
 
     run(work, blocks(first.size, dtype.itemsize), first.nbytes)
@@ -41,7 +41,7 @@ def blockwise(kernel: Kernel, *inputs: NDArray[Any], extra: int = 0) -> NDArray[
 
 
 def threaded_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
-    """Return the ufunc for positional operands and ``out``; hardly slower on tiny arrays.
+    """Return a function that computes the ufunc of positional operands and ``out`` on all threads.
 
     Large contiguous operands are cut into a piece for each thread; the result goes into memory that was used before.
     """
@@ -67,24 +67,24 @@ def threaded_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
 
 
 def _in_pieces(ufunc: np.ufunc, *operands: Any) -> Any:
-    """``ufunc(*operands)``, along the first dimension a piece for each thread."""
+    """Return ``ufunc(*operands)``, computed in one piece of the first dimension for each thread."""
     arrays = [x for x in operands if isinstance(x, np.ndarray)]
     shape = np.broadcast_shapes(*[x.shape for x in arrays])
     if not shape or not all(x.flags.c_contiguous for x in arrays):
         return ufunc(*operands)
-    kinds = [np.dtype(bool) if type(x) is bool else getattr(x, "dtype", type(x)) for x in operands]
-    out = empty(shape, ufunc.resolve_dtypes((*kinds, None))[-1])
-    cut = [isinstance(x, np.ndarray) and x.ndim == len(shape) and len(x) == shape[0] for x in operands]
+    dtypes = [np.dtype(bool) if type(x) is bool else getattr(x, "dtype", type(x)) for x in operands]
+    out = empty(shape, ufunc.resolve_dtypes((*dtypes, None))[-1])
+    is_cut = [isinstance(x, np.ndarray) and x.ndim == len(shape) and len(x) == shape[0] for x in operands]
 
     def work(start: int, stop: int) -> None:
-        ufunc(*[x[start:stop] if c else x for x, c in zip(operands, cut, strict=True)], out=out[start:stop])
+        ufunc(*[x[start:stop] if cut else x for x, cut in zip(operands, is_cut, strict=True)], out=out[start:stop])
 
     run(work, shares(shape[0]), out.nbytes)
     return out
 
 
 def where(condition: Any, x: Any, y: Any, /) -> Any:
-    """numpy.where, which where it finds no memory may end with a SystemError that says nothing."""
+    """Return `numpy.where`, with a MemoryError for the SystemError that it can raise if it finds no memory."""
     try:
         return np.where(condition, x, y)
     except SystemError as error:

@@ -17,26 +17,26 @@ from .widening import RawArray, wide
 def attention_weights(
     q: RawArray, k: RawArray, mask: RawArray | None, heads: Heads
 ) -> Iterator[tuple[RawArray, RawArray, RawArray, RawArray]]:
-    """Yield for each head the softmax of the scores, their maxima, their totals, and which pairs count."""
+    """Yield for each head the softmax of the scores, their maxima, their totals, and which pairs are active."""
     masks = repeat(np.array(True)) if mask is None else strided_views(mask, *heads.masks)
     for queries, keys, bias in zip(
         strided_views(q, *heads.queries), strided_views(k, *heads.keys), masks, strict=False
     ):
-        counts = np.tri(len(queries), len(keys), dtype=bool) if heads.causal else np.array(True)
-        counts = counts & (bias if bias.dtype == bool else bias != -np.inf)
+        active = np.tri(len(queries), len(keys), dtype=bool) if heads.causal else np.array(True)
+        active = active & (bias if bias.dtype == bool else bias != -np.inf)
         scores = heads.scale * (wide(queries) @ wide(keys).T) + (0 if bias.dtype == bool else wide(bias))
-        counts = np.broadcast_to(counts, scores.shape)
-        scores = np.where(counts, scores, -np.inf)
+        active = np.broadcast_to(active, scores.shape)
+        scores = np.where(active, scores, -np.inf)
         maximum = scores.max(axis=1, initial=-np.inf, keepdims=True)
-        powers = np.exp(scores - np.where(maximum == -np.inf, 0, maximum))
-        total = powers.sum(axis=1, keepdims=True)
-        total = np.where((maximum == -np.inf) & counts.any(axis=1, keepdims=True), np.nan, total)
-        yield powers / np.where(total == 0, 1, total), maximum, total, counts
+        exponentials = np.exp(scores - np.where(maximum == -np.inf, 0, maximum))
+        total = exponentials.sum(axis=1, keepdims=True)
+        total = np.where((maximum == -np.inf) & active.any(axis=1, keepdims=True), np.nan, total)
+        yield exponentials / np.where(total == 0, 1, total), maximum, total, active
 
 
-def product_of_pairs(x: RawArray, y: RawArray, counts: RawArray) -> RawArray:
-    """``x @ y`` over the pairs that count, so that NaN and infinities of other pairs do not matter."""
-    products: RawArray = np.where(counts[:, :, None], x[:, :, None] * y[None], 0)
+def product_of_pairs(x: RawArray, y: RawArray, active: RawArray) -> RawArray:
+    """``x @ y`` over the active pairs, so that NaN and infinities of other pairs do not matter."""
+    products: RawArray = np.where(active[:, :, None], x[:, :, None] * y[None], 0)
     return np.asarray(products.sum(axis=1))
 
 
@@ -46,15 +46,16 @@ def attention(
 ) -> tuple[RawArray, RawArray | None]:
     """Flat buffers -> softmax(scale q k^T + mask) v of each head, flat, and what the gradient of this backend needs.
 
-    The mask is bool, true if a key counts, or it is added, of the dtype of the others; -inf if a key does not count.
-    A key that does not count for a query takes no part, whatever it holds. A query without keys gives +0. A call that
+    A mask of bools is true for the active pairs. A mask of floats is added to the scores, and is -inf for the pairs
+    that do not count. A key that is not active for a query takes no part, whatever it holds. A query without keys
+    gives +0. A call that
     is not recorded saves None; here the maxima and totals of all queries are saved, (2, rows).
     """
     out, saved = np.empty(heads.rows * heads.value_width, q.dtype), [np.empty((2, 0))]
     values, results = strided_views(v, *heads.values), strided_views(out, *heads.results)
     for value, result, weights in zip(values, results, attention_weights(q, k, mask, heads), strict=True):
-        p, maximum, total, counts = weights
-        result[...] = product_of_pairs(p, wide(value), counts)
+        p, maximum, total, active = weights
+        result[...] = product_of_pairs(p, wide(value), active)
         saved.append(np.stack([maximum[:, 0], total[:, 0]]))
     return out, np.concatenate(saved, axis=1).astype(computing_dtype(q.dtype)) if recorded else None
 
@@ -72,28 +73,28 @@ def attention_backward(
     with_mask: bool,
     /,
 ) -> tuple[RawArray, RawArray, RawArray, RawArray | None]:
-    """Return the cotangents of q, k, v and, if ``with_mask``, of a mask of floats, as long as their buffers.
+    """Return the cotangents of q, k, v and, if ``with_mask``, of a mask of floats, of the sizes of these buffers.
 
-    They are 0 in gaps. The weights are computed again.
+    Elements of a buffer that belong to no component get 0. The weights are computed again.
     """
     of_q, of_k, of_v = grads = [np.zeros(x.shape) for x in (q, k, v)]
     of_mask = np.zeros(mask.shape) if with_mask and mask is not None else None
     layouts = heads.queries, heads.keys, heads.values
     arrays = zip((q, k, v, *grads), layouts * 2, strict=True)
     masks = repeat(None) if of_mask is None else strided_views(of_mask, *heads.masks)
-    for queries, keys, values, dq, dk, dv, g, d_mask, (p, _, _, counts) in zip(
+    for queries, keys, values, dq, dk, dv, g, d_mask, (p, _, _, active) in zip(
         *[strided_views(x, *layout) for x, layout in arrays],
         strided_views(cotangent, *heads.results),
         masks,
         attention_weights(q, k, mask, heads),
         strict=False,
     ):
-        dv += product_of_pairs(p.T, wide(g), counts.T)
+        dv += product_of_pairs(p.T, wide(g), active.T)
         dp = wide(g) @ wide(values).T
-        d_scores = p * (dp - np.where(counts, p * dp, 0).sum(axis=1, keepdims=True))
-        d_scores = np.where(counts, d_scores, 0)
-        dq += heads.scale * product_of_pairs(d_scores, wide(keys), counts)
-        dk += heads.scale * product_of_pairs(d_scores.T, wide(queries), counts.T)
+        d_scores = p * (dp - np.where(active, p * dp, 0).sum(axis=1, keepdims=True))
+        d_scores = np.where(active, d_scores, 0)
+        dq += heads.scale * product_of_pairs(d_scores, wide(keys), active)
+        dk += heads.scale * product_of_pairs(d_scores.T, wide(queries), active.T)
         if d_mask is not None:
             for pair in np.ndindex(*d_scores.shape):  # several pairs can share one element of the mask
                 d_mask[pair] += d_scores[pair]

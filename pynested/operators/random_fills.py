@@ -143,6 +143,6 @@ def _fill(x: Target, name: str, draw: Callable[..., Any], scale: Callable[[NDArr
     with np.errstate(all="ignore"):
         scale(numbers)
     if draws_in_place:
-        x.storage.wrote()
+        x.storage.count_write()
         return x
     return write(x, name, converted(Array(numbers), x.device, x.dtype))

@@ -45,13 +45,12 @@ def test_refusals(name: str) -> None:
 
 
 def test_writes_through_arrays_that_come_back_are_noticed() -> None:
-    """PyTorch's own writes are not noticed."""
+    """Memory is known by its first address; the writes of PyTorch itself are not noticed."""
     memory = pn.array([1.0, 2.0, 3.0])
     views = pn.nested_array_from_jagged(memory, [0, 1, 3]), pn.from_dlpack(torch.from_dlpack(memory)[:2])
     for saved in (memory, *views):
         for back in (
             lambda t: pn.from_dlpack(t),
-            lambda t: pn.from_dlpack(t[1:]),
             lambda t: pn.array(t.numpy(), copy=False),
             lambda t: pn.nested_array_from_jagged(t.numpy(), [0, 2, 3]),
         ):

@@ -54,7 +54,7 @@ def test_a_storage_counts_writes_and_has_an_address_and_holders() -> None:
     assert storage.data_ptr == x.data.ctypes.data == view.data.ctypes.data - 8
     assert {id(holder) for holder in storage.holders()} == {id(x), id(view)}
     view.mul_(2.0)
-    storage.wrote()
+    storage.count_write()
     assert storage.version == 2
     with pytest.raises(AttributeError):
         storage.colour = "red"  # type: ignore[attr-defined]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pynested.backends.cuda import compiler
+from pynested.backends.cuda import host_compiler
 from pynested.backends.cuda.emulated import Emulator
 from pynested.cli import main
 
@@ -69,7 +69,7 @@ def test_a_compiler_without_sanitizers_is_one_line_and_2(
     (tmp_path / "compiler").write_text(NO_LIBRARIES)
     (tmp_path / "compiler").chmod(0o755)
     monkeypatch.setenv("CXX", str(tmp_path / "compiler"))
-    monkeypatch.setattr(compiler, "compiler", compiler.compiler.__wrapped__)  # which one it is, is asked once
+    monkeypatch.setattr(host_compiler, "compiler", host_compiler.compiler.__wrapped__)  # which one it is, is asked once
     assert main([*EMULATED, "--op", "relu", "--sanitize", sanitizer]) == 2
     shown = capsys.readouterr()
     assert f"need its {library}" in shown.err and shown.err.count("\n") == 1 and not shown.out

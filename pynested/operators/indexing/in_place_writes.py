@@ -254,7 +254,7 @@ def _store_dense(self: Array, name: str, value: Array) -> None:
     if broadcast_shape(name, self.shape, value.shape) != self.shape:
         raise ShapeError(f"{name}: a result of shape {value.shape} does not fit into an array of shape {self.shape}.")
     written_to(self.data)[...] = in_target_dtype(name, value, self.dtype)
-    self.storage.wrote()
+    self.storage.count_write()
 
 
 def _store_nested(self: NestedArray, name: str, result: Any) -> None:
@@ -266,7 +266,7 @@ def _store_nested(self: NestedArray, name: str, result: Any) -> None:
         new_values = NestedArray(Array(values, self.device), structure)
         for target, component in zip(unbind_components(self.detach()), unbind_components(new_values), strict=True):
             target.data[...] = component.data
-    self.data.storage.wrote()
+    self.data.storage.count_write()
 
 
 def _write_at_positions(target: Array, name: str, positions: Array, value: Array) -> None:
@@ -281,4 +281,4 @@ def _write_at_positions(target: Array, name: str, positions: Array, value: Array
         )
     raw_values = in_target_dtype(name, value, target.dtype)
     written_to(target.data)[xp.unravel_index(positions.data, target.shape)] = raw_values
-    target.storage.wrote()
+    target.storage.count_write()

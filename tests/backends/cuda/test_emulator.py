@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pynested.backends.cuda import compiler
+from pynested.backends.cuda import host_compiler
 from pynested.backends.cuda.emulated import Emulator, emulated_backend
 from pynested.backends.dtypes import bfloat16
 from pynested.backends.errors import ArgumentError, DeviceError
@@ -154,14 +154,14 @@ def test_settings_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_libraries_are_kept_by_their_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    runtime = compiler._runtime(*compiler.compiler())
-    monkeypatch.setattr(compiler, "_runtime", lambda path, version: runtime)  # which takes long to compile
+    runtime = host_compiler._scheduler(*host_compiler.compiler())
+    monkeypatch.setattr(host_compiler, "_scheduler", lambda path, version: runtime)  # which takes long to compile
     monkeypatch.setenv("PYNESTED_CACHE", str(tmp_path / "kept"))
     source = tmp_path / "one.cu"
     source.write_text("template <class T>\n__global__ void one(T *out) { out[0] = 1; }\n", encoding="utf-8")
-    first = compiler.library("one.cu", ["one<int>"], kernels=tmp_path)
-    assert first == compiler.library("one.cu", ["one<int>"], kernels=tmp_path)
+    first = host_compiler.library("one.cu", ["one<int>"], kernels=tmp_path)
+    assert first == host_compiler.library("one.cu", ["one<int>"], kernels=tmp_path)
     assert [*(tmp_path / "kept").glob("one-*.so")] == [first]
     source.write_text(source.read_text(encoding="utf-8").replace("1;", "nothing;"), encoding="utf-8")
     with pytest.raises(DeviceError, match=r"one.cu does not compile cleanly:[\s\S]*nothing"):
-        compiler.library("one.cu", ["one<int>"], kernels=tmp_path)
+        host_compiler.library("one.cu", ["one<int>"], kernels=tmp_path)

@@ -1,4 +1,4 @@
-"""The C++ compiler behind the emulation.
+"""The C++ compiler of the host, which compiles CUDA kernels for the emulated device.
 
 A library is kept under a hash of everything it was made of: the text of the kernels and of the emulation, the names
 of the instantiations, the flags, the compiler. So an edit compiles what it touches, and nothing is compiled twice.
@@ -25,9 +25,9 @@ MODES = {
     "address": ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"),
     "thread": ("-O1", "-fsanitize=thread"),
 }
-# What a process that loads such a library has to start with: the sanitizer's own library, and how that is to behave.
-# What Python leaves at exit is no leak, and after a race no answer is to be trusted.
-RUNTIMES = {
+# A process that loads a library with a sanitizer must start with the sanitizer's own library, and with options in an
+# environment variable. Memory that Python keeps until exit is not reported; a race ends the process.
+SANITIZERS = {
     "address": ("libasan.so", "ASAN_OPTIONS", "detect_leaks=0"),
     "thread": ("libtsan.so", "TSAN_OPTIONS", "halt_on_error=1:exitcode=66"),
 }
@@ -35,70 +35,73 @@ RUNTIMES = {
 
 @cache
 def compiler() -> tuple[str, str]:
-    """The path of the C++ compiler and what it says of itself; MissingDependency where there is none."""
-    asked = os.environ.get("CXX", "g++")
-    found = shutil.which(asked)
-    if found is None:
+    """Return the path and the version of the C++ compiler; raise MissingDependency if it is missing."""
+    command = os.environ.get("CXX", "g++")
+    path = shutil.which(command)
+    if path is None:
         raise MissingDependency(
-            f"the device 'emulated' compiles its kernels with a C++17 compiler, and {asked!r} is not on the path. "
+            f"the device 'emulated' compiles its kernels with a C++17 compiler, and {command!r} is not on the path. "
             "Install g++, or name a compiler in the environment variable CXX."
         )
-    said = subprocess.run([found, "--version"], capture_output=True, text=True, check=False)
-    return found, said.stdout.partition("\n")[0]
+    done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
+    return path, done.stdout.partition("\n")[0]
 
 
 def sanitizer_environment(mode: str) -> dict[str, str]:
-    """The environment of a process that runs kernels built in a mode; MissingDependency where a library is missing."""
-    if mode not in RUNTIMES:
+    """Return the environment variables for a process that runs kernels built in a mode.
+
+    Raise MissingDependency if the library of the sanitizer is missing.
+    """
+    if mode not in SANITIZERS:
         return {}
-    name, variable, options = RUNTIMES[mode]
+    name, variable, options = SANITIZERS[mode]
     path, _ = compiler()
-    asked = subprocess.run([path, f"-print-file-name={name}"], capture_output=True, text=True, check=False)
-    found = asked.stdout.strip()
-    if not Path(found).is_absolute():
+    done = subprocess.run([path, f"-print-file-name={name}"], capture_output=True, text=True, check=False)
+    file = done.stdout.strip()
+    if not Path(file).is_absolute():
         raise MissingDependency(f"kernels built for a sanitizer need its {name}, which {path} does not come with.")
-    wanted = {"LD_PRELOAD": found, variable: options}
-    return {name: ":".join(filter(None, (one, os.environ.get(name)))) for name, one in wanted.items()}
+    variables = {"LD_PRELOAD": file, variable: options}
+    return {key: ":".join(filter(None, (value, os.environ.get(key)))) for key, value in variables.items()}
 
 
 def library(file: str, names: Sequence[str], mode: str = "", kernels: Path = KERNELS) -> Path:
-    """A shared library with these instantiations of a ``.cu`` file, as ``k0``, ``k1``, ...; from the cache if there."""
+    """Return a shared library, perhaps a cached one, of instantiations of a ``.cu`` file, called ``k0``, ``k1``, ..."""
     path, version = compiler()
     flags = (*FLAGS, *MODES[mode])
     unit = f'#include "{file}"\n' + "".join(f"EMULATION_EXPORT(k{i}, {name})\n" for i, name in enumerate(names))
-    emulator = (text.read_text(encoding="utf-8") for text in _emulator_texts())
+    emulator = (file.read_text(encoding="utf-8") for file in _emulator_files())
     key = _digest(unit, inlined(file, kernels), version, *flags, *emulator)
 
-    def make(target: Path, place: Path) -> None:
-        text = _written(place / "unit.cpp", unit)
+    def make(target: Path, folder: Path) -> None:
+        main_file = _write_private(folder / "unit.cpp", unit)
         headers: list[str | Path] = ["-include", EMULATOR / "language.hpp", "-I", EMULATOR / "include", "-I", kernels]
         if is_generated(file):
-            headers += ["-I", _written(place / file, text_of(file, kernels)).parent]
-        source: list[str | Path] = ["-x", "c++", text, "-x", "none", _runtime(path, version)]
+            headers += ["-I", _write_private(folder / file, text_of(file, kernels)).parent]
+        source: list[str | Path] = ["-x", "c++", main_file, "-x", "none", _scheduler(path, version)]
         _compile([path, *flags, *headers, "-shared", *source, "-o", target, "-pthread"], file)
 
     return cached_file(f"{Path(file).stem}-{key}.so", make)
 
 
-def _written(file: Path, text: str) -> Path:
-    """A file that nobody else can write to, whatever the umask says."""
+def _write_private(file: Path, text: str) -> Path:
+    """Write a file to which no other user can write, whatever the umask is."""
     file.touch()
     file.chmod(0o600)
     file.write_text(text, encoding="utf-8")
     return file
 
 
-def _runtime(path: str, version: str) -> Path:
-    """The scheduler, without sanitizers."""
-    key = _digest(version, *(text.read_text(encoding="utf-8") for text in _emulator_texts()))
+def _scheduler(path: str, version: str) -> Path:
+    """Return the object file of the scheduler of emulated threads, which is built without sanitizers."""
+    key = _digest(version, *(file.read_text(encoding="utf-8") for file in _emulator_files()))
 
-    def make(target: Path, place: Path) -> None:
+    def make(target: Path, folder: Path) -> None:
         _compile([path, "-std=c++17", "-O2", "-fPIC", "-c", EMULATOR / "runtime.cpp", "-o", target], "the emulation")
 
     return cached_file(f"runtime-{key}.o", make)
 
 
-def _emulator_texts() -> list[Path]:
+def _emulator_files() -> list[Path]:
     return sorted(file for file in EMULATOR.rglob("*") if file.suffix in (".hpp", ".cpp", ".h"))
 
 
