@@ -28,7 +28,7 @@ from .call_errors import check_flags, check_optional_flags
 from .dispatch import method
 from .tape import Hooks, Leaf, Node, state
 
-Hook = Callable[["Array"], "Array | None"]  # of a gradient, perhaps with another one as the result
+Hook = Callable[["Array"], "Array | None"]  # gets a gradient, and can return another one in its place
 OPEN, UNRECORDED, READ_ONLY = 0, 1, 2  # writes are allowed; allowed if nothing is recorded; never allowed
 _one_at_a_time = Lock()  # for writes of several threads to one leaf
 
@@ -41,8 +41,9 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
     Attributes
     ----------
     data : ndarray
-        The values, in the class of the device's array module; it cannot be set. A write into them is not noticed, nor
-        is a write through another array that is made of them. `numpy` makes such an array known.
+        The values, in the class of the device's array module; it cannot be set. A write into ``data`` is
+        not counted, and neither is a write through an array that is made of ``data``. Use `numpy` to get an array whose
+        memory is known.
     storage : Storage
         The memory of the values, shared by all views, with a counter of writes.
     node : Node or None
@@ -288,9 +289,9 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
         return self._leaf
 
     def as_saved(self) -> Array:
-        """Return the array as a node may save it: of a leaf a view with the same node.
+        """Return the array in the form that a node may save: a leaf as a view that has the same `Leaf`.
 
-        A leaf can hold nodes by its grad. If they held the leaf, that would be a reference cycle.
+        The ``grad`` of a leaf can refer to nodes. If they referred to the leaf, that would be a reference cycle.
         """
         if self.node is not None or not self.tracked:
             return self

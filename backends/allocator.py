@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike
 
 from .errors import ArgumentError, DeviceError
 from .host import fill_from
-from .memory import INSTEAD, Allocator, allocate_cpu
+from .memory import TEST_ALLOCATORS, Allocator, allocate_cpu
 from .registry import get_backend
 
 _allocators: dict[str, Allocator] = {}
@@ -26,7 +26,7 @@ def register_allocator(device: str, allocate: Allocator) -> None:
 def allocator(device: str) -> Allocator:
     """Return what allocates on ``device``; DeviceError where nothing does."""
     try:
-        return INSTEAD.get(device) or _allocators[device]
+        return TEST_ALLOCATORS.get(device) or _allocators[device]
     except (KeyError, TypeError):  # unknown, or nothing that could be known
         known = ", ".join(sorted(_allocators))
         raise DeviceError(f"no allocator for device {device!r}: devices with one are {known}.") from None
@@ -69,13 +69,13 @@ def filled(byte: int, *devices: str) -> Iterator[None]:
         return allocate_filled
 
     chosen = devices or ("cpu",)
-    before = dict(INSTEAD)
-    INSTEAD.update({device: filling(allocator(device)) for device in chosen})
+    before = dict(TEST_ALLOCATORS)
+    TEST_ALLOCATORS.update({device: filling(allocator(device)) for device in chosen})
     try:
         yield
     finally:
-        INSTEAD.clear()
-        INSTEAD.update(before)
+        TEST_ALLOCATORS.clear()
+        TEST_ALLOCATORS.update(before)
 
 
 def _allocate_on(device: str, shape: tuple[int, ...], dtype: DTypeLike) -> Any:

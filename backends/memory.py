@@ -22,7 +22,7 @@ ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
 LARGE = 1024 * 1024  # bytes; malloc itself keeps what is smaller
 SIZES = 8  # block sizes between two powers of two, so that arrays of similar size share blocks
 MOST_KEPT = whole_number("PYNESTED_KEPT_MIB", 512) * 1024 * 1024  # bytes
-INSTEAD: dict[str, Allocator] = {}  # by device, an allocator of a test, which `allocator.filled` enters
+TEST_ALLOCATORS: dict[str, Allocator] = {}  # by device, an allocator of a test, which `allocator.filled` enters
 
 
 class Counters:
@@ -64,8 +64,8 @@ def release_kept() -> None:
 
 def empty(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     """Return a new C-contiguous array whose contents are arbitrary."""
-    if "cpu" in INSTEAD:
-        return INSTEAD["cpu"](shape, dtype)  # type: ignore[no-any-return]
+    if "cpu" in TEST_ALLOCATORS:
+        return TEST_ALLOCATORS["cpu"](shape, dtype)  # type: ignore[no-any-return]
     return np.empty(shape, dtype) if prod(shape) * np.dtype(dtype).itemsize < LARGE else allocate_cpu(shape, dtype)
 
 

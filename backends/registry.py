@@ -18,13 +18,13 @@ NUMPY_DEVICES = "cpu", "plain"  # they have the semantics of NumPy, and no bfloa
 
 
 def _emulated_backend() -> Backend:
-    from .cuda.emulated import emulated_backend
+    from .cuda.emulated_launcher import emulated_backend
 
     return emulated_backend()
 
 
 def _cuda_backend() -> Backend:
-    from .cuda.cupy import cuda_backend
+    from .cuda.cupy_launcher import cuda_backend
 
     return cuda_backend()
 

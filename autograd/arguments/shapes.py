@@ -17,7 +17,7 @@ from pynested.backends.limits import MOST_DIMENSIONS, MOST_ELEMENTS
 from .scalars import number_text
 
 _SLICE_ENDS = frozenset((int, type(None)))
-_MOST_BITS = 128  # a size or an index has half as many at most
+_MOST_BITS = 128  # larger integers are refused before they are computed with; sizes and indices have 64 bits
 
 
 def canonical_int(name: str, what: str, value: Any) -> int:
@@ -43,8 +43,8 @@ def canonical_index_entry(value: Any) -> int:
     """Return an entry of an index as an int; raise ArgumentError for a list, an array or a mask."""
     if is_sequence(value):
         raise ArgumentError(
-            "index: in the index of a nested array a list, an array or a mask is the first entry, x[[0, 2], 1:], or "
-            "stands behind an integer, x[0, [1, 2]]. Pick in every component: pn.map_components(function, x)."
+            "index: in the index of a nested array a list, an array or a mask must be the first entry, x[[0, 2], 1:], "
+            "or follow an integer, x[0, [1, 2]]. To index every component: pn.map_components(function, x)."
         )
     place = canonical_int("index", "an index", value)
     if not -(2**63) <= place < 2**63:
@@ -130,7 +130,7 @@ def check_possible_shape(name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return ``shape``; raise ShapeError if no array has so many dimensions or elements. Sizes of 0 count as 1."""
     check_possible_ndim(name, len(shape))
     if not 0 < prod(shape) <= MOST_ELEMENTS and prod([size for size in shape if size > 0]) > MOST_ELEMENTS:
-        raise ShapeError(f"{name}: shape {shape} has too many elements to be counted, also with 1 for sizes of 0.")
+        raise ShapeError(f"{name}: shape {shape} has more elements than an int64 can count, if sizes of 0 count as 1.")
     return shape
 
 

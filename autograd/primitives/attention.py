@@ -1,8 +1,8 @@
 """Attention: a primitive with kernels, and its formula in other primitives, which holds all scores at once.
 
-A pair of a query and a key is *active* if it takes part in the softmax. Two products keep the numbers of pairs that are
-not active apart: `pair_products` of rows with rows, which is 0 for such a pair, and `weighted_rows`, to which the
-rows of such pairs add nothing, whatever they hold. Each product is the adjoint of the other.
+A pair of a query and a key is *active* if it takes part in the softmax. The other pairs must not change a result, even
+if they hold NaN. Two products see to it: `pair_products` of rows with rows is 0 for a pair that is not active, and
+`weighted_rows` adds nothing for it. Each product is the adjoint of the other.
 
 The derivatives of second order, and tangents, are those of the formula.
 """
@@ -43,7 +43,9 @@ def _weighted_rows(k: Any, weights: Any, rows: Any, left: Matrices, right: Matri
     if active is None:
         return _multiply(k, weights, rows, left, right)
     finite, zero = k.xp.isfinite(rows), rows.dtype.type(0)
-    weights = k.where(active, weights, zero)  # a function of scores can have the derivative NaN of other pairs
+    weights = k.where(
+        active, weights, zero
+    )  # the derivative of a function of scores can be NaN at a pair that is not active
     if finite.all():
         return _multiply(k, weights, rows, left, right)
     sums = _multiply(k, weights, k.where(finite, rows, zero), left, right)
@@ -107,7 +109,7 @@ weighted_rows: Primitive = Primitive(
 )
 
 
-# ---- attention in tracked operations --------------------------------------------------------------------------------
+# ---- attention as a formula of primitives ---------------------------------------------------------------------------
 
 
 class PackedOperands(NamedTuple):
@@ -134,7 +136,7 @@ def packed_operands(q: Any, k: Any, v: Any, mask: Any, heads: Heads) -> PackedOp
 
 
 def packed_scores(operands: PackedOperands, heads: Heads, active: Any) -> Any:
-    """Return the flat scores of all heads, 0 before the mask is added for pairs that are not active."""
+    """Return the flat scores of all heads. A pair that is not active has the score 0, plus the mask."""
     queries, keys = _packed(heads.queries), _packed(heads.keys)
     scores = pair_products(operands.queries, operands.keys, queries, keys, active)
     return scores if operands.mask is None else scores + operands.mask
@@ -196,7 +198,7 @@ def greatest_of_active(scores: Any, active: Any, segments: Segments) -> Any:
 
 
 def composed(q: Any, k: Any, v: Any, mask: Any, heads: Heads, factors: Any = None) -> tuple[Any, Any]:
-    """Return attention in tracked operations, and its weights, which ``factors``, an array like them, multiplies."""
+    """Return attention, computed by other primitives, and its weights; ``factors`` are multiplied into the weights."""
     operands, active = packed_operands(q, k, v, mask, heads), _active_pairs(mask, heads, q.device)
     scores = packed_scores(operands, heads, active)
     weights = softmax_of_active(scores, active, segments_of_queries(heads))

@@ -8,14 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..heads import Heads
-from .device import BLOCK, Device, RawArray
+from .kernel_device import BLOCK, KernelDevice, RawArray
 from .naming import ctype, instantiation, wide_dtype
 
 QUERIES, KEYS, COLUMNS, THREADS = 16, 32, 64, 128  # of a tile: see attention.cuh
 
 
 def attention(
-    device: Device, q: RawArray, k: RawArray, v: RawArray, mask: RawArray | None, heads: Heads, recorded: bool = True, /
+    device: KernelDevice,
+    q: RawArray,
+    k: RawArray,
+    v: RawArray,
+    mask: RawArray | None,
+    heads: Heads,
+    recorded: bool = True,
+    /,
 ) -> tuple[RawArray, RawArray | None]:
     """Flat buffers -> the flat result and, if recorded, the greatest score and the total of each query."""
     out = device.empty((heads.rows * heads.value_width,), q.dtype)
@@ -28,7 +35,7 @@ def attention(
 
 
 def attention_backward(
-    device: Device,
+    device: KernelDevice,
     cotangent: RawArray,
     q: RawArray,
     k: RawArray,
@@ -63,7 +70,13 @@ def attention_backward(
 
 
 def _launch(
-    device: Device, file: str, kernel: str, heads: Heads, dtype: Any, inputs: tuple[Any, ...], outputs: tuple[Any, ...]
+    device: KernelDevice,
+    file: str,
+    kernel: str,
+    heads: Heads,
+    dtype: Any,
+    inputs: tuple[Any, ...],
+    outputs: tuple[Any, ...],
 ) -> None:
     """Launch a kernel that computes ``outputs``, with a block for each tile of rows, head and tile of columns."""
     of_keys = kernel.endswith("keys")
@@ -81,7 +94,7 @@ def _launch(
     device.launch(file, instantiation(kernel, ctype(dtype)), grid, (THREADS,), args)
 
 
-def _masks(device: Device, mask: RawArray | None) -> tuple[RawArray | None, RawArray | None]:
+def _masks(device: KernelDevice, mask: RawArray | None) -> tuple[RawArray | None, RawArray | None]:
     """Return the mask as the argument for bools and the argument for floats; the other argument is None."""
     own = None if mask is None else device.as_contiguous(mask)
     return (own, None) if own is not None and own.dtype == np.bool_ else (None, own)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from . import attention as attending
 from . import elementwise, movement, products, rows, segment
-from .device import Device
+from .kernel_device import KernelDevice
 
 
-class KernelBackend(Device):
+class KernelBackend(KernelDevice):
     """The functions that launch each kernel."""
 
     cast = elementwise.cast

@@ -15,19 +15,19 @@ from pathlib import Path
 
 from ..errors import DeviceError
 
-ELSEWHERE = "name a folder of your own in the environment variable PYNESTED_CACHE."
+USE_ANOTHER_FOLDER = "name a folder of your own in the environment variable PYNESTED_CACHE."
 
 
 def cache_folder() -> Path:
     """Return PYNESTED_CACHE, or pynested in the user's cache folder; DeviceError without a home."""
     if chosen := os.environ.get("PYNESTED_CACHE"):
         return Path(chosen).absolute()
-    user = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    if not user.is_absolute():  # the standard says that such a path must be ignored
-        user = Path(os.path.expanduser("~")) / ".cache"
-    if not user.is_absolute():
-        raise DeviceError(f"compiled kernels are kept in the user's home folder. There is none: {ELSEWHERE}")
-    return user / "pynested"
+    parent = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if not parent.is_absolute():  # the standard says that such a path must be ignored
+        parent = Path(os.path.expanduser("~")) / ".cache"
+    if not parent.is_absolute():
+        raise DeviceError(f"compiled kernels are kept in the user's home folder. There is none: {USE_ANOTHER_FOLDER}")
+    return parent / "pynested"
 
 
 def cached_file(name: str, make: Callable[[Path, Path], None]) -> Path:
@@ -47,7 +47,7 @@ def cached_file(name: str, make: Callable[[Path, Path], None]) -> Path:
                 Path(place, name).replace(file)
     except OSError as error:
         why = error.strerror or str(error)
-        raise DeviceError(f"compiled kernels cannot be kept in {folder} ({why}): {ELSEWHERE}") from error
+        raise DeviceError(f"compiled kernels cannot be kept in {folder} ({why}): {USE_ANOTHER_FOLDER}") from error
     return file
 
 
@@ -56,8 +56,8 @@ def loaded(file: Path) -> ctypes.CDLL:
     try:
         return ctypes.CDLL(str(file))
     except OSError as error:
-        way = f"Where its file system lets no program run (noexec), {ELSEWHERE}"
-        raise DeviceError(f"a compiled kernel cannot be loaded: {error}. {way}") from error
+        advice = f"Where its file system lets no program run (noexec), {USE_ANOTHER_FOLDER}"
+        raise DeviceError(f"a compiled kernel cannot be loaded: {error}. {advice}") from error
 
 
 def _check_owner(folder: Path) -> None:
@@ -71,5 +71,5 @@ def _check_owner(folder: Path) -> None:
     else:
         return
     raise DeviceError(
-        f"{folder} {why}. Kernels are code, which is not run from such a place: correct that, or {ELSEWHERE}"
+        f"{folder} {why}. Kernels are code, which is not run from such a place: correct that, or {USE_ANOTHER_FOLDER}"
     )

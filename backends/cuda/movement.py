@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from ..places import Integers, packed_offsets, packed_strides, strided_index, surely_apart
 from ..segments import Segments
 from ..storage import address
-from .device import BLOCK, Device, RawArray, in_words
 from .elementwise import ELEMENTS_PER_BLOCK
+from .kernel_device import BLOCK, KernelDevice, RawArray, in_words
 from .naming import WORDS, ctype, instantiation
 from .segment import MOST_TILES, launch_shape
 
@@ -22,12 +22,12 @@ LARGE_TILES = 16  # elements along both dims from which a transposition pays for
 SHORT_INDEX = 2**32  # elements a component reaches over; from there on positions in it take 64 bits
 
 
-def copy(device: Device, x: RawArray, /) -> RawArray:
+def copy(device: KernelDevice, x: RawArray, /) -> RawArray:
     """Copy by the array module."""
     return device.xp.array(x, order="C", copy=True)
 
 
-def pad(device: Device, x: RawArray, segments: Segments, length: int, fill: Any, /) -> RawArray:
+def pad(device: KernelDevice, x: RawArray, segments: Segments, length: int, fill: Any, /) -> RawArray:
     """Launch pad.cu."""
     rows = device.matrix(x)
     padded = device.empty((segments.count, length, rows.shape[1]), x.dtype)
@@ -41,7 +41,7 @@ def pad(device: Device, x: RawArray, segments: Segments, length: int, fill: Any,
     return padded.reshape(segments.count, length, *x.shape[1:])
 
 
-def unpad(device: Device, padded: RawArray, segments: Segments, /) -> RawArray:
+def unpad(device: KernelDevice, padded: RawArray, segments: Segments, /) -> RawArray:
     """Launch the second kernel of pad.cu."""
     whole, (count, length), inner = device.as_contiguous(padded), padded.shape[:2], padded.shape[2:]
     rows = device.empty((segments.rows, *inner), padded.dtype)
@@ -52,7 +52,7 @@ def unpad(device: Device, padded: RawArray, segments: Segments, /) -> RawArray:
     return rows
 
 
-def take_rows(device: Device, x: RawArray, index: RawArray, /) -> RawArray:
+def take_rows(device: KernelDevice, x: RawArray, index: RawArray, /) -> RawArray:
     """Launch take_rows.cu."""
     rows = device.matrix(x)
     out = device.empty((len(index), rows.shape[1]), x.dtype)
@@ -66,7 +66,7 @@ def take_rows(device: Device, x: RawArray, index: RawArray, /) -> RawArray:
     return out.reshape(len(index), *x.shape[1:])
 
 
-def add_rows(device: Device, x: RawArray, index: RawArray, rows: int, /) -> RawArray:
+def add_rows(device: KernelDevice, x: RawArray, index: RawArray, rows: int, /) -> RawArray:
     """Sort the index, and launch add_rows.cu."""
     terms = device.matrix(x)
     out = device.empty((rows, terms.shape[1]), x.dtype)
@@ -81,7 +81,7 @@ def add_rows(device: Device, x: RawArray, index: RawArray, rows: int, /) -> RawA
     return out.reshape(rows, *x.shape[1:])
 
 
-def pack_list(device: Device, arrays: Sequence[RawArray], /) -> tuple[RawArray, NDArray[np.int64]]:
+def pack_list(device: KernelDevice, arrays: Sequence[RawArray], /) -> tuple[RawArray, NDArray[np.int64]]:
     """Join the arrays by the array module."""
     packed = device.xp.concatenate([device.as_contiguous(x) for x in arrays])
     return packed, np.fromiter(map(len, arrays), np.int64, len(arrays))
@@ -103,7 +103,7 @@ class Placement(NamedTuple):
 
 
 def gather_components(
-    device: Device, buffer: RawArray, sizes: Integers, strides: Integers, offsets: Integers, /
+    device: KernelDevice, buffer: RawArray, sizes: Integers, strides: Integers, offsets: Integers, /
 ) -> RawArray:
     """Launch gather_components.cu, or take_rows.cu if the components have too many dimensions."""
     source = device.as_contiguous(buffer)
@@ -129,7 +129,7 @@ def gather_components(
 
 
 def scatter_components(
-    device: Device, flat: RawArray, sizes: Integers, strides: Integers, offsets: Integers, buffer_size: int, /
+    device: KernelDevice, flat: RawArray, sizes: Integers, strides: Integers, offsets: Integers, buffer_size: int, /
 ) -> RawArray:
     """Launch scatter_components.cu, or add_rows.cu if components may overlap or have too many dimensions."""
     terms = device.as_contiguous(flat)
@@ -193,7 +193,7 @@ def _is_transposed(where: Placement) -> bool:
     return bool((sizes.mean(axis=0) >= LARGE_TILES).all())
 
 
-def _gather_transposed(device: Device, source: RawArray, where: Placement, out: RawArray) -> None:
+def _gather_transposed(device: KernelDevice, source: RawArray, where: Placement, out: RawArray) -> None:
     sizes, columns_apart = where.sizes, where.strides[0][:, 1:]
     meta = np.concatenate([sizes, columns_apart, where.offsets[0][:, None], where.offsets[1][:, None]], axis=1)
     starts = np.zeros(len(sizes) + 1, np.int64)
@@ -203,7 +203,7 @@ def _gather_transposed(device: Device, source: RawArray, where: Placement, out: 
     device.launch("gather_components.cu", name, (int(starts[-1]),), (32, 8), args)
 
 
-def _word(device: Device, where: Placement, arrays: tuple[RawArray, ...]) -> int:
+def _word(device: KernelDevice, where: Placement, arrays: tuple[RawArray, ...]) -> int:
     """The widest word that every row of every component is made of, in bytes."""
     itemsize: int = arrays[0].dtype.itemsize
     contiguous = all((s[:, -1] == 1).all() for s in where.strides)

@@ -9,13 +9,13 @@ import numpy as np
 from ..dtypes import is_float
 from ..matrices import Matrices
 from ..segments import Segments
-from .device import Device, RawArray
+from .kernel_device import KernelDevice, RawArray
 from .naming import ctype, instantiation
 
 SIDE = 32  # of the tile that a block makes: see matmul_components.cu
 
 
-def matmul_components(device: Device, a: RawArray, b: RawArray, left: Matrices, right: Matrices, /) -> RawArray:
+def matmul_components(device: KernelDevice, a: RawArray, b: RawArray, left: Matrices, right: Matrices, /) -> RawArray:
     """Launch matmul_components.cu; each large product is a call of the vendor's library."""
     dtype = np.result_type(a.dtype, b.dtype)
     first, second = (device.as_contiguous(x).astype(dtype, copy=False) for x in (a, b))
@@ -40,19 +40,19 @@ def matmul_components(device: Device, a: RawArray, b: RawArray, left: Matrices, 
     return out
 
 
-def sum_all(device: Device, x: RawArray, /) -> RawArray:
+def sum_all(device: KernelDevice, x: RawArray, /) -> RawArray:
     """Add up one segment."""
     return device.segment_sum(device.as_contiguous(x).reshape(-1), Segments(np.array([0, x.size]))).reshape(())
 
 
-def sum_last(device: Device, x: RawArray, /) -> RawArray:
+def sum_last(device: KernelDevice, x: RawArray, /) -> RawArray:
     """Add up rows, which are segments of one column."""
     count, width = prod(x.shape[:-1]), x.shape[-1]
     rows = Segments(np.arange(count + 1, dtype=np.int64) * width)
     return device.segment_sum(device.as_contiguous(x).reshape(count * width), rows).reshape(x.shape[:-1])
 
 
-def _large(device: Device, left: Matrices, right: Matrices, dtype: np.dtype[np.generic]) -> np.ndarray:
+def _large(device: KernelDevice, left: Matrices, right: Matrices, dtype: np.dtype[np.generic]) -> np.ndarray:
     """Which products go to the vendor's library: float ones with more multiplications than the device says."""
     if device.blas_from is None or not is_float(dtype):
         return np.zeros(left.count, bool)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..segments import Segments
-from .device import BLOCK, Device, RawArray
+from .kernel_device import BLOCK, KernelDevice, RawArray
 from .naming import ctype, instantiation, wide_dtype
 from .segment import MOST_TILES, reduce_into
 
@@ -14,7 +14,7 @@ CHUNK = 256  # rows whose parameter cotangents one block adds
 
 
 def layer_norm(
-    device: Device, x: RawArray, weight: RawArray | None, bias: RawArray | None, eps: float, /
+    device: KernelDevice, x: RawArray, weight: RawArray | None, bias: RawArray | None, eps: float, /
 ) -> tuple[RawArray, RawArray, RawArray]:
     """Launch layer_norm.cu."""
     rows, wide = device.as_contiguous(x), wide_dtype(x.dtype)
@@ -32,7 +32,7 @@ def layer_norm(
 
 
 def layer_norm_backward(
-    device: Device,
+    device: KernelDevice,
     cotangent: RawArray,
     x: RawArray,
     weight: RawArray | None,
@@ -63,7 +63,7 @@ def layer_norm_backward(
 
 
 def _parameter_sums(
-    device: Device, cotangents: RawArray, rows: RawArray, mean: RawArray, std: RawArray, wanted: tuple[bool, bool]
+    device: KernelDevice, cotangents: RawArray, rows: RawArray, mean: RawArray, std: RawArray, wanted: tuple[bool, bool]
 ) -> tuple[RawArray | None, ...]:
     """The sums over all rows of cotangent * normalized row and of cotangent: chunk by chunk, then of the chunks."""
     (count, width), wide = rows.shape, wide_dtype(rows.dtype)
@@ -84,7 +84,13 @@ def _parameter_sums(
 
 
 def cross_entropy(
-    device: Device, x: RawArray, target: RawArray, weight: RawArray | None, ignore_index: int, label_smoothing: float, /
+    device: KernelDevice,
+    x: RawArray,
+    target: RawArray,
+    weight: RawArray | None,
+    ignore_index: int,
+    label_smoothing: float,
+    /,
 ) -> tuple[RawArray, RawArray]:
     """Launch cross_entropy.cu."""
     rows, wide = device.as_contiguous(x), wide_dtype(x.dtype)
@@ -101,7 +107,7 @@ def cross_entropy(
 
 
 def cross_entropy_backward(
-    device: Device,
+    device: KernelDevice,
     cotangent: RawArray,
     x: RawArray,
     target: RawArray,
@@ -136,5 +142,5 @@ def _groups(rows: int, width: int) -> tuple[int, tuple[int]]:
     return group, (-(-rows // (BLOCK // group)),)
 
 
-def _widened(device: Device, parameter: RawArray | None, wide: np.dtype[np.generic]) -> RawArray | None:
+def _widened(device: KernelDevice, parameter: RawArray | None, wide: np.dtype[np.generic]) -> RawArray | None:
     return None if parameter is None else device.as_contiguous(parameter).astype(wide, copy=False)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from ..dtypes import is_float
 from ..segments import Segments
 from ..storage import address
-from .device import BLOCK, Device, RawArray, in_words
 from .elementwise import cast
+from .kernel_device import BLOCK, KernelDevice, RawArray, in_words
 from .naming import ctype, instantiation, wide_dtype
 
 MOST_TILES = 65535  # along the y axis of a grid
@@ -38,38 +38,38 @@ def launch_shape(count: int, rows: int, columns: int, pack: int = 1) -> Shape:
     return Shape(group, np.int32(width.bit_length() - 1), grid)
 
 
-def segment_sum(device: Device, x: RawArray, segments: Segments, /) -> RawArray:
+def segment_sum(device: KernelDevice, x: RawArray, segments: Segments, /) -> RawArray:
     """Launch segment_reduce.cu; long segments are added in pieces."""
     return _reduced(device, "Sum", x, segments, x.dtype if is_float(x.dtype) else np.dtype(np.int64))
 
 
-def segment_prod(device: Device, x: RawArray, segments: Segments, /) -> RawArray:
+def segment_prod(device: KernelDevice, x: RawArray, segments: Segments, /) -> RawArray:
     """Launch segment_reduce.cu."""
     return _reduced(device, "Prod", x, segments, x.dtype if is_float(x.dtype) else np.dtype(np.int64))
 
 
-def segment_max(device: Device, x: RawArray, segments: Segments, /) -> RawArray:
+def segment_max(device: KernelDevice, x: RawArray, segments: Segments, /) -> RawArray:
     """Launch segment_reduce.cu; long segments are compared in pieces."""
     return _reduced(device, "Max", x, segments, x.dtype)
 
 
-def segment_min(device: Device, x: RawArray, segments: Segments, /) -> RawArray:
+def segment_min(device: KernelDevice, x: RawArray, segments: Segments, /) -> RawArray:
     """Launch segment_reduce.cu."""
     return _reduced(device, "Min", x, segments, x.dtype)
 
 
-def segment_argmax(device: Device, x: RawArray, segments: Segments, /) -> RawArray:
+def segment_argmax(device: KernelDevice, x: RawArray, segments: Segments, /) -> RawArray:
     """Launch segment_arg.cu."""
     return _argument(device, "Max", x, segments)
 
 
-def segment_argmin(device: Device, x: RawArray, segments: Segments, /) -> RawArray:
+def segment_argmin(device: KernelDevice, x: RawArray, segments: Segments, /) -> RawArray:
     """Launch segment_arg.cu."""
     return _argument(device, "Min", x, segments)
 
 
 def segment_max_backward(
-    device: Device, cotangent: RawArray, x: RawArray, maximum: RawArray, segments: Segments, /
+    device: KernelDevice, cotangent: RawArray, x: RawArray, maximum: RawArray, segments: Segments, /
 ) -> RawArray:
     """Launch segment_max_backward.cu."""
     rows = device.matrix(x)
@@ -83,20 +83,22 @@ def segment_max_backward(
     return out.reshape(x.shape)
 
 
-def segment_softmax(device: Device, x: RawArray, segments: Segments, /) -> RawArray:
+def segment_softmax(device: KernelDevice, x: RawArray, segments: Segments, /) -> RawArray:
     """Launch segment_softmax.cu."""
     rows = device.matrix(x)
     return softmax_of(device, (rows,), "segment_softmax", device.offsets(segments), segments.count).reshape(x.shape)
 
 
-def segment_softmax_backward(device: Device, cotangent: RawArray, y: RawArray, segments: Segments, /) -> RawArray:
+def segment_softmax_backward(device: KernelDevice, cotangent: RawArray, y: RawArray, segments: Segments, /) -> RawArray:
     """Launch the second kernel of segment_softmax.cu."""
     pair = device.matrix(cotangent), device.matrix(y)
     offsets = device.offsets(segments)
     return softmax_of(device, pair, "segment_softmax_backward", offsets, segments.count).reshape(y.shape)
 
 
-def softmax_of(device: Device, arrays: tuple[RawArray, ...], kernel: str, offsets: RawArray, count: int) -> RawArray:
+def softmax_of(
+    device: KernelDevice, arrays: tuple[RawArray, ...], kernel: str, offsets: RawArray, count: int
+) -> RawArray:
     """Launch a softmax kernel on segments of the rows of matrices of one shape."""
     rows, columns = arrays[0].shape
     out = device.empty((rows, columns), arrays[0].dtype)
@@ -108,17 +110,17 @@ def softmax_of(device: Device, arrays: tuple[RawArray, ...], kernel: str, offset
     return out
 
 
-def softmax_last(device: Device, x: RawArray, /) -> RawArray:
+def softmax_last(device: KernelDevice, x: RawArray, /) -> RawArray:
     """Launch segment_softmax.cu; rows are segments of one column."""
     return _softmax_of_rows(device, (x,), "segment_softmax")
 
 
-def softmax_last_backward(device: Device, cotangent: RawArray, y: RawArray, /) -> RawArray:
+def softmax_last_backward(device: KernelDevice, cotangent: RawArray, y: RawArray, /) -> RawArray:
     """Launch the second kernel of segment_softmax.cu; rows are segments of one column."""
     return _softmax_of_rows(device, (cotangent, y), "segment_softmax_backward")
 
 
-def _softmax_of_rows(device: Device, arrays: tuple[RawArray, ...], kernel: str) -> RawArray:
+def _softmax_of_rows(device: KernelDevice, arrays: tuple[RawArray, ...], kernel: str) -> RawArray:
     x = arrays[0]
     width = x.shape[-1]
     count = x.size // max(1, width)
@@ -127,7 +129,7 @@ def _softmax_of_rows(device: Device, arrays: tuple[RawArray, ...], kernel: str) 
     return softmax_of(device, flat, kernel, offsets, count).reshape(x.shape)
 
 
-def spread(device: Device, y: RawArray, segments: Segments, /) -> RawArray:
+def spread(device: KernelDevice, y: RawArray, segments: Segments, /) -> RawArray:
     """Launch spread.cu."""
     entries = device.matrix(y)
     out = device.empty((segments.rows, entries.shape[1]), y.dtype)
@@ -140,7 +142,7 @@ def spread(device: Device, y: RawArray, segments: Segments, /) -> RawArray:
     return out.reshape(segments.rows, *y.shape[1:])
 
 
-def _reduced(device: Device, op: str, x: RawArray, segments: Segments, dtype: np.dtype[Any]) -> RawArray:
+def _reduced(device: KernelDevice, op: str, x: RawArray, segments: Segments, dtype: np.dtype[Any]) -> RawArray:
     rows = device.matrix(x)
     out = device.empty((segments.count, rows.shape[1]), dtype)
     if not out.size:
@@ -170,7 +172,7 @@ def pieces_of(segments: Segments, rows: int) -> tuple[Segments, Segments]:
     return segments.cached(("pieces", rows), make)
 
 
-def reduce_into(device: Device, op: str, rows: RawArray, segments: Segments, out: RawArray) -> None:
+def reduce_into(device: KernelDevice, op: str, rows: RawArray, segments: Segments, out: RawArray) -> None:
     """Reduce the segments of ``rows`` into ``out`` by one launch."""
     columns = rows.shape[1]
     pack = _pack(device, rows, out) if op in ("Sum", "Max") else 1
@@ -180,7 +182,7 @@ def reduce_into(device: Device, op: str, rows: RawArray, segments: Segments, out
     device.launch("segment_reduce.cu", name, shape.grid, (BLOCK,), args)
 
 
-def _pack(device: Device, rows: RawArray, out: RawArray) -> int:
+def _pack(device: KernelDevice, rows: RawArray, out: RawArray) -> int:
     """Return the number of neighbours that one access moves: 16 bytes if rows are wide and aligned, otherwise 1."""
     if not is_float(rows.dtype):
         return 1
@@ -190,7 +192,7 @@ def _pack(device: Device, rows: RawArray, out: RawArray) -> int:
     return pack if wide and aligned else 1
 
 
-def _argument(device: Device, op: str, x: RawArray, segments: Segments) -> RawArray:
+def _argument(device: KernelDevice, op: str, x: RawArray, segments: Segments) -> RawArray:
     rows = device.matrix(x)
     out = device.empty((segments.count, rows.shape[1]), np.int64)
     if out.size:
@@ -202,7 +204,7 @@ def _argument(device: Device, op: str, x: RawArray, segments: Segments) -> RawAr
     return out.reshape(segments.count, *x.shape[1:])
 
 
-def segment_cumsum(device: Device, x: RawArray, segments: Segments, backwards: bool = False, /) -> RawArray:
+def segment_cumsum(device: KernelDevice, x: RawArray, segments: Segments, backwards: bool = False, /) -> RawArray:
     """Launch segment_cumsum.cu."""
     rows = device.matrix(x if is_float(x.dtype) else cast(device, x, np.dtype(np.int64)))
     out = device.empty(rows.shape, rows.dtype)

@@ -42,7 +42,7 @@ def attention_backward(
     with_mask: bool,
     /,
 ) -> tuple[RawArray, RawArray, RawArray, RawArray | None]:
-    """Return the cotangents of q, k and v, and of a mask of floats if ``with_mask``, each as long as its buffer."""
+    """Return the cotangents of q, k and v, and of a mask of floats if ``with_mask``, of the sizes of these buffers."""
     operands, (g, out) = contiguous(q, k, v, mask), contiguous(cotangent, out)
     grads = [empty(x.shape, saved.dtype) for x in (q, k, v)]
     for grad in grads:
@@ -55,47 +55,49 @@ def attention_backward(
         rows = job_rows(heads, job)
         batch = read_batch(job, rows, operands, rows.results.read(g), heads, saved, are_weights)
         outputs = rows.results.read(out)
-        slopes = [place.room(grad) for place, grad in zip(rows[:3], grads, strict=True)]  # of queries, keys, values
+        # of queries, keys and values
+        operand_grads = [place.room(grad) for place, grad in zip(rows[:3], grads, strict=True)]
         for block in row_blocks(batch):
             for columns in key_blocks(batch, block):
-                steps = _add_block(batch, slopes, outputs, heads.scale, block, columns)
+                d_scores = _add_block(batch, operand_grads, outputs, heads.scale, block, columns)
                 if mask_grad is not None:
-                    _add_to_mask(mask_grad, steps, heads, job, batch, block, columns)
-        for place, slope, grad in zip(rows[:3], slopes, grads, strict=True):
-            place.write(slope, grad)
+                    _add_to_mask(mask_grad, d_scores, heads, job, batch, block, columns)
+        for place, operand_grad, grad in zip(rows[:3], operand_grads, grads, strict=True):
+            place.write(operand_grad, grad)
 
-    run(work, [(job,) for job in jobs], 0 if with_mask else heads.pairs * q.itemsize)  # jobs can share a mask
+    # Jobs can share elements of a mask: 0 bytes of work run on one thread.
+    run(work, [(job,) for job in jobs], 0 if with_mask else heads.pairs * q.itemsize)
     q_grad, k_grad, v_grad = (x.astype(q.dtype, copy=False) for x in grads)
     return q_grad, k_grad, v_grad, None if mask_grad is None else mask_grad.astype(q.dtype, copy=False)
 
 
 def _add_block(
-    batch: HeadBatch, slopes: list[RawArray], outputs: RawArray, scale: float, rows: slice, columns: slice
+    batch: HeadBatch, operand_grads: list[RawArray], outputs: RawArray, scale: float, rows: slice, columns: slice
 ) -> RawArray:
-    """Add the part of a block of queries and keys to their slopes, and return the slopes of the scores.
+    """Add what a block of queries and keys contributes to the gradients, and return the gradients of its scores.
 
-    The slope of a score is its weight times the slope of the weight, less the mean of these slopes over the row, which
-    is the product of cotangent and result.
+    The gradient of a score is ``weight * (d_weight - mean)``, with ``d_weight`` the gradient of the weight. ``mean`` is
+    the mean of ``d_weight`` over the query's weights; it equals the product of cotangent and result.
     """
     g, queries = widened(batch.results[..., rows, :]), widened(batch.queries[..., rows, :])
     keys, values = widened(batch.keys[..., columns, :]), widened(batch.values[..., columns, :])
     weights, active = _weights(queries, batch, scale, rows, columns), None
-    steps = np.matmul(g, values.swapaxes(-1, -2), out=scratch("slopes", weights.shape, weights.dtype))
+    d_scores = np.matmul(g, values.swapaxes(-1, -2), out=scratch("score gradients", weights.shape, weights.dtype))
     mean = np.vecdot(g, widened(outputs[..., rows, :]))[..., None]
-    # A weight of 0 does not leave out a NaN; the weights of a query are NaN all together.
-    if is_masked(batch) and not is_finite(queries, keys, steps, mean, weights[..., :1]):
+    # 0 times NaN is NaN, so pairs that are not active are left out. If one weight of a query is NaN, all are.
+    if is_masked(batch) and not is_finite(queries, keys, d_scores, mean, weights[..., :1]):
         active = np.broadcast_to(active_pairs(batch, rows, columns), weights.shape)
         weights = where(active, weights, 0)
-    steps -= mean
-    steps *= weights
+    d_scores -= mean
+    d_scores *= weights
     if active is not None:
-        np.copyto(steps, 0, where=~active)
-    of_products = steps * steps.dtype.type(scale)
-    active_turned = None if active is None else active.swapaxes(-1, -2)
-    _add_product(slopes[0][..., rows, :], of_products, keys, active)
-    _add_product(slopes[1][..., columns, :], of_products.swapaxes(-1, -2), queries, active_turned)
-    _add_product(slopes[2][..., columns, :], weights.swapaxes(-1, -2), g, active_turned)
-    return steps
+        np.copyto(d_scores, 0, where=~active)
+    d_products = d_scores * d_scores.dtype.type(scale)
+    active_transposed = None if active is None else active.swapaxes(-1, -2)
+    _add_product(operand_grads[0][..., rows, :], d_products, keys, active)
+    _add_product(operand_grads[1][..., columns, :], d_products.swapaxes(-1, -2), queries, active_transposed)
+    _add_product(operand_grads[2][..., columns, :], weights.swapaxes(-1, -2), g, active_transposed)
+    return d_scores
 
 
 def _weights(queries: RawArray, batch: HeadBatch, scale: float, rows: slice, columns: slice) -> RawArray:
@@ -113,17 +115,17 @@ def _add_product(total: RawArray, weights: RawArray, rows: RawArray, active: Raw
 
 
 def _add_to_mask(
-    mask_grad: RawArray, steps: RawArray, heads: Heads, job: Job, batch: HeadBatch, rows: slice, columns: slice
+    mask_grad: RawArray, d_scores: RawArray, heads: Heads, job: Job, batch: HeadBatch, rows: slice, columns: slice
 ) -> None:
-    """Add the slopes of scores to the gradient of a mask of floats, whose elements several scores can share."""
+    """Add the gradients of scores to the gradient of a mask of floats, whose elements several scores can share."""
     shape = (*batch.queries.shape[:4], batch.keys.shape[3])
     if len(job.components) > 1:
         active = active_pairs(batch, rows, columns)
-        np.add.at(mask_grad, mask_index(heads, job, shape)[..., rows, columns][active], steps[active])
+        np.add.at(mask_grad, mask_index(heads, job, shape)[..., rows, columns][active], d_scores[active])
         return
     view = mask_view(mask_grad, heads, job, shape)
     shared = [axis for axis, step in enumerate(view.strides) if step == 0]
     places = [slice(None), slice(None), slice(None), rows, columns]
     for axis in shared:
         places[axis] = slice(1)
-    view[tuple(places)] += steps.sum(axis=tuple(shared), keepdims=True)
+    view[tuple(places)] += d_scores.sum(axis=tuple(shared), keepdims=True)

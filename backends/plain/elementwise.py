@@ -1,4 +1,4 @@
-"""Plain kernels of one element."""
+"""Plain kernels that compute each element on its own; plain kernels are written to be read."""
 
 # mypy: disable-error-code="no-any-return"
 
@@ -26,7 +26,7 @@ def cast(x: RawArray, dtype: np.dtype[Any], /) -> RawArray:
     w, ends = wide(x), np.iinfo(dtype)
     least, beyond = float(ends.min), float(ends.max // 2 + 1) * 2  # float64 represents both
     result = w.astype(dtype, order="C")
-    if w.size and not (least <= w.min() and w.max() < beyond):  # there, and for NaN, processors differ
+    if w.size and not (least <= w.min() and w.max() < beyond):  # processors differ for NaN and beyond the ends
         result[w < least], result[w >= beyond], result[np.isnan(w)] = ends.min, ends.max, 0
     return result
 
@@ -43,7 +43,7 @@ def relu_backward(cotangent: RawArray, y: RawArray, /) -> RawArray:
 
 def gelu(x: RawArray, /, approximate: str = "none") -> RawArray:
     """``x Phi(x)``, where Phi is the normal distribution function (``"none"``) or its approximation (``"tanh"``)."""
-    from scipy import special  # which an import of pynested does not wait for
+    from scipy import special  # here, since this import is slow
 
     w = wide(x)
     if approximate == "none":
@@ -53,7 +53,7 @@ def gelu(x: RawArray, /, approximate: str = "none") -> RawArray:
 
 def gelu_backward(cotangent: RawArray, x: RawArray, /, approximate: str = "none") -> RawArray:
     """``cotangent * gelu'(x)``."""
-    from scipy import special  # which an import of pynested does not wait for
+    from scipy import special  # here, since this import is slow
 
     w = wide(x)
     if approximate == "none":
@@ -66,14 +66,14 @@ def gelu_backward(cotangent: RawArray, x: RawArray, /, approximate: str = "none"
 
 def silu(x: RawArray, /) -> RawArray:
     """``x / (1 + exp(-x))``."""
-    from scipy import special  # which an import of pynested does not wait for
+    from scipy import special  # here, since this import is slow
 
     return (wide(x) * special.expit(wide(x))).astype(x.dtype)
 
 
 def silu_backward(cotangent: RawArray, x: RawArray, /) -> RawArray:
     """``cotangent * silu'(x)``."""
-    from scipy import special  # which an import of pynested does not wait for
+    from scipy import special  # here, since this import is slow
 
     s = special.expit(wide(x))
     return (cotangent * (s + wide(x) * s * (1 - s))).astype(x.dtype)
@@ -81,7 +81,7 @@ def silu_backward(cotangent: RawArray, x: RawArray, /) -> RawArray:
 
 def erf(x: RawArray, /) -> RawArray:
     """The error function."""
-    from scipy import special  # which an import of pynested does not wait for
+    from scipy import special  # here, since this import is slow
 
     return special.erf(wide(x)).astype(x.dtype)
 

@@ -31,8 +31,8 @@ from typing import Any
 import numpy as np
 
 from pynested.backends import get_backend
-from pynested.backends.cuda.device import BLOCK
 from pynested.backends.cuda.elementwise import ELEMENTS_PER_BLOCK, MAX_BLOCKS
+from pynested.backends.cuda.kernel_device import BLOCK
 from pynested.backends.cuda.kernel_source import KERNELS, register_source
 from pynested.backends.cuda.naming import ctype, instantiation, wide_dtype
 from pynested.backends.dtypes import is_float, is_half

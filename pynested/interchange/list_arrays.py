@@ -32,7 +32,7 @@ from .exchange_checks import (
 
 @dataclass(frozen=True)
 class ListLevel:
-    """Lists of variable length over the rows of the next level, or of the content.
+    """Lists of variable length; their items are the lists of the next level, or elements of the content.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class NestedLists:
 
 
 def level_from_offsets(offsets: Any) -> tuple[ListLevel, slice]:
-    """Return the level of lists that follow each other, with offsets from 0, and the part of the content in use."""
+    """Return the level with offsets that begin at 0, and the part of the content that its lists use."""
     absolute = np.asarray(offsets).astype(np.int64)
     content_start, content_end = (int(absolute[0]), int(absolute[-1])) if absolute.size else (0, 0)
     relative = absolute - content_start if absolute.size else np.zeros(1, np.int64)

@@ -25,7 +25,9 @@ from .list_arrays import ListLevel, NestedLists, from_lists, level_from_offsets,
 
 @operator
 def from_tensorflow(tensor: Any, *, copy: bool | None = None) -> NestedArray | Array:
-    """Convert a tensor or ragged tensor, in shared, read-only memory: one ragged level becomes jagged ``(B, *, D)``.
+    """Convert a tensor or a ragged tensor; one ragged level becomes jagged ``(B, *, D)``.
+
+    The result shares the memory of the tensor, and is read-only.
 
     A tensor is eager, and holds numbers or bools. Several ragged levels become a strided array if every component is a
     rectangle. ExchangeError for any other object, and for strings.

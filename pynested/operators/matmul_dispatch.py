@@ -140,7 +140,7 @@ def matmul_dense_nested(a: Array, b: NestedArray) -> NestedArray | Array:
 
 
 def _check_slices(dense: Array, nested: NestedArray) -> None:
-    """Raise ShapeError unless a dense operand of the rank of the nested one has a slice for each component, or one."""
+    """Raise ShapeError unless a dense operand of the nested one's rank has one slice, or one for each component."""
     if dense.ndim == nested.ndim and dense.shape[0] not in (1, len(nested)):
         raise ShapeError(
             f"matmul: a dense operand of shape {dense.shape} must have {len(nested)} slices, one for each component, "
@@ -242,7 +242,7 @@ def _leading_dims(extents: Ints, regular: tuple[int | None, ...], rank: int) -> 
 
 
 def _check_inner_sizes(a: Any, b: Any, left: Ints, right: Ints) -> None:
-    """Raise an error unless the inner sizes are equal; ``left`` and ``right`` have one for each component, or one."""
+    """Raise an error unless the inner sizes are equal: one size, or one for each component."""
     difference = first_difference(left[:, None], right[:, None])
     if difference:
         i = difference[0]
@@ -261,7 +261,7 @@ def _component_error(a: Any, b: Any, i: int, text: str) -> StructureError | Shap
 
 
 def _product_ragged_dim(a: Any, b: Any) -> Any:
-    """Return the ragged dimension of a product as `common_ragged_dim` does. A summed dimension is not in the product.
+    """Return the ragged dimension of a product, a dimension of the result, or None; it has no summed dimension.
 
     For example, ``(B, *, D) @ (D, E)`` is ``(B, *, E)``: dimension 2 of the left operand is summed over, and its ragged
     dimension 1 is dimension 1 of the product. ``(D,) @ (B, D, *)`` is ``(B, *)``: the ragged dimension is 2 in the

@@ -1,4 +1,4 @@
-"""Selection of elements by a condition: `where` and `masked_fill`, operators of the chapter *comparison*.
+"""Selection of elements by a condition: `where` and `masked_fill`.
 
 The result is nested if an operand is nested, in the layout of the first nested operand. Operands broadcast as in
 `pynested.operators.elementwise`. An empty component of an operand is empty in the result. A dense operand that does not

@@ -37,7 +37,7 @@ class Jagged(ImmutableStructure):
     count : int
         The number of components, B.
     is_packed : bool
-        Whether there are no lengths; then the components cover the values exactly once.
+        Whether the components cover the values exactly once, which holds if there are no lengths.
     """
 
     layout: Layout = jagged
@@ -178,8 +178,8 @@ class Jagged(ImmutableStructure):
     def matrices(self, shape: tuple[int, ...]) -> Matrices:
         """Return the matrices of all components in packed values of ``shape``.
 
-        The ragged dimension must be dimension 1; or dimension 2, if components have two dimensions. Then the matrices
-        are those of the transposed values.
+        The ragged dimension must be dimension 1, or dimension 2 if components have two dimensions. If it is dimension
+        2, the matrices are those of the transposed values.
         """
         axis = self.ragged_dim - 1
 

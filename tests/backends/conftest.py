@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from pynested.backends import memory
-from pynested.backends.cuda.emulated import Emulator
+from pynested.backends.cuda.emulated_launcher import Emulator
 from pynested.backends.cuda.instantiations import all_instantiations
 from pynested.backends.numpy import (
     attention_batches,

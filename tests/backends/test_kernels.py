@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from pynested.backends import strided_index
 from pynested.backends.cuda import movement
 from pynested.backends.cuda.backend import KernelBackend
-from pynested.backends.cuda.emulated import Emulator, emulated_backend
+from pynested.backends.cuda.emulated_launcher import Emulator, emulated_backend
 from pynested.backends.cuda.instantiations import all_instantiations
 from pynested.backends.numpy import products, running
 

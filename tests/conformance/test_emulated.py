@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pynested.backends.cuda import host_compiler
-from pynested.backends.cuda.emulated import Emulator
+from pynested.backends.cuda.emulated_launcher import Emulator
 from pynested.cli import main
 
 from ..mutation.suites import run_python

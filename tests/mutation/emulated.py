@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from pynested.backends.cuda.emulated import Emulator, emulated_backend
+from pynested.backends.cuda.emulated_launcher import Emulator, emulated_backend
 from pynested.backends.cuda.instantiations import all_instantiations
 from pynested.backends.cuda.naming import CTYPES
 from pynested.backends.errors import DeviceError

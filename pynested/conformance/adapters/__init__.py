@@ -69,7 +69,7 @@ def emulated_environment(emulation: Mapping[str, str | int]) -> dict[str, str]:
     It is a process of its own because a wrong kernel may write anywhere, and because a sanitizer has to be in a process
     from its start, and ends it. Compiling here keeps it out of the time that an answer may take.
     """
-    from pynested.backends.cuda.emulated import Emulator  # of no use to the other devices
+    from pynested.backends.cuda.emulated_launcher import Emulator  # of no use to the other devices
 
     given = {"mode" if name == "sanitize" else name: value for name, value in emulation.items()}
     launcher = Emulator.from_environment(**given)

@@ -126,12 +126,12 @@ def flex_attention(
     score_mod : callable, optional
         ``score_mod(score, b, h, q_idx, kv_idx)`` is called on a block of scores (heads, queries, keys), and returns an
         array of their shape and dtype, made of pynested's operators. The indices are int64 and broadcast against the
-        scores: ``b`` is the number of the component, ``h`` the head, of all dimensions before the matrices together,
-        and the others count within the component.
+        scores. ``b`` is the number of the component, and ``q_idx`` and ``kv_idx`` count within it. ``h`` is the number
+        of the head, counted over all dimensions before the matrices.
     block_mask : BlockMask, optional
         The active pairs, by `create_nested_block_mask` or `create_block_mask`. Its function is called again for partial
-        blocks. With ``score_mod``, keys before the first and after the last block of a row of blocks that is not empty
-        are not computed. Without it, a bool for each pair of a component is in memory.
+        blocks. With ``score_mod``, a row of blocks is computed from its first block that is not empty to its last.
+        Without ``score_mod``, the mask of a component is in memory, one bool for each pair.
     scale : float, optional
         What scores are multiplied by before the function sees them; by default ``1 / sqrt(E)``.
     enable_gqa : bool
@@ -149,27 +149,27 @@ def flex_attention(
     DTypeError, DeviceError
         For bools and integers; for a function that returns another dtype, or an array on another device.
     ArgumentError
-        For a function that is none, or returns no array; a block mask that is none; a ``scale`` that is not finite;
-        a ``return_aux`` that is none, or beside ``return_lse``.
+        For a ``score_mod`` that is not a function or returns no array, a ``block_mask`` that is not a `BlockMask`, a
+        ``scale`` that is not finite, a ``return_aux`` of another class, or both ``return_aux`` and ``return_lse``.
 
     Notes
     -----
-    A score that the function makes -inf is left out, as a pair is that the mask leaves out: whatever its key and value
-    hold reaches neither the result nor the gradient. A query that meets no key becomes +0; its log-sum and its
-    greatest score are -inf. Scores are in the dtype that is computed in, float32 for halves, as is what is returned
-    besides. Log-sums are differentiable; through the greatest scores no gradient flows.
+    A pair takes no part if the function makes its score -inf, or if the mask leaves it out: its key and value reach
+    neither the result nor the gradient. A query that meets no key becomes +0; its log-sum and its greatest score are
+    -inf. Scores, log-sums and greatest scores of halves are float32. Log-sums are differentiable; through the greatest
+    scores no gradient flows.
 
-    The function is called on every block that is computed, and again in the backward pass: it must do the same again.
-    Gradients of every order flow to all that it uses. It should look at each score alone; how scores are cut into
-    blocks may change. Indices of several dimensions pick from arrays: ``bias[h]``, ``table[q_idx - kv_idx + n]``,
-    ``pairs[b, h, q_idx, kv_idx]``; of a nested array ``documents[b, q_idx]``. All indices stand in one pair of
-    brackets: ``pairs[b][h]``, as a function of PyTorch may have it, picks twice from the first dimension.
+    The function is called on every block that is computed, and again in the backward pass, where it must return the
+    same. Gradients of every order flow to all arrays that it uses. Each score must not depend on other scores, since
+    the sizes of the blocks may change. The function can index arrays by its indices: ``bias[h]``,
+    ``table[q_idx - kv_idx + n]``, ``pairs[b, h, q_idx, kv_idx]``, and a nested array: ``documents[b, q_idx]``. Write
+    all indices in one pair of brackets: ``pairs[b][h]`` indexes the first dimension twice.
 
     Clauses: FLEX_ATTENTION-1 to FLEX_ATTENTION-19. After `torch.nn.attention.flex_attention.flex_attention`.
 
     Examples
     --------
-    Each query looks back at the nearest two keys, and at farther ones the less, the farther they are:
+    Each query sees itself and the key before it; the score decreases with the distance:
 
     >>> x = pn.nested_array([np.zeros((1, 3, 2)), np.zeros((1, 1, 2))], layout=pn.jagged)
     >>> v = pn.nested_array([[[[0.0], [1.0], [2.0]]], [[[3.0]]]], layout=pn.jagged)

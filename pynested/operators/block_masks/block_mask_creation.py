@@ -54,9 +54,9 @@ def create_block_mask(
     ----------
     mask_mod : callable
         ``mask_mod(b, h, q_idx, kv_idx)`` gets arrays of integers that broadcast against the scores (heads, queries,
-        keys), and returns an array of bools that does: True where a query meets a key.
+        keys). It returns an array of bools that broadcasts as well, True where a query meets a key.
     B, H : int or None
-        Components and heads; None for a mask that is the same for all, of which ``b`` or ``h`` is 0.
+        Numbers of components and of heads. None makes one mask for all of them, for which ``b`` or ``h`` is 0.
     Q_LEN, KV_LEN : int
         Queries and keys.
     device : str, optional
@@ -114,8 +114,8 @@ def create_mask(
     ArgumentError
         For a ``mod_fn`` that is not a function, takes other arguments or returns no array, and sizes below 0.
     DTypeError, ShapeError, DeviceError
-        For a function of masks as in `create_block_mask`; for one of scores that returns another dtype or shape than
-        theirs, float32, or an array on another device.
+        For a function of masks as in `create_block_mask`; for a function of scores that does not return float32, or
+        returns another shape, or an array on another device.
 
     Notes
     -----
@@ -138,7 +138,7 @@ def create_mask(
 
 
 def _finite_scores(op: str, mod: Any, block: PairBlock, device: str) -> Any:
-    """Return which scores of 0 a function does not make -inf, as a raw array of bools."""
+    """Return a raw array of bools: whether the function leaves a score of 0 above -inf."""
     with no_grad():
         scores = Array(get_backend(device).xp.zeros(block.shape, np.float32), device)
         return raw(apply_score_mod(op, mod, scores, block)) != -np.inf
@@ -168,7 +168,7 @@ def create_nested_block_mask(mask_mod: MaskMod, q_nt: Any, kv_nt: Any = None, BL
         As of `create_block_mask`; ``b`` is the number of the component, and ``q_idx`` and ``kv_idx`` count within it.
         A function that ignores ``h`` makes one mask for all heads.
     q_nt : NestedArray or Array
-        Queries, or any array of their shape: each component has so many heads, in all dimensions before its matrices.
+        Queries, or any array of their shape. The heads of a component are all its dimensions before the matrices.
     kv_nt : NestedArray or Array, optional
         Keys; by default ``q_nt``. One of the two may be dense: each component gets its slice, or all of it, as in
         `flex_attention`.
@@ -180,10 +180,10 @@ def create_nested_block_mask(mask_mod: MaskMod, q_nt: Any, kv_nt: Any = None, BL
     StructureError
         For nested arrays of different numbers of components, or whose components are not at least matrices.
     ArgumentError
-        For dense arrays alone, other numbers of components or heads than theirs, a ``mask_mod`` that is not a function
-        or returns no array, and blocks of less than 1.
+        If both arrays are dense, if ``B`` or ``H`` is not the number of components or heads, if ``mask_mod`` is not a
+        function or returns no array, and for a block size below 1.
     DTypeError, ShapeError, DeviceError
-        For a function as in `create_block_mask`; for a dense array of other dimensions, or with slices for others.
+        For a function as in `create_block_mask`; for a dense array of another number of dimensions or of slices.
 
     Notes
     -----
@@ -246,7 +246,7 @@ def _operand_extents(op: str, name: str, x: Any, nested: NestedArray) -> Ints:
     if not 2 <= len(shape) <= nested.ndim or (len(shape) == nested.ndim and shape[0] not in (1, count)):
         raise ShapeError(
             f"{op}: {name} has shape {shape} beside {count} nested components; it must have from 2 to {nested.ndim} "
-            f"dimensions, of which the first of {nested.ndim} is {count}, or 1."
+            f"dimensions; if it has {nested.ndim}, the first must be {count} or 1."
         )
     return np.tile(np.array(shape[len(shape) == nested.ndim :], np.int64), (max(count, 1), 1))
 

@@ -55,8 +55,8 @@ def getitem(self: Operand, index: Index) -> NestedArray | Array:
     """Return ``self[index]``; the first entry selects components, the rest index each one: ``(B, *, D) -> (B, *)``.
 
     A nested result has the layout of ``self``. There are two exceptions. An integer along the ragged dimension of a
-    jagged array gives a dense array, as `select` does. A mask whose
-    dimensions end before the ragged dimension gives a strided array. An empty slice gives empty components.
+    jagged array gives a dense array, as `select` does. A mask
+    that does not reach the ragged dimension gives a strided array. An empty slice gives empty components.
 
     A dense array, and the component that an integer selects, can be indexed by lists and arrays at any entry. The lists
     and arrays broadcast and select together, as in NumPy: ``x[rows, :, columns]``. An index raises ArgumentError if
@@ -260,7 +260,7 @@ def _select_by_arrays(x: Array, entries: list[Any]) -> Array:
 
 
 def _apply_other_entries(x: Array, entries: list[Any]) -> tuple[Array, list[int]]:
-    """Return the view by all entries except the arrays, and the dimensions of the view that the arrays index."""
+    """Return the view that the entries without arrays select, and its dimensions that the arrays index."""
     other_entries: list[Any] = []
     dims: list[int] = []
     dim = 0

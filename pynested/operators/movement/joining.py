@@ -145,7 +145,8 @@ def _check_other_sizes(arrays: Sequence[NestedArray], dim: int) -> None:
                 f"cat: {component_text(component, len(x))} has shape {shape_text(x.extents[component])} in array {i} "
                 f"and {shape_text(expected[component])} in array 0; they may differ only along dimension {dim}."
             )
-        expected = np.maximum(expected, x.extents)  # a size of -1 is unknown in one array, and can be known in the next
+        # An empty batch has sizes of -1, which are unknown; another array can have the size.
+        expected = np.maximum(expected, x.extents)
 
 
 def _cat_batch_jagged(arrays: Sequence[NestedArray], ragged_dim: int) -> NestedArray:

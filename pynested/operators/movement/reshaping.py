@@ -1,4 +1,4 @@
-"""Reshaping of every component: `reshape`, `view`, `reshape_as`, and `expand`, the method of arrays.
+"""Reshaping of every component: `reshape`, `view`, `reshape_as` and `expand`.
 
 A ``shape`` begins with the number of components, or -1. For any other dimension of a nested array, -1 keeps the size of
 the dimension in each component; no size is computed from the other sizes. An irregular dimension takes -1, or its
@@ -53,7 +53,7 @@ def _ragged_misfit(x: NestedArray, dim: int, size: RaggedSize) -> str:
     if dim >= x.ndim:
         return f"dimension {dim} is new. Give an integer: only the irregular dimensions of {x.shape} take ragged sizes."
     lengths, regular = x.lengths_along(dim), x.regular[dim - 1]
-    # The ragged sizes of all batches of no components are equal, but a regular dimension of such a batch is not ragged.
+    # Without components, all ragged sizes are equal. A regular dimension is not ragged then, either.
     if size == RaggedSize(lengths) and (len(x) or regular is None):
         return ""
     if regular is not None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pynested.backends.cuda import cache
-from pynested.backends.cuda.emulated import Emulator, emulated_backend
+from pynested.backends.cuda.emulated_launcher import Emulator, emulated_backend
 from pynested.backends.errors import DeviceError
 
 NAME = "kernel-0.so"

@@ -19,7 +19,7 @@ import pytest
 
 import pynested as pn
 from pynested.backends import get_backend
-from pynested.backends.cuda.cupy import OPTIONS, Gpu
+from pynested.backends.cuda.cupy_launcher import OPTIONS, Gpu
 from pynested.backends.cuda.instantiations import all_instantiations
 from pynested.backends.cuda.kernel_source import KERNELS, inlined
 from pynested.backends.errors import ArgumentError, DeviceError

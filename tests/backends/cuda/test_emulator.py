@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pynested.backends.cuda import host_compiler
-from pynested.backends.cuda.emulated import Emulator, emulated_backend
+from pynested.backends.cuda.emulated_launcher import Emulator, emulated_backend
 from pynested.backends.dtypes import bfloat16
 from pynested.backends.errors import ArgumentError, DeviceError
 

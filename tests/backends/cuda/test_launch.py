@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from pynested.backends import Segments
-from pynested.backends.cuda.device import check_arguments, checked_shape
-from pynested.backends.cuda.emulated import Emulator, emulated_backend
+from pynested.backends.cuda.emulated_launcher import Emulator, emulated_backend
+from pynested.backends.cuda.kernel_device import check_arguments, checked_shape
 from pynested.backends.cuda.kernel_source import KERNELS, signature
 from pynested.backends.errors import DeviceError, DTypeError
 

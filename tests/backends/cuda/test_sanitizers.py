@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pynested.backends.cuda.emulated import Emulator
+from pynested.backends.cuda.emulated_launcher import Emulator
 from pynested.backends.errors import MissingDependency
 
 HERE = Path(__file__).parent
@@ -16,7 +16,7 @@ LAUNCH = """
 import sys
 from pathlib import Path
 import numpy as np
-from pynested.backends.cuda.emulated import Emulator, emulated_backend
+from pynested.backends.cuda.emulated_launcher import Emulator, emulated_backend
 launcher = Emulator.from_environment()
 launcher.kernels, launcher.units = Path(sys.argv[1]), {}
 device = emulated_backend(launcher)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pynested.backends.cuda import kernel_source
-from pynested.backends.cuda.emulated import Emulator
+from pynested.backends.cuda.emulated_launcher import Emulator
 from pynested.backends.cuda.instantiations import all_instantiations
 from pynested.backends.cuda.kernel_source import inlined
 

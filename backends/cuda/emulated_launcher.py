@@ -19,9 +19,9 @@ from ..errors import ArgumentError, DeviceError
 from ..memory import ALIGNMENT
 from .backend import KernelBackend
 from .cache import loaded
-from .device import Triple
 from .host_compiler import compiler, library, sanitizer_environment
 from .instantiations import all_instantiations
+from .kernel_device import Triple
 from .kernel_source import KERNELS, signature
 
 SCHEDULES = ("forward", "reverse", "random", "eager")
@@ -40,16 +40,16 @@ class Emulator:
         In which order the threads of a block take turns between barriers: ``"forward"``, ``"reverse"``, ``"random"``,
         or ``"eager"``, in which a warp runs as far ahead of the others as barriers let it.
     seed : int
-        Of the random schedule, and of the order of warps in the eager one.
+        Seed of the random schedule, and of the order of warps in the eager schedule.
     workers : int
-        How many blocks run at the same time.
+        Number of blocks that run at the same time.
     mode : str
-        ``""``, ``"address"`` or ``"thread"``: built with which sanitizers.
+        The sanitizers with which kernels are built: ``""``, ``"address"`` or ``"thread"``.
     kernels : Path
         The folder of the ``.cu`` files.
     units : mapping, optional
-        The instantiations of each file that are compiled together: those of the catalogue, unless given. Those of a
-        file that is not in it are compiled one by one.
+        By file, the instantiations that are compiled together. The default is the catalogue. The instantiations of a
+        file that is not in the mapping are compiled one by one.
     """
 
     def __init__(
@@ -77,47 +77,47 @@ class Emulator:
 
     @classmethod
     def from_environment(cls, **given: str | int) -> Emulator:
-        """As PYNESTED_EMULATOR_SCHEDULE, _SEED, _WORKERS and _MODE say, where nothing else is given."""
-        asked: dict[str, Any] = {name: _from_environment(name, SETTINGS[name]) for name in SETTINGS}
-        return cls(**{**asked, **given})
+        """Return the emulator that PYNESTED_EMULATOR_SCHEDULE, _SEED, _WORKERS and _MODE describe, or ``given``."""
+        settings: dict[str, Any] = {name: _from_environment(name, SETTINGS[name]) for name in SETTINGS}
+        return cls(**{**settings, **given})
 
     def environment(self) -> dict[str, str]:
-        """The environment of a process in which `from_environment` returns one like this, sanitizer and all."""
+        """Return the environment variables of a process in which `from_environment` returns an equal emulator."""
         named = {_variable(name): str(getattr(self, name)) for name in SETTINGS}
         return {**os.environ, **named, **sanitizer_environment(self.mode)}
 
     def __str__(self) -> str:
-        """In words: the schedule, and what is out of the ordinary."""
+        """Describe the schedule, and each setting that is not the default."""
         seed = f", seed {self.seed}" if self.schedule in ("random", "eager") else ""
         workers = f", {self.workers} blocks at a time" if self.workers > 1 else ""
         return f"schedule {self.schedule}{seed}{workers}" + (f", {SANITIZERS[self.mode]}" if self.mode else "")
 
     def run(self, file: str, name: str, grid: Triple, block: Triple, args: Sequence[Any], shared: int) -> None:
-        """Run a kernel to its end; DeviceError where the emulation noticed a fault in it."""
+        """Run a kernel to its end; raise DeviceError if the emulation noticed a fault in it."""
         function = self._functions.get((file, name)) or self._load(file, name)
-        cells = (ctypes.c_void_p * len(args))()
-        held = []  # what the cells point to
-        for place, given in enumerate(args):
+        pointers = (ctypes.c_void_p * len(args))()
+        values = []  # the objects to which the pointers point
+        for i, given in enumerate(args):
             value: Any
             if given is None or isinstance(given, np.ndarray):
                 value = ctypes.c_void_p(None if given is None else given.ctypes.data)
-                cells[place] = ctypes.addressof(value)
+                pointers[i] = ctypes.addressof(value)
             else:
                 value = np.array(given)
-                cells[place] = value.ctypes.data
-            held.append(value)
+                pointers[i] = value.ctypes.data
+            values.append(value)
         sizes = (ctypes.c_uint * 3)(*grid), (ctypes.c_uint * 3)(*block)
         order = SCHEDULES.index(self.schedule)
-        error = function(*sizes, shared, cells, order, self.seed, self.workers)
+        error = function(*sizes, shared, pointers, order, self.seed, self.workers)
         if error:
             raise DeviceError(f"{name}: {error.decode()}")
 
     def compile(self, file: str) -> None:
-        """Have all instantiations of a file ready."""
+        """Compile all instantiations of a file."""
         library(file, self.units[file], self.mode, self.kernels)
 
     def compile_all(self) -> None:
-        """Have every file ready; as many compilers at a time as there are cores."""
+        """Compile every file, with as many compilers at a time as there are cores."""
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             list(pool.map(self.compile, self.units))
 
@@ -125,18 +125,19 @@ class Emulator:
         names = self.units.get(file, (name,))
         if name not in names:
             raise DeviceError(f"{name} is not in the catalogue of {file}.")
-        code = loaded(library(file, names, self.mode, self.kernels))
-        for number, one in enumerate(names):
-            self._functions[file, one] = self._function(code, number, file, one)
+        binary = loaded(library(file, names, self.mode, self.kernels))
+        for number, instantiation in enumerate(names):
+            self._functions[file, instantiation] = self._function(binary, number, file, instantiation)
         return self._functions[file, name]
 
-    def _function(self, code: ctypes.CDLL, number: int, file: str, name: str) -> Any:
-        describe = getattr(code, f"k{number}_signature")
+    def _function(self, binary: ctypes.CDLL, number: int, file: str, name: str) -> Any:
+        describe = getattr(binary, f"k{number}_signature")
         describe.restype = ctypes.c_char_p
-        compiled, read = describe().decode(), "".join(one.code for one in signature(self.kernels, file, name))
+        compiled = describe().decode()
+        read = "".join(parameter.code for parameter in signature(self.kernels, file, name))
         if compiled != read:
             raise DeviceError(f"{name}: its text was read as taking {read}, the compiler says {compiled}.")
-        function = getattr(code, f"k{number}_launch")
+        function = getattr(binary, f"k{number}_launch")
         function.restype = ctypes.c_char_p
         function.argtypes = [
             ctypes.POINTER(ctypes.c_uint), ctypes.POINTER(ctypes.c_uint), ctypes.c_size_t,
@@ -146,23 +147,23 @@ class Emulator:
 
 
 class _Memory:
-    """Bytes from malloc itself, so that a sanitizer sees who runs over their end or comes when they are gone.
+    """Memory of the C library, so that a sanitizer notices a read or a write behind its end, or after it was freed.
 
-    NumPy keeps small pieces for itself, and the CPU's arrays have a margin and are kept when they are large.
+    Memory of NumPy, and of arrays of the CPU, can be reused without being freed, or have a margin behind its end.
     """
 
-    __slots__ = ("__array_interface__", "_free", "_place")
+    __slots__ = ("__array_interface__", "_free", "_pointer")
 
     def __init__(self, nbytes: int) -> None:
         allocate, self._free = _malloc()
-        self._place = ctypes.c_void_p()
-        if allocate(ctypes.byref(self._place), ctypes.c_size_t(ALIGNMENT), ctypes.c_size_t(nbytes)):
+        self._pointer = ctypes.c_void_p()
+        if allocate(ctypes.byref(self._pointer), ctypes.c_size_t(ALIGNMENT), ctypes.c_size_t(nbytes)):
             raise MemoryError(f"no {nbytes:,} bytes for an array of the device 'emulated'")
-        data = (self._place.value or 0, False)
+        data = (self._pointer.value or 0, False)
         self.__array_interface__ = {"version": 3, "typestr": "|u1", "shape": (nbytes,), "data": data}
 
     def __del__(self) -> None:
-        self._free(self._place)
+        self._free(self._pointer)
 
 
 @cache
@@ -175,14 +176,14 @@ def _variable(name: str) -> str:
     return f"PYNESTED_EMULATOR_{name.upper()}"
 
 
-def _from_environment(name: str, otherwise: str | int) -> str | int:
-    if isinstance(otherwise, int):
-        return whole_number(_variable(name), otherwise, *LIMITS[name])
-    return os.environ.get(_variable(name), otherwise)
+def _from_environment(name: str, default: str | int) -> str | int:
+    if isinstance(default, int):
+        return whole_number(_variable(name), default, *LIMITS[name])
+    return os.environ.get(_variable(name), default)
 
 
 def poisoned(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-    """A new array of numbers that no kernel would leave there by accident, which fills its memory to the last byte."""
+    """Return a new array whose bytes are all `POISON`; the array ends at the end of its memory."""
     kind = np.dtype(dtype)
     memory = np.asarray(_Memory(prod(shape) * kind.itemsize))
     memory.fill(POISON)
@@ -190,7 +191,7 @@ def poisoned(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
 
 
 def emulated_backend(launcher: Emulator | None = None) -> KernelBackend:
-    """The backend of the device ``"emulated"``; as the environment says unless a launcher is given.
+    """Return the backend of the device ``"emulated"``, with the launcher that the environment describes by default.
 
     MissingDependency without a compiler, before anything has to be compiled.
     """

@@ -15,12 +15,12 @@ from ..environment import whole_number
 from ..errors import DeviceError, PynestedError
 from ..gpu_errors import INSTALL, device_error
 from .backend import KernelBackend
-from .device import Triple
+from .kernel_device import Triple
 from .kernel_source import KERNELS, inlined
 
 OPTIONS = ("-std=c++17", "-lineinfo")
 SHARED_BY_DEFAULT = 48 * 1024  # bytes; a kernel has to be told before it gets more
-BLAS_FROM = 64.0**3  # multiplications: below, a tile of our own kernel is sooner done than a call
+BLAS_FROM = 64.0**3  # multiplications; for fewer, a tile of our own kernel takes less time than a call of cuBLAS
 POISON = 0xFF  # in every byte of a new array, while launches are checked
 
 

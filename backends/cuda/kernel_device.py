@@ -1,4 +1,4 @@
-"""The seam: everything above calls `Device.launch`, everything below is one of two launchers."""
+"""`KernelDevice`: a backend that launches CUDA kernels, on a GPU or on the emulation, after checking each launch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..dtypes import is_bfloat16
 from ..errors import DeviceError, DTypeError
 from ..events import emit_around, listening
 from ..interface import Backend
-from ..memory import INSTEAD
+from ..memory import TEST_ALLOCATORS
 from ..segments import Segments
 from ..storage import address
 from .kernel_source import Parameter, signature
@@ -25,9 +25,9 @@ from .naming import WORDS
 RawArray = Any  # an array of the device's xp
 BLOCK = 256  # threads of a block of most kernels
 # Limits of every GPU that CUDA 12 supports.
-MOST_BLOCKS = (2**31 - 1, 65535, 65535)
-MOST_THREADS = (1024, 1024, 64)
-THREADS_OF_A_BLOCK = 1024
+MAX_GRID = (2**31 - 1, 65535, 65535)
+MAX_BLOCK = (1024, 1024, 64)
+MAX_THREADS_PER_BLOCK = 1024
 SHARED_BYTES = 227 * 1024
 
 Triple = tuple[int, int, int]
@@ -43,7 +43,7 @@ class Launcher(Protocol):
         """Run ``name``, such as ``"spread<unsigned int, 32>"``, of ``file`` on the device."""
 
 
-class Device(Backend):
+class KernelDevice(Backend):
     """An array module, memory, and CUDA kernels to launch.
 
     Parameters
@@ -75,9 +75,9 @@ class Device(Backend):
         self.new: Callable[[tuple[int, ...], DTypeLike], RawArray] = new
 
     def adapted(self, function: Any) -> Any:
-        """Return a function of ``xp``; Python numbers are weak operands of a ufunc beside bfloat16, too."""
+        """Return a function of ``xp`` that takes Python numbers beside bfloat16, as it does beside other floats."""
         is_ufunc = isinstance(unwrap(function), self.xp.ufunc)
-        return weakly(function) if is_ufunc or getattr(function, "__name__", "") == "where" else function
+        return with_bfloat16_numbers(function) if is_ufunc or getattr(function, "__name__", "") == "where" else function
 
     def launch(
         self, file: str, name: str, grid: Sequence[int], block: Sequence[int], args: Sequence[Any], shared: int = 0
@@ -91,11 +91,11 @@ class Device(Backend):
             self.launcher.run(file, name, blocks, threads, args, shared)
 
     def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> RawArray:
-        """A new array whose contents are arbitrary."""
-        return INSTEAD.get(self.device, self.new)(shape, dtype)
+        """Return a new array whose contents are arbitrary."""
+        return TEST_ALLOCATORS.get(self.device, self.new)(shape, dtype)
 
     def as_contiguous(self, x: Any) -> RawArray:
-        """``x``, which must lie on the device, contiguous."""
+        """Return ``x`` contiguous; DeviceError unless it lies on the device."""
         if isinstance(x, np.generic):
             x = np.asarray(x)
         if not isinstance(x, self.xp.ndarray):
@@ -110,36 +110,36 @@ class Device(Backend):
         return self.as_contiguous(x).reshape(len(x), prod(x.shape[1:]))
 
     def upload(self, numbers: NDArray[Any]) -> RawArray:
-        """A host array on the device."""
+        """Return a copy of a host array on the device."""
         return self.xp.asarray(np.ascontiguousarray(numbers))
 
     def index(self, numbers: Any) -> RawArray:
-        """Numbers of rows on the device: uploaded where they were worked out on the host, from a structure."""
+        """Return row indices on the device; those that were computed on the host are uploaded."""
         return self.upload(numbers) if isinstance(numbers, np.ndarray) else self.as_contiguous(numbers)
 
     def offsets(self, segments: Segments) -> RawArray:
-        """The offsets of a partition, uploaded once."""
+        """Return the offsets of ``segments``, uploaded once."""
         uploaded: RawArray = segments.cached((self.device, "offsets"), lambda: self.upload(segments.offsets))
         return uploaded
 
 
-def in_words(device: Device, row_bytes: int, *arrays: RawArray) -> tuple[str, int]:
-    """The widest word that divides rows of ``row_bytes`` and the arrays' addresses, and how many make a row."""
+def in_words(device: KernelDevice, row_bytes: int, *arrays: RawArray) -> tuple[str, int]:
+    """Return the widest machine word that divides ``row_bytes`` and all addresses, and the number of words in a row."""
     size = next(size for size in WORDS if row_bytes % size == 0 and not any(address(x) % size for x in arrays))
     return WORDS[size], row_bytes // size
 
 
-def weakly(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``function``, given numbers of bfloat16 in place of Python's where another operand is bfloat16."""
+def with_bfloat16_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``function``, with Python numbers cast to bfloat16 if another operand is bfloat16."""
 
     @wraps(function)
     def call(*operands: Any, **options: Any) -> Any:
         if _NUMBERS.isdisjoint(map(type, operands)):
             return function(*operands, **options)
         dtypes = (getattr(x, "dtype", None) for x in operands)
-        number = next((dtype.type for dtype in dtypes if dtype is not None and is_bfloat16(dtype)), None)
-        if number is not None:
-            operands = tuple(number(float(x)) if type(x) in _NUMBERS else x for x in operands)
+        scalar_type = next((dtype.type for dtype in dtypes if dtype is not None and is_bfloat16(dtype)), None)
+        if scalar_type is not None:
+            operands = tuple(scalar_type(float(x)) if type(x) in _NUMBERS else x for x in operands)
         return function(*operands, **options)
 
     return call
@@ -149,11 +149,11 @@ def weakly(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def checked_shape(name: str, grid: Sequence[int], block: Sequence[int], shared: int) -> tuple[Triple, Triple]:
-    """Grid and block as three numbers each; DeviceError where the hardware has a lower limit, or one is empty."""
-    blocks, threads = _triple(name, "grid", grid, MOST_BLOCKS), _triple(name, "block", block, MOST_THREADS)
+    """Return grid and block as three numbers each; raise DeviceError if one is 0 or beyond a limit of the hardware."""
+    blocks, threads = _triple(name, "grid", grid, MAX_GRID), _triple(name, "block", block, MAX_BLOCK)
     total = threads[0] * threads[1] * threads[2]
-    if total > THREADS_OF_A_BLOCK:
-        raise DeviceError(f"{name}: a block of {threads} is {total} threads, more than {THREADS_OF_A_BLOCK}.")
+    if total > MAX_THREADS_PER_BLOCK:
+        raise DeviceError(f"{name}: a block of {threads} is {total} threads, more than {MAX_THREADS_PER_BLOCK}.")
     if not 0 <= shared <= SHARED_BYTES:
         raise DeviceError(f"{name}: {shared} bytes of shared memory were asked for; a block has {SHARED_BYTES}.")
     return blocks, threads
@@ -170,7 +170,7 @@ def _triple(name: str, what: str, numbers: Sequence[int], most: Triple) -> Tripl
 
 
 def check_arguments(name: str, parameters: Sequence[Parameter], args: Sequence[Any], array_type: Any) -> None:
-    """Number and types of a kernel's arguments; DeviceError or DTypeError naming the first that is wrong."""
+    """Raise DeviceError or DTypeError for the first argument whose type differs from that of the parameter."""
     if len(args) != len(parameters):
         raise DeviceError(f"{name} takes {len(parameters)} arguments, not {len(args)}.")
     for place, (given, parameter) in enumerate(zip(args, parameters, strict=True)):
