@@ -34,7 +34,8 @@ from pynested.autograd.primitives.primitive import PRIMITIVES
 from pynested.backends import get_backend
 
 ROOT = Path(__file__).resolve().parents[2]
-NOT_COPIED = (".git", ".nox", ".venv*", "*_cache", ".hypothesis", "build", "*-pytest-*.pyc")  # the last name ROOT
+# The last two names lie in ROOT for a moment, while a wheel is built and while tests are loaded.
+NOT_COPIED = (".git", ".nox", ".venv*", "*_cache", ".hypothesis", "build", "pynested-*", "*-pytest-*.pyc")
 PLANT_AT_IMPORT = """
 from tests.mutation.plant import plant_for_good
 
