@@ -130,7 +130,10 @@ def check_possible_shape(name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return ``shape``; raise ShapeError if no array has so many dimensions or elements. Sizes of 0 count as 1."""
     check_possible_ndim(name, len(shape))
     if not 0 < prod(shape) <= MOST_ELEMENTS and prod([size for size in shape if size > 0]) > MOST_ELEMENTS:
-        raise ShapeError(f"{name}: shape {shape} has more elements than an int64 can count, if sizes of 0 count as 1.")
+        raise ShapeError(
+            f"{name}: shape {shape} has too many elements; with sizes of 0 counted as 1, at most {MOST_ELEMENTS:,} are "
+            "possible."
+        )
     return shape
 
 

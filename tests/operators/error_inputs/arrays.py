@@ -49,7 +49,7 @@ ALWAYS: list[ErrorInput] = [
         ((..., ..., 0), DimensionError, "index: an index can have only one ellipsis"),
         (slice(None, None, 0), ArgumentError, "step 0"), (slice("a"), ArgumentError, "an end of a slice"),
         (pn.array(True), ArgumentError, "index: an index must be an integer, not array(True)"),
-        (([0], [0]), ArgumentError, "is the first entry"),
+        (([0], [0]), ArgumentError, "must be the first entry"),
         (np.zeros((3, 1), int), ArgumentError, "an array that selects from a batch of components must have one dim"),
         (np.array([1.0]), ArgumentError, "must hold integers or bools, not float64"),
         ([[0], [1, 2]], ArgumentError, "must hold integers"))],
