@@ -47,7 +47,7 @@ class ArrayProtocols:
             raise DeviceError(
                 f"numpy: this array lies on {self.device!r}, where NumPy cannot reach. Copy it: x.to('cpu').numpy()."
             )
-        register_exported(self.storage)
+        register_exported(self.storage, self.data)
         return self.data
 
     def item(self: Any) -> Any:
@@ -75,7 +75,7 @@ class ArrayProtocols:
                 f"dlpack: this array has a negative stride, {self.stride()}, with which PyTorch ends the process. "
                 "Copy it first: x.contiguous()."
             )
-        register_exported(self.storage)
+        register_exported(self.storage, self.data)
         return self.data.__dlpack__(**options)
 
     def __dlpack_device__(self: Any) -> tuple[int, int]:
@@ -87,7 +87,7 @@ class ArrayProtocols:
         if isinstance(self.data, np.ndarray):
             raise AttributeError(f"__cuda_array_interface__: this array lies on {self.device!r}, not on a GPU.")
         self._check_shareable("__cuda_array_interface__")
-        register_exported(self.storage)
+        register_exported(self.storage, self.data)
         interface: dict[str, Any] = self.data.__cuda_array_interface__
         return interface
 
@@ -136,7 +136,7 @@ class ArrayProtocols:
         return f"array({np.array2string(to_host(self.data), separator=', ', prefix='array(')}{tail})"
 
     def __reduce__(self: Any) -> Any:
-        register_exported(self.storage)  # a pickle may share its buffers
+        register_exported(self.storage, self.data)  # a pickle may share its buffers
         values = stored_once(self.data)
         stored = np.ascontiguousarray(to_host(values)).reshape(values.shape)
         return _unpickled, (type(self), stored, self.device, self.requires_grad and self.is_leaf, self.shape)

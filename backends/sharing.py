@@ -25,10 +25,10 @@ def storage_of_imported(data: Any, device: str) -> Storage:
     return _storages.setdefault((device, address(base)), Storage(data, device)) if base.size else Storage(data, device)
 
 
-def register_exported(storage: Storage) -> None:
-    """Enter the memory of ``storage``, so that it is found when it comes back."""
-    if storage.data.size:
-        for array in (storage.data, base_array(storage.data)):  # the other library returns a view of either
+def register_exported(storage: Storage, data: Any) -> None:
+    """Enter the memory of ``storage``, of which the other library receives the view ``data``, to find it again."""
+    if data.size:
+        for array in (data, storage.data, base_array(storage.data)):  # what comes back begins where one of them begins
             _storages.setdefault((storage.device, address(array)), storage)
 
 

@@ -46,16 +46,23 @@ def test_memory_that_went_out_is_known_when_it_comes_back() -> None:
     ours = Storage(memory)
     assert storage_of_imported(memory, "cpu") is not ours
     gc.collect()
-    register_exported(ours)
-    register_exported(ours)
+    register_exported(ours, memory)
+    register_exported(ours, memory)
     assert storage_of_imported(foreign(memory, 0, 24), "cpu") is storage_of_imported(memory[2:], "cpu") is ours
+
+
+def test_a_view_that_went_out_is_known_when_it_comes_back() -> None:
+    memory = np.zeros(8)
+    ours = Storage(memory)
+    register_exported(ours, memory[3:])
+    assert storage_of_imported(foreign(memory, 24, 32), "cpu") is ours
 
 
 def test_no_elements_have_no_address_and_entries_are_gone_with_the_last_array() -> None:
     gc.collect()
     before = len(sharing._storages)
     assert storage_of_imported(np.zeros(0), "cpu") is not storage_of_imported(np.zeros(0), "cpu")
-    register_exported(Storage(np.zeros(0)))
+    register_exported(Storage(np.zeros(0)), np.zeros(0))
     storages = [storage_of_imported(np.zeros(3), "cpu") for _ in range(10)]
     assert len(sharing._storages) == before + len(storages)
     del storages
