@@ -30,6 +30,6 @@ def without_warnings(function: Callable[P, Result]) -> Callable[P, Result]:
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> Result:
-        return quiet_context().run(function, *args, **kwargs)
+        return quietly(function, *args, **kwargs)
 
     return call

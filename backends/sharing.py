@@ -1,4 +1,4 @@
-"""One storage for memory that other libraries hold too.
+"""Storages of memory that other libraries hold too.
 
 `register_exported` enters memory that another library receives in a table. `storage_of_imported` looks up memory that
 comes from another library, and enters it if it is new. Arrays whose memory begins at the same address share one

@@ -42,7 +42,7 @@ class Piece(NamedTuple):
 
 
 class Result(NamedTuple):
-    """How a piece ended, and the command as a user would type it."""
+    """The outcome of a piece, and the command as a user would type it."""
 
     ending: str
     seconds: float

@@ -37,7 +37,7 @@ def register_source(stem: str, text: str) -> str:
 
 
 def is_generated(file: str) -> bool:
-    """Whether a kernel has no file, but a text that was entered."""
+    """Return whether a kernel is generated: it has a registered text instead of a file."""
     return file in _TEXTS
 
 

@@ -168,7 +168,7 @@ def collapsed(where: Placement) -> Placement:
 
 
 def _mergeable(sizes: Integers, strides: list[Integers], dim: int, inner: int) -> bool:
-    """Whether two dims are one in all components: one step of the outer dim passes all elements of the inner one."""
+    """Return whether two dims are one in all components: a step of the outer dim passes all of the inner dim."""
     single = (sizes[:, dim] == 1) | (sizes[:, inner] == 1)
     return all(bool(((s[:, dim] == s[:, inner] * sizes[:, inner]) | single).all()) for s in strides)
 
@@ -186,7 +186,7 @@ def described(where: Placement) -> tuple[Integers, Integers, int, str]:
 
 
 def _is_transposed(where: Placement) -> bool:
-    """Whether all components are matrices that lie column by column, and large enough for tiles."""
+    """Return whether all components are matrices that lie column by column, and large enough for tiles."""
     sizes, strides = where.sizes, where.strides[0]
     if sizes.shape[1] != 2 or not (strides[:, 0] == 1).all():
         return False
@@ -216,7 +216,7 @@ def _word(device: KernelDevice, where: Placement, arrays: tuple[RawArray, ...]) 
 
 
 def _in_words(where: Placement, items: int) -> Placement:
-    """A placement whose rows are whole words of ``items`` elements, counted in words."""
+    """Return the placement, counted in words of ``items`` elements."""
     sizes = np.concatenate([where.sizes[:, :-1], where.sizes[:, -1:] // items], axis=1)
     strides = tuple(np.concatenate([s[:, :-1] // items, s[:, -1:]], axis=1) for s in where.strides)
     return Placement(sizes, strides, tuple(offset // items for offset in where.offsets))

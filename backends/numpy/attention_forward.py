@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from ..dtypes import computing_dtype
 from ..heads import Heads
 from ..memory import empty
-from ..quiet import without_warnings
 from . import attention_batches as batches
 from .attention_batches import HeadBatch, Job, JobRows, attention_jobs, causal_pairs, job_rows, read_mask
 from .elementwise import where
@@ -29,7 +28,6 @@ CAUSAL_ROWS = 192  # queries of a block, of which none computes scores with keys
 SAVED_WEIGHTS = 64 * 1024 * 1024  # bytes, of a call
 
 
-@without_warnings
 def attention(
     q: RawArray, k: RawArray, v: RawArray, mask: RawArray | None, heads: Heads, recorded: bool = True, /
 ) -> tuple[RawArray, RawArray | None]:

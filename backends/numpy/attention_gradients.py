@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from ..heads import Heads
 from ..memory import empty
-from ..quiet import without_warnings
 from .attention_batches import HeadBatch, Job, attention_jobs, job_rows, mask_index, mask_view
 from .attention_forward import (
     active_pairs,
@@ -29,7 +28,6 @@ from .running import run, scratch, widened
 RawArray = NDArray[Any]
 
 
-@without_warnings
 def attention_backward(
     cotangent: RawArray,
     q: RawArray,

@@ -1,4 +1,4 @@
-"""How kernels run: block by block, and on several threads if that pays."""
+"""Runs of kernels block by block, and on several threads if that pays."""
 
 from __future__ import annotations
 

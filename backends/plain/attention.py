@@ -9,7 +9,6 @@ import numpy as np
 
 from ..dtypes import computing_dtype
 from ..heads import Heads
-from ..quiet import without_warnings
 from .movement import strided_views
 from .widening import RawArray, wide
 
@@ -40,7 +39,6 @@ def product_of_pairs(x: RawArray, y: RawArray, active: RawArray) -> RawArray:
     return np.asarray(products.sum(axis=1))
 
 
-@without_warnings
 def attention(
     q: RawArray, k: RawArray, v: RawArray, mask: RawArray | None, heads: Heads, recorded: bool = True, /
 ) -> tuple[RawArray, RawArray | None]:
@@ -60,7 +58,6 @@ def attention(
     return out, np.concatenate(saved, axis=1).astype(computing_dtype(q.dtype)) if recorded else None
 
 
-@without_warnings
 def attention_backward(
     cotangent: RawArray,
     q: RawArray,
