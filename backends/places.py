@@ -43,6 +43,12 @@ def past_smaller(sizes: Integers, strides: Integers, extents: Integers) -> NDArr
     return past
 
 
+def use_no_place_twice(sizes: Integers, strides: Integers) -> bool:
+    """Whether the strides show that each component, looked at alone, uses no place twice; False if it is not sure."""
+    sizes, strides = by_stride(sizes, strides)
+    return bool(past_smaller(sizes, strides, (sizes - 1) * strides).all())
+
+
 def surely_apart(sizes: Integers, strides: Integers, offsets: Integers) -> bool:
     """Whether sorted strides and extents show that components, which all have elements, use no place twice.
 

@@ -20,6 +20,7 @@ class NumpyBackend(PlainBackend):
 
     device = "cpu"
 
+    relu = staticmethod(elementwise.relu)
     relu_backward = staticmethod(activations.relu_backward)
     gelu = staticmethod(activations.gelu)
     gelu_backward = staticmethod(activations.gelu_backward)
@@ -36,6 +37,7 @@ class NumpyBackend(PlainBackend):
     segment_softmax = staticmethod(segment.segment_softmax)
     segment_softmax_backward = staticmethod(segment.segment_softmax_backward)
     segment_cumsum = staticmethod(segment.segment_cumsum)
+    spread = staticmethod(segment.spread)
 
     softmax_last = staticmethod(rows.softmax_last)
     softmax_last_backward = staticmethod(rows.softmax_last_backward)
@@ -44,6 +46,8 @@ class NumpyBackend(PlainBackend):
     cross_entropy = staticmethod(rows.cross_entropy)
     cross_entropy_backward = staticmethod(rows.cross_entropy_backward)
 
+    copy = staticmethod(movement.copy)
+    concatenate = staticmethod(movement.concatenate)
     pad = staticmethod(movement.pad)
     unpad = staticmethod(movement.unpad)
     take_rows = staticmethod(movement.take_rows)
@@ -52,6 +56,7 @@ class NumpyBackend(PlainBackend):
     scatter_components = staticmethod(movement.scatter_components)
 
     matmul_components = staticmethod(products.matmul_components)
+    sum_last = staticmethod(products.sum_last)
 
     attention = staticmethod(attention_forward.attention)
     attention_backward = staticmethod(attention_gradients.attention_backward)

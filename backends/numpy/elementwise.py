@@ -83,6 +83,14 @@ def _in_pieces(ufunc: np.ufunc, *operands: Any) -> Any:
     return out
 
 
+maximum = threaded_ufunc(np.maximum)
+
+
+def relu(x: NDArray[Any], /) -> NDArray[Any]:
+    """Compute the formula of the plain kernel on all threads."""
+    return maximum(np.asarray(x, order="C"), x.dtype.type(0))  # type: ignore[no-any-return]
+
+
 def where(condition: Any, x: Any, y: Any, /) -> Any:
     """Return `numpy.where`, with a MemoryError for the SystemError that it can raise if it finds no memory."""
     try:

@@ -1,10 +1,11 @@
-"""Quick kernels that move many short segments, or small components, by one index of all elements.
+"""Quick kernels that move elements, into memory that was used before.
 
-Long segments and components are moved one after the other, by the plain kernels.
+Many short segments, or small components, are moved by one index of all elements; long ones one after the other.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,11 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from ..dtypes import computing_dtype
-from ..memory import empty
-from ..places import Integers, strided_index
+from ..memory import LARGE, empty
+from ..places import Integers, strided_index, use_no_place_twice
 from ..plain import movement as plain
 from ..segments import Segments
-from .running import as_matrix, widened
+from .running import as_matrix, run, shares, widened
 
 FEW_ELEMENTS = 256  # so few that preparing a sparse matrix costs more than adding them one by one
 FEW_COMPONENTS = 8  # so few that a Python call for each costs less than an index of all elements
@@ -24,24 +25,57 @@ LONG_SEGMENT_BYTES = 16 * 1024  # a segment of so many bytes is worth a Python c
 LONG_COMPONENT = 256  # rows (or elements, if not contiguous) on average that are worth a Python call
 
 
+def copy(x: NDArray[Any], /) -> NDArray[Any]:
+    """Copy on all threads."""
+    out = empty(x.shape, x.dtype)
+    if x.ndim:
+        run(lambda start, stop: np.copyto(out[start:stop], x[start:stop]), shares(len(x)), x.nbytes)
+    else:
+        out[()] = x
+    return out
+
+
+def concatenate(arrays: Sequence[NDArray[Any]], axis: int = 0, /) -> NDArray[Any]:
+    """Compute `numpy.concatenate`; along an inner dimension on all threads."""
+    if sum(x.nbytes for x in arrays) < LARGE:
+        return np.concatenate(arrays, axis=axis)
+    shape = list(arrays[0].shape)
+    shape[axis] = sum(x.shape[axis] for x in arrays)
+    out = empty(tuple(shape), np.result_type(*arrays))
+
+    def work(start: int, stop: int) -> None:
+        np.concatenate([x[start:stop] for x in arrays], axis=axis, out=out[start:stop])
+
+    if axis <= 0:
+        return np.concatenate(arrays, axis=axis, out=out)
+    run(work, shares(len(out)), out.nbytes)
+    return out
+
+
 def pad(x: NDArray[Any], segments: Segments, length: int, fill: Any, /) -> NDArray[Any]:
-    """Write all rows to their places at once."""
-    if x.nbytes >= LONG_SEGMENT_BYTES * segments.count:
-        return plain.pad(x, segments, length, fill)
+    """Write long segments one after the other, or all rows to their places at once."""
     rows = as_matrix(x)
-    padded = empty((segments.count * length, rows.shape[1]), x.dtype)
-    padded.fill(fill)
-    padded[_padded_places(segments, length)] = rows
+    padded = empty((segments.count, length, rows.shape[1]), x.dtype)
+    if x.nbytes >= LONG_SEGMENT_BYTES * segments.count:
+        for entry, (start, stop) in zip(padded, segments.pairs, strict=True):
+            entry[: stop - start] = rows[start:stop]
+            entry[stop - start :] = fill
+    else:
+        padded.fill(fill)
+        padded.reshape(segments.count * length, rows.shape[1])[_padded_places(segments, length)] = rows
     return padded.reshape(segments.count, length, *x.shape[1:])
 
 
 def unpad(padded: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
-    """Take all rows from their places at once."""
+    """Copy long segments one after the other, or take all rows from their places at once."""
     length, inner = padded.shape[1], padded.shape[2:]
+    rows = empty((segments.rows, *inner), padded.dtype)
     if padded.nbytes >= LONG_SEGMENT_BYTES * segments.count:
-        return plain.unpad(padded, segments)
-    rows = np.ascontiguousarray(padded).reshape(segments.count * length, *inner)
-    return rows.take(_padded_places(segments, length), axis=0)
+        for entry, (start, stop) in zip(padded, segments.pairs, strict=True):
+            rows[start:stop] = entry[: stop - start]
+        return rows
+    all_rows = np.ascontiguousarray(padded).reshape(segments.count * length, *inner)
+    return all_rows.take(_padded_places(segments, length), axis=0, out=rows, mode="clip")
 
 
 def _padded_places(segments: Segments, length: int) -> NDArray[np.int64]:
@@ -55,10 +89,9 @@ def _padded_places(segments: Segments, length: int) -> NDArray[np.int64]:
 
 
 def take_rows(x: NDArray[Any], index: NDArray[np.int64], /) -> NDArray[Any]:
-    """Take rows into memory that was used before."""
-    shape = (len(index), *x.shape[1:])
-    # Every index is in range; told to clip, take writes straight into what it is given.
-    return x.take(index, axis=0, out=empty(shape, x.dtype), mode="clip")
+    """Let take write straight into the result."""
+    # Every index is in range; told to clip, take does not check them all first.
+    return x.take(index, axis=0, out=empty((len(index), *x.shape[1:]), x.dtype), mode="clip")
 
 
 def add_rows(x: NDArray[Any], index: NDArray[np.int64], rows: int, /) -> NDArray[Any]:
@@ -95,13 +128,26 @@ def gather_components(buffer: NDArray[Any], sizes: Integers, strides: Integers, 
 def scatter_components(
     flat: NDArray[Any], sizes: Integers, strides: Integers, offsets: Integers, buffer_size: int, /
 ) -> NDArray[Any]:
-    """Add all elements by one index; rows that are contiguous in all components are added whole."""
+    """Add all elements by one index, contiguous rows whole; or few or long components one after the other."""
     width, outer_sizes, outer_strides = _common_rows(sizes, strides)
+    if (len(sizes) <= FEW_COMPONENTS or _are_long(outer_sizes)) and use_no_place_twice(sizes, strides):
+        return _add_one_by_one(flat, sizes, strides, offsets, buffer_size)
     index = strided_index(outer_sizes, outer_strides, offsets)
     if width > 1 and buffer_size % width == 0 and not (index % width).any():
         return add_rows(flat.reshape(-1, width), index // width, buffer_size // width).reshape(buffer_size)
     index = (index[:, None] + np.arange(width)).reshape(-1)
     return add_rows(flat, index, buffer_size)
+
+
+def _add_one_by_one(
+    flat: NDArray[Any], sizes: Integers, strides: Integers, offsets: Integers, buffer_size: int
+) -> NDArray[Any]:
+    """Compute `scatter_components` of components none of which uses a place twice."""
+    sums, start = np.zeros(buffer_size, computing_dtype(flat.dtype)), 0
+    for view in plain.strided_views(sums, sizes, strides, offsets):
+        view += flat[start : start + view.size].reshape(view.shape)
+        start += view.size
+    return sums.astype(flat.dtype, copy=False)
 
 
 def _are_long(outer_sizes: Integers) -> bool:

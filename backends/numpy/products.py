@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from ..dtypes import computing_dtype, is_half
 from ..matrices import Matrices
 from ..memory import empty
-from .running import as_matrix, sum_rows, widened
+from ..plain import products as plain
+from .running import as_matrix, ones, run, shares, sum_rows, widened
 
 LARGE_PRODUCT = 16384  # elements of both operands and the result; so many are worth a Python call of their own
 FEW_PRODUCTS = 4  # so few that grouping by size costs more than it saves
 SHORT_ROW = 32  # elements
+LONGEST_DOT = 512  # elements of a row; a dot product adds them up in a few dozen partial sums
 _POSITIONS: dict[np.ufunc, Callable[..., NDArray[np.int64]]] = {np.maximum: np.argmax, np.minimum: np.argmin}
 
 
@@ -30,6 +32,20 @@ def sum_first(x: NDArray[Any]) -> NDArray[Any]:
     out = np.empty(rows.shape[1], computing_dtype(x.dtype))
     sum_rows(widened(rows), out)
     return np.asarray(out.astype(x.dtype, copy=False).reshape(x.shape[1:]))
+
+
+def sum_last(x: NDArray[Any], /) -> NDArray[Any]:
+    """Compute the dot products of short rows with ones."""
+    if x.dtype.kind != "f" or x.shape[-1] > LONGEST_DOT:
+        return plain.sum_last(x)
+    rows = np.ascontiguousarray(x).reshape(prod(x.shape[:-1]), x.shape[-1])
+    sums = np.empty(len(rows), computing_dtype(x.dtype))
+
+    def work(start: int, stop: int) -> None:
+        np.vecdot(widened(rows[start:stop]), ones(rows.shape[1], sums.dtype), out=sums[start:stop])
+
+    run(work, shares(len(rows)), rows.nbytes)
+    return sums.astype(x.dtype, copy=False).reshape(x.shape[:-1])
 
 
 def best_last(better: np.ufunc, x: NDArray[Any]) -> NDArray[Any]:

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from ..dtypes import computing_dtype
 from ..memory import empty
 from ..plain import segment as plain
-from ..plain.segment import spread
 from ..plain.widening import sum_dtype
 from ..segments import Segments
 from .elementwise import where
+from .movement import take_rows
 from .running import as_matrix, maximum_of, minimum_of, rows_in_block, run, widened
 
 RawArray = NDArray[Any]
@@ -27,6 +27,7 @@ LONG_REDUCTION = 512  # the same for `reduceat`, which is slower
 MANY_TERMS = 64  # rows of a segment; a sum of more rows is computed in float64
 # exp of numbers between these and their negatives, and sums of it, are ordinary numbers.
 SAFE_EXPONENT = {np.dtype(np.float32): 40.0, np.dtype(np.float64): 300.0}
+SEGMENTS_FOR_A_STEP = 4  # for each row of the longest: a step of so many costs less than a call for each
 STEP_ELEMENTS = 2048  # elements of one step of all segments that cost less than a call for each segment
 
 
@@ -70,21 +71,39 @@ def segment_prod(x: RawArray, segments: Segments, /) -> RawArray:
 
 
 def segment_max(x: RawArray, segments: Segments, /) -> RawArray:
-    """Compare the rows of short segments by one `reduceat`."""
-    rows = widened(as_matrix(x))
-    if is_loop_quick(rows, segments, LONG_REDUCTION):
-        return plain.segment_max(x, segments)
-    maxima = _reduceat(np.maximum, rows, segments, plain.least(x.dtype))
-    return maxima.astype(x.dtype, copy=False).reshape(segments.count, *x.shape[1:])
+    """Compare the rows of all segments step by step."""
+    return _best(np.maximum, x, segments, plain.least(x.dtype))
 
 
 def segment_min(x: RawArray, segments: Segments, /) -> RawArray:
-    """Compare the rows of short segments by one `reduceat`."""
+    """Compare the rows of all segments step by step."""
+    return _best(np.minimum, x, segments, plain.greatest(x.dtype))
+
+
+def _best(better: np.ufunc, x: RawArray, segments: Segments, identity: Any) -> RawArray:
+    """(N, ...) -> (B, ...): `numpy.maximum` or `numpy.minimum` of each segment."""
     rows = widened(as_matrix(x))
-    if is_loop_quick(rows, segments, LONG_REDUCTION):
-        return plain.segment_min(x, segments)
-    minima = _reduceat(np.minimum, rows, segments, plain.greatest(x.dtype))
-    return minima.astype(x.dtype, copy=False).reshape(segments.count, *x.shape[1:])
+    reduce = _reduceat if rows.shape[1] == 1 else _reduce_in_steps
+    return reduce(better, rows, segments, identity).astype(x.dtype, copy=False).reshape(segments.count, *x.shape[1:])
+
+
+def _reduce_in_steps(ufunc: np.ufunc, rows: RawArray, segments: Segments, identity: Any) -> RawArray:
+    """(N, D) -> (B, D): go a row further in all segments at a time as long as they are many; then in each alone."""
+    order = np.argsort(-segments.lengths, kind="stable")  # the longest first
+    starts, lengths = segments.offsets[:-1][order], segments.lengths[order]
+    shape = segments.count, rows.shape[1]
+    reduced, taken = empty(shape, rows.dtype), empty(shape, rows.dtype)
+    reduced.fill(identity)
+    row, left = 0, int(np.count_nonzero(lengths))
+    while left >= SEGMENTS_FOR_A_STEP * (segments.longest - row) > 0:
+        rows.take(starts[:left] + row, axis=0, out=taken[:left], mode="clip")
+        ufunc(reduced[:left], taken[:left], out=reduced[:left])
+        row += 1
+        left = int(np.searchsorted(-lengths, -row))  # those with more rows
+    for place, start, length in zip(range(left), starts.tolist(), lengths.tolist(), strict=False):
+        ufunc(reduced[place], ufunc.reduce(rows[start + row : start + length], axis=0), out=reduced[place])
+    taken[order] = reduced
+    return taken
 
 
 def _reduceat(ufunc: np.ufunc, rows: RawArray, segments: Segments, identity: Any) -> RawArray:
@@ -97,13 +116,19 @@ def _reduceat(ufunc: np.ufunc, rows: RawArray, segments: Segments, identity: Any
 
 
 def segment_max_backward(cotangent: RawArray, x: RawArray, maximum: RawArray, segments: Segments, /) -> RawArray:
-    """Compute the formula of the plain kernel with quick sums."""
-    top = spread(maximum, segments)
-    attained = x == top
-    dtype = computing_dtype(cotangent.dtype)
-    share = cotangent / segment_sum(attained.astype(dtype), segments)
-    shares = where(attained, spread(share, segments), share.dtype.type(0))
-    return where(np.isnan(top), share.dtype.type(np.nan), shares).astype(cotangent.dtype, copy=False)  # type: ignore[no-any-return]
+    """Compute the formula of the plain kernel with quick sums, block by block."""
+    rows, maxima, cotangents = as_matrix(x), as_matrix(maximum), as_matrix(cotangent)
+    out, dtype = empty(rows.shape, cotangent.dtype), computing_dtype(cotangent.dtype)
+
+    def work(place: slice, which: slice, part: Segments) -> None:
+        top = spread(maxima[which], part)
+        attained = rows[place] == top
+        share = cotangents[which] / segment_sum(attained.astype(dtype), part)
+        shares = where(attained, spread(share, part), 0)
+        out[place] = where(np.isnan(top), np.nan, shares)
+
+    run(work, _blocks_of_segments(rows, segments), rows.nbytes)
+    return out.reshape(x.shape)
 
 
 def segment_softmax(x: RawArray, segments: Segments, /) -> RawArray:
@@ -111,7 +136,7 @@ def segment_softmax(x: RawArray, segments: Segments, /) -> RawArray:
     rows, dtype = as_matrix(x), computing_dtype(x.dtype)
     out = empty(rows.shape, x.dtype)
 
-    def work(place: slice, part: Segments) -> None:
+    def work(place: slice, _: slice, part: Segments) -> None:
         block = rows[place].astype(dtype, copy=False)
         if not is_exp_safe(block):
             shift = shift_of(segment_min(block, part), segment_max(block, part))
@@ -128,7 +153,7 @@ def segment_softmax_backward(cotangent: RawArray, y: RawArray, segments: Segment
     rows, cotangents, dtype = as_matrix(y), as_matrix(cotangent), computing_dtype(y.dtype)
     out = empty(rows.shape, y.dtype)
 
-    def work(place: slice, part: Segments) -> None:
+    def work(place: slice, _: slice, part: Segments) -> None:
         ys, gs = rows[place].astype(dtype, copy=False), cotangents[place].astype(dtype, copy=False)
         total = spread(segment_sum(ys * gs, part), part)
         np.multiply(ys, gs - total, out=out[place], casting="same_kind")
@@ -137,13 +162,13 @@ def segment_softmax_backward(cotangent: RawArray, y: RawArray, segments: Segment
     return out.reshape(y.shape)
 
 
-def _blocks_of_segments(rows: RawArray, segments: Segments) -> list[tuple[slice, Segments]]:
-    """Return the rows of each block of whole segments, and these segments; no block if there are no elements."""
+def _blocks_of_segments(rows: RawArray, segments: Segments) -> list[tuple[slice, slice, Segments]]:
+    """Return the rows of each block of whole segments, and its segments; no block if there are no elements."""
     size = rows_in_block(rows[:1].nbytes)
 
-    def make() -> list[tuple[slice, Segments]]:
+    def make() -> list[tuple[slice, slice, Segments]]:
         return [
-            (slice(start, stop), Segments(segments.offsets[first : last + 1] - start))
+            (slice(start, stop), slice(first, last), Segments(segments.offsets[first : last + 1] - start))
             for start, stop, first, last in segments.spans(size)
         ]
 
@@ -189,3 +214,8 @@ def _accumulate(sums: RawArray, segments: Segments) -> None:
     for start, length in zip(starts[:left].tolist(), lengths[:left].tolist(), strict=True):
         rest = sums[start + row - 1 : start + length]
         np.add.accumulate(rest, axis=0, out=rest)
+
+
+def spread(y: RawArray, segments: Segments, /) -> RawArray:
+    """Take the entry of each row's segment."""
+    return take_rows(y, segments.segment_of_row)

@@ -103,7 +103,8 @@ def flat_indices(indices: Array, count: int, ignored: int | None = None) -> tupl
     The integer ``ignored`` is never outside.
     """
     flat = indices.data.reshape(-1).astype(np.int64)
-    return flat, ((flat < 0) | (flat >= count)) & (flat != ignored)
+    is_outside = (flat < 0) | (flat >= count)
+    return flat, is_outside if ignored is None else is_outside & (flat != ignored)
 
 
 def first_out_of_range(x: NestedArray | Array, count: int, ignored: int | None = None) -> str:
