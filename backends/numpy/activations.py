@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .elementwise import Kernel, blockwise
+from .elementwise import Kernel, blockwise, keep_where
 from .running import minimum_of
 
 SILU_TAIL = {np.dtype(np.float32): -80.0, np.dtype(np.float64): -700.0}  # below, 1 + exp(x) is 1 and exp(-x) is huge
@@ -22,8 +22,6 @@ C, K, D1, E1, D2, E2, HALF = (np.asarray(number, np.float32) for number in (
     45.32311438965074, 0.5,
 ))  # fmt: skip
 TANH_SCALE, TANH_CUBIC = sqrt(2 / pi), 0.044715  # gelu's tanh approximation
-WORDS: dict[int, np.dtype[Any]] = {size: np.dtype(f"i{size}") for size in (1, 2, 4, 8)}  # integers of so many bytes
-_ONE = np.asarray(1, np.int8)
 
 
 def erfc(x: NDArray[Any], /) -> NDArray[Any]:
@@ -185,11 +183,7 @@ def _gelu_tanh_backward_kernel(
 
 
 def _relu_backward_kernel(out: NDArray[Any], cotangent: NDArray[Any], y: NDArray[Any]) -> None:
-    """Bits and a mask of bits: np.where guesses at each element which way the next one goes, and signs are random."""
-    words = WORDS[out.itemsize]
-    mask, flat = out.view(words), np.less_equal(y, 0).view(np.int8)
-    np.copyto(mask, np.subtract(flat, _ONE, flat))  # all bits where y is above 0
-    np.bitwise_and(mask, cotangent.view(words), mask)
+    keep_where(~(y <= 0), cotangent, out)
 
 
 def _silu_kernel(out: NDArray[Any], x: NDArray[Any]) -> None:

@@ -15,7 +15,7 @@ from ..memory import empty
 from ..plain import segment as plain
 from ..plain.widening import sum_dtype
 from ..segments import Segments
-from .elementwise import where
+from .elementwise import keep_where, where
 from .movement import take_rows
 from .running import as_matrix, maximum_of, minimum_of, rows_in_block, run, widened
 
@@ -124,8 +124,9 @@ def segment_max_backward(cotangent: RawArray, x: RawArray, maximum: RawArray, se
         top = spread(maxima[which], part)
         attained = rows[place] == top
         share = cotangents[which] / segment_sum(attained.astype(dtype), part)
-        shares = where(attained, spread(share, part), 0)
-        out[place] = where(np.isnan(top), np.nan, shares)
+        keep_where(attained, spread(share.astype(out.dtype, copy=False), part), out[place])
+        if np.isnan(maxima[which]).any():
+            out[place][np.isnan(top)] = np.nan
 
     run(work, _blocks_of_segments(rows, segments), rows.nbytes)
     return out.reshape(x.shape)

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from ..segments import Segments
 from .segment import rows_of_segments
@@ -49,7 +48,8 @@ def add_rows(x: RawArray, index: RawArray, rows: int, /) -> RawArray:
 def strided_views(buffer: RawArray, sizes: RawArray, strides: RawArray, offsets: RawArray) -> Iterator[RawArray]:
     """Yield a view of each component in a flat buffer; strides and offsets count elements."""
     for shape, steps, offset in zip(sizes.tolist(), strides.tolist(), offsets.tolist(), strict=True):
-        yield as_strided(buffer[offset:], shape, [step * buffer.itemsize for step in steps])
+        strides_in_bytes = [step * buffer.itemsize for step in steps]
+        yield np.ndarray(shape, buffer.dtype, buffer[offset:], 0, strides_in_bytes)
 
 
 def gather_components(buffer: RawArray, sizes: RawArray, strides: RawArray, offsets: RawArray, /) -> RawArray:

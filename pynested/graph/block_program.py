@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from pynested.backends.dtypes import is_half
 from pynested.backends.memory import LARGE, empty
-from pynested.backends.numpy.activations import KERNELS, WORDS
+from pynested.backends.numpy.activations import KERNELS
+from pynested.backends.numpy.elementwise import WORDS
 from pynested.backends.numpy.running import run, scratch, shares
 from pynested.backends.quiet import without_warnings
 
