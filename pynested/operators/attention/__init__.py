@@ -1,14 +1,8 @@
 """The operators of attention: each query gets an average of values, weighted by scores of the query with their keys."""
 
-from ..block_masks import (
-    BlockMask,
-    and_masks,
-    create_block_mask,
-    create_mask,
-    create_nested_block_mask,
-    noop_mask,
-    or_masks,
-)
+from ..block_masks.block_mask import BlockMask
+from ..block_masks.block_mask_creation import create_block_mask, create_nested_block_mask
+from ..block_masks.mask_functions import and_masks, create_mask, noop_mask, or_masks
 from .flex_attention import AuxOutput, AuxRequest, flex_attention
 from .multi_head import multi_head_attention
 from .scaled_dot_product import scaled_dot_product_attention

@@ -1,27 +1,29 @@
-"""Checks of the arguments of attention: arrays of floats on one device, a mask, a scale, shapes of parameters."""
+"""Checks of the arguments of attention: arrays of floats on one device, a mask, a scale, numbers of dimensions."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_operand, device_of
-from pynested.autograd.arguments.scalars import canonical_number, number_text
+from pynested.autograd.arguments.scalars import canonical_number, nearest_float, number_text
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, StructureError
 from pynested.lifting.result_dtypes import check_float
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import check_devices
 
-_LARGEST = float(np.finfo(np.float64).max)  # math.isfinite raises OverflowError for larger integers
+MASK = "attn_mask"
+NAMES = ("query", "key", "value", MASK)
 
 
-def checked_operands(op: str, query: Any, key: Any, value: Any, mask: Any) -> tuple[list[Any], Any]:
-    """Return query, key, value, of floats, and a mask of floats or bools, or None: arrays on one device."""
-    arrays = _as_arrays(op, [query, key, value, *([] if mask is None else [mask])])
-    for name, x in zip(("query", "key", "value", "attn_mask"), arrays, strict=False):
+def checked_operands(op: str, query: Any, key: Any, value: Any, mask: Any = None) -> tuple[list[Any], Any]:
+    """Return query, key and value, of floats, and a mask of floats or bools, or None: arrays on one device."""
+    arrays = as_arrays(op, [query, key, value, *([] if mask is None else [mask])])
+    for name, x in zip(NAMES, arrays, strict=False):
         if type(x) not in (NestedArray, Array):
             raise ArgumentError(f"{op}: {name} must be an array, not {number_text(x)}.")
     check_devices(op, arrays)
@@ -36,41 +38,10 @@ def checked_operands(op: str, query: Any, key: Any, value: Any, mask: Any) -> tu
     return arrays[:3], mask
 
 
-def checked_rows(op: str, **operands: Any) -> list[NestedArray | Array]:
-    """Return operands whose components are matrices with rows of one size: (B, *, E), or dense (B, L, E) or (L, E)."""
-    arrays = _as_arrays(op, list(operands.values()))
-    for name, x in zip(operands, arrays, strict=True):
-        if type(x) is NestedArray:
-            if x.ndim != 3 or x.regular_size(2) is None:
-                raise StructureError(
-                    f"{op}: {name} has the shape {x.shape}; it must be (B, *, E), with rows of one size."
-                )
-        elif type(x) is not Array or x.ndim not in (2, 3):
-            raise ShapeError(f"{op}: {name} must be an array (B, L, E) or (L, E), not {number_text(x)}.")
-    return arrays
-
-
-def _as_arrays(op: str, operands: list[Any]) -> list[Any]:
+def as_arrays(op: str, operands: list[Any]) -> list[Any]:
     """Return operands as arrays of pynested, on the device of the first nested one if there is one."""
     device = next((x.device for x in operands if type(x) is NestedArray), None) or device_of(*operands)
     return [x if type(x) is NestedArray else as_operand(op, x, device) for x in operands]
-
-
-def row_width(x: NestedArray | Array) -> int:
-    """Return the number of elements of a row."""
-    return x.regular_size(2) or 0 if isinstance(x, NestedArray) else x.shape[-1]
-
-
-def check_shape(op: str, name: str, weight: Any, expected: tuple[int, ...]) -> None:
-    """Raise unless a parameter has the expected shape."""
-    shape = shape_of(weight)
-    if shape != expected:
-        raise ShapeError(f"{op}: {name} has the shape {shape}; with these rows it must be {expected}.")
-
-
-def shape_of(x: Any) -> tuple[int, ...]:
-    """Return the shape of an array of any library, or of a list."""
-    return tuple(getattr(x, "shape", np.shape(x)))
 
 
 def checked_scale(op: str, scale: Any) -> float | None:
@@ -78,6 +49,43 @@ def checked_scale(op: str, scale: Any) -> float | None:
     if scale is None:
         return None
     number = canonical_number(op, "scale", scale)
-    if type(number) is bool or not -_LARGEST <= number <= _LARGEST:
+    if type(number) is bool or not math.isfinite(nearest_float(number)):
         raise ArgumentError(f"{op}: scale must be a finite number, not {number_text(number)}.")
     return float(number)
+
+
+def check_dims(op: str, named: dict[str, Any], rank: int) -> None:
+    """Raise unless nested operands have ``rank`` dimensions and dense ones at most as many, all but masks matrices."""
+    for name, x in named.items():
+        if type(x) is not NestedArray:
+            least = 0 if name == MASK else 2
+            if not least <= x.ndim <= rank:
+                raise ShapeError(
+                    f"{op}: {name} has shape {x.shape}; if it is dense, it must have from {least} to {rank} dimensions."
+                )
+        elif x.ndim < 3:
+            raise StructureError(
+                f"{op}: the components of {name} have {x.ndim - 1} dimensions; they must be matrices at least. Use "
+                "unsqueeze."
+            )
+        elif x.ndim != rank:
+            raise StructureError(f"{op}: nested operands have {rank} and {x.ndim} dimensions; they must have as many.")
+        elif name != MASK and x.regular_size(rank - 1) is None:
+            raise StructureError(
+                f"{op}: dimension {rank - 1} of {name}, the last one, is irregular; it must be regular."
+            )
+
+
+def component_count(op: str, named: dict[str, Any], rank: int) -> int:
+    """Return the number of components that all operands of ``rank`` dimensions have, except for dense ones with 1."""
+    batches = {name: x for name, x in named.items() if x.ndim == rank}
+    nested_counts = [len(x) for x in batches.values() if type(x) is NestedArray]
+    count = [*nested_counts, *[len(x) for x in batches.values() if len(x) != 1], 1][0]
+    for name, x in batches.items():
+        if type(x) is NestedArray and len(x) != count:
+            raise StructureError(f"{op}: nested operands have {count} and {len(x)} components; they must have as many.")
+        if len(x) not in (1, count):
+            raise ShapeError(
+                f"{op}: {name} has shape {x.shape}, and there are {count} components; its first size must be that or 1."
+            )
+    return count

@@ -10,7 +10,6 @@ from pynested.autograd.arguments.scalars import canonical_flag, number_text
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.dispatch import operator
 from pynested.autograd.primitives import attention as attention_primitives
-from pynested.autograd.primitives import movement
 from pynested.autograd.primitives.movement import to_dtype
 from pynested.backends.dtypes import promoted
 from pynested.backends.errors import ArgumentError
@@ -19,26 +18,17 @@ from pynested.nested.operands import Dense, Operand
 from pynested.operators.movement import squeeze
 
 from ..block_masks.block_mask import BlockMask
-from ..block_masks.mask_functions import SCORE, PairBlock, ScoreMod, check_function
+from ..block_masks.mask_functions import SCORE, ScoreMod, check_function
 from .attention_operands import checked_operands, checked_scale
-from .flex_blocks import FlexCall, by_strips, place_strips
-from .head_layout import AlignedHeads, align_heads
+from .flex_blocks import FlexCall, by_strips
+from .head_layout import align_heads
 
 NAME = "flex_attention"
 
 
 class AuxRequest(NamedTuple):
-    """Request for results of `flex_attention` beside its output.
+    """Request for results of `flex_attention` beside its output, as attributes of the `AuxOutput` that it returns.
 
-    Attributes
-    ----------
-    lse : bool
-        For each query the logarithm of the sum of the exponentials of its scores.
-    max_scores : bool
-        For each query the greatest of its scores.
-
-    Notes
-    -----
     After `torch.nn.attention.flex_attention.AuxRequest`.
 
     Examples
@@ -56,16 +46,14 @@ class AuxRequest(NamedTuple):
 class AuxOutput(NamedTuple):
     """Results of `flex_attention` beside its output: None for each that was not requested.
 
+    After `torch.nn.attention.flex_attention.AuxOutput`.
+
     Attributes
     ----------
     lse : NestedArray, Array or None
         The logarithms of the sums of exponentials of scores, ``(B, H, *)``; -inf for a query that meets no key.
     max_scores : NestedArray, Array or None
         The greatest scores, ``(B, H, *)``; -inf for a query that meets no key. No gradient flows through them.
-
-    Notes
-    -----
-    After `torch.nn.attention.flex_attention.AuxOutput`.
 
     Examples
     --------
@@ -132,15 +120,12 @@ def flex_attention(
         The active pairs, by `create_nested_block_mask` or `create_block_mask`. Its function is called again for partial
         blocks. With ``score_mod``, a row of blocks is computed from its first block that is not empty to its last.
         Without ``score_mod``, the mask of a component is in memory, one bool for each pair.
-    scale : float, optional
-        What scores are multiplied by before the function sees them; by default ``1 / sqrt(E)``.
-    enable_gqa : bool
-        Whether several heads of queries share one of keys.
+    scale, enable_gqa
+        As of `scaled_dot_product_attention`. The function sees scores that are scaled.
     return_lse : bool
         Whether to return the logarithms of the sums of the exponentials of the scores too, ``(B, H, *)``: a pair.
     return_aux : AuxRequest, optional
-        What to return besides: ``AuxRequest(lse=True, max_scores=True)`` asks for these logarithms and the greatest
-        score of each query, ``(B, H, *)``, and makes a pair of the result and an `AuxOutput`.
+        What to return besides, in an `AuxOutput`: a pair, too.
 
     Raises
     ------
@@ -149,15 +134,14 @@ def flex_attention(
     DTypeError, DeviceError
         For bools and integers; for a function that returns another dtype, or an array on another device.
     ArgumentError
-        For a ``score_mod`` that is not a function or returns no array, a ``block_mask`` that is not a `BlockMask`, a
-        ``scale`` that is not finite, a ``return_aux`` of another class, or both ``return_aux`` and ``return_lse``.
+        For a ``score_mod`` that is not a function or returns no array, a ``block_mask`` or a ``return_aux`` of another
+        class, a ``scale`` that is not finite, or both ``return_aux`` and ``return_lse``.
 
     Notes
     -----
     A pair takes no part if the function makes its score -inf, or if the mask leaves it out: its key and value reach
     neither the result nor the gradient. A query that meets no key becomes +0; its log-sum and its greatest score are
-    -inf. Scores, log-sums and greatest scores of halves are float32. Log-sums are differentiable; through the greatest
-    scores no gradient flows.
+    -inf. Scores, log-sums and greatest scores of halves are float32. Log-sums are differentiable.
 
     The function is called on every block that is computed, and again in the backward pass, where it must return the
     same. Gradients of every order flow to all arrays that it uses. Each score must not depend on other scores, since
@@ -182,7 +166,7 @@ def flex_attention(
     >>> slope.grad
     array([0.375])
     """
-    check_flags("flex_attention", enable_gqa=enable_gqa, return_lse=return_lse)
+    check_flags(NAME, enable_gqa=enable_gqa, return_lse=return_lse)
     if score_mod is not None:
         check_function(NAME, "score_mod", score_mod, SCORE)
     if block_mask is not None and not isinstance(block_mask, BlockMask):
@@ -191,32 +175,26 @@ def flex_attention(
             "pn.create_nested_block_mask(mask_mod, query, key), or pn.create_block_mask for dense operands."
         )
     request = _checked_request(return_lse, return_aux)
-    arrays, _ = checked_operands(NAME, query, key, value, None)
+    arrays, _ = checked_operands(NAME, query, key, value)
     aligned = align_heads(NAME, arrays, None, False, checked_scale(NAME, scale), enable_gqa)
+    heads = aligned.heads
     if block_mask is not None:
         is_nested = any(type(x) is NestedArray for x in arrays)
-        block_mask.check_operands(NAME, aligned.heads.sizes[:, 2:], aligned.heads.counts, is_nested)
+        block_mask.check_operands(NAME, heads.sizes[:, 2:], heads.counts, is_nested)
     dtype = promoted(*[x.dtype for x in arrays])
     q, k, v = (to_dtype(x, dtype) for x in aligned.buffers[:3])
     if score_mod is None and not any(request):
-        mask, heads = None, aligned.heads
+        mask = None
         if block_mask is not None:
             flat, placement = block_mask.dense_masks(NAME, heads.counts.tolist(), q.device)
             mask, heads = Array(flat, q.device), replace(heads, mask=placement)
-        result = aligned.wrap(attention_primitives.attended(q, k, v, mask, heads))
-        return (result, AuxOutput()) if return_aux is not None else result
-    call = FlexCall(NAME, score_mod, block_mask, *request)
-    (output, *of_queries), strips = by_strips(call, q, k, v, aligned.heads)
-    result, one_wide = _wrap_strips(aligned, output, strips), aligned.with_width(1)
-    aux_results = iter([squeeze(_wrap_strips(one_wide, x, strips), -1) for x in of_queries])
-    aux = AuxOutput(*[next(aux_results) if is_wanted else None for is_wanted in request])
+        result, aux = aligned.wrap(attention_primitives.attended(q, k, v, mask, heads)), AuxOutput()
+    else:
+        call = FlexCall(NAME, score_mod, block_mask, *request)
+        result, *of_queries = by_strips(call, q, k, v, aligned)
+        aux_results = iter([squeeze(x, -1) for x in of_queries])
+        aux = AuxOutput(*[next(aux_results) if is_requested else None for is_requested in request])
     return (result, aux) if return_aux is not None else (result, aux.lse) if return_lse else result
-
-
-def _wrap_strips(aligned: AlignedHeads, flat: Array, strips: list[PairBlock]) -> Any:
-    """Return an array from the results of each strip, one after the other."""
-    heads = aligned.heads
-    return aligned.wrap(movement.scatter(flat, *place_strips(heads, strips).results, heads.rows * heads.value_width))
 
 
 def _checked_request(return_lse: bool, return_aux: Any) -> AuxRequest:

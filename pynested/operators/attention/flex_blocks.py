@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import groupby
 from math import prod
 from typing import Any, NamedTuple
 
@@ -25,9 +26,9 @@ from pynested.structure import Ints
 
 from ..block_masks.block_mask import BlockMask
 from ..block_masks.mask_functions import PairBlock, ScoreMod, apply_score_mod
-from .head_layout import packed_placement
+from .head_layout import AlignedHeads, packed_placement
 
-MOST_SCORES = 1 << 20  # that are computed together, unless a single query has more
+MOST_SCORES = 1 << 20  # of a strip, unless a single query has more; about as many are computed together
 
 
 class FlexCall(NamedTuple):
@@ -40,39 +41,56 @@ class FlexCall(NamedTuple):
     max_scores: bool
 
 
-def by_strips(call: FlexCall, q: Array, k: Array, v: Array, heads: Heads) -> tuple[list[Array], list[PairBlock]]:
-    """Flat buffers -> the output, then log-sums and maxima as requested, each strip after strip; and the strips."""
+def by_strips(call: FlexCall, q: Array, k: Array, v: Array, aligned: AlignedHeads) -> list[Any]:
+    """Return the output for flat buffers, then log-sums and maxima as requested, (B, H, *, 1)."""
+    heads = aligned.heads
     sizes = heads.sizes.copy()
     sizes[:, 1] = 1
     shared = replace(heads, sizes=sizes)  # each head of keys once
     packed = gather(q, *heads.queries), gather(k, *shared.keys), gather(v, *shared.values)
     strips = [strip for component in range(len(heads.sizes)) for strip in _strips(call.mask, component, heads)]
-    batches = list(_batches(strips))
+    ends = np.cumsum([prod(strip.shape) for strip in strips])
+    numbered = zip(((ends - 1) // MOST_SCORES).tolist(), strips, strict=True)
+    batches = [[strip for _, strip in batch] for _, batch in groupby(numbered, key=lambda pair: pair[0])]
     nothing = movement.concatenate([movement.slice_(x, (slice(0, 0),)) for x in packed], 0)  # but recorded
     wide = to_dtype(nothing, computing_dtype(q.dtype))
-    totals = [[nothing], *[[wide]] * call.lse, *[[wide.detach()]] * call.max_scores]
+    parts = [[nothing], *[[wide]] * call.lse, *[[wide.detach()]] * call.max_scores]
     for batch, *operands in zip(batches, *_operands_of_batches(packed, _packed_heads(heads), batches), strict=True):
         first, last = batch[0].component, batch[-1].component
-        places = place_strips(_packed_heads(heads.of(np.arange(first, last + 1))), batch, first)
-        for total, result in zip(totals, checkpoint(_batch_function(call, batch, places), *operands), strict=True):
-            total.append(result)
-    return [movement.concatenate(total, 0) for total in totals], strips
+        batch_heads = _place_strips(_packed_heads(heads.of(np.arange(first, last + 1))), batch, first)
+        for part, result in zip(parts, checkpoint(_batch_function(call, batch, batch_heads), *operands), strict=True):
+            part.append(result)
+    results = []
+    for part, layout in zip(parts, [aligned, *[aligned.with_width(1)] * (len(parts) - 1)], strict=True):
+        places = _place_strips(layout.heads, strips)
+        numel = heads.rows * places.value_width
+        results.append(layout.wrap(movement.scatter(movement.concatenate(part, 0), *places.results, numel)))
+    return results
 
 
-def place_strips(heads: Heads, strips: list[PairBlock], first: int = 0) -> Heads:
+# ---- strips ---------------------------------------------------------------------------------------------------------
+
+
+def _strips(mask: BlockMask | None, component: int, heads: Heads) -> Iterator[PairBlock]:
+    """Yield the strips of a component, with the keys that are computed."""
+    _, _, queries, keys = heads.sizes[component].tolist()
+    whole = PairBlock(component, heads.counts.item(component), range(queries), range(keys))
+    for strip in whole.strips(max(1, queries) if mask is None else mask.BLOCK_SIZE[0], MOST_SCORES):
+        yield strip if mask is None else strip._replace(keys=mask.active_keys(component, strip.queries))
+
+
+def _place_strips(heads: Heads, strips: list[PairBlock], first: int = 0) -> Heads:
     """Return the places of strips, each as a component; ``first`` is the number of the first component of ``heads``."""
-    components = np.array([strip.component - first for strip in strips], np.int64)
-    starts = np.array([(strip.queries.start, strip.keys.start) for strip in strips], np.int64).reshape(-1, 2)
-    lengths = np.array([strip.shape[1:] for strip in strips], np.int64).reshape(-1, 2)
+    table = [(x.component - first, x.queries.start, x.keys.start, *x.shape[1:]) for x in strips]
+    components, query_start, key_start, *lengths = np.array(table, np.int64).reshape(-1, 5).T
 
     def shifted(table: Ints, start: Ints) -> Ints:
         offsets, head_steps, row_steps = table[components].T
         return np.stack([offsets + start * row_steps, head_steps, row_steps], axis=1)
 
-    query_start, key_start = starts.T
     return replace(
         heads,
-        sizes=np.concatenate([heads.sizes[components, :2], lengths], axis=1),
+        sizes=np.stack([*heads.sizes[components, :2].T, *lengths], axis=1),
         query=shifted(heads.query, query_start),
         key=shifted(heads.key, key_start),
         value=shifted(heads.value, key_start),
@@ -89,32 +107,6 @@ def _packed_heads(heads: Heads) -> Heads:
         key=packed_placement(key_heads, keys, heads.width),
         value=packed_placement(key_heads, keys, heads.value_width),
     )
-
-
-# ---- strips ---------------------------------------------------------------------------------------------------------
-
-
-def _strips(mask: BlockMask | None, component: int, heads: Heads) -> Iterator[PairBlock]:
-    """Yield the strips of a component, with the keys that are computed."""
-    _, _, queries, keys = heads.sizes[component].tolist()
-    whole = PairBlock(component, heads.counts.item(component), range(queries), range(keys))
-    for strip in whole.strips(max(1, queries) if mask is None else mask.BLOCK_SIZE[0], MOST_SCORES):
-        yield strip if mask is None else strip._replace(keys=mask.active_keys(component, strip.queries))
-
-
-def _batches(strips: list[PairBlock]) -> Iterator[list[PairBlock]]:
-    """Yield strips that are computed together: neighbours of `MOST_SCORES` scores at most, or a single one."""
-    batch: list[PairBlock] = []
-    total = 0
-    for strip in strips:
-        count = prod(strip.shape)
-        if batch and total + count > MOST_SCORES:
-            yield batch
-            batch, total = [], 0
-        batch.append(strip)
-        total += count
-    if batch:
-        yield batch
 
 
 def _operands_of_batches(packed: tuple[Array, ...], heads: Heads, batches: list[list[PairBlock]]) -> list[list[Array]]:
@@ -167,9 +159,14 @@ def _scores(call: FlexCall, strips: list[PairBlock], heads: Heads, operands: Any
     scores = attention_primitives.packed_scores(operands, heads, active)
     if call.mod is None:
         return scores, active
-    ends = np.cumsum([0, *[prod(strip.shape) for strip in strips]]).tolist()
-    parts = pieces(scores, 0, tuple(ends[:-1]), tuple(np.diff(ends).tolist()))
-    modified = movement.concatenate([_modified(call, *pair) for pair in zip(strips, parts, strict=True)], 0)
+    numels = [prod(strip.shape) for strip in strips]
+    starts = np.cumsum([0, *numels[:-1]]).tolist()
+    parts = list(pieces(scores, 0, tuple(starts), tuple(numels)))
+    for i, (strip, part) in enumerate(zip(strips, parts, strict=True)):
+        if part.numel():
+            block = apply_score_mod(call.op, call.mod, movement.reshape(part, strip.shape), strip)
+            parts[i] = movement.reshape(block, part.shape)
+    modified = movement.concatenate(parts, 0)
     still_active = _still_active(scores, modified, active, heads)
     if (still_active if active is None else still_active == active).all():
         return modified, active
@@ -178,15 +175,6 @@ def _scores(call: FlexCall, strips: list[PairBlock], heads: Heads, operands: Any
         return modified, still_active
     # The adjoint would multiply a NaN of a pair that the function leaves out by 0: leave it out from the beginning.
     return _scores(call, strips, heads, operands, still_active)
-
-
-def _modified(call: FlexCall, strip: PairBlock, scores: Array) -> Array:
-    """Return the flat scores of a strip as the function leaves them."""
-    if call.mod is None or not scores.numel():
-        return scores
-    return movement.reshape(
-        apply_score_mod(call.op, call.mod, movement.reshape(scores, strip.shape), strip), (scores.numel(),)
-    )
 
 
 def _still_active(before: Array, after: Array, active: Any, heads: Heads) -> Any:

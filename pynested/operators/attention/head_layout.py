@@ -1,12 +1,20 @@
-"""Memory layout of attention: the places of the heads of each component in the flat buffers of its operands."""
+"""Memory layout of attention: the places of the heads of each component in the flat buffers of its operands.
+
+The last two axes of a component are the rows and columns of its matrices. The axes before them are the *leading* axes:
+they broadcast, and are merged to one axis of heads. An operand keeps its memory if offsets and strides can describe
+its heads; otherwise it is copied. An axis is *regular* if all components have the same size along it. The *extents* of
+an operand are the table of its component sizes (see `pynested/structure/extents.py`).
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pynested.autograd import Array
 from pynested.autograd.primitives import movement
@@ -18,42 +26,26 @@ from pynested.lifting.result_layout import (
     wrap_attention,
     wrap_elements,
 )
+from pynested.nested.layout_conversion import as_strided_parts, contiguous, packed, slices_as_components
 from pynested.nested.nested_array import NestedArray
+from pynested.nested.shape_comparison import broadcast_extents, first_difference, shape_text
 from pynested.structure import Ints, Strided
 
-from .attention_matrices import (
-    AttentionOperand,
-    as_attention_operand,
-    check_equal_sizes,
-    check_mask_sizes,
-    head_placement,
-    leading_extents,
-    merge_heads,
-)
-
-NAMES = "query", "key", "value"
+from .attention_operands import MASK, NAMES, check_dims, component_count
 
 
 class AlignedHeads(NamedTuple):
     """Flat operands of attention, the places of their heads, and the shapes of the result and of the scores.
 
-    Attributes
-    ----------
-    buffers : tuple of Array
-        Query, key, value and mask; the mask can be None.
-    heads : Heads
-        The places of all heads in the buffers and in the flat result.
-    arrays : list
-        Query, key and value as they were passed; their layouts determine those of the results.
-    extents, score_extents : int64 (max(B, 1), d)
-        The shape of each component of the result, and of the scores.
-    dense_shape : tuple of int, or None
-        The shape of the result if no operand is nested.
+    ``buffers`` are query, key, value and mask, which can be None; ``arrays`` are query, key and value as they were
+    passed. ``ragged_dim`` is that of the result, see `ragged_dim_of_attention`. ``dense_shape`` is its shape if no
+    operand is nested, else None.
     """
 
-    buffers: tuple[Any, ...]
+    buffers: list[Any]
     heads: Heads
     arrays: list[Any]
+    ragged_dim: int | str | None
     extents: Ints
     score_extents: Ints
     dense_shape: tuple[int, ...] | None
@@ -62,8 +54,7 @@ class AlignedHeads(NamedTuple):
         """Return the result of attention from its elements."""
         if self.dense_shape is not None:
             return movement.reshape(flat, self.dense_shape)
-        ragged = ragged_dim_of_attention(self.arrays)
-        return wrap_attention(flat, self.extents, len(self.heads.sizes), ragged, self.arrays[0])
+        return wrap_attention(flat, self.extents, len(self.heads.sizes), self.ragged_dim, self.arrays[0])
 
     def wrap_scores(self, flat: Array) -> NestedArray | Array:
         """Return an array of one element for each score."""
@@ -74,7 +65,8 @@ class AlignedHeads(NamedTuple):
     def with_width(self, width: int) -> AlignedHeads:
         """Return the layout of a result with this number of elements in a row."""
         extents = np.concatenate([self.extents[:, :-1], np.full((len(self.extents), 1), width)], axis=1)
-        made = packed_placement(self.heads.counts, self.heads.sizes[:, 2], width, _is_by_rows(self.arrays))
+        by_rows = self.ragged_dim == extents.shape[1] - 1
+        made = packed_placement(self.heads.counts, self.heads.sizes[:, 2], width, by_rows)
         heads = replace(self.heads, made=made, value_width=width)
         dense_shape = None if self.dense_shape is None else (*self.dense_shape[:-1], width)
         return self._replace(heads=heads, extents=extents, dense_shape=dense_shape)
@@ -83,76 +75,137 @@ class AlignedHeads(NamedTuple):
 def align_heads(
     op: str, arrays: list[Any], mask: Any, causal: bool, scale: float | None, grouped: bool
 ) -> AlignedHeads:
-    """Return the layout of query, key and value of floats, and a mask or None.
+    """Return the layout of query, key and value of floats, and of a mask or None.
 
     Of dense operands with four dimensions or more, the first counts components; others are one component.
     """
-    named = [(name, x) for name, x in zip((*NAMES, "attn_mask"), (*arrays, mask), strict=True) if x is not None]
-    first = next((x for _, x in named if type(x) is NestedArray), None)
-    batch: tuple[int, ...] = ()
-    if first is not None:
-        for name, x in named:
-            _check_beside_nested(op, name, x, first)
-        count, dims = len(first), first.ndim - 1
-    else:
-        batch = _dense_batch(op, named)
-        count, dims = (*batch, 1)[0], max(x.ndim for x in arrays) - len(batch)
-    pairs = [as_attention_operand(op, name, x, count, dims, separate=name in NAMES) for name, x in named]
+    named = dict(zip(NAMES, arrays if mask is None else [*arrays, mask], strict=False))
+    nested = next((x for x in named.values() if type(x) is NestedArray), None)
+    rank = max(x.ndim for x in arrays) if nested is None else nested.ndim
+    check_dims(op, named, rank)
+    has_batch = nested is not None or rank > 3
+    count, dims = (component_count(op, named, rank), rank - 1) if has_batch else (1, rank)
+    pairs = [_as_operand(op, name, x, count, dims) for name, x in named.items()]
+    ragged_dim = ragged_dim_of_attention(arrays)
     operands = tuple([operand for _, operand in pairs])
-    heads, copies, extents, score_extents = _place_heads(operands, causal, scale, grouped, _is_by_rows(arrays))
-    buffers = [
-        flat if copied is None else movement.gather(flat, copied.sizes, copied.strides, copied.offsets)
-        for (flat, _), copied in zip(pairs, copies, strict=True)
+    heads, copied, extents, score_extents = _place_heads(operands, causal, scale, grouped, ragged_dim == dims - 1)
+    buffers: list[Any] = [
+        flat if part is None else movement.gather(flat, part.sizes, part.strides, part.offsets)
+        for (flat, _), part in zip(pairs, copied, strict=True)
     ]
-    dense_shape = None if first is not None else (*batch, *extents[0].tolist())
-    return AlignedHeads((*buffers, None)[:4], heads, arrays, extents, score_extents, dense_shape)
+    dense_shape = (*(count,) * has_batch, *extents[0].tolist()) if nested is None else None
+    buffers += [None] * (mask is None)
+    return AlignedHeads(buffers, heads, arrays, ragged_dim, extents, score_extents, dense_shape)
 
 
-def _check_beside_nested(op: str, name: str, x: Any, first: NestedArray) -> None:
-    """Raise unless an operand has the dimensions that it needs beside the first nested one, and as many components."""
-    if type(x) is not NestedArray:
-        if x.ndim > first.ndim or (x.ndim < 2 and name in NAMES):
-            raise ShapeError(
-                f"{op}: {name} has shape {x.shape}; a dense operand has from 2 to {first.ndim} "
-                "dimensions here, as the nested one has."
-            )
-        if x.ndim == first.ndim and x.shape[0] not in (1, len(first)):
-            raise ShapeError(
-                f"{op}: {name} has shape {x.shape}, and there are {len(first)} components; its "
-                "first size must be that, or 1."
-            )
-        return
-    if x.ndim < 3:
-        problem = (
-            f"the components of {name} have {x.ndim - 1} dimensions; they must be matrices at least. Use unsqueeze."
-        )
-    elif x.ndim != first.ndim:
-        problem = f"nested operands have {first.ndim} and {x.ndim} dimensions; they must have as many."
-    elif len(x) != len(first):
-        problem = f"nested operands have {len(first)} and {len(x)} components; they must have as many."
-    elif name in NAMES and x.regular_size(x.ndim - 1) is None:
-        problem = f"dimension {x.ndim - 1} of {name}, the last one, is irregular; it must be regular."
-    else:
-        return
-    raise StructureError(f"{op}: {problem}")
+# ---- operands -------------------------------------------------------------------------------------------------------
 
 
-def _dense_batch(op: str, named: list[tuple[str, Array]]) -> tuple[int, ...]:
-    """Return the number of components of dense operands; nothing for operands that are one component."""
-    for name, x in named:
-        if x.ndim < 2 and name in NAMES:
-            raise ShapeError(f"{op}: {name} has shape {x.shape}; it must be a matrix at least.")
-    rank = max(x.ndim for name, x in named if name in NAMES)
-    if named[-1][1].ndim > rank:
-        raise ShapeError(f"{op}: attn_mask has shape {named[-1][1].shape}, more dimensions than the scores have.")
-    if rank <= 3:
-        return ()
-    sizes = {x.shape[0] for _, x in named if x.ndim == rank} - {1}
-    if len(sizes) > 1:
-        raise ShapeError(
-            f"{op}: the first sizes are {' and '.join(map(str, sorted(sizes)))}; they must be equal, or 1."
-        )
-    return ((sizes or {1}).pop(),)
+class AttentionOperand(NamedTuple):
+    """The components of an operand, nested or dense: leading axes, then rows and columns of matrices.
+
+    ``regular`` has the size of all components along each axis, None for an irregular axis. The names of the operator
+    and of the argument are for error messages, as is whether the argument was nested.
+    """
+
+    op: str
+    name: str
+    structure: Strided
+    regular: tuple[int | None, ...]
+    nested: bool
+
+    @property
+    def extents(self) -> Ints:
+        """The shape of each component."""
+        return self.structure.extents
+
+    @property
+    def broadcasts(self) -> NDArray[np.bool_]:
+        """Whether each axis can broadcast, because it is regular and has size 1."""
+        return np.array([size == 1 for size in self.regular], np.bool_)
+
+
+def _as_operand(op: str, name: str, x: Any, count: int, dims: int) -> tuple[Array, AttentionOperand]:
+    """Return the flat buffer of an argument, and the argument as an operand of ``count`` components with ``dims`` axes.
+
+    A dense argument with a batch dimension has a slice for each component. A dense argument of fewer dimensions is the
+    same for all components. But for a mask, components do not overlap, and the elements of each row are adjacent.
+    """
+    if isinstance(x, NestedArray):
+        x = x if name == MASK else packed(x)
+        flat, structure = as_strided_parts(x)
+        if name != MASK and not structure.has_adjacent_rows:
+            flat, structure = as_strided_parts(contiguous(x))
+        return flat, AttentionOperand(op, name, structure, x.regular, True)
+    shape = (1,) * (dims + 1 - x.ndim) + x.shape
+    batch = movement.reshape(x, shape)
+    if name != MASK and shape[0] != count:
+        batch = movement.broadcast_to(batch, (count, *shape[1:]))
+    flat, structure = slices_as_components(batch, count)
+    return flat, AttentionOperand(op, name, structure, shape[1:], False)
+
+
+# ---- sizes ----------------------------------------------------------------------------------------------------------
+
+
+def _misfit_error(text: str, component: int, *operands: AttentionOperand) -> StructureError | ShapeError:
+    """Return the error for operands that do not fit in a component: a ShapeError if any of them is dense."""
+    error_class = StructureError if all(operand.nested for operand in operands) else ShapeError
+    has_components = any(operand.nested and operand.structure.count for operand in operands)
+    return error_class(f"{operands[0].op}: {f'at component {component}, ' if has_components else ''}{text}.")
+
+
+def _check_sizes(a: AttentionOperand, b: AttentionOperand, axes: slice, rule: str, broadcast: bool = False) -> None:
+    """Raise unless two operands have equal sizes along some axes, or with ``broadcast`` a regular size of 1."""
+    sizes = np.where((a.broadcasts | b.broadcasts) & broadcast, -1, a.extents)
+    difference = first_difference(sizes[:, axes], b.extents[:, axes])
+    if difference:
+        i = difference[0]
+        shapes = f"{a.name} has shape {shape_text(a.extents[i])} and {b.name} {shape_text(b.extents[i])}"
+        raise _misfit_error(f"{shapes}; {rule}", i, a, b)
+
+
+def _check_groups(query: AttentionOperand, key: AttentionOperand, value: AttentionOperand) -> None:
+    """Raise unless keys and values have as many heads in each component, which divide those of queries."""
+    if len(query.regular) < 3:
+        raise StructureError(f"{query.op}: enable_gqa=True needs a dimension of heads before the matrices.")
+    _check_sizes(key, value, slice(-3, -2), "they must have as many heads")
+    heads, key_heads = query.extents[:, -3], key.extents[:, -3]
+    is_multiple = heads // np.maximum(key_heads, 1) * key_heads == heads
+    is_unknown = np.minimum(heads, key_heads) < 0  # in an empty batch
+    wrong = np.flatnonzero(~(is_multiple | is_unknown))
+    if wrong.size:
+        i = int(wrong[0])
+        text = f"the {heads[i]} heads of query must be a multiple of the {key_heads[i]} heads of key"
+        raise _misfit_error(text, i, query, key)
+
+
+def _leading_extents(operands: tuple[AttentionOperand, ...], grouped: bool) -> Ints:
+    """Return the leading extents of the result of query, key and value.
+
+    If ``grouped``, the last leading axis is the axis of heads, and a group of query heads shares one head of keys and
+    values.
+    """
+    last = -3 if grouped else -2
+    if grouped:
+        _check_groups(*operands)
+    rule = "sizes before the matrices must be equal, or regular and 1. Heads in groups need enable_gqa=True"
+    for a, b in combinations(operands, 2):
+        _check_sizes(a, b, slice(last), rule, broadcast=True)
+    extents, _ = broadcast_extents([(x.extents[:, :last], x.broadcasts[:last]) for x in operands])
+    return np.concatenate([extents, operands[0].extents[:, last:-2]], axis=1)
+
+
+def _check_mask(mask: AttentionOperand, score_extents: Ints) -> None:
+    """Raise unless a mask broadcasts to the scores."""
+    difference = first_difference(np.where(mask.broadcasts, -1, mask.extents), score_extents)
+    if difference:
+        i = difference[0]
+        shapes = f"{MASK} has shape {shape_text(mask.extents[i])} and the scores {shape_text(score_extents[i])}"
+        raise _misfit_error(f"{shapes}; sizes of the mask must be equal, or regular and 1", i, mask)
+
+
+# ---- places ---------------------------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=32)  # the layers of a model attend over arrays of the same structures
@@ -161,39 +214,71 @@ def _place_heads(
 ) -> tuple[Heads, list[Strided | None], Ints, Ints]:
     """Return the places of heads, what is copied of each operand, and the extents of the result and of the scores."""
     query, key, value = operands[:3]
-    check_equal_sizes("elements in a row", query, key, -1)
-    check_equal_sizes("rows", key, value, -2)
-    leading = leading_extents(operands[:3], grouped)
-    shared = np.concatenate([leading[:, :-1], key.leading[:, -1:]], axis=1) if grouped else leading
+    _check_sizes(query, key, slice(-1, None), "their rows must have as many elements")
+    _check_sizes(key, value, slice(-2, -1), "they must have as many rows")
+    leading = shared = _leading_extents(operands[:3], grouped)
+    if grouped:
+        shared = np.concatenate([leading[:, :-1], key.extents[:, -3:-2]], axis=1)
     score_extents = np.concatenate([leading, query.extents[:, -2:-1], key.extents[:, -2:-1]], axis=1)
     merged = [
-        merge_heads(operand.structure, np.concatenate([extents, operand.extents[:, -2:]], axis=1))
+        _merge_heads(operand.structure, np.concatenate([extents, operand.extents[:, -2:]], axis=1))
         for operand, extents in zip(operands, (leading, shared, shared), strict=False)
     ]
     for mask in operands[3:]:
-        check_mask_sizes(mask, score_extents)
-        merged.append(merge_heads(mask.structure, score_extents, may_overlap=True))
-    copies, (q, k, v, *masks) = [copied for copied, _ in merged], [structure for _, structure in merged]
+        _check_mask(mask, score_extents)
+        merged.append(_merge_heads(mask.structure, score_extents, may_overlap=True))
+    copied, (q, k, v, *masks) = [copied for copied, _ in merged], [structure for _, structure in merged]
     (query_heads, queries, _), (key_heads, keys, _) = q.extents[: q.count].T, k.extents[: k.count].T
     width, value_width = (max(x.extents.item(0, -1), 0) for x in (q, v))
     heads = Heads(
         np.stack([key_heads, query_heads // np.maximum(key_heads, 1), queries, keys], axis=1),
-        head_placement(q)[:, :3],
-        head_placement(k)[:, :3],
-        head_placement(v)[:, :3],
+        _placement(q)[:, :3],
+        _placement(k)[:, :3],
+        _placement(v)[:, :3],
         packed_placement(query_heads, queries, value_width, by_rows),
-        head_placement(masks[0]) if masks else None,
+        _placement(masks[0]) if masks else None,
         width,
         value_width,
         scale if scale is not None else 1 / np.sqrt(width).item() if width else 1.0,
         causal,
     )
-    return heads, copies, np.concatenate([score_extents[:, :-1], value.extents[:, -1:]], axis=1), score_extents
+    return heads, copied, np.concatenate([score_extents[:, :-1], value.extents[:, -1:]], axis=1), score_extents
 
 
-def _is_by_rows(arrays: list[Any]) -> bool:
-    """Return whether the flat result holds row by row, all heads of a row side by side: if its rows are ragged."""
-    return bool(ragged_dim_of_attention(arrays) == max(x.ndim for x in arrays) - 2)
+def _merge_heads(structure: Strided, extents: Ints, may_overlap: bool = False) -> tuple[Strided | None, Strided]:
+    """Return the structure of components broadcast to ``extents``, with their leading axes merged to one of heads.
+
+    If strides cannot describe it, or heads overlap that must not, the elements must be copied: then the first result is
+    the structure of what is copied, component after component, and the second one lies in the copy.
+    """
+    if may_overlap or np.array_equal(structure.extents, extents):
+        merged = _merge_leading_axes(_broadcast(structure, extents))
+        if merged is not None:
+            return None, merged
+    # Only leading axes are repeated in the copy, so that the matrices of a mask stay small.
+    copied = _broadcast(structure, np.concatenate([extents[:, :-2], structure.extents[:, -2:]], axis=1))
+    merged = _merge_leading_axes(_broadcast(copied.repacked, extents))
+    assert merged is not None
+    return copied, merged
+
+
+def _broadcast(structure: Strided, extents: Ints) -> Strided:
+    """Return the structure broadcast to ``extents``, with stride 0 along repeated axes."""
+    if np.array_equal(structure.extents, extents):
+        return structure
+    strides = np.where((structure.extents != extents)[: structure.count], 0, structure.strides)
+    return Strided.from_validated(extents, strides, structure.offsets, structure.buffer_size)
+
+
+def _merge_leading_axes(structure: Strided) -> Strided | None:
+    """Return the structure with one leading axis, or None if no stride can describe it."""
+    dims = structure.extents.shape[1] - 2
+    return structure.flattened(0, dims - 1) if dims else structure.with_new_axis(0)
+
+
+def _placement(structure: Strided) -> Ints:
+    """Return the offset of each component, and its strides between heads, rows and columns: int64 (B, 4)."""
+    return np.concatenate([structure.offsets[:, None], structure.strides], axis=1)
 
 
 def packed_placement(heads: Ints, rows: Ints, width: int, by_rows: bool = False) -> Ints:

@@ -2,47 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.operands import as_operand, device_of
+from pynested.autograd.arguments.operands import as_operand
 from pynested.autograd.arguments.scalars import number_text
 from pynested.autograd.arguments.shapes import canonical_int
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.dispatch import operator
-from pynested.backends.errors import ArgumentError
+from pynested.backends.errors import ArgumentError, ShapeError, StructureError
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dense, Operand, check_devices
 
 from ..movement import chunk, flatten, transpose, unflatten
 from ..products import linear
 from ..reduction import mean
-from .attention_operands import check_shape, checked_rows, row_width
-from .scaled_dot_product import SdpaOptions, sdpa
+from .attention_operands import as_arrays
+from .scaled_dot_product import attend
 
 NAME = "multi_head_attention"
 
 
-@overload
-def multi_head_attention(
-    query: Operand, key: Operand, value: Operand, num_heads: int, in_proj_weight: Dense | None,
-    in_proj_bias: Dense | None, out_proj_weight: Dense, out_proj_bias: Dense | None = None,
-    attn_mask: Operand | None = None, dropout_p: float = 0.0, is_causal: bool = False,
-    need_weights: Literal[False] = False, average_attn_weights: bool = True, *, q_proj_weight: Dense | None = None,
-    k_proj_weight: Dense | None = None, v_proj_weight: Dense | None = None,
-    generator: np.random.Generator | None = None,
-) -> NestedArray | Array: ...  # fmt: skip
-@overload
-def multi_head_attention(
-    query: Operand, key: Operand, value: Operand, num_heads: int, in_proj_weight: Dense | None,
-    in_proj_bias: Dense | None, out_proj_weight: Dense, out_proj_bias: Dense | None = None,
-    attn_mask: Operand | None = None, dropout_p: float = 0.0, is_causal: bool = False,
-    need_weights: bool = False, average_attn_weights: bool = True, *, q_proj_weight: Dense | None = None,
-    k_proj_weight: Dense | None = None, v_proj_weight: Dense | None = None,
-    generator: np.random.Generator | None = None,
-) -> Any: ...  # fmt: skip
 @operator
 def multi_head_attention(
     query: Operand,
@@ -87,17 +69,15 @@ def multi_head_attention(
         at once then.
     q_proj_weight, k_proj_weight, v_proj_weight : Array, optional
         ``(E, E)``, ``(E, K)`` and ``(E, V)``, instead of ``in_proj_weight``.
-    generator : numpy.random.Generator, optional
-        Which weights are dropped follows from its state; by default the one of `manual_seed`.
+    generator
+        As in `scaled_dot_product_attention`.
 
     Raises
     ------
     ArgumentError
         For ``num_heads`` that do not divide E, and other than either ``in_proj_weight`` or the three apart.
-    ShapeError
-        For weights that do not fit E.
-    StructureError
-        For rows whose size is irregular, and whatever `scaled_dot_product_attention` refuses.
+    ShapeError, StructureError
+        For weights that do not fit E, rows whose size is irregular, and as `scaled_dot_product_attention`.
 
     Notes
     -----
@@ -120,46 +100,63 @@ def multi_head_attention(
            [0.5, 0.5]]), array([[1.]]))
     """
     check_flags(NAME, is_causal=is_causal, need_weights=need_weights, average_attn_weights=average_attn_weights)
-    rows = checked_rows(NAME, query=query, key=key, value=value)
+    rows: list[Any] = checked_rows(NAME, query=query, key=key, value=value)
     heads, width = canonical_int(NAME, "num_heads", num_heads), row_width(rows[0])
     if heads < 1 or width % heads:
         raise ArgumentError(
             f"{NAME}: num_heads is {number_text(heads)}; it must divide the {width} elements of a row of query."
         )
-    apart = q_proj_weight, k_proj_weight, v_proj_weight
+    apart: tuple[Any, ...] = q_proj_weight, k_proj_weight, v_proj_weight
+    if sum(weight is not None for weight in apart) != (3 if in_proj_weight is None else 0):
+        raise ArgumentError(
+            f"{NAME}: give either in_proj_weight, or all of q_proj_weight, k_proj_weight and v_proj_weight."
+        )
     weights = in_proj_weight, in_proj_bias, *apart, out_proj_weight, out_proj_bias
-    check_devices(NAME, [*rows, attn_mask, *(_as_dense(x) for x in weights if x is not None)])
+    check_devices(NAME, [*rows, attn_mask, *[as_operand(NAME, x) for x in weights if x is not None]])
     check_shape(NAME, "out_proj_weight", out_proj_weight, (width, width))
-    projected = _project(rows, in_proj_weight, apart, in_proj_bias, width)
-    q, k, v = (transpose(unflatten(x, -1, (heads, width // heads)), -3, -2) for x in projected)
-    options = SdpaOptions(dropout_p, is_causal, generator=generator)
-    attended, attention_weights = sdpa(q, k, v, attn_mask, options, need_weights)
+    if in_proj_weight is not None:
+        check_shape(NAME, "in_proj_weight", in_proj_weight, (3 * width, width))
+        # Three products, also of the same rows: parts of one product would be copied, and their gradients added.
+        apart = chunk(as_operand(NAME, in_proj_weight), 3)
+    biases: Any = (None, None, None)
+    if in_proj_bias is not None:
+        check_shape(NAME, "in_proj_bias", in_proj_bias, (3 * width,))
+        biases = chunk(as_operand(NAME, in_proj_bias), 3)
+    split: list[Any] = []
+    for name, x, weight, bias in zip("qkv", rows, apart, biases, strict=True):
+        check_shape(NAME, f"{name}_proj_weight", weight, (width, row_width(x)))
+        split.append(transpose(unflatten(linear(x, weight, bias), -1, (heads, width // heads)), -3, -2))
+    q, k, v = split
+    attended, attention_weights = attend(
+        q, k, v, attn_mask, dropout_p, is_causal, generator=generator, need_weights=need_weights
+    )
     result = linear(flatten(transpose(attended, -3, -2), -2, -1), out_proj_weight, out_proj_bias)
     if not need_weights:
         return result
     return result, mean(attention_weights, -3) if average_attn_weights else attention_weights
 
 
-def _project(rows: list[Any], packed: Any, apart: tuple[Any, Any, Any], bias: Any, width: int) -> list[Any]:
-    """Return queries, keys and values, all heads of a row side by side.
-
-    ``packed`` has the weights of all three, one below the other; otherwise they are ``apart``.
-    """
-    if sum(weight is not None for weight in apart) != (3 if packed is None else 0):
-        raise ArgumentError(
-            f"{NAME}: give either in_proj_weight, or all of q_proj_weight, k_proj_weight and v_proj_weight."
-        )
-    if bias is not None:
-        check_shape(NAME, "in_proj_bias", bias, (3 * width,))
-    if packed is not None:
-        check_shape(NAME, "in_proj_weight", packed, (3 * width, width))
-        # Three products, also of the same rows: parts of one product would be copied, and their gradients added.
-        apart = chunk(_as_dense(packed), 3)
-    biases = (None,) * 3 if bias is None else chunk(_as_dense(bias), 3)
-    for name, x, weight in zip("qkv", rows, apart, strict=True):
-        check_shape(NAME, f"{name}_proj_weight", weight, (width, row_width(x)))
-    return [linear(x, weight, shift) for x, weight, shift in zip(rows, apart, biases, strict=True)]
+def checked_rows(op: str, **operands: Any) -> list[NestedArray | Array]:
+    """Return operands whose components are matrices with rows of one size: (B, *, E), or dense (B, L, E) or (L, E)."""
+    arrays = as_arrays(op, [*operands.values()])
+    for name, x in zip(operands, arrays, strict=True):
+        if type(x) is NestedArray:
+            if x.ndim != 3 or x.regular_size(2) is None:
+                raise StructureError(
+                    f"{op}: {name} has the shape {x.shape}; it must be (B, *, E), with rows of one size."
+                )
+        elif type(x) is not Array or x.ndim not in (2, 3):
+            raise ShapeError(f"{op}: {name} must be an array (B, L, E) or (L, E), not {number_text(x)}.")
+    return arrays
 
 
-def _as_dense(x: Any) -> Any:
-    return as_operand(NAME, x, device_of(x))
+def row_width(x: NestedArray | Array) -> int:
+    """Return the number of elements of a row."""
+    return x.regular_size(2) or 0 if isinstance(x, NestedArray) else x.shape[-1]
+
+
+def check_shape(op: str, name: str, weight: Any, expected: tuple[int, ...]) -> None:
+    """Raise unless a parameter has the expected shape."""
+    shape = np.shape(weight)
+    if shape != expected:
+        raise ShapeError(f"{op}: {name} has the shape {shape}; with these rows it must be {expected}.")

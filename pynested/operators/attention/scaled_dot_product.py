@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -80,11 +80,9 @@ def scaled_dot_product_attention(
 
     Raises
     ------
-    StructureError
-        For nested operands, the mask among them, that do not fit each other, naming the component and both sizes;
-        components that are not at least matrices; and a last dimension that is irregular.
-    ShapeError
-        For a dense operand, or mask, that does not fit.
+    StructureError, ShapeError
+        For operands, the mask among them, that do not fit each other, naming the component and both sizes; components
+        that are not at least matrices; and a last dimension that is irregular. ShapeError if a dense one does not fit.
     ArgumentError
         For a mask together with ``is_causal``, a ``scale`` that is not finite, and a ``dropout_p`` outside 0..1.
     DTypeError
@@ -115,36 +113,27 @@ def scaled_dot_product_attention(
            [2.]]), array([[5.]]))
     """
     check_flags("scaled_dot_product_attention", is_causal=is_causal, enable_gqa=enable_gqa)
-    options = SdpaOptions(dropout_p, is_causal, scale, enable_gqa, generator)
-    result: NestedArray | Array = sdpa(query, key, value, attn_mask, options)[0]
+    result: NestedArray | Array = attend(
+        query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa, generator
+    )[0]
     return result
 
 
-class SdpaOptions(NamedTuple):
-    """The options of `scaled_dot_product_attention`."""
-
-    dropout_p: float = 0.0
-    is_causal: bool = False
-    scale: float | None = None
-    enable_gqa: bool = False
-    generator: np.random.Generator | None = None
-
-
-def sdpa(
-    query: Any, key: Any, value: Any, mask: Any, options: SdpaOptions, need_weights: bool = False
-) -> tuple[Any, Any]:
+def attend(
+    query: Any, key: Any, value: Any, mask: Any, dropout_p: float, is_causal: bool, scale: float | None = None,
+    enable_gqa: bool = False, generator: np.random.Generator | None = None, need_weights: bool = False,
+) -> tuple[Any, Any]:  # fmt: skip
     """Return the result, and the weights of all heads after dropout if they are needed, otherwise None."""
-    dropout_p = canonical_real(NAME, "dropout_p", options.dropout_p, 0, 1)
-    if mask is not None and options.is_causal:
+    dropout_p = canonical_real(NAME, "dropout_p", dropout_p, 0, 1)
+    if mask is not None and is_causal:
         raise ArgumentError(f"{NAME}: is_causal=True is a mask, and attn_mask another one; give one of them.")
     arrays, mask = checked_operands(NAME, query, key, value, mask)
-    scale = checked_scale(NAME, options.scale)
-    aligned = align_heads(NAME, arrays, mask, bool(options.is_causal), scale, options.enable_gqa)
-    dtype = promoted(*[x.dtype for x in (*arrays, mask) if x is not None and is_float(x.dtype)])
+    aligned = align_heads(NAME, arrays, mask, bool(is_causal), checked_scale(NAME, scale), enable_gqa)
+    dtype = promoted(*[x.dtype for x in aligned.buffers if x is not None and is_float(x.dtype)])
     q, k, v, flat_mask = (x if x is None or x.dtype == np.bool_ else to_dtype(x, dtype) for x in aligned.buffers)
     if not dropout_p and not need_weights:
         return aligned.wrap(attention_primitives.attended(q, k, v, flat_mask, aligned.heads)), None
-    factors = _dropout_factors(aligned.heads.pairs, dropout_p, q, options.generator) if dropout_p else None
+    factors = _dropout_factors(aligned.heads.pairs, dropout_p, q, generator) if dropout_p else None
     result, weights = attention_primitives.composed(q, k, v, flat_mask, aligned.heads, factors)
     return aligned.wrap(result), aligned.wrap_scores(weights) if need_weights else None
 

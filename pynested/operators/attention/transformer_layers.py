@@ -16,8 +16,7 @@ from pynested.nested.operands import check_devices
 from ..elementwise import gelu, relu
 from ..normalization import dropout, layer_norm
 from ..products import linear
-from .attention_operands import check_shape, checked_rows, row_width, shape_of
-from .multi_head import multi_head_attention
+from .multi_head import check_shape, checked_rows, multi_head_attention, row_width
 
 Rows = TypeVar("Rows")  # NestedArray (B, *, E), or Array (B, L, E) or (L, E)
 Step = Callable[[Any], Any]
@@ -49,7 +48,7 @@ class Layer(NamedTuple):
     def normalize(self, number: int, x: Any) -> Any:
         """Apply the layer norm of this number."""
         scale, shift = self.weight_and_bias(f"norm{number}.")
-        return layer_norm(x, shape_of(scale), scale, shift, self.eps)
+        return layer_norm(x, np.shape(scale), scale, shift, self.eps)
 
     def attend(self, name: str, x: Any, memory: Any, mask: Any, is_causal: bool) -> Any:
         """Apply an attention: rows meet those of the memory."""
@@ -113,10 +112,8 @@ def transformer_encoder_layer(
     ------
     ArgumentError
         For names that are missing or that the layer does not have, and another activation.
-    ShapeError
-        For parameters of other shapes, and a dense ``src`` of one dimension, or of four.
-    StructureError
-        For a nested ``src`` that is not ``(B, *, E)``.
+    ShapeError, StructureError
+        For parameters of other shapes, and rows of other dimensions.
 
     Notes
     -----
@@ -170,29 +167,21 @@ def transformer_decoder_layer(
     ----------
     tgt, memory : NestedArray or Array
         As ``src`` of `transformer_encoder_layer`; their lengths may differ.
-    parameters : mapping
+    parameters, num_heads
         As there, with the names of `torch.nn.TransformerDecoderLayer`: those of ``multihead_attn`` are for the memory,
         and there is a ``norm3``.
-    num_heads : int
-        It divides E.
     tgt_mask, memory_mask, tgt_is_causal, memory_is_causal
         As ``attn_mask`` and ``is_causal`` of `multi_head_attention`, for the first and for the second attention.
     norm_first, activation, dropout_p, layer_norm_eps, generator
-        As in `transformer_encoder_layer`.
+        As there.
 
     Raises
     ------
-    ArgumentError
-        For names that are missing or that the layer does not have, and another activation.
-    ShapeError
-        For parameters of other shapes, and a dense operand that does not fit.
-    StructureError
-        For a nested operand that is not ``(B, *, E)``, or does not fit the other.
+    ArgumentError, ShapeError, StructureError
+        As there, and for a memory that does not fit ``tgt``.
 
     Notes
     -----
-    Values, gradients and errors are those of the operators that it is made of.
-
     Clauses: TRANSFORMER_DECODER_LAYER-1 to TRANSFORMER_DECODER_LAYER-12.
     After `torch.nn.TransformerDecoderLayer` with ``batch_first=True``.
 
@@ -243,15 +232,13 @@ def _layer(
     if not isinstance(parameters, Mapping):
         raise ArgumentError(f"{op}: parameters must be a mapping of names to arrays, not {type(parameters).__name__}.")
     present = {name: value for name, value in parameters.items() if value is not None}
-    hidden = (*shape_of(present.get("linear1.weight")), 0)[0]
+    hidden = (*np.shape(present.get("linear1.weight", ())), 0)[0]
     shapes = _parameter_shapes(attentions, row_width(operands[0]), hidden)
     missing = [name for name in shapes if name.endswith("weight") and name not in present]
     unknown = [name for name in parameters if name not in shapes]
     if missing or unknown:
-        problem = (
-            f"lack {', '.join(missing)}" if missing else f"have {', '.join(map(str, unknown))}, which it does not know"
-        )
-        raise ArgumentError(f"{op}: the parameters {problem}. Its names are {', '.join(shapes)}.")
+        problem = f"lack {', '.join(missing)}" if missing else f"have {', '.join(map(str, unknown))}, which is unknown"
+        raise ArgumentError(f"{op}: the parameters {problem}. The names are {', '.join(shapes)}.")
     for name, value in present.items():
         check_shape(op, name, value, shapes[name])
     check_devices(op, [*operands, *present.values()])

@@ -13,7 +13,7 @@ from pynested.backends import get_backend
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.backends.host import from_host
 from pynested.construct import nested_array
-from pynested.structure import Ints
+from pynested.structure import Ints, regular_sizes
 
 from .block_mask_indexing import pick_blocks
 from .block_mask_lists import (
@@ -46,7 +46,7 @@ def _list_property(state: int, of_keys: bool, is_index: bool, says: str) -> Any:
     def listed(self: BlockMask) -> Any:
         states = [states == state for states in self.states_of_all_heads()]
         lists = [lists_of_blocks(x if of_keys else x.swapaxes(1, 2))[is_index] for x in states]
-        return self._array(lists, 2 + is_index)
+        return self._array(lists)
 
     return property(listed, doc=says)
 
@@ -56,7 +56,8 @@ class BlockMask:
 
     ``mask[components, heads, blocks of queries]`` picks: each entry is an integer, a slice, or a vector of integers or
     bools. An integer keeps its dimension, of size 1. Blocks of queries are numbered in each component, and the function
-    of the result is called with the indices after picking.
+    of the result is called with the indices after picking. A block mask is stored on the host, and serves operands on
+    every device.
 
     Attributes
     ----------
@@ -80,8 +81,6 @@ class BlockMask:
 
     Notes
     -----
-    A block mask is stored on the host, and serves operands on every device.
-
     After `torch.nn.attention.flex_attention.BlockMask`, whose last blocks are as large as the others.
 
     Examples
@@ -89,11 +88,6 @@ class BlockMask:
     >>> mask = pn.create_block_mask(lambda b, h, i, j: i >= j, None, None, 6, 6, BLOCK_SIZE=2)
     >>> mask
     BlockMask(shape=(1, 1, 6, 6), BLOCK_SIZE=(2, 2), 3 full, 3 partial and 3 empty blocks, sparsity=33.33%)
-    >>> print(mask.to_string())
-    (0, 0)
-    ░··
-    █░·
-    ██░
     >>> print(mask[:, :, 1:].to_string())
     (0, 0)
     █░·
@@ -144,10 +138,6 @@ class BlockMask:
         ShapeError, IndexOutOfRange, DTypeError
             For lists that do not fit each other or the lengths, indices out of range, and dtypes that are not integers.
 
-        Notes
-        -----
-        After `torch.nn.attention.flex_attention.BlockMask.from_kv_blocks`.
-
         Examples
         --------
         >>> mask = pn.BlockMask.from_kv_blocks([[1, 2]], [[[0, 1], [1, 0]]], BLOCK_SIZE=2)
@@ -157,13 +147,14 @@ class BlockMask:
         ░░
         """
         op = "from_kv_blocks"
-        mod = noop_mask if mask_mod is None else check_function(op, "mask_mod", mask_mod, PAIR)
+        mask_mod = noop_mask if mask_mod is None else mask_mod
+        check_function(op, "mask_mod", mask_mod, PAIR)
         block_size = checked_block_size(op, BLOCK_SIZE)
         states, nested = states_of_lists(
             {"kv_num_blocks": kv_num_blocks, "kv_indices": kv_indices},
             {"full_kv_num_blocks": full_kv_num_blocks, "full_kv_indices": full_kv_indices},
         )
-        return cls(mod, extents_of_blocks(op, states, block_size, seq_lengths), block_size, states, nested)
+        return cls(mask_mod, extents_of_blocks(op, states, block_size, seq_lengths), block_size, states, nested)
 
     def __getitem__(self, index: Any) -> BlockMask:
         mask_mod, extents, blocks = pick_blocks(index, self.mask_mod, self.extents, self.BLOCK_SIZE[0], self.blocks)
@@ -174,8 +165,7 @@ class BlockMask:
     @property
     def shape(self) -> tuple[int | None, ...]:
         """Components, heads, queries, keys; None for sizes that differ."""
-        sizes = [column[0].item() if (column == column[0]).all() else None for column in self.extents.T]
-        return len(self.blocks), sizes[0], *(sizes[1:] if self.blocks or not self.nested else (None, None))
+        return len(self.blocks), *regular_sizes(self.extents)
 
     @property
     def seq_lengths(self) -> tuple[int | None, int | None]:
@@ -210,7 +200,7 @@ class BlockMask:
 
     def to_dense(self) -> Any:
         """Return 0 for empty blocks and 1 for others: int32 (B, H, blocks of queries, blocks of keys)."""
-        return self._array([(states != EMPTY).astype(np.int32) for states in self.states_of_all_heads()], 3)
+        return self._array([(states != EMPTY).astype(np.int32) for states in self.states_of_all_heads()])
 
     kv_num_blocks = _list_property(PARTIAL, True, False, "Number of partial blocks of keys for each block of queries.")
     kv_indices = _list_property(PARTIAL, True, True, "Partial blocks of keys for each block of queries, first.")
@@ -230,7 +220,7 @@ class BlockMask:
         heads = self.extents[:, 0].tolist()
         return [np.broadcast_to(x, (count, *x.shape[1:])) for x, count in zip(blocks, heads, strict=True)]
 
-    def _array(self, components: list[Any], dims: int) -> Any:
+    def _array(self, components: list[Any]) -> Any:
         """Return an array of the default device, nested if the mask is."""
         device = chosen_device(None)
         if self.nested:
@@ -249,13 +239,12 @@ class BlockMask:
             )
         for i, (lengths, num_heads) in enumerate(zip(sizes.tolist(), heads.tolist(), strict=True)):
             mask_lengths, mask_heads = self.extents[self._place(i), 1:].tolist(), len(self.blocks[self._place(i)])
-            if lengths != mask_lengths:
+            if lengths != mask_lengths or mask_heads not in (1, num_heads):
                 raise error_class(
-                    f"{op}: block_mask is for {mask_lengths[0]} queries and {mask_lengths[1]} keys in component {i}, "
-                    f"which has {lengths[0]} and {lengths[1]}. Make one of these operands."
+                    f"{op}: block_mask is for {mask_lengths[0]} queries, {mask_lengths[1]} keys and "
+                    f"{'all' if mask_heads == 1 else mask_heads} heads in component {i}, which has {lengths[0]}, "
+                    f"{lengths[1]} and {num_heads}. Make one of these operands."
                 )
-            if mask_heads not in (1, num_heads):
-                raise error_class(f"{op}: block_mask has {mask_heads} heads in component {i}, which has {num_heads}.")
 
     def active_keys(self, component: int, queries: range) -> range:
         """Return the keys from the first to the last block that is not empty, for queries of one row of blocks."""

@@ -1,4 +1,4 @@
-"""Creation of block masks and dense masks from functions of pairs, a strip of queries at a time."""
+"""Creation of block masks from functions of pairs, a strip of queries at a time."""
 
 from __future__ import annotations
 
@@ -6,13 +6,9 @@ from typing import Any, TypeAlias, overload
 
 import numpy as np
 
-from pynested.autograd import Array, no_grad
 from pynested.autograd.arguments.operands import chosen_device
 from pynested.autograd.arguments.scalars import number_text
-from pynested.autograd.arguments.shapes import check_possible_shape
-from pynested.autograd.array import raw
 from pynested.autograd.dispatch import operator
-from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, ShapeError, StructureError
 from pynested.backends.host import to_host
 from pynested.nested.nested_array import NestedArray
@@ -26,13 +22,10 @@ from .mask_functions import (
     PAIR,
     MaskMod,
     PairBlock,
-    ScoreMod,
-    apply_score_mod,
     check_function,
     checked_block_size,
-    checked_size,
+    checked_sizes,
     evaluate_mask,
-    is_score_function,
 )
 
 BlockSize: TypeAlias = int | tuple[int, int]
@@ -66,11 +59,9 @@ def create_block_mask(
 
     Raises
     ------
-    ArgumentError
-        For a ``mask_mod`` that is not a function or returns no array, and sizes below 0, of blocks below 1.
-    DTypeError, ShapeError, DeviceError
-        For a function that returns another dtype than bool, a shape that does not broadcast, or an array on another
-        device.
+    ArgumentError, DTypeError, ShapeError, DeviceError
+        For sizes below 0, of blocks below 1; for a ``mask_mod`` that is not a function, or that returns no array,
+        another dtype than bool, a shape that does not broadcast, or an array on another device.
 
     Notes
     -----
@@ -83,71 +74,9 @@ def create_block_mask(
     BlockMask(shape=(1, 1, 512, 512), BLOCK_SIZE=(128, 128), 6 full, 4 partial and 6 empty blocks, sparsity=37.50%)
     """
     op = "create_block_mask"
-    count, *sizes = _checked_sizes(op, B, H, Q_LEN, KV_LEN)
+    count, *sizes = checked_sizes(op, B, H, Q_LEN, KV_LEN)
     extents = np.tile(np.array(sizes, np.int64), (max(count, 1), 1))
     return _block_mask(op, mask_mod, extents, count, chosen_device(device), BLOCK_SIZE, False)
-
-
-@operator
-def create_mask(
-    mod_fn: ScoreMod | MaskMod, B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: str | None = None
-) -> Array:
-    """Return the active pairs of a function of pairs, as bools: ``(B, H, Q_LEN, KV_LEN)``.
-
-    `scaled_dot_product_attention` takes the result as a mask. It holds every pair; `create_block_mask` stores one
-    number for each block of pairs.
-
-    Parameters
-    ----------
-    mod_fn : callable
-        A function of masks, of four arguments, as of `create_block_mask`; or one of scores, of five, as of
-        `flex_attention`, which gets scores of 0 and leaves out a pair by -inf.
-    B, H : int or None
-        Components and heads; None for 1.
-    Q_LEN, KV_LEN : int
-        Queries and keys.
-    device : str, optional
-        The device of the result; by default the default device.
-
-    Raises
-    ------
-    ArgumentError
-        For a ``mod_fn`` that is not a function, takes other arguments or returns no array, and sizes below 0.
-    DTypeError, ShapeError, DeviceError
-        For a function of masks as in `create_block_mask`; for a function of scores that does not return float32, or
-        returns another shape, or an array on another device.
-
-    Notes
-    -----
-    After `torch.nn.attention.flex_attention.create_mask`.
-
-    Examples
-    --------
-    >>> pn.create_mask(lambda b, h, i, j: i >= j, None, None, 2, 3)
-    array([[[[ True, False, False],
-             [ True,  True, False]]]])
-    """
-    op = "create_mask"
-    count, heads, queries, keys = _checked_sizes(op, B, H, Q_LEN, KV_LEN)
-    device = chosen_device(device)
-    active: Any = _finite_scores if is_score_function(op, mod_fn) else evaluate_mask
-    mask = get_backend(device).xp.zeros((count, heads, queries, keys), np.bool_)
-    for component in range(count):
-        mask[component] = active(op, mod_fn, PairBlock(component, heads, range(queries), range(keys)), device)
-    return Array(mask, device)
-
-
-def _finite_scores(op: str, mod: Any, block: PairBlock, device: str) -> Any:
-    """Return a raw array of bools: whether the function leaves a score of 0 above -inf."""
-    with no_grad():
-        scores = Array(get_backend(device).xp.zeros(block.shape, np.float32), device)
-        return raw(apply_score_mod(op, mod, scores, block)) != -np.inf
-
-
-def _checked_sizes(op: str, B: Any, H: Any, Q_LEN: Any, KV_LEN: Any) -> tuple[int, ...]:
-    """Return the sizes as integers, 1 for B or H of None."""
-    sizes = {"B": 1 if B is None else B, "H": 1 if H is None else H, "Q_LEN": Q_LEN, "KV_LEN": KV_LEN}
-    return check_possible_shape(op, tuple([checked_size(op, name, size) for name, size in sizes.items()]))
 
 
 @overload
@@ -177,19 +106,17 @@ def create_nested_block_mask(mask_mod: MaskMod, q_nt: Any, kv_nt: Any = None, BL
 
     Raises
     ------
-    StructureError
-        For nested arrays of different numbers of components, or whose components are not at least matrices.
-    ArgumentError
-        If both arrays are dense, if ``B`` or ``H`` is not the number of components or heads, if ``mask_mod`` is not a
-        function or returns no array, and for a block size below 1.
-    DTypeError, ShapeError, DeviceError
-        For a function as in `create_block_mask`; for a dense array of another number of dimensions or of slices.
+    StructureError, ShapeError
+        For arrays that do not fit each other, or whose components are not at least matrices.
+    ArgumentError, DTypeError, DeviceError
+        If both arrays are dense, if ``B`` or ``H`` is not the number of components or heads, and as
+        `create_block_mask`.
 
     Notes
     -----
-    PyTorch 2.13 does not have this function, as its `flex_attention` takes no nested tensors. An older one was called
-    as ``create_nested_block_mask(mask_mod, B, H, q_nt)``. This call works too: both numbers follow from the array, and
-    each must be None, 1 or that number; ``b`` and ``h`` count components and heads all the same.
+    An older function of PyTorch was called as ``create_nested_block_mask(mask_mod, B, H, q_nt)``. This call works too:
+    both numbers follow from the array, and each must be None, 1 or that number; ``b`` and ``h`` count components and
+    heads all the same.
 
     Clauses: CREATE_NESTED_BLOCK_MASK-1 to CREATE_NESTED_BLOCK_MASK-10.
     After `torch.nn.attention.flex_attention.create_block_mask`, which makes one of given sizes.
@@ -257,9 +184,11 @@ def _block_mask(
     """Return the mask of ``count`` components with these heads, queries and keys, int64 (max(B, 1), 3)."""
     check_function(op, "mask_mod", mod, PAIR)
     sizes = checked_block_size(op, block_size)
-    components = enumerate(extents[:count].tolist())
-    wholes = [PairBlock(i, heads, range(queries), range(keys)) for i, (heads, queries, keys) in components]
-    return BlockMask(mod, extents, sizes, [_block_states(op, mod, whole, device, sizes) for whole in wholes], nested)
+    blocks = []
+    for component, (heads, queries, keys) in enumerate(extents[:count].tolist()):
+        whole = PairBlock(component, heads, range(queries), range(keys))
+        blocks.append(_block_states(op, mod, whole, device, sizes))
+    return BlockMask(mod, extents, sizes, blocks, nested)
 
 
 def _block_states(op: str, mod: MaskMod, whole: PairBlock, device: str, block_size: tuple[int, int]) -> States:

@@ -8,6 +8,7 @@ for pictures.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -38,30 +39,48 @@ def states_of_lists(partial: dict[str, Any], full: dict[str, Any]) -> tuple[list
     has_full = [x is not None for x in full.values()]
     if any(has_full) != all(has_full):
         raise ArgumentError(f"{OP}: {' and '.join(full)} are given together, or neither of them.")
-    lists = partial | full if all(has_full) else partial
-    are_nested = [type(x) is NestedArray for x in lists.values()]
-    if any(are_nested) != all(are_nested):
-        raise ArgumentError(f"{OP}: {' and '.join(lists)} must all be nested, or all be dense.")
-    are_partial = _listed_blocks(partial)
-    are_full = _listed_blocks(full) if all(has_full) else [np.zeros_like(x) for x in are_partial]
-    if [x.shape for x in are_partial] != [x.shape for x in are_full]:
+    pairs = [partial, full] if all(has_full) else [partial]
+    are_nested = {type(x) is NestedArray for lists in pairs for x in lists.values()}
+    if len(are_nested) > 1:
+        raise ArgumentError(f"{OP}: {' and '.join(partial | full)} must all be nested, or all be dense.")
+    listings = [_listings(lists) for lists in pairs]
+    if [x.shape for x in listings[0]] != [x.shape for x in listings[-1]]:
         raise ShapeError(f"{OP}: the lists of full blocks must have the shapes of those of partial ones.")
-    for component, both in enumerate(map(np.logical_and, are_partial, are_full)):
-        if both.any():
-            raise ArgumentError(f"{OP}: {_first_place(component, both)} is listed as partial and as full.")
-    states = [
-        np.where(is_full, FULL, PARTIAL * is_partial) for is_partial, is_full in zip(are_partial, are_full, strict=True)
-    ]
-    return [x.astype(np.int8) for x in states], all(are_nested)
+    blocks = []
+    for component, counts in enumerate(zip(*listings, strict=True)):
+        repeated = np.argwhere(sum(counts) > 1)
+        if len(repeated):
+            head, row, column = repeated[0]
+            raise ArgumentError(
+                f"{OP}: component {component}, head {head}, row {row} lists column {column} more than once."
+            )
+        states = sum(state * count for state, count in zip((PARTIAL, FULL), counts, strict=False))
+        blocks.append(np.asarray(states, np.int8))
+    return blocks, are_nested.pop()
 
 
-def _listed_blocks(lists: dict[str, Any]) -> list[Bools]:
-    """Return for each component which blocks are listed: (H, rows, columns)."""
-    names = [*lists]
-    counts, indices = (_components(name, x, ndim) for (name, x), ndim in zip(lists.items(), (2, 3), strict=True))
-    if len(counts) != len(indices):
-        raise ShapeError(f"{OP}: {' and '.join(names)} have {len(counts)} and {len(indices)} components.")
-    return [_listed_of_component(names, i, *pair) for i, pair in enumerate(zip(counts, indices, strict=True))]
+def _listings(lists: dict[str, Any]) -> list[Ints]:
+    """Return for each component how often each block is listed: (H, rows, columns)."""
+    (counts_name, counts), (indices_name, indices) = lists.items()
+    listings, pairs = [], zip_longest(_components(counts_name, counts, 2), _components(indices_name, indices, 3))
+    for component, (count, index) in enumerate(pairs):
+        if count is None or index is None or count.shape != index.shape[:-1]:
+            shapes = ["missing" if x is None else f"of shape {x.shape}" for x in (count, index)]
+            raise ShapeError(
+                f"{OP}: component {component} is {shapes[0]} in {counts_name} and {shapes[1]} in {indices_name}; the "
+                "shapes must be (heads, rows) and (heads, rows, columns)."
+            )
+        columns = index.shape[2]
+        is_counted = np.arange(columns) < count[..., None]
+        wrong_counts = count[(count < 0) | (count > columns)]
+        wrong_indices = index[is_counted & ((index < 0) | (index >= columns))]
+        for name, wrong in ((counts_name, wrong_counts), (indices_name, wrong_indices)):
+            if wrong.size:
+                raise IndexOutOfRange(f"{OP}: {name} has {wrong[0]} in component {component}, of {columns} columns.")
+        heads, rows, _ = is_counted.nonzero()
+        listings.append(np.zeros(index.shape, np.int64))
+        np.add.at(listings[-1], (heads, rows, index[is_counted]), 1)
+    return listings
 
 
 def _components(name: str, x: Any, ndim: int) -> list[Ints]:
@@ -76,61 +95,33 @@ def _components(name: str, x: Any, ndim: int) -> list[Ints]:
     return [*integers.reshape((1,) * (ndim + 1 - integers.ndim) + integers.shape)]
 
 
-def _listed_of_component(names: list[str], component: int, counts: Ints, indices: Ints) -> Bools:
-    """Return which blocks of a component are listed: (H, rows, columns)."""
-    if counts.shape != indices.shape[:-1]:
-        raise ShapeError(
-            f"{OP}: {names[0]} has shape {counts.shape} and {names[1]} {indices.shape} in component {component}; they "
-            "must be (heads, rows) and (heads, rows, columns)."
-        )
-    columns = indices.shape[2]
-    is_counted = np.arange(columns) < counts[..., None]
-    wrong_counts = counts[(counts < 0) | (counts > columns)]
-    wrong_indices = indices[is_counted & ((indices < 0) | (indices >= columns))]
-    for name, wrong in zip(names, (wrong_counts, wrong_indices), strict=True):
-        if wrong.size:
-            raise IndexOutOfRange(f"{OP}: {name} has {wrong[0]} in component {component}, of {columns} columns.")
-    is_listed = np.zeros(indices.shape, np.bool_)
-    heads, rows, _ = is_counted.nonzero()
-    is_listed[heads, rows, indices[is_counted]] = True
-    if (wrong_rows := is_listed.sum(axis=2) != counts).any():
-        raise ArgumentError(f"{OP}: {names[1]} has a column twice in {_first_place(component, wrong_rows)}.")
-    return is_listed
-
-
-def _first_place(component: int, wrong: Bools) -> str:
-    """Describe the first true element of ``wrong`` by component, head and row; a block also has a column."""
-    first = np.argwhere(wrong)[0].tolist()
-    places = (f"{name} {i}" for name, i in zip(("head", "row", "column"), first, strict=False))
-    return ", ".join([f"component {component}", *places])
-
-
 def extents_of_blocks(op: str, states: Sequence[States], block_size: tuple[int, int], seq_lengths: Any) -> Ints:
     """Return the heads, queries and keys of each component, int64 (B, 3); without lengths, blocks are whole."""
     if not states:
         return np.zeros((1, 3), np.int64)
     blocks = np.array([state.shape for state in states], np.int64)
+    extents = np.asarray(blocks * np.array([1, *block_size]))
     if seq_lengths is None:
-        return np.asarray(blocks * np.array([1, *block_size]))
+        return extents
     if not isinstance(seq_lengths, Sequence) or len(seq_lengths) != 2:
         raise ArgumentError(
             f"{op}: seq_lengths must be a pair, of queries and of keys, not {number_text(seq_lengths)}; for nested "
             "lists each of the two may have a number for each component."
         )
-    extents = blocks.copy()
-    for axis, name in ((1, "queries"), (2, "keys")):
-        lengths = as_integers(op, "seq_lengths", seq_lengths[axis - 1])
+    for axis, numbers in enumerate(seq_lengths, 1):
+        lengths = as_integers(op, "seq_lengths", numbers)
         if lengths.shape not in ((), (len(blocks),)):
             raise ShapeError(f"{op}: seq_lengths has shape {lengths.shape} for {len(blocks)} components.")
         extents[:, axis] = lengths
-        due = -(-extents[:, axis] // block_size[axis - 1])
-        wrong = np.flatnonzero((extents[:, axis] < 0) | (due != blocks[:, axis]))
-        if wrong.size:
-            i = wrong[0]
-            raise ShapeError(
-                f"{op}: {extents[i, axis]} {name} are {due[i]} blocks of {block_size[axis - 1]}, and component {i} has "
-                f"{blocks[i, axis]}."
-            )
+    due = -(-extents[:, 1:] // block_size)
+    wrong = np.argwhere((extents[:, 1:] < 0) | (due != blocks[:, 1:]))
+    if len(wrong):
+        i, axis = wrong[0]
+        size = f"{extents[i, axis + 1]} {('queries', 'keys')[axis]}"
+        raise ShapeError(
+            f"{op}: {size} are {due[i, axis]} blocks of {block_size[axis]}, and component {i} has "
+            f"{blocks[i, axis + 1]}."
+        )
     return extents
 
 

@@ -1,4 +1,4 @@
-"""Functions of users over pairs of a query and a key: their call on a block of pairs, and checks of what they return.
+"""Functions of users over pairs of a query and a key: their call on a block of pairs, dense masks, combinations.
 
 A pair is *active* if the query meets the key: its score takes part in the softmax.
 """
@@ -6,7 +6,6 @@ A pair is *active* if the query meets the key: its score takes part in the softm
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from inspect import signature
 from operator import and_, eq, ne, or_
 from typing import Any, NamedTuple
@@ -14,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pynested.autograd import Array, no_grad
+from pynested.autograd.arguments.operands import chosen_device
 from pynested.autograd.arguments.scalars import number_text
-from pynested.autograd.arguments.shapes import canonical_int
+from pynested.autograd.arguments.shapes import canonical_int, check_possible_shape
 from pynested.autograd.array import raw
 from pynested.autograd.dispatch import operator
 from pynested.backends import get_backend
@@ -57,40 +57,29 @@ class PairBlock(NamedTuple):
                 yield self._replace(queries=self.queries[first : min(first + rows, stop)])
 
     def __str__(self) -> str:
-        component, _, queries, keys = self
-        key_range = (keys.start, keys.stop - 1) if keys else (0, -1)
-        where = f"queries {queries.start} to {queries.stop - 1}, keys {key_range[0]} to {key_range[1]}"
-        return f"in component {component}, {where}"
+        queries, keys = (f"{indices.start} to {indices.stop - 1}" for indices in (self.queries, self.keys))
+        return f"in component {self.component}, queries {queries}, keys {keys}"
 
 
-# ---- checks of functions --------------------------------------------------------------------------------------------
+# ---- checks of arguments --------------------------------------------------------------------------------------------
 
 
-def check_function(op: str, name: str, function: Any, parameters: tuple[str, ...]) -> Any:
-    """Return a function of users, which must be callable with these parameters."""
+def check_function(op: str, name: str, function: Any, *forms: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the first of the forms, tuples of parameters, with which a function can be called; raise without one."""
     if not callable(function):
         raise ArgumentError(f"{op}: {name} must be a function, not {number_text(function)}.")
     try:
-        signature(function).bind(*parameters)
-    except TypeError as error:
-        raise ArgumentError(f"{op}: {name} must be a function of ({', '.join(parameters)}): {error}.") from None
+        parameters = signature(function)
     except ValueError:  # a builtin function can be without a signature
-        return function
-    return function
-
-
-def is_score_function(op: str, function: Any) -> bool:
-    """Return whether a function is one of scores, not of masks, by its number of parameters without a default."""
-    if not callable(function):
-        raise ArgumentError(f"{op}: mod_fn must be a function, not {number_text(function)}.")
-    parameters = signature(function).parameters.values()
-    count = sum(one.default is one.empty and one.kind <= one.POSITIONAL_OR_KEYWORD for one in parameters)
-    if count not in (len(PAIR), len(SCORE)):
-        raise ArgumentError(
-            f"{op}: mod_fn must be a function of ({', '.join(PAIR)}), or of ({', '.join(SCORE)}); this one has {count} "
-            "parameters without a default."
-        )
-    return count == len(SCORE)
+        return forms[0]
+    for form in forms:
+        try:
+            parameters.bind(*form)
+        except TypeError:
+            continue
+        return form
+    expected = ", or of ".join([f"({', '.join(form)})" for form in forms])
+    raise ArgumentError(f"{op}: {name} must be a function of {expected}, not of {parameters}.")
 
 
 def checked_size(op: str, name: str, size: Any, least: int = 0) -> int:
@@ -99,6 +88,12 @@ def checked_size(op: str, name: str, size: Any, least: int = 0) -> int:
     if integer < least:
         raise ArgumentError(f"{op}: {name} must be {least} or more, not {integer}.")
     return integer
+
+
+def checked_sizes(op: str, B: Any, H: Any, Q_LEN: Any, KV_LEN: Any) -> tuple[int, ...]:
+    """Return the sizes as integers, 1 for B or H of None."""
+    sizes = {"B": 1 if B is None else B, "H": 1 if H is None else H, "Q_LEN": Q_LEN, "KV_LEN": KV_LEN}
+    return check_possible_shape(op, tuple([checked_size(op, name, size) for name, size in sizes.items()]))
 
 
 def checked_block_size(op: str, block_size: Any) -> tuple[int, int]:
@@ -114,63 +109,108 @@ def checked_block_size(op: str, block_size: Any) -> tuple[int, int]:
 
 def apply_score_mod(op: str, mod: ScoreMod, scores: Array, block: PairBlock) -> Array:
     """Return what ``score_mod`` makes of the scores of a block: an array of their shape and dtype."""
-    with _advice_on_indices():
-        result = mod(scores, *block.indices(scores.device))
-    where = f"{op}: score_mod returned"
-    _check_array(where, result, scores.device, block)
+    result = _call(op, "score_mod", mod, block, scores.device, scores)
     if result.shape != scores.shape:
         raise ShapeError(
-            f"{where} shape {result.shape} for scores of shape {scores.shape}, {block}. Return an array like score."
+            f"{op}: score_mod returned shape {result.shape} for scores of shape {scores.shape}, {block}. Return an "
+            "array like score."
         )
     if result.dtype != scores.dtype:
         raise DTypeError(
-            f"{where} {result.dtype} for scores of {scores.dtype}, {block}. The indices are int64, which makes "
-            "float64 of float32: convert them, such as (q_idx - kv_idx).to(score.dtype)."
+            f"{op}: score_mod returned {result.dtype} for scores of {scores.dtype}, {block}. The indices are int64, "
+            "which makes float64 of float32: convert them, such as (q_idx - kv_idx).to(score.dtype)."
         )
     return result
 
 
 def evaluate_mask(op: str, mod: MaskMod, block: PairBlock, device: str) -> Any:
     """Return the active pairs of a block: a raw array of bools (H or 1, queries, keys)."""
-    with no_grad(), _advice_on_indices():
-        result = mod(*block.indices(device))
-    where = f"{op}: mask_mod returned"
-    _check_array(where, result, device, block)
+    with no_grad():
+        result = _call(op, "mask_mod", mod, block, device)
     if result.dtype != np.bool_:
-        raise DTypeError(f"{where} {result.dtype}, {block}. It must be bool: True where a query meets a key.")
+        raise DTypeError(
+            f"{op}: mask_mod returned {result.dtype}, {block}. It must be bool: True where a query meets a key."
+        )
     sizes = (1,) * (3 - result.ndim) + result.shape
     if len(sizes) > 3 or any(size not in (1, due) for size, due in zip(sizes, block.shape, strict=True)):
         raise ShapeError(
-            f"{where} shape {result.shape}, {block}, which does not broadcast against {block.shape}: "
+            f"{op}: mask_mod returned shape {result.shape}, {block}, which does not broadcast against {block.shape}: "
             "heads, queries, keys."
         )
     xp = get_backend(device).xp
     return xp.broadcast_to(raw(result).reshape(sizes), (sizes[0], *block.shape[1:]))
 
 
-@contextmanager
-def _advice_on_indices() -> Iterator[None]:
-    """Add a note to an index that is out of bounds, for users of PyTorch, where ``bias[h][kv_idx]`` works."""
+def _call(op: str, name: str, mod: Any, block: PairBlock, device: str, *scores: Array) -> Array:
+    """Return what a function of users returns for a block: an array on the device of the operands."""
     try:
-        yield
-    except IndexOutOfRange as error:
+        result = mod(*scores, *block.indices(device))
+    except IndexOutOfRange as error:  # users of PyTorch write bias[h][kv_idx], which works there
         error.add_note("Indices stand in one pair of brackets: bias[h, kv_idx], not bias[h][kv_idx].")
         raise
-
-
-def _check_array(where: str, result: Any, device: str, block: PairBlock) -> None:
     if type(result) is not Array:
         raise ArgumentError(
-            f"{where} {named_type(result)}, {block}. It must be an array; make it of operators of pynested."
+            f"{op}: {name} returned {named_type(result)}, {block}. It must be an array; make it of operators of "
+            "pynested."
         )
     if result.device != device:
         raise DeviceError(
-            f"{where} an array on {result.device!r}, {block}, where the operands are on {device!r}. Move what it "
-            f"uses: x.to({device!r})."
+            f"{op}: {name} returned an array on {result.device!r}, {block}, where the operands are on {device!r}. "
+            f"Move what it uses: x.to({device!r})."
         )
+    return result
 
 
 # ---- public functions of masks --------------------------------------------------------------------------------------
+
+
+@operator
+def create_mask(
+    mod_fn: ScoreMod | MaskMod, B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: str | None = None
+) -> Array:
+    """Return the active pairs of a function of pairs, as bools: ``(B, H, Q_LEN, KV_LEN)``.
+
+    `scaled_dot_product_attention` takes the result as a mask. It holds every pair; `create_block_mask` stores one
+    number for each block of pairs.
+
+    Parameters
+    ----------
+    mod_fn : callable
+        A function of masks, of four arguments; or one of scores, of five, as of `flex_attention`, which gets scores of
+        0 in float32 and leaves out a pair by -inf.
+    B, H, Q_LEN, KV_LEN, device
+        As of `create_block_mask`.
+
+    Raises
+    ------
+    ArgumentError, DTypeError, ShapeError, DeviceError
+        As in `create_block_mask`; for a function of scores as in `flex_attention`.
+
+    Notes
+    -----
+    After `torch.nn.attention.flex_attention.create_mask`.
+
+    Examples
+    --------
+    >>> pn.create_mask(lambda b, h, i, j: i >= j, None, None, 2, 3)
+    array([[[[ True, False, False],
+             [ True,  True, False]]]])
+    """
+    op = "create_mask"
+    count, heads, queries, keys = checked_sizes(op, B, H, Q_LEN, KV_LEN)
+    device = chosen_device(device)
+    active: Any = evaluate_mask if check_function(op, "mod_fn", mod_fn, PAIR, SCORE) == PAIR else _finite_scores
+    mask = get_backend(device).xp.zeros((count, heads, queries, keys), np.bool_)
+    for component in range(count):
+        mask[component] = active(op, mod_fn, PairBlock(component, heads, range(queries), range(keys)), device)
+    return Array(mask, device)
+
+
+def _finite_scores(op: str, mod: Any, block: PairBlock, device: str) -> Any:
+    """Return a raw array of bools: whether the function leaves a score of 0 above -inf."""
+    with no_grad():
+        scores = Array(get_backend(device).xp.zeros(block.shape, np.float32), device)
+        return raw(apply_score_mod(op, mod, scores, block)) != -np.inf
 
 
 @operator
@@ -213,9 +253,7 @@ def and_masks(*mask_mods: MaskMod) -> MaskMod:
 def or_masks(*mask_mods: MaskMod) -> MaskMod:
     """Return a function of masks that is true where any of the given functions is true; of none, nowhere.
 
-    ``mask_mods`` are functions ``mask_mod(b, h, q_idx, kv_idx)`` of arrays of integers, which return arrays of bools.
-    An argument that is not a function raises an ArgumentError.
-    After `torch.nn.attention.flex_attention.or_masks`.
+    Arguments and errors are those of `and_masks`. After `torch.nn.attention.flex_attention.or_masks`.
 
     Examples
     --------
@@ -232,11 +270,12 @@ def or_masks(*mask_mods: MaskMod) -> MaskMod:
 
 def _joined(op: str, mask_mods: tuple[MaskMod, ...], join: Any, of_none: Any) -> MaskMod:
     """Return a function that joins the results of functions; ``of_none(b, b)`` is its result for no function."""
-    mods = [check_function(op, "each argument", mod, PAIR) for mod in mask_mods]
+    for mod in mask_mods:
+        check_function(op, "each argument", mod, PAIR)
 
     def joined(b: Array, h: Array, q_idx: Array, kv_idx: Array) -> Array:
         result: Array = of_none(b, b)
-        for mod in mods:
+        for mod in mask_mods:
             result = join(result, mod(b, h, q_idx, kv_idx))
         return result
 

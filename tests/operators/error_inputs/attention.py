@@ -61,10 +61,10 @@ def with_heads(make: Any) -> tuple[Any, Any]:
 
 ALWAYS: list[ErrorInput] = [
     *[(lambda make, at=at: attend(*at(*with_heads(make))), kind, text) for at, kind, text in (
-        (lambda q, k: (q, k[..., :2], k), StructureError, "query and key have 3 and 2 elements in a row"),
+        (lambda q, k: (q, k[..., :2], k), StructureError, "their rows must have as many elements"),
         (lambda q, k: (q, k[:, 0], k), StructureError, "4 and 3 dimensions"),
         (lambda q, k: (q.transpose(2, 3), k, k), StructureError, "dimension 3 of query, the last one, is irregular"),
-        (lambda q, k: (q, pn.zeros(3), MATRICES), ShapeError, "a dense operand has from 2 to 4 dimensions here"),
+        (lambda q, k: (q, pn.zeros(3), MATRICES), ShapeError, "if it is dense, it must have from 2 to 4"),
         (lambda q, k: (q, k, k, pn.zeros(1, 1, dtype=pn.int64)), DTypeError, "attn_mask is int64; it must be bool"),
         (lambda q, k: (q, k, k, 1.0), ArgumentError, "attn_mask must be an array, not 1.0"),
         (lambda q, k: (q, q, q, pn.zeros(1, 1), 0.0, True), ArgumentError, "is_causal=True is a mask, and attn_mask"),
@@ -96,9 +96,9 @@ ALWAYS: list[ErrorInput] = [
 FILLED: list[ErrorInput] = [
     *[(lambda make, at=at: attend(*at(*with_heads(make))), kind, text) for at, kind, text in (
         (lambda q, k: (q, k[:1], k), StructureError, "2 and 1 components"),
-        (lambda q, k: (q, pn.zeros(2, 3, 3, 3), MATRICES), ShapeError, "sizes (2,) and (3,) before their matrices"),
+        (lambda q, k: (q, pn.zeros(2, 3, 3, 3), MATRICES), ShapeError, "and key (3, 3, 3); sizes before the matrices"),
         (lambda q, k: (q, pn.zeros(3, 2, 3, 3), MATRICES), ShapeError, "key has shape (3, 2, 3, 3), and there are 2"),
-        (lambda q, k: (q, k, k, pn.zeros(1, 4)), ShapeError, "has shape (1, 1, 4) and the scores have (2, 2, 3)"))],
+        (lambda q, k: (q, k, k, pn.zeros(1, 4)), ShapeError, "has shape (1, 1, 4) and the scores (2, 2, 3)"))],
 ]  # fmt: skip
 
 
@@ -120,10 +120,10 @@ def mask_of(mod: Any) -> Any:
 
 
 DENSE: list[ErrorInput] = [
-    (lambda: attend(MATRICES, MATRICES[..., :2, :], MATRICES), ShapeError, "key and value have 2 and 3 rows"),
-    (lambda: attend(pn.zeros(3), MATRICES, MATRICES), ShapeError, "query has shape (3,); it must be a matrix at least"),
-    (lambda: attend(*[MATRICES] * 3, pn.zeros(1, 2, 2, 3, 3)), ShapeError, "more dimensions than the scores"),
-    (lambda: flex(pn.zeros(2, 1, 1, 1), *[pn.zeros(3, 1, 1, 1)] * 2), ShapeError, "the first sizes are 2"),
+    (lambda: attend(MATRICES, MATRICES[..., :2, :], MATRICES), ShapeError, "(2, 3, 3); they must have as many rows"),
+    (lambda: attend(pn.zeros(3), MATRICES, MATRICES), ShapeError, "query has shape (3,); if it is dense, it"),
+    (lambda: attend(*[MATRICES] * 3, pn.zeros(1, 2, 2, 3, 3)), ShapeError, "must have from 0 to 4 dimensions"),
+    (lambda: flex(pn.zeros(2, 1, 1, 1), *[pn.zeros(3, 1, 1, 1)] * 2), ShapeError, "and there are 2 components; its"),
     (lambda: flex(X, X, X, scale=np.inf), ArgumentError, "flex_attention: scale must be a finite number, not inf"),
     (lambda: heads(ROWS[0], pn.array, key=None), ArgumentError, "multi_head_attention: NoneType is neither an array"),
     *[(lambda layer=layer: pn.transformer_encoder_layer(ENCODER_ROWS, layer, 2), ArgumentError, text)
@@ -146,7 +146,7 @@ DENSE: list[ErrorInput] = [
         (causal, ArgumentError, "must be a function of (score, b, h, q_idx, kv_idx)"))],
     (lambda: flex(X, X, X, lambda s, b, h, i, j: s + pn.array(1.0, device="emulated")), DeviceError, "'emulated'"),
     (lambda: pn.or_masks(causal, 3), ArgumentError, "each argument must be a function, not 3"),
-    (lambda: pn.create_mask(lambda i, j: i >= j, 1, 1, 2, 2), ArgumentError, "has 2 parameters without a default"),
+    (lambda: pn.create_mask(lambda i, j: i >= j, 1, 1, 2, 2), ArgumentError, "kv_idx), not of (i, j)."),
     # descriptions of wrong values
     *[(lambda value=value: pn.create_mask(value, 1, 1, 2, 2), ArgumentError, f"mod_fn must be a function, not {words}")
       for value, words in (
@@ -166,27 +166,27 @@ DENSE: list[ErrorInput] = [
         ((Q, K, (1, 2, 3)), ArgumentError, "BLOCK_SIZE must be one size or two, not"))],
     *[(lambda q=q, k=k, mask=mask: flex(q, k, k, block_mask=mask), kind, text) for q, k, mask, kind, text in (
         (X, X, 3, ArgumentError, "block_mask must be a BlockMask, not 3"),
-        (X, X[:, :, :1], HALF, ShapeError, "is for 2 queries and 2 keys in component 0, which has 2 and 1"),
-        (K, K, NESTED, StructureError, "5 queries and 3 keys in component 0, which has 3 and 3"),
+        (X, X[:, :, :1], HALF, ShapeError, "2 queries, 2 keys and all heads in component 0, which has 2, 1 and 2"),
+        (K, K, NESTED, StructureError, "is for 5 queries, 3 keys and all heads in component 0, which has 3, 3 and 2"),
         (Q[:2], K[:2], NESTED, StructureError, "is for 3 components, and there are 2"),
-        (Q[:, :1], K[:, :1], mask_of(lambda b, h, i, j: h >= j), StructureError, "has 2 heads in component 0, which"))],
+        (Q[:, :1], K[:, :1], mask_of(lambda b, h, i, j: h >= j), StructureError, "and 2 heads in component 0, which"))],
     (lambda: HALF.to("nowhere"), DeviceError, "nowhere"),
     # lists of blocks
     *[(lambda lists=lists: listed(*lists), kind, text) for lists, kind, text in (
         (([1], [[0]], [1]), ArgumentError, "full_kv_num_blocks and full_kv_indices are given together"),
-        (([1], [[0]], [1], [[0]]), ArgumentError, "0, head 0, row 0, column 0 is listed as partial and as full"),
+        (([1], [[0]], [1], [[0]]), ArgumentError, "component 0, head 0, row 0 lists column 0 more"),
         (([1], [[0]], [1, 0], [[0], [0]]), ShapeError, "must have the shapes of those of partial ones"),
         (([2], [[0]]), IndexOutOfRange, "kv_num_blocks has 2 in component 0, of 1 columns"),
         (([1, 1], [[0, 1], [2, 0]]), IndexOutOfRange, "kv_indices has 2 in component 0, of 2 columns"),
-        (([1, 2], [[0, 1], [1, 1]]), ArgumentError, "kv_indices has a column twice in component 0, head 0, row 1"),
-        (([1, 1], [[0]]), ShapeError, "kv_num_blocks has shape (1, 2) and kv_indices (1, 1, 1) in"),
+        (([1, 2], [[0, 1], [1, 1]]), ArgumentError, "component 0, head 0, row 1 lists column 1 more than once"),
+        (([1, 1], [[0]]), ShapeError, "of shape (1, 2) in kv_num_blocks and of shape (1, 1, 1) in"),
         (([1], [0]), ShapeError, "kv_indices has shape (1,); it must be (B, H, rows, columns)"),
         ((1, [[0]]), ShapeError, "kv_num_blocks has shape (); it must be (B, H, rows)"),
         (([1.0], [[0]]), DTypeError, "kv_num_blocks must be integers, not float64"),
         ((np.array([2**64 - 1], np.uint64), [[0]]), StructureError, "kv_num_blocks holds 18446744073709551615"),
-        ((pn.nested_array([[[1]]]), pn.nested_array([[[[0], [0]]]])), ShapeError, "(1, 1) and kv_indices (1, 2, 1)"),
+        ((pn.nested_array([[[1]]]), pn.nested_array([[[[0], [0]]]])), ShapeError, "(1, 1) in kv_num_blocks and of"),
         ((pn.nested_array([[[1]]]), [[[[0]]]]), ArgumentError, "kv_indices must all be nested, or all be dense"),
-        ((pn.nested_array([[[1]]]), pn.nested_array([[[[0]]]] * 2)), ShapeError, "have 1 and 2 components"))],
+        ((pn.nested_array([[[1]]]), pn.nested_array([[[[0]]]] * 2)), ShapeError, "component 1 is missing in kv_num"))],
     *[(lambda lengths=lengths: two_rows(seq_lengths=lengths), kind, text) for lengths, kind, text in (
         ((4, 8), ShapeError, "4 queries are 1 blocks of 4, and component 0 has 2"),
         ((8, -1), ShapeError, "-1 keys are 0 blocks of 4"),
