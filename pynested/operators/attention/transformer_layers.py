@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -19,53 +20,10 @@ from ..products import linear
 from .multi_head import check_shape, checked_rows, multi_head_attention, row_width
 
 Rows = TypeVar("Rows")  # NestedArray (B, *, E), or Array (B, L, E) or (L, E)
+
 Step = Callable[[Any], Any]
 
 ACTIVATIONS: dict[str, Step] = {"relu": relu, "gelu": gelu}
-
-
-class Layer(NamedTuple):
-    """The parameters and options of a layer, and the steps that layers are made of."""
-
-    parameters: Mapping[str, Any]
-    num_heads: int
-    norm_first: bool
-    activation: Step
-    dropout_p: float
-    eps: float
-    generator: np.random.Generator | None
-
-    def run(self, x: Any, steps: list[Step]) -> Any:
-        """Add the result of each step to the rows; normalize the input of each step, or the sum after it."""
-        for number, step in enumerate(steps, 1):
-            x = x + step(self.normalize(number, x)) if self.norm_first else self.normalize(number, x + step(x))
-        return x
-
-    def weight_and_bias(self, name: str) -> tuple[Any, Any]:
-        """Return two parameters; the bias can be None."""
-        return self.parameters[f"{name}weight"], self.parameters.get(f"{name}bias")
-
-    def normalize(self, number: int, x: Any) -> Any:
-        """Apply the layer norm of this number."""
-        scale, shift = self.weight_and_bias(f"norm{number}.")
-        return layer_norm(x, np.shape(scale), scale, shift, self.eps)
-
-    def attend(self, name: str, x: Any, memory: Any, mask: Any, is_causal: bool) -> Any:
-        """Apply an attention: rows meet those of the memory."""
-        projection, out = self.weight_and_bias(f"{name}.in_proj_"), self.weight_and_bias(f"{name}.out_proj.")
-        return self.drop(multi_head_attention(
-            x, memory, memory, self.num_heads, *projection, *out, mask,
-            dropout_p=self.dropout_p, is_causal=is_causal, generator=self.generator,
-        ))  # fmt: skip
-
-    def feed_forward(self, x: Any) -> Any:
-        """Apply the two linear functions, with the activation between them, to each row."""
-        hidden = self.drop(self.activation(linear(x, *self.weight_and_bias("linear1."))))
-        return self.drop(linear(hidden, *self.weight_and_bias("linear2.")))
-
-    def drop(self, x: Any) -> Any:
-        """Apply dropout."""
-        return dropout(x, self.dropout_p, generator=self.generator) if self.dropout_p else x
 
 
 @operator
@@ -132,13 +90,14 @@ def transformer_encoder_layer(
     (array([[-1.,  1.]]), array([[ 1., -1.],
            [-1.,  1.]]))
     """
-    check_flags("transformer_encoder_layer", is_causal=is_causal, norm_first=norm_first)
     op = "transformer_encoder_layer"
+    check_flags(op, is_causal=is_causal, norm_first=norm_first)
     (rows,) = checked_rows(op, src=src)
-    layer = _layer(op, [rows, src_mask], parameters, ["self_attn"], num_heads, norm_first, activation, dropout_p,
-                   layer_norm_eps, generator)  # fmt: skip
-    made: Rows = layer.run(rows, [lambda x: layer.attend("self_attn", x, x, src_mask, is_causal), layer.feed_forward])
-    return made
+    attentions = {"self_attn": Attention(None, src_mask, is_causal)}
+    result: Rows = _run_layer(
+        op, rows, attentions, parameters, num_heads, norm_first, activation, dropout_p, layer_norm_eps, generator
+    )
+    return result
 
 
 @operator
@@ -196,44 +155,83 @@ def transformer_decoder_layer(
     (array([[-1.,  1.]]), array([[ 1., -1.],
            [-1.,  1.]]))
     """
-    check_flags(
-        "transformer_decoder_layer",
-        tgt_is_causal=tgt_is_causal,
-        memory_is_causal=memory_is_causal,
-        norm_first=norm_first,
-    )
     op = "transformer_decoder_layer"
-    rows, remembered = checked_rows(op, tgt=tgt, memory=memory)
-    width, other = row_width(rows), row_width(remembered)
-    if other != width:
-        kind = StructureError if type(remembered) is NestedArray else ShapeError
-        raise kind(f"{op}: rows of memory have {other} elements, and those of tgt {width}; they must have as many.")
-    operands, attentions = [rows, remembered, tgt_mask, memory_mask], ["self_attn", "multihead_attn"]
-    layer = _layer(op, operands, parameters, attentions, num_heads, norm_first, activation, dropout_p, layer_norm_eps,
-                   generator)  # fmt: skip
-    made: Rows = layer.run(
-        rows,
-        [
-            lambda x: layer.attend("self_attn", x, x, tgt_mask, tgt_is_causal),
-            lambda x: layer.attend("multihead_attn", x, remembered, memory_mask, memory_is_causal),
-            layer.feed_forward,
-        ],
+    check_flags(op, tgt_is_causal=tgt_is_causal, memory_is_causal=memory_is_causal, norm_first=norm_first)
+    rows, memory_rows = checked_rows(op, tgt=tgt, memory=memory)
+    width, memory_width = row_width(rows), row_width(memory_rows)
+    if memory_width != width:
+        error_class = StructureError if type(memory_rows) is NestedArray else ShapeError
+        raise error_class(
+            f"{op}: rows of memory have {memory_width} elements, and those of tgt {width}; they must have as many."
+        )
+    attentions = {
+        "self_attn": Attention(None, tgt_mask, tgt_is_causal),
+        "multihead_attn": Attention(memory_rows, memory_mask, memory_is_causal),
+    }
+    result: Rows = _run_layer(
+        op, rows, attentions, parameters, num_heads, norm_first, activation, dropout_p, layer_norm_eps, generator
     )
-    return made
+    return result
 
 
-def _layer(
-    op: str, operands: list[Any], parameters: Any, attentions: list[str], num_heads: int, norm_first: bool,
-    activation: Any, *others: Any,
-) -> Layer:  # fmt: skip
-    """Return the layer, with parameters that are complete, fit the rows of the first operand, and are on its device."""
+class Attention(NamedTuple):
+    """An attention of a layer, in which rows meet those of the memory, or each other without a memory."""
+
+    memory: Any
+    mask: Any
+    is_causal: bool
+
+
+def _run_layer(
+    op: str, x: Any, attentions: dict[str, Attention], parameters: Any, num_heads: int, norm_first: bool,
+    activation: Any, dropout_p: float, eps: float, generator: np.random.Generator | None,
+) -> Any:  # fmt: skip
+    """Add the results of the attentions, and then of the linear functions, to the rows, each time with a layer norm."""
     if not isinstance(activation, str) or activation not in ACTIVATIONS:
         raise ArgumentError(f"{op}: activation must be 'relu' or 'gelu', not {activation!r}.")
+    present = _checked_parameters(op, parameters, [*attentions], row_width(x))
+    operands = [operand for attention in attentions.values() for operand in attention]
+    check_devices(op, [x, *operands, *present.values()])
+
+    def weight_and_bias(name: str) -> tuple[Any, Any]:
+        return present[f"{name}weight"], present.get(f"{name}bias")
+
+    def drop(y: Any) -> Any:
+        return dropout(y, dropout_p, generator=generator) if dropout_p else y
+
+    def attend(name: str, y: Any) -> Any:
+        memory, mask, is_causal = attentions[name]
+        memory = y if memory is None else memory
+        projection, out = weight_and_bias(f"{name}.in_proj_"), weight_and_bias(f"{name}.out_proj.")
+        return multi_head_attention(
+            y, memory, memory, num_heads, *projection, *out, mask, dropout_p, is_causal, generator=generator
+        )
+
+    def feed_forward(y: Any) -> Any:
+        hidden = ACTIVATIONS[activation](linear(y, *weight_and_bias("linear1.")))
+        return linear(drop(hidden), *weight_and_bias("linear2."))
+
+    steps: list[Step] = [*[partial(attend, name) for name in attentions], feed_forward]
+    for number, step in enumerate(steps, 1):
+        scale, shift = weight_and_bias(f"norm{number}.")
+        normalize = partial(layer_norm, normalized_shape=np.shape(scale), weight=scale, bias=shift, eps=eps)
+        x = x + drop(step(normalize(x))) if norm_first else normalize(x + drop(step(x)))
+    return x
+
+
+def _checked_parameters(op: str, parameters: Any, attentions: list[str], width: int) -> dict[str, Any]:
+    """Return the parameters that are not None, which are complete and fit rows of ``width`` elements."""
     if not isinstance(parameters, Mapping):
         raise ArgumentError(f"{op}: parameters must be a mapping of names to arrays, not {type(parameters).__name__}.")
     present = {name: value for name, value in parameters.items() if value is not None}
     hidden = (*np.shape(present.get("linear1.weight", ())), 0)[0]
-    shapes = _parameter_shapes(attentions, row_width(operands[0]), hidden)
+    weights: dict[str, tuple[int, ...]] = {}
+    for name in attentions:
+        weights |= {f"{name}.in_proj_": (3 * width, width), f"{name}.out_proj.": (width, width)}
+    weights |= {"linear1.": (hidden, width), "linear2.": (width, hidden)}
+    weights |= {f"norm{number}.": (width,) for number in range(1, len(attentions) + 2)}
+    shapes = {f"{name}weight": shape for name, shape in weights.items()}
+    shapes |= {f"{name}bias": shape[:1] for name, shape in weights.items()}
     missing = [name for name in shapes if name.endswith("weight") and name not in present]
     unknown = [name for name in parameters if name not in shapes]
     if missing or unknown:
@@ -241,18 +239,4 @@ def _layer(
         raise ArgumentError(f"{op}: the parameters {problem}. The names are {', '.join(shapes)}.")
     for name, value in present.items():
         check_shape(op, name, value, shapes[name])
-    check_devices(op, [*operands, *present.values()])
-    return Layer(present, num_heads, norm_first, ACTIVATIONS[activation], *others)
-
-
-def _parameter_shapes(attentions: list[str], width: int, hidden: int) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of all parameters, by name, for rows of ``width`` elements."""
-    weights: dict[str, tuple[int, ...]] = {}
-    for name in attentions:
-        weights |= {f"{name}.in_proj_": (3 * width, width), f"{name}.out_proj.": (width, width)}
-    weights |= {"linear1.": (hidden, width), "linear2.": (width, hidden)}
-    weights |= {f"norm{number + 1}.": (width,) for number in range(len(attentions) + 1)}
-    shapes: dict[str, tuple[int, ...]] = {}
-    for name, shape in weights.items():
-        shapes |= {f"{name}weight": shape, f"{name}bias": shape[:1]}
-    return shapes
+    return present
