@@ -20,22 +20,23 @@ MASK = "attn_mask"
 NAMES = ("query", "key", "value", MASK)
 
 
-def checked_operands(op: str, query: Any, key: Any, value: Any, mask: Any = None) -> tuple[list[Any], Any]:
-    """Return query, key and value, of floats, and a mask of floats or bools, or None: arrays on one device."""
-    arrays = as_arrays(op, [query, key, value, *([] if mask is None else [mask])])
-    for name, x in zip(NAMES, arrays, strict=False):
+def checked_operands(op: str, *operands: Any) -> dict[str, Any]:
+    """Return query, key and value, of floats, and a mask, of floats or bools, if it is not None: arrays by name."""
+    arrays = as_arrays(op, [x for i, x in enumerate(operands) if i < 3 or x is not None])
+    named = dict(zip(NAMES, arrays, strict=False))
+    for name, x in named.items():
         if type(x) not in (NestedArray, Array):
             raise ArgumentError(f"{op}: {name} must be an array, not {number_text(x)}.")
     check_devices(op, arrays)
-    for x in arrays[:3]:
-        check_float(op, x if type(x) is Array else x.data)
-    mask = None if mask is None else arrays[3]
-    if mask is not None and mask.dtype != np.bool_ and not is_float(mask.dtype):
-        raise DTypeError(
-            f"{op}: attn_mask is {mask.dtype}; it must be bool, true where a key takes part, or floats, which are "
-            "added to the scores. Compare it, such as mask != 0."
-        )
-    return arrays[:3], mask
+    for name, x in named.items():
+        if name != MASK:
+            check_float(op, x if type(x) is Array else x.data)
+        elif x.dtype != np.bool_ and not is_float(x.dtype):
+            raise DTypeError(
+                f"{op}: attn_mask is {x.dtype}; it must be bool, true where a key takes part, or floats, which are "
+                "added to the scores. Compare it, such as mask != 0."
+            )
+    return named
 
 
 def as_arrays(op: str, operands: list[Any]) -> list[Any]:

@@ -10,8 +10,6 @@ from pynested.autograd.arguments.scalars import canonical_flag, number_text
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.dispatch import operator
 from pynested.autograd.primitives import attention as attention_primitives
-from pynested.autograd.primitives.movement import to_dtype
-from pynested.backends.dtypes import promoted
 from pynested.backends.errors import ArgumentError
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dense, Operand
@@ -19,7 +17,6 @@ from pynested.operators.movement import squeeze
 
 from ..block_masks.block_mask import BlockMask
 from ..block_masks.mask_functions import SCORE, ScoreMod, check_function
-from .attention_operands import checked_operands, checked_scale
 from .flex_blocks import FlexCall, by_strips
 from .head_layout import align_heads
 
@@ -175,14 +172,10 @@ def flex_attention(
             "pn.create_nested_block_mask(mask_mod, query, key), or pn.create_block_mask for dense operands."
         )
     request = _checked_request(return_lse, return_aux)
-    arrays, _ = checked_operands(NAME, query, key, value)
-    aligned = align_heads(NAME, arrays, None, False, checked_scale(NAME, scale), enable_gqa)
-    heads = aligned.heads
+    aligned = align_heads(NAME, query, key, value, None, False, scale, enable_gqa)
+    (q, k, v, _), heads = aligned.buffers, aligned.heads
     if block_mask is not None:
-        is_nested = any(type(x) is NestedArray for x in arrays)
-        block_mask.check_operands(NAME, heads.sizes[:, 2:], heads.counts, is_nested)
-    dtype = promoted(*[x.dtype for x in arrays])
-    q, k, v = (to_dtype(x, dtype) for x in aligned.buffers[:3])
+        block_mask.check_operands(NAME, heads.sizes[:, 2:], heads.counts, aligned.dense_shape is None)
     if score_mod is None and not any(request):
         mask = None
         if block_mask is not None:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from pynested.autograd import Array
 from pynested.autograd.primitives import movement
 from pynested.backends import Heads
+from pynested.backends.dtypes import is_float, promoted
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.lifting.result_layout import (
     ragged_dim_of_attention,
@@ -31,7 +32,7 @@ from pynested.nested.nested_array import NestedArray
 from pynested.nested.shape_comparison import broadcast_extents, first_difference, shape_text
 from pynested.structure import Ints, Strided
 
-from .attention_operands import MASK, NAMES, check_dims, component_count
+from .attention_operands import MASK, NAMES, check_dims, checked_operands, checked_scale, component_count
 
 
 class AlignedHeads(NamedTuple):
@@ -42,7 +43,7 @@ class AlignedHeads(NamedTuple):
     operand is nested, else None.
     """
 
-    buffers: list[Any]
+    buffers: tuple[Any, Any, Any, Any]
     heads: Heads
     arrays: list[Any]
     ragged_dim: int | str | None
@@ -73,13 +74,14 @@ class AlignedHeads(NamedTuple):
 
 
 def align_heads(
-    op: str, arrays: list[Any], mask: Any, causal: bool, scale: float | None, grouped: bool
+    op: str, query: Any, key: Any, value: Any, mask: Any, causal: bool, scale: Any, grouped: bool
 ) -> AlignedHeads:
-    """Return the layout of query, key and value of floats, and of a mask or None.
+    """Return the layout of query, key, value and mask, in their promoted dtype.
 
     Of dense operands with four dimensions or more, the first counts components; others are one component.
     """
-    named = dict(zip(NAMES, arrays if mask is None else [*arrays, mask], strict=False))
+    named = checked_operands(op, query, key, value, mask)
+    arrays = [named[name] for name in NAMES[:3]]
     nested = next((x for x in named.values() if type(x) is NestedArray), None)
     rank = max(x.ndim for x in arrays) if nested is None else nested.ndim
     check_dims(op, named, rank)
@@ -88,14 +90,17 @@ def align_heads(
     pairs = [_as_operand(op, name, x, count, dims) for name, x in named.items()]
     ragged_dim = ragged_dim_of_attention(arrays)
     operands = tuple([operand for _, operand in pairs])
-    heads, copied, extents, score_extents = _place_heads(operands, causal, scale, grouped, ragged_dim == dims - 1)
-    buffers: list[Any] = [
-        flat if part is None else movement.gather(flat, part.sizes, part.strides, part.offsets)
-        for (flat, _), part in zip(pairs, copied, strict=True)
-    ]
+    heads, copied, extents, score_extents = _place_heads(
+        operands, bool(causal), checked_scale(op, scale), grouped, ragged_dim == dims - 1
+    )
+    dtype = promoted(*[x.dtype for x in named.values() if is_float(x.dtype)])
+    buffers: list[Any] = []
+    for (flat, _), part in zip(pairs, copied, strict=True):
+        buffer = flat if part is None else movement.gather(flat, part.sizes, part.strides, part.offsets)
+        buffers.append(movement.to_dtype(buffer, dtype) if is_float(buffer.dtype) else buffer)
+    q, k, v, flat_mask = buffers if mask is not None else [*buffers, None]
     dense_shape = (*(count,) * has_batch, *extents[0].tolist()) if nested is None else None
-    buffers += [None] * (mask is None)
-    return AlignedHeads(buffers, heads, arrays, ragged_dim, extents, score_extents, dense_shape)
+    return AlignedHeads((q, k, v, flat_mask), heads, arrays, ragged_dim, extents, score_extents, dense_shape)
 
 
 # ---- operands -------------------------------------------------------------------------------------------------------

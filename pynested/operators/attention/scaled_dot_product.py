@@ -11,14 +11,12 @@ from pynested.autograd.arguments.scalars import canonical_real
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.dispatch import operator
 from pynested.autograd.primitives import attention as attention_primitives
-from pynested.autograd.primitives.movement import to_dtype
-from pynested.backends.dtypes import computing_dtype, is_float, promoted
+from pynested.backends.dtypes import computing_dtype
 from pynested.backends.errors import ArgumentError
 from pynested.backends.host import from_host
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dense, Operand
 
-from .attention_operands import checked_operands, checked_scale
 from .head_layout import align_heads
 
 NAME = "scaled_dot_product_attention"
@@ -127,14 +125,11 @@ def attend(
     dropout_p = canonical_real(NAME, "dropout_p", dropout_p, 0, 1)
     if mask is not None and is_causal:
         raise ArgumentError(f"{NAME}: is_causal=True is a mask, and attn_mask another one; give one of them.")
-    arrays, mask = checked_operands(NAME, query, key, value, mask)
-    aligned = align_heads(NAME, arrays, mask, bool(is_causal), checked_scale(NAME, scale), enable_gqa)
-    dtype = promoted(*[x.dtype for x in aligned.buffers if x is not None and is_float(x.dtype)])
-    q, k, v, flat_mask = (x if x is None or x.dtype == np.bool_ else to_dtype(x, dtype) for x in aligned.buffers)
+    aligned = align_heads(NAME, query, key, value, mask, is_causal, scale, enable_gqa)
     if not dropout_p and not need_weights:
-        return aligned.wrap(attention_primitives.attended(q, k, v, flat_mask, aligned.heads)), None
-    factors = _dropout_factors(aligned.heads.pairs, dropout_p, q, generator) if dropout_p else None
-    result, weights = attention_primitives.composed(q, k, v, flat_mask, aligned.heads, factors)
+        return aligned.wrap(attention_primitives.attended(*aligned.buffers, aligned.heads)), None
+    factors = _dropout_factors(aligned.heads.pairs, dropout_p, aligned.buffers[0], generator) if dropout_p else None
+    result, weights = attention_primitives.composed(*aligned.buffers, aligned.heads, factors)
     return aligned.wrap(result), aligned.wrap_scores(weights) if need_weights else None
 
 
