@@ -20,9 +20,9 @@ MASK = "attn_mask"
 NAMES = ("query", "key", "value", MASK)
 
 
-def checked_operands(op: str, *operands: Any) -> dict[str, Any]:
+def checked_operands(op: str, query: Any, key: Any, value: Any, mask: Any) -> dict[str, Any]:
     """Return query, key and value, of floats, and a mask, of floats or bools, if it is not None: arrays by name."""
-    arrays = as_arrays(op, [x for i, x in enumerate(operands) if i < 3 or x is not None])
+    arrays = as_arrays(op, [query, key, value] if mask is None else [query, key, value, mask])
     named = dict(zip(NAMES, arrays, strict=False))
     for name, x in named.items():
         if type(x) not in (NestedArray, Array):

@@ -162,7 +162,7 @@ def _misfit_error(text: str, component: int, *operands: AttentionOperand) -> Str
 
 def _check_sizes(a: AttentionOperand, b: AttentionOperand, axes: slice, rule: str, broadcast: bool = False) -> None:
     """Raise unless two operands have equal sizes along some axes, or with ``broadcast`` a regular size of 1."""
-    sizes = np.where((a.broadcasts | b.broadcasts) & broadcast, -1, a.extents)
+    sizes = np.where(a.broadcasts | b.broadcasts, -1, a.extents) if broadcast else a.extents
     difference = first_difference(sizes[:, axes], b.extents[:, axes])
     if difference:
         i = difference[0]
@@ -278,7 +278,9 @@ def _broadcast(structure: Strided, extents: Ints) -> Strided:
 def _merge_leading_axes(structure: Strided) -> Strided | None:
     """Return the structure with one leading axis, or None if no stride can describe it."""
     dims = structure.extents.shape[1] - 2
-    return structure.flattened(0, dims - 1) if dims else structure.with_new_axis(0)
+    if dims == 0:
+        return structure.with_new_axis(0)
+    return structure if dims == 1 else structure.flattened(0, dims - 1)
 
 
 def _placement(structure: Strided) -> Ints:
