@@ -72,6 +72,7 @@ ALWAYS: list[ErrorInput] = [
     (lambda make: attend(make(QUERY, 2), k := make(batch([(3, 1, 3)] * 2), 2), k, enable_gqa=True), StructureError,
      "2 heads of query must be a multiple of the "),
     (lambda make: attend(x := make(ROWS), x, x, enable_gqa=True), StructureError, "needs a dimension of heads"),
+    (lambda make: attend(x := make([x[:, 0] for x in ROWS]), x, x), StructureError, "they must be matrices at least"),
     *[(lambda make, options=options: flex(q := make(QUERY, 2), q, q, **options), ArgumentError, text)
       for options, text in (
           ({"return_aux": True}, "return_aux must be an AuxRequest, not "),
