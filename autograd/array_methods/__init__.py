@@ -6,25 +6,17 @@ through the class attribute ``_ops``, which the import of `pynested` sets to the
 
 from __future__ import annotations
 
-from .element_methods import ElementMethods
-from .operator_methods import OperatorMethods
-from .python_operators import PythonOperators, Reduced
-from .reduction_methods import ReductionMethods
+from .python_operators import PythonOperators
+from .reduction_methods import ReductionMethods, Result
 from .shape_methods import ShapeMethods
 
 __all__ = ["ArrayMethods"]
 
 
-class ArrayMethods(
-    PythonOperators[Reduced],
-    ElementMethods,
-    OperatorMethods[Reduced],
-    ReductionMethods[Reduced],
-    ShapeMethods[Reduced],
-):
+class ArrayMethods(PythonOperators[Result], ReductionMethods[Result], ShapeMethods[Result]):
     """The common base of `Array` and `NestedArray`.
 
-    The type parameter is the type that a reduction returns: Array for Array, NestedArray | Array for NestedArray.
+    The type parameter is the type of a result that can be dense: Array for Array, NestedArray | Array for NestedArray.
     """
 
     __slots__ = ()

@@ -5,19 +5,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
 import numpy as np
 
 from ..dispatch import method
+from .reduction_methods import Result
 
 if TYPE_CHECKING:
     from pynested.nested.operands import Dense, DType, Operand
 
-Reduced = TypeVar("Reduced")  # Array for a dense array, NestedArray | Array for a nested one
 
-
-class OperatorMethods(Generic[Reduced]):
+class OperatorMethods(Generic[Result]):
     """Methods that call the public function of the same name."""
 
     __slots__ = ()
@@ -49,7 +48,7 @@ class OperatorMethods(Generic[Reduced]):
         return self._ops.bitwise_xor(self, other)
 
     @method
-    def bmm(self, mat2: Operand) -> Reduced:
+    def bmm(self, mat2: Operand) -> Result:
         """See `pynested.bmm`."""
         return self._ops.bmm(self, mat2)
 
@@ -160,7 +159,7 @@ class OperatorMethods(Generic[Reduced]):
         return self._ops.masked_fill(self, mask, value)
 
     @method
-    def matmul(self, other: Operand) -> Reduced:
+    def matmul(self, other: Operand) -> Result:
         """See `pynested.matmul`."""
         return self._ops.matmul(self, other)
 

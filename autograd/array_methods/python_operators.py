@@ -5,23 +5,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from pynested.backends.errors import ArgumentError, DTypeError, named_type
 
 from .in_place import InPlaceMethods
+from .reduction_methods import Result
 
 if TYPE_CHECKING:
     from pynested.autograd.array import Array
     from pynested.nested.operands import Index, Operand
 
-Reduced = TypeVar("Reduced")  # Array for a dense array, NestedArray | Array for a nested one
 
-
-class PythonOperators(InPlaceMethods, Generic[Reduced]):
-    """Special methods that call public functions, and methods in place for `+=` and the like."""
+class PythonOperators(InPlaceMethods[Result]):
+    """Special methods, which call public functions; those of `+=` and the like call the methods in place."""
 
     __slots__ = ()
     dtype: Any
@@ -53,10 +52,10 @@ class PythonOperators(InPlaceMethods, Generic[Reduced]):
     def __rtruediv__(self, other: Operand) -> Self:
         return self._ops.div(other, self) if isinstance(other, OPERANDS) else NotImplemented
 
-    def __matmul__(self, other: Operand) -> Reduced:
+    def __matmul__(self, other: Operand) -> Result:
         return self._ops.matmul(self, other) if isinstance(other, OPERANDS) else NotImplemented
 
-    def __rmatmul__(self, other: Operand) -> Reduced:
+    def __rmatmul__(self, other: Operand) -> Result:
         return self._ops.matmul(other, self) if isinstance(other, OPERANDS) else NotImplemented
 
     def __pow__(self, other: Operand) -> Self:
@@ -126,10 +125,10 @@ class PythonOperators(InPlaceMethods, Generic[Reduced]):
         return self.bitwise_xor_(other)
 
     def __eq__(self, other: object) -> Self:  # type: ignore[override]
-        return self._ops.eq(self, other) if _check_comparable("eq", other) else NotImplemented
+        return self._ops.eq(self, other) if _is_comparable("eq", other) else NotImplemented
 
     def __ne__(self, other: object) -> Self:  # type: ignore[override]
-        return self._ops.ne(self, other) if _check_comparable("ne", other) else NotImplemented
+        return self._ops.ne(self, other) if _is_comparable("ne", other) else NotImplemented
 
     def __lt__(self, other: Operand) -> Self:
         return self._ops.lt(self, other) if isinstance(other, OPERANDS) else NotImplemented
@@ -160,7 +159,7 @@ class PythonOperators(InPlaceMethods, Generic[Reduced]):
             )
         return self._ops.logical_not(self)
 
-    def __getitem__(self, index: Index) -> Reduced:
+    def __getitem__(self, index: Index) -> Result:
         return self._ops.getitem(self, index)
 
     def __setitem__(self, index: Index, value: Any) -> None:
@@ -183,7 +182,7 @@ class PythonOperators(InPlaceMethods, Generic[Reduced]):
 OPERANDS = (PythonOperators, int, float, complex, np.generic, np.ndarray)
 
 
-def _check_comparable(name: str, value: object) -> bool:
+def _is_comparable(name: str, value: object) -> bool:
     """Return whether == and != can compare elements with ``value``; raise for a list, which would count as unequal."""
     if isinstance(value, list | tuple):
         raise ArgumentError(

@@ -12,209 +12,157 @@ if TYPE_CHECKING:
     from pynested.autograd.array import Array
     from pynested.nested.operands import Dims, DType
 
-Reduced = TypeVar("Reduced")  # Array for a dense array, NestedArray | Array for a nested one
+Result = TypeVar("Result")  # Array for a dense array, NestedArray | Array for a nested one
 
 
-class ReductionMethods(Generic[Reduced]):
+class ReductionMethods(Generic[Result]):
     """Methods that call the reduction of the same name. If no dimension is given, the result is dense.
 
-    The overloads have the types of the parameters; the definitions after them repeat the names and the defaults.
+    The overloads have the types of the parameters; the definitions after them have the defaults.
     """
 
     __slots__ = ()
     _ops: ClassVar[Any]  # the module `pynested.method_functions`
 
     @overload
-    def all(self, dim: None = None, keepdim: Literal[False] = False) -> Array: ...
+    def all(self, dim: None = ..., keepdim: Literal[False] = ...) -> Array: ...
     @overload
-    def all(
-        self, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None
-    ) -> Reduced: ...
+    def all(self, dim: Dims = ..., keepdim: bool = ..., *, axis: Dims = ..., keepdims: bool = ...) -> Result: ...
     @method
     def all(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """See `pynested.all`."""
         return self._ops.all(self, dim, keepdim, axis=axis, keepdims=keepdims)
 
     @overload
-    def amax(self, dim: None = None, keepdim: Literal[False] = False) -> Array: ...
+    def amax(self, dim: None = ..., keepdim: Literal[False] = ...) -> Array: ...
     @overload
-    def amax(
-        self, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None
-    ) -> Reduced: ...
+    def amax(self, dim: Dims = ..., keepdim: bool = ..., *, axis: Dims = ..., keepdims: bool = ...) -> Result: ...
     @method
     def amax(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """See `pynested.amax`."""
         return self._ops.amax(self, dim, keepdim, axis=axis, keepdims=keepdims)
 
     @overload
-    def amin(self, dim: None = None, keepdim: Literal[False] = False) -> Array: ...
+    def amin(self, dim: None = ..., keepdim: Literal[False] = ...) -> Array: ...
     @overload
-    def amin(
-        self, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None
-    ) -> Reduced: ...
+    def amin(self, dim: Dims = ..., keepdim: bool = ..., *, axis: Dims = ..., keepdims: bool = ...) -> Result: ...
     @method
     def amin(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """See `pynested.amin`."""
         return self._ops.amin(self, dim, keepdim, axis=axis, keepdims=keepdims)
 
     @overload
-    def any(self, dim: None = None, keepdim: Literal[False] = False) -> Array: ...
+    def any(self, dim: None = ..., keepdim: Literal[False] = ...) -> Array: ...
     @overload
-    def any(
-        self, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None
-    ) -> Reduced: ...
+    def any(self, dim: Dims = ..., keepdim: bool = ..., *, axis: Dims = ..., keepdims: bool = ...) -> Result: ...
     @method
     def any(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """See `pynested.any`."""
         return self._ops.any(self, dim, keepdim, axis=axis, keepdims=keepdims)
 
     @overload
-    def argmax(self, dim: None = None, keepdim: Literal[False] = False) -> Array: ...
+    def argmax(self, dim: None = ..., keepdim: Literal[False] = ...) -> Array: ...
     @overload
     def argmax(
-        self, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None, keepdims: bool | None = None
-    ) -> Reduced: ...
+        self, dim: int | None = ..., keepdim: bool = ..., *, axis: int | None = ..., keepdims: bool = ...
+    ) -> Result: ...
     @method
     def argmax(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """See `pynested.argmax`."""
         return self._ops.argmax(self, dim, keepdim, axis=axis, keepdims=keepdims)
 
     @overload
-    def argmin(self, dim: None = None, keepdim: Literal[False] = False) -> Array: ...
+    def argmin(self, dim: None = ..., keepdim: Literal[False] = ...) -> Array: ...
     @overload
     def argmin(
-        self, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None, keepdims: bool | None = None
-    ) -> Reduced: ...
+        self, dim: int | None = ..., keepdim: bool = ..., *, axis: int | None = ..., keepdims: bool = ...
+    ) -> Result: ...
     @method
     def argmin(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """See `pynested.argmin`."""
         return self._ops.argmin(self, dim, keepdim, axis=axis, keepdims=keepdims)
 
     @overload
-    def logsumexp(self, dim: None = None, keepdim: Literal[False] = False) -> Array: ...
+    def logsumexp(self, dim: None = ..., keepdim: Literal[False] = ...) -> Array: ...
     @overload
-    def logsumexp(
-        self, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None
-    ) -> Reduced: ...
+    def logsumexp(self, dim: Dims = ..., keepdim: bool = ..., *, axis: Dims = ..., keepdims: bool = ...) -> Result: ...
     @method
     def logsumexp(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """See `pynested.logsumexp`."""
         return self._ops.logsumexp(self, dim, keepdim, axis=axis, keepdims=keepdims)
 
     @overload
-    def mean(self, dim: None = None, keepdim: Literal[False] = False, *, dtype: DType | None = None) -> Array: ...
+    def mean(self, dim: None = ..., keepdim: Literal[False] = ..., *, dtype: DType | None = ...) -> Array: ...
     @overload
     def mean(
-        self,
-        dim: Dims = None,
-        keepdim: bool = False,
-        *,
-        dtype: DType | None = None,
-        axis: Dims = None,
-        keepdims: bool | None = None,
-    ) -> Reduced: ...
+        self, dim: Dims = ..., keepdim: bool = ..., *, dtype: DType | None = ..., axis: Dims = ..., keepdims: bool = ...
+    ) -> Result: ...
     @method
     def mean(self, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
         """See `pynested.mean`."""
         return self._ops.mean(self, dim, keepdim, dtype=dtype, axis=axis, keepdims=keepdims)
 
     @overload
-    def nanmean(self, dim: None = None, keepdim: Literal[False] = False, *, dtype: DType | None = None) -> Array: ...
+    def nanmean(self, dim: None = ..., keepdim: Literal[False] = ..., *, dtype: DType | None = ...) -> Array: ...
     @overload
     def nanmean(
-        self,
-        dim: Dims = None,
-        keepdim: bool = False,
-        *,
-        dtype: DType | None = None,
-        axis: Dims = None,
-        keepdims: bool | None = None,
-    ) -> Reduced: ...
+        self, dim: Dims = ..., keepdim: bool = ..., *, dtype: DType | None = ..., axis: Dims = ..., keepdims: bool = ...
+    ) -> Result: ...
     @method
     def nanmean(self, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
         """See `pynested.nanmean`."""
         return self._ops.nanmean(self, dim, keepdim, dtype=dtype, axis=axis, keepdims=keepdims)
 
     @overload
-    def nansum(self, dim: None = None, keepdim: Literal[False] = False, *, dtype: DType | None = None) -> Array: ...
+    def nansum(self, dim: None = ..., keepdim: Literal[False] = ..., *, dtype: DType | None = ...) -> Array: ...
     @overload
     def nansum(
-        self,
-        dim: Dims = None,
-        keepdim: bool = False,
-        *,
-        dtype: DType | None = None,
-        axis: Dims = None,
-        keepdims: bool | None = None,
-    ) -> Reduced: ...
+        self, dim: Dims = ..., keepdim: bool = ..., *, dtype: DType | None = ..., axis: Dims = ..., keepdims: bool = ...
+    ) -> Result: ...
     @method
     def nansum(self, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
         """See `pynested.nansum`."""
         return self._ops.nansum(self, dim, keepdim, dtype=dtype, axis=axis, keepdims=keepdims)
 
     @overload
-    def prod(self, dim: None = None, keepdim: Literal[False] = False, *, dtype: DType | None = None) -> Array: ...
+    def prod(self, dim: None = ..., keepdim: Literal[False] = ..., *, dtype: DType | None = ...) -> Array: ...
     @overload
     def prod(
-        self,
-        dim: Dims = None,
-        keepdim: bool = False,
-        *,
-        dtype: DType | None = None,
-        axis: Dims = None,
-        keepdims: bool | None = None,
-    ) -> Reduced: ...
+        self, dim: Dims = ..., keepdim: bool = ..., *, dtype: DType | None = ..., axis: Dims = ..., keepdims: bool = ...
+    ) -> Result: ...
     @method
     def prod(self, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
         """See `pynested.prod`."""
         return self._ops.prod(self, dim, keepdim, dtype=dtype, axis=axis, keepdims=keepdims)
 
     @overload
-    def std(self, dim: None = None, keepdim: Literal[False] = False, *, correction: float = 1) -> Array: ...
+    def std(self, dim: None = ..., keepdim: Literal[False] = ..., *, correction: float = ...) -> Array: ...
     @overload
     def std(
-        self,
-        dim: Dims = None,
-        keepdim: bool = False,
-        *,
-        correction: float = 1,
-        axis: Dims = None,
-        keepdims: bool | None = None,
-    ) -> Reduced: ...
+        self, dim: Dims = ..., keepdim: bool = ..., *, correction: float = ..., axis: Dims = ..., keepdims: bool = ...
+    ) -> Result: ...
     @method
     def std(self, dim=None, keepdim=False, *, correction=1, axis=None, keepdims=None):
         """See `pynested.std`."""
         return self._ops.std(self, dim, keepdim, correction=correction, axis=axis, keepdims=keepdims)
 
     @overload
-    def sum(self, dim: None = None, keepdim: Literal[False] = False, *, dtype: DType | None = None) -> Array: ...
+    def sum(self, dim: None = ..., keepdim: Literal[False] = ..., *, dtype: DType | None = ...) -> Array: ...
     @overload
     def sum(
-        self,
-        dim: Dims = None,
-        keepdim: bool = False,
-        *,
-        dtype: DType | None = None,
-        axis: Dims = None,
-        keepdims: bool | None = None,
-    ) -> Reduced: ...
+        self, dim: Dims = ..., keepdim: bool = ..., *, dtype: DType | None = ..., axis: Dims = ..., keepdims: bool = ...
+    ) -> Result: ...
     @method
     def sum(self, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
         """See `pynested.sum`."""
         return self._ops.sum(self, dim, keepdim, dtype=dtype, axis=axis, keepdims=keepdims)
 
     @overload
-    def var(self, dim: None = None, keepdim: Literal[False] = False, *, correction: float = 1) -> Array: ...
+    def var(self, dim: None = ..., keepdim: Literal[False] = ..., *, correction: float = ...) -> Array: ...
     @overload
     def var(
-        self,
-        dim: Dims = None,
-        keepdim: bool = False,
-        *,
-        correction: float = 1,
-        axis: Dims = None,
-        keepdims: bool | None = None,
-    ) -> Reduced: ...
+        self, dim: Dims = ..., keepdim: bool = ..., *, correction: float = ..., axis: Dims = ..., keepdims: bool = ...
+    ) -> Result: ...
     @method
     def var(self, dim=None, keepdim=False, *, correction=1, axis=None, keepdims=None):
         """See `pynested.var`."""

@@ -5,20 +5,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
 from ..arguments.shapes import is_sequence
 from ..dispatch import method
+from .reduction_methods import Result
 
 if TYPE_CHECKING:
     from pynested.autograd.array import Array
     from pynested.nested.operands import Dims, DType, Operand
     from pynested.structure.layout import Layout
 
-Reduced = TypeVar("Reduced")  # Array for a dense array, NestedArray | Array for a nested one
 
-
-class ShapeMethods(Generic[Reduced]):
+class ShapeMethods(Generic[Result]):
     """Methods that call the public function of the same name. A shape is one tuple or several integers."""
 
     __slots__ = ()
@@ -51,12 +50,12 @@ class ShapeMethods(Generic[Reduced]):
         return self._ops.unflatten(self, dim, sizes)
 
     @method
-    def reshape_as(self, other: Operand) -> Reduced:
+    def reshape_as(self, other: Operand) -> Result:
         """See `pynested.reshape_as`."""
         return self._ops.reshape_as(self, other)
 
     @method
-    def select(self, dim: int, index: int) -> Reduced:
+    def select(self, dim: int, index: int) -> Result:
         """See `pynested.select`."""
         return self._ops.select(self, dim, index)
 
