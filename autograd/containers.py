@@ -11,8 +11,6 @@ from itertools import islice
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from pynested.backends.errors import ArgumentError, named_type
 
 from .arguments.operands import as_array
@@ -21,7 +19,6 @@ from .array import Array
 Rebuild = Callable[[Sequence[Any]], Any]
 Open = Callable[[Any], tuple[list[Array], Rebuild]]
 Match = Callable[[str, Any, Any], Sequence[Array]]
-Mask = np.ndarray[Any, Any] | None
 DEEPEST = 100  # the number of containers in one another
 
 
@@ -31,19 +28,12 @@ class ContainerHandlers(NamedTuple):
     opened: Open
     cotangent: Match | None
     tangent: Match | None
-    shown: Callable[[Any], list[Mask]] | None
 
 
 _registered: dict[type, ContainerHandlers] = {}
 
 
-def register_container(
-    kind: type,
-    opened: Open,
-    cotangent: Match | None = None,
-    tangent: Match | None = None,
-    shown: Callable[[Any], list[Mask]] | None = None,
-) -> None:
+def register_container(kind: type, opened: Open, cotangent: Match | None = None, tangent: Match | None = None) -> None:
     """Register functions that flatten and rebuild objects of the class ``kind``.
 
     ``opened(x)`` returns ``(arrays, rebuild)``; ``rebuild(arrays)`` makes an object like ``x`` of other arrays.
@@ -52,11 +42,8 @@ def register_container(
     ``x``; it raises an error that begins with ``name`` if ``given`` does not fit. ``tangent`` does so for a tangent. If
     one of the two is missing, the other one serves for both. If both are missing, ``given`` must be of the class
     ``kind`` and have as many arrays.
-
-    ``shown(x)`` returns for each array a mask of the elements that belong to ``x``, in the shape of the array, or None
-    for all elements. If it is missing, all elements belong to ``x``.
     """
-    _registered[kind] = ContainerHandlers(opened, cotangent or tangent, tangent or cotangent, shown)
+    _registered[kind] = ContainerHandlers(opened, cotangent or tangent, tangent or cotangent)
 
 
 def flatten(value: Any, depth: int = 0) -> tuple[list[Array], Rebuild]:
@@ -99,17 +86,6 @@ def _entries(value: Any, depth: int) -> tuple[Iterable[Any], Callable[[list[Any]
         return value.values(), lambda entries: dict(zip(keys, entries, strict=True))
     kind: Any = type(value)
     return value, (lambda entries: kind(*entries)) if hasattr(kind, "_fields") else kind
-
-
-def element_masks(value: Any) -> list[Mask]:
-    """Return for each array in ``value`` a mask of the elements that belong to it; None stands for all."""
-    handlers = _registered.get(type(value))
-    if handlers is not None and handlers.shown is not None:
-        return handlers.shown(value)
-    entries, remake = _entries(value, 0)
-    if remake is None:
-        return [None] * len(flatten(value)[0])
-    return [mask for entry in entries for mask in element_masks(entry)]
 
 
 def map_leaves(function: Callable[[Any], Any], value: Any, depth: int = 0) -> Any:

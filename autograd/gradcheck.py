@@ -22,11 +22,11 @@ import numpy as np
 from pynested.backends import transfer
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import GradientError
-from pynested.backends.host import to_host
+from pynested.backends.host import from_host, to_host
 
-from .array import Array
+from .array import Array, raw
 from .backward import grad
-from .containers import Mask, element_masks, flatten
+from .containers import flatten, flatten_like
 from .dispatch import operator
 from .functional import jvp, vjp
 from .modes import enable_grad, no_grad
@@ -213,10 +213,8 @@ class NumericFunction:
         self.positions = [i for i in floats if self.arrays[i].requires_grad] or floats
         self.names = [names[i] for i in self.positions]
         self.start = [to_host(self.arrays[i].data).astype(np.float64) for i in self.positions]
-        masks = [element_masks(inputs)[i] for i in self.positions]
-        self.is_varied = [
-            np.isfinite(x) if mask is None else np.isfinite(x) & mask for x, mask in zip(self.start, masks, strict=True)
-        ]
+        masks = _element_masks(inputs)
+        self.is_varied = [np.isfinite(x) & masks[i] for x, i in zip(self.start, self.positions, strict=True)]
 
     def arguments(self, xs: Arrays, requires_grad: bool = False) -> Any:
         """Return the arguments with ``xs`` in place of the varied arrays."""
@@ -237,7 +235,7 @@ class NumericFunction:
         leaves = [arrays[i] for i in self.positions]
         with enable_grad(), _explain_readonly_write(self.prefix):
             pairs = [
-                (y, _read_only(w if mask is None else np.where(mask, w, w.dtype.type(0)), y.device))
+                (y, _read_only(np.where(mask, w, w.dtype.type(0)), y.device))
                 for (y, mask), w in zip(_floats(self.function(*arguments)), ws, strict=True)
                 if y.requires_grad
             ]
@@ -270,16 +268,23 @@ class NumericFunction:
         return GradientError(f"gradcheck: {self.prefix}{test}: {place}: expected {expected}, found {found}.{hint}")
 
 
-def _floats(outputs: Any) -> list[tuple[Array, Mask]]:
+def _element_masks(value: Any) -> Arrays:
+    """Return for each array in ``value`` a mask of the elements that are not in gaps: the cotangent of ones there."""
+    arrays, rebuild = flatten(value)
+    ones = rebuild([Array(from_host(np.ones(x.shape), x.device), x.device) for x in arrays])
+    return [to_host(raw(cotangent)) != 0 for cotangent in flatten_like("gradcheck", value, ones)]
+
+
+def _floats(outputs: Any) -> list[tuple[Array, np.ndarray[Any, Any]]]:
     """Return the floating point arrays among outputs, each with a mask of the elements that belong to it."""
-    pairs = zip(flatten(outputs)[0], element_masks(outputs), strict=True)
+    pairs = zip(flatten(outputs)[0], _element_masks(outputs), strict=True)
     return [(array, mask) for array, mask in pairs if is_float(array.dtype)]
 
 
-def _without_gaps(array: Array, mask: Mask) -> np.ndarray[Any, Any]:
+def _without_gaps(array: Array, mask: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return the values on the host, zero in gaps."""
     values = to_host(array.data)
-    return values.copy() if mask is None else np.where(mask, values, values.dtype.type(0))
+    return np.where(mask, values, values.dtype.type(0))
 
 
 def _read_only(values: np.ndarray[Any, Any], device: str) -> Array:

@@ -13,9 +13,8 @@ from pynested.autograd.backward import ones_like
 from pynested.autograd.containers import Rebuild
 from pynested.autograd.primitives import binary
 from pynested.backends.errors import StructureError
-from pynested.backends.host import from_host, to_host
 
-from .layout_conversion import as_gradient, packed, place_like
+from .layout_conversion import as_gradient, place_like
 from .nested_array import NestedArray, wrap_unchecked, wrap_values
 
 
@@ -43,18 +42,9 @@ def tangent_values(name: str, x: NestedArray, tangent: Any) -> list[Array]:
             f"{name}: components of the primal overlap, so one of its elements could have two tangents. Give a tangent "
             "with the structure of the primal: the same offsets, sizes and strides."
         )
-    (mask,) = visible_mask(x)
     data = tangent.data
-    return [data if mask is None else binary.where(data, data.dtype.type(0), from_host(mask, x.device))]
+    num_components = place_like(name, wrap_unchecked(ones_like(data), x.structure), x)  # in which each value lies
+    return [binary.where(data, data.dtype.type(0), num_components.data != 0)]
 
 
-def visible_mask(x: NestedArray) -> list[Any]:
-    """Return a list of one mask: whether each value belongs to some component; None stands for all True."""
-    if x.structure.is_packed:
-        return [None]
-    ones = wrap_unchecked(ones_like(x.data), x.structure)
-    mask = to_host(place_like("visible_mask", packed(ones), x).data) != 0
-    return [None if mask.all() else mask]
-
-
-register_container(NestedArray, flatten_nested, cotangent_values, tangent_values, visible_mask)
+register_container(NestedArray, flatten_nested, cotangent_values, tangent_values)
