@@ -26,7 +26,7 @@ from .array_methods import ArrayMethods
 from .array_protocols import ArrayProtocols
 from .call_errors import check_flags, check_optional_flags
 from .dispatch import method
-from .tape import Hooks, Leaf, Node, state
+from .tape import Hooks, Leaf, Node, grad_mode
 
 Hook = Callable[["Array"], "Array | None"]  # gets a gradient, and can return another one in its place
 OPEN, UNRECORDED, READ_ONLY = 0, 1, 2  # writes are allowed; allowed if nothing is recorded; never allowed
@@ -88,7 +88,7 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
         for source in sources:
             if type(source) is Array and same_memory(data, source._raw):
                 storage = source.storage
-                guard = source.guard or (UNRECORDED if source.tracked and not state.mode else OPEN)
+                guard = source.guard or (UNRECORDED if source.tracked and not grad_mode.current else OPEN)
                 break
         self._raw = data
         self.storage = storage if storage is not None else Storage(data, device)
@@ -201,18 +201,12 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
 
     @grad.setter
     def grad(self, value: Array | None) -> None:
-        if value is not None and type(value) is not Array:
-            raise GradientError(f"grad: a gradient is a pn.Array, not {named_type(value)}. Make one: pn.array(value).")
-        if value is not None and (value.shape != self.shape or value.dtype != self.dtype):
-            raise GradientError(
-                f"grad: a gradient of shape {value.shape} and dtype {value.dtype} does not fit an array of shape "
-                f"{self.shape} and dtype {self.dtype}."
-            )
-        if value is not None and value.device != self.device:
-            raise DeviceError(
-                f"grad: a gradient on {value.device!r} does not fit an array on {self.device!r}. Move it: "
-                f"gradient.to({self.device!r})."
-            )
+        if value is not None:
+            if type(value) is not Array:
+                raise GradientError(
+                    f"grad: a gradient is a pn.Array, not {named_type(value)}. Make one: pn.array(value)."
+                )
+            check_gradient("grad: got", value, self.shape, self.dtype, self.device)
         self._grad = value
 
     @property
@@ -303,6 +297,20 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
 def raw(value: Any) -> Any:
     """Return the raw array of an `Array`, and any other value as it is."""
     return value._raw if type(value) is Array else value
+
+
+def check_gradient(origin: str, gradient: Array, shape: Any, dtype: Any, device: str) -> None:
+    """Raise unless a gradient has the shape, dtype and device of its array; ``origin`` begins the error message."""
+    if gradient.shape != shape or gradient.dtype != dtype:
+        raise GradientError(
+            f"{origin} a gradient of shape {gradient.shape} and dtype {gradient.dtype} for an array of shape {shape} "
+            f"and dtype {dtype}."
+        )
+    if gradient.device != device:
+        raise DeviceError(
+            f"{origin} a gradient on {gradient.device!r} for an array on {device!r}. Move the gradient: "
+            f"gradient.to({device!r})."
+        )
 
 
 def new_zeros(shape: tuple[int, ...], like: Array) -> Array:

@@ -17,7 +17,7 @@ from .dispatch import operator
 from .hooks import apply_hooks
 from .modes import Mode
 from .primitives.movement import copy
-from .tape import OFF, RECORDING, BackwardPass, Pairs, source_of, state
+from .tape import OFF, RECORDING, BackwardPass, SourceCotangents, grad_mode, source_of
 from .traversal import nodes_between, run_backward
 
 
@@ -65,7 +65,7 @@ def backward(
 
 
 def _run_quietly(
-    seeds: Pairs,
+    seeds: SourceCotangents,
     create_graph: bool,
     retain_graph: bool | None,
     wanted: set[Any] | None = None,
@@ -73,7 +73,7 @@ def _run_quietly(
 ) -> BackwardPass:
     """Run a backward pass without warnings, recorded only with ``create_graph``."""
     keep = create_graph if retain_graph is None else retain_graph
-    with Mode((state.mode or RECORDING) if create_graph else OFF), np.errstate(all="ignore"):
+    with Mode((grad_mode.current or RECORDING) if create_graph else OFF), np.errstate(all="ignore"):
         return run_backward(seeds, create_graph=create_graph, retain_graph=keep, wanted=wanted, needed=needed)
 
 
@@ -85,7 +85,7 @@ def _as_gradient(array: Array, cotangent: Array, is_recorded: bool, finished: Ba
     return gradient if is_recorded else gradient.detach()
 
 
-def _seeds(name: str, outputs: Any, gradients: Any, graph: bool) -> Pairs:
+def _seeds(name: str, outputs: Any, gradients: Any, graph: bool) -> SourceCotangents:
     """Return pairs of node and cotangent for the outputs that require grad."""
     arrays = flatten(outputs)[0]
     return [

@@ -120,10 +120,11 @@ def accepted_signatures(function: Callable[..., Any]) -> Iterator[str]:
         parameter.replace(annotation=parameter.empty) for parameter in inspect.signature(function).parameters.values()
     ]
     entry = load_table().get(name)
-    has_entry = entry is not None and bool(entry.signature)
-    if entry is not None and has_entry:
+    names_in_table: list[str] | None = None
+    if entry is not None and entry.signature:
+        names_in_table = list(entry.call.parameters)
         yield entry.signature
     if "." in function.__qualname__:  # a method
         yield f"x.{name}{inspect.Signature(parameters[1:])}"
-    elif entry is None or not has_entry or [parameter.name for parameter in parameters] != list(entry.call.parameters):
+    elif [parameter.name for parameter in parameters] != names_in_table:
         yield f"{name}{inspect.Signature(parameters)}"

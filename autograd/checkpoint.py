@@ -14,7 +14,7 @@ from .defaults import default_device, default_dtype, set_default_device, set_def
 from .dispatch import operator
 from .modes import Mode
 from .primitives.primitive import attach_outputs
-from .tape import OFF, RECORDING, BackwardPass, Node, Pairs, next_number, source_of, state
+from .tape import OFF, RECORDING, BackwardPass, Node, SourceCotangents, grad_mode, next_number, source_of
 from .traversal import boundary, run_forward, vjp_between
 
 
@@ -44,7 +44,7 @@ def checkpoint(function: Callable[..., Any], *arguments: Any) -> Any:
     >>> x.grad
     array([2., 4.])
     """
-    if state.mode == OFF:
+    if grad_mode.current == OFF:
         return function(*arguments)
     return _Checkpoint(function, arguments).record()
 
@@ -80,7 +80,7 @@ class _Checkpoint:
         """Return the results of another call with the saved arguments."""
         saved = node.saved()
         with (
-            Mode(state.mode or RECORDING),
+            Mode(grad_mode.current or RECORDING),
             random.replay_random(self.random_state),
             set_default_device(self.device),
             set_default_dtype(self.dtype),
@@ -108,11 +108,11 @@ class _Checkpoint:
                 "your own."
             )
 
-    def apply_vjp(self, node: Node, cotangent: Any, running: BackwardPass) -> Pairs:
+    def apply_vjp(self, node: Node, cotangent: Any, this_pass: BackwardPass) -> SourceCotangents:
         """Call again, recorded, and return the cotangents of the sources."""
         start = next_number()
-        wanted = [source for source in node.sources if running.needed is None or source in running.needed]
-        return [*vjp_between(self.repeat(node), cotangent, wanted, start, running.is_recorded).items()]
+        wanted = [source for source in node.sources if this_pass.needed is None or source in this_pass.needed]
+        return [*vjp_between(self.repeat(node), cotangent, wanted, start, this_pass.is_recorded).items()]
 
     def apply_jvp(self, node: Node, tangents: Sequence[Any]) -> Any:
         """Call again, recorded, and return the tangents of the results."""

@@ -123,13 +123,6 @@ def _new(name: str, shape: Any, dtype: DTypeLike | None, device: str | None) -> 
     return Array(allocate(device, canonical_sizes(name, shape), dtype_or_default(dtype, device)), device)
 
 
-def _filled(name: str, shape: Any, value: Any, dtype: DTypeLike | None, device: str | None) -> Array:
-    """Return an array with ``value`` everywhere."""
-    result = _new(name, shape, dtype, device)
-    result.data[...] = checked_scalar(name, value, result.dtype)
-    return result
-
-
 def dtype_or_default(dtype: DTypeLike | None, device: str) -> np.dtype[Any]:
     """Return the dtype that the caller names, or the default one."""
     return canonical_dtype(default_dtype.value if dtype is None else dtype, device)
@@ -162,7 +155,7 @@ def full(
     array([7, 7])
     """
     check_flags("full", requires_grad=requires_grad)
-    return filled("full", shape, fill_value, dtype, device).requires_grad_(requires_grad)
+    return filled("full", (shape,), fill_value, dtype, device).requires_grad_(requires_grad)
 
 
 def filled(name: str, shape: Any, fill_value: Any, dtype: DTypeLike | None, device: str | None) -> Array:
@@ -170,7 +163,9 @@ def filled(name: str, shape: Any, fill_value: Any, dtype: DTypeLike | None, devi
     number = canonical_number(name, "fill_value", fill_value)
     if dtype is None:
         dtype = dtype_of_python(fill_value, getattr(fill_value, "dtype", dtype_of(number)))
-    return _filled(name, (shape,), number, dtype, device)
+    result = _new(name, shape, dtype, device)
+    result.data[...] = checked_scalar(name, number, result.dtype)
+    return result
 
 
 @operator
@@ -185,7 +180,7 @@ def zeros(
     array([0, 0], dtype=int8)
     """
     check_flags("zeros", requires_grad=requires_grad)
-    return _filled("zeros", shape, 0, dtype, device).requires_grad_(requires_grad)
+    return filled("zeros", shape, 0.0, dtype, device).requires_grad_(requires_grad)
 
 
 @operator
@@ -200,7 +195,7 @@ def ones(
     array([1., 1.])
     """
     check_flags("ones", requires_grad=requires_grad)
-    return _filled("ones", shape, 1, dtype, device).requires_grad_(requires_grad)
+    return filled("ones", shape, 1.0, dtype, device).requires_grad_(requires_grad)
 
 
 @operator

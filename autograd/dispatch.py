@@ -47,15 +47,15 @@ class Call:
         The arguments, which a watcher can replace.
     """
 
-    __slots__ = ("_body", "_remaining", "_watchers", "args", "function", "kwargs", "name")
+    __slots__ = ("_checked", "_remaining", "_watchers", "args", "function", "kwargs", "name")
 
-    def __init__(self, function: Any, body: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self.name, self.function, self._body = function.__name__, function, body
+    def __init__(self, function: Any, checked: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.name, self.function, self._checked = function.__name__, function, checked
         self.args, self.kwargs = args, kwargs
         self._watchers = self._remaining = _current.active
 
     def run(self, *, watched: bool = True) -> Any:
-        """Pass the call to the next watcher; after the last watcher, call the function itself.
+        """Pass the call to the next watcher, or call the function itself if all watchers have seen the call.
 
         Calls that the function makes are watched, too, unless ``watched`` is False.
         """
@@ -65,7 +65,7 @@ class Call:
             with _watched_by(()):
                 return watcher(self)
         with _watched_by(self._watchers if watched else ()):
-            return self._body(*self.args, **self.kwargs)
+            return self._checked(*self.args, **self.kwargs)
 
 
 @contextmanager
@@ -98,26 +98,19 @@ def is_watched() -> bool:
 
 def operator(function: Function) -> Function:
     """Make a function public: watchers see its calls, and a call that does not fit its signature is explained."""
-    body = method(function)
+    checked = method(function)
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if _current.active:
-            return Call(call, body, args, kwargs).run()
-        try:  # the same lines as in `body`, as a call of `body` would slow down every operator
-            return function(*args, **kwargs)
-        except Exception as error:
-            raise_better_error(error, function, args, kwargs)
-            raise
+        return Call(call, checked, args, kwargs).run() if _current.active else checked(*args, **kwargs)
 
     return call  # type: ignore[return-value]
 
 
 def method(function: Function) -> Function:
-    """Raise ArgumentError with an explanation for a call that does not fit the signature; watchers do not see calls.
+    """Raise ArgumentError with an explanation for a call that does not fit the signature.
 
-    It decorates methods, since they call public functions, which are watched; and public functions that are no
-    operators.
+    Watchers do not see the call. They see the public function that a method calls.
     """
 
     @wraps(function)

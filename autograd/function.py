@@ -15,14 +15,14 @@ from pynested.backends.errors import DeviceError, GradientError, named_type, wit
 from pynested.backends.host import from_host
 
 from .arguments.operands import as_array
-from .array import Array
+from .array import Array, check_gradient
 from .backward import grad
 from .containers import Rebuild, flatten, flatten_like, map_leaves
 from .dispatch import operator
 from .hooks import read_only
 from .modes import Mode, no_grad
 from .primitives.primitive import attach_output, attach_outputs
-from .tape import OFF, RECORDING, BackwardPass, Node, Pairs, source_of, state
+from .tape import OFF, RECORDING, BackwardPass, Node, SourceCotangents, grad_mode, source_of
 
 
 class Context:
@@ -92,7 +92,7 @@ class Function:
         context.needs_input_grad = tuple(any(x.requires_grad for x in flatten(value)[0]) for value in arguments)
         with no_grad():
             outputs = map_leaves(lambda x: _as_output(cls.__name__, x), cls.forward(context, *arguments))
-        if state.mode == OFF or not any(context.needs_input_grad):
+        if grad_mode.current == OFF or not any(context.needs_input_grad):
             return outputs
         if not flatten(outputs)[0]:
             raise GradientError(
@@ -157,10 +157,10 @@ class _Call:
 
     # ---- reverse mode -------------------------------------------------------------------------------------------
 
-    def apply_vjp(self, node: Node, cotangent: Any, running: BackwardPass) -> Pairs:
+    def apply_vjp(self, node: Node, cotangent: Any, this_pass: BackwardPass) -> SourceCotangents:
         """Call ``backward``, and return the cotangent of each source that the pass visits."""
-        pairs = zip(node.sources, self.gradients(node, cotangent, running.is_recorded), strict=True)
-        needed = running.needed
+        pairs = zip(node.sources, self.gradients(node, cotangent, this_pass.is_recorded), strict=True)
+        needed = this_pass.needed
         return [(x, g) for x, g in pairs if x is not None and g is not None and (needed is None or x in needed)]
 
     def gradients(self, node: Node, cotangents: Sequence[Array | None], is_recorded: bool) -> list[Array | None]:
@@ -179,7 +179,7 @@ class _Call:
         devices = [device for argument in self.arguments for device in argument.devices]
         for source, gradient, device in zip(node.sources, gradients, devices, strict=True):
             if source is not None and gradient is not None:
-                self.check_gradient(source, gradient, device)
+                check_gradient(f"{self.name}.backward returned", gradient, source.shape, source.dtype, device)
         return gradients
 
     def flatten_gradient(self, i: int, gradient: Any) -> Sequence[Array | None]:
@@ -200,19 +200,6 @@ class _Call:
                 f"{with_article(kind.__name__)}. Return a gradient of the same form."
             )
         return arrays if kind is Array else flatten_like(f"{self.name}.backward", rebuild(arrays), gradient)
-
-    def check_gradient(self, source: Any, gradient: Array, device: str) -> None:
-        """Raise unless a gradient has the shape, the dtype and the device of its array."""
-        if gradient.shape != source.shape or gradient.dtype != source.dtype:
-            raise GradientError(
-                f"{self.name}.backward returned a gradient of shape {gradient.shape} and dtype {gradient.dtype} for "
-                f"an array of shape {source.shape} and dtype {source.dtype}."
-            )
-        if gradient.device != device:
-            raise DeviceError(
-                f"{self.name}.backward returned a gradient on {gradient.device!r} for an array on {device!r}. Move "
-                f"it: gradient.to({device!r})."
-            )
 
     # ---- forward mode -------------------------------------------------------------------------------------------
 
@@ -260,7 +247,7 @@ class _Call:
                     "it cannot be transposed. Define jvp(context, *tangents) as a static method."
                 )
         outputs, weights = [g for g, _ in pairs], [t for _, t in pairs]
-        results = iter(grad(outputs, wanted, weights, create_graph=state.mode != OFF, allow_unused=True))
+        results = iter(grad(outputs, wanted, weights, create_graph=grad_mode.current != OFF, allow_unused=True))
         return [next(results) if g.requires_grad else None for g in cotangents]
 
 

@@ -24,36 +24,33 @@ from .dispatch import operator
 from .modes import Mode
 from .primitives.movement import alias, copy, stacked
 from .primitives.unary import zeros_like
-from .tape import OFF, RECORDING, next_number, source_of, state
+from .tape import OFF, RECORDING, grad_mode, next_number, source_of
 from .traversal import boundary, run_forward
 
 
 class _TracedCall:
-    """A call of a function on fresh views of its arguments."""
+    """A call of a function on fresh views of its arguments.
+
+    It is recorded (`is_recorded`) if an output depends on an array outside of the call that requires grad.
+    """
 
     def __init__(self, function: Callable[..., Any], primals: tuple[Any, ...]) -> None:
-        self.is_recording = state.mode != OFF
-        self.primals, self.rebuild = flatten(primals)
-        self.start = next_number()
-        with Mode(state.mode or RECORDING):
-            self.views = [alias(x) for x in self.primals]
+        start, is_recording = next_number(), grad_mode.current != OFF
+        arrays, self.rebuild = flatten(primals)
+        with Mode(grad_mode.current or RECORDING):
+            self.views = [alias(x) for x in arrays]
             self.inputs = [view for view in self.views if view.requires_grad or is_float(view.dtype)]
             for view in self.inputs:
                 view.requires_grad = True
             self.outputs = function(*self.rebuild(self.views))
         self.results, self.rebuild_outputs = flatten(self.outputs)
-
-    def reaches_outside(self) -> bool:
-        """Return whether an output is recorded and depends on an array outside of the call that requires grad."""
         inside = {source_of(view) for view in self.inputs if view.node is None}
-        ends = boundary([source_of(result) for result in self.results], self.start)
-        return self.is_recording and not inside.issuperset(ends)
+        sources = boundary([source_of(result) for result in self.results], start)
+        self.is_recorded = is_recording and not inside.issuperset(sources)
 
-    def visible_outputs(self, reaches_outside: bool) -> Any:
+    def visible_outputs(self) -> Any:
         """Return the outputs, without history if all of it lies inside the call."""
-        if reaches_outside:
-            return self.outputs
-        return self.rebuild_outputs([result.detach() for result in self.results])
+        return self.outputs if self.is_recorded else self.rebuild_outputs([x.detach() for x in self.results])
 
 
 @operator
@@ -87,16 +84,15 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any
     (array(3.), array(2.))
     """
     call = _TracedCall(function, primals)
-    reaches_outside = call.reaches_outside()
 
     def function_vjp(cotangent: Any) -> Any:
         cotangents = flatten_like("vjp", call.outputs, cotangent)
-        is_recorded = reaches_outside or any(g is not None and g.requires_grad for g in cotangents)
-        gradients = iter(_gradients(call, cotangents, is_recorded and state.mode != OFF))
+        is_recorded = call.is_recorded or any(g is not None and g.requires_grad for g in cotangents)
+        gradients = iter(_gradients(call, cotangents, is_recorded and grad_mode.current != OFF))
         result = call.rebuild([next(gradients) if view.requires_grad else None for view in call.views])
         return result[0] if len(primals) == 1 else result
 
-    return call.visible_outputs(reaches_outside), function_vjp
+    return call.visible_outputs(), function_vjp
 
 
 def _gradients(call: _TracedCall, cotangents: Sequence[Array | None], create_graph: bool) -> list[Array]:
@@ -143,17 +139,16 @@ def _jvp_for(
     """Return what `jvp` returns; errors begin with ``name``."""
     call = _TracedCall(function, primals)
     arrays = flatten_like(name, primals, tangents, are_tangents=True)
-    reaches_outside = call.reaches_outside()
-    is_recorded = reaches_outside or any(t is not None and t.requires_grad for t in arrays)
+    is_recorded = call.is_recorded or any(t is not None and t.requires_grad for t in arrays)
     tangent_by_node = {
         source_of(view): _canonical_tangent(name, view, t)
         for view, t in zip(call.views, arrays, strict=True)
         if view.requires_grad and t is not None
     }
-    with Mode(state.mode if is_recorded else OFF), np.errstate(all="ignore"):
+    with Mode(grad_mode.current if is_recorded else OFF), np.errstate(all="ignore"):
         results = run_forward(tangent_by_node, [source_of(y) for y in call.results])
         filled = [zeros_like(y) if t is None else copy(t) for y, t in zip(call.results, results, strict=True)]
-    return call.visible_outputs(reaches_outside), call.rebuild_outputs(filled)
+    return call.visible_outputs(), call.rebuild_outputs(filled)
 
 
 def _canonical_tangent(name: str, view: Array, tangent: Array) -> Array:

@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pynested.backends.errors import ArgumentError, DeviceError, GradientError, named_type
+from pynested.backends.errors import ArgumentError, GradientError, named_type
 
-from .array import READ_ONLY, Array, Hook
+from .array import READ_ONLY, Array, Hook, check_gradient
 from .primitives.movement import alias
 from .tape import BackwardPass, Hooks, next_number
 
 
 def read_only(gradient: Array) -> Array:
-    """Return a read-only view of a gradient, with its history: other branches of the pass read the same memory."""
+    """Return a view of a gradient, with its history. It is read-only, as other branches of the pass read its memory."""
     view = alias(gradient)
     view.guard = READ_ONLY
     if isinstance(view.data, np.ndarray):
@@ -41,29 +41,21 @@ def register_hook(array: Array, hook: Hook) -> Callable[[], None]:
     return remove
 
 
-def apply_hooks(hooks: Hooks, gradient: Array, running: BackwardPass) -> Array:
+def apply_hooks(hooks: Hooks, gradient: Array, this_pass: BackwardPass) -> Array:
     """Return the gradient after ``hooks``, each of which returns a replacement, or None.
 
     A hook that is registered during the pass is called from the next pass on.
     """
     for number, hook in list(hooks.items()):
         is_removed = number not in hooks  # by a hook before it
-        if is_removed or number > running.start:
+        if is_removed or number > this_pass.start:
             continue
         result = hook(read_only(gradient))
         if result is None:
             continue
-        name = getattr(hook, "__name__", hook)
-        if not isinstance(result, Array) or result.shape != gradient.shape or result.dtype != gradient.dtype:
-            text = f"shape {result.shape} and dtype {result.dtype}" if isinstance(result, Array) else repr(result)
-            raise GradientError(
-                f"hook {name!r} returned {text}; the gradient has shape {gradient.shape} and dtype {gradient.dtype}. "
-                "Return an array like it, or None."
-            )
-        if result.device != gradient.device:
-            raise DeviceError(
-                f"hook {name!r} returned an array on {result.device!r}; the gradient is on {gradient.device!r}. Move "
-                f"it: gradient.to({gradient.device!r})."
-            )
+        origin = f"hook {getattr(hook, '__name__', hook)!r} returned"
+        if not isinstance(result, Array):
+            raise GradientError(f"{origin} {result!r}. Return an array like the gradient, or None.")
+        check_gradient(origin, result, gradient.shape, gradient.dtype, gradient.device)
         gradient = result
     return gradient

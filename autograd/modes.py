@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar, overload
 from pynested.backends.errors import ArgumentError
 
 from .dispatch import operator
-from .tape import ANOMALY, OFF, RECORDING, state
+from .tape import ANOMALY, OFF, RECORDING, grad_mode
 
 F = TypeVar("F", bound=Callable[..., Any])
 _SUSPENDED = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
@@ -27,14 +27,14 @@ class Mode(ContextDecorator):
         self._mode = mode
 
     def __enter__(self) -> Self:
-        state.previous_modes.append(state.mode)
-        state.mode = self._mode
+        grad_mode.previous.append(grad_mode.current)
+        grad_mode.current = self._mode
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        state.mode = state.previous_modes.pop()
+        grad_mode.current = grad_mode.previous.pop()
 
     def __call__(self, function: F) -> F:
         """Return a function that runs ``function`` in the mode; ArgumentError for a generator or a coroutine."""
@@ -125,4 +125,4 @@ def is_grad_enabled() -> bool:
     ...     pn.is_grad_enabled()
     False
     """
-    return state.mode != OFF
+    return grad_mode.current != OFF

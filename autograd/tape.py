@@ -29,16 +29,16 @@ OFF, RECORDING, ANOMALY = 0, 1, 2
 FREED: Any = ("freed",)
 
 
-class State(threading.local):
+class GradMode(threading.local):
     """The mode of the current thread: record nothing, nodes, or nodes with the line of the program."""
 
-    mode = RECORDING
+    current = RECORDING
 
     def __init__(self) -> None:
-        self.previous_modes: list[int] = []
+        self.previous: list[int] = []
 
 
-state = State()
+grad_mode = GradMode()
 _numbers = itertools.count()
 
 
@@ -74,7 +74,7 @@ class BackwardPass:
     start: int = field(default_factory=lambda: next(_numbers))
 
 
-Pairs = list[tuple[Any, Any]]  # of a node or leaf, and a cotangent that arrives there
+SourceCotangents = list[tuple[Any, Any]]  # pairs of a source, a node or a leaf, and a cotangent that arrives there
 
 
 class RecordedArray(Protocol):
@@ -105,7 +105,7 @@ class Operation(Protocol):
     name: str
     public: str
 
-    def apply_vjp(self, node: Node, cotangent: Any, running: BackwardPass) -> Pairs:
+    def apply_vjp(self, node: Node, cotangent: Any, this_pass: BackwardPass) -> SourceCotangents:
         """Take the cotangent of the output back to the sources."""
 
     def apply_jvp(self, node: Node, tangents: Sequence[Any]) -> Any:
@@ -183,7 +183,7 @@ class Node:
         self.parts = 0
         self.hooks: Hooks | None = None
         self.retaining: weakref.ref[Any] | None = None
-        self.stack = RecordedStack() if state.mode == ANOMALY else None
+        self.stack = RecordedStack() if grad_mode.current == ANOMALY else None
 
     @property
     def name(self) -> str:

@@ -21,13 +21,13 @@ from .array import Array, raw
 from .hooks import apply_hooks
 from .primitives.binary import add
 from .primitives.movement import broadcast_to, cast, summed_to, to_dtype
-from .tape import BackwardPass, Node, Pairs, source_of
+from .tape import BackwardPass, Node, SourceCotangents, source_of
 
 _number = attrgetter("number")
 
 
 def run_backward(
-    seeds: Pairs,
+    seeds: SourceCotangents,
     *,
     create_graph: bool,
     retain_graph: bool,
@@ -41,10 +41,10 @@ def run_backward(
     which the pass ends. With ``create_graph`` the pass itself is recorded; ``retain_graph`` keeps the saved values. If
     ``needed`` is not None, only its nodes are visited.
     """
-    running = BackwardPass(create_graph, needed)
-    cotangents, results = running.cotangents, {}
+    this_pass = BackwardPass(create_graph, needed)
+    cotangents, results = this_pass.cotangents, {}
     heap: list[tuple[int, Node]] = []
-    _accumulate([(node, part) for node, part in seeds if needed is None or node in needed], running, heap)
+    _accumulate([(node, part) for node, part in seeds if needed is None or node in needed], this_pass, heap)
     while heap:
         node = heappop(heap)[1]
         cotangent = cotangents.pop(node)
@@ -52,7 +52,7 @@ def run_backward(
             results[node] = cotangent
             continue
         if node.hooks or node.retaining is not None:
-            cotangent = _apply_node_hooks(node, cotangent, running)
+            cotangent = _apply_node_hooks(node, cotangent, this_pass)
         if wanted is not None and node in wanted:
             results[node] = cotangent
         if needed is not None and needed.isdisjoint(node.sources):
@@ -60,25 +60,25 @@ def run_backward(
         if node.parts:
             cotangent = [cotangent.get(i) for i in range(node.parts)]
         if node.stack is not None:
-            pairs = _apply_vjp_checked(node, cotangent, running)
+            pairs = _apply_vjp_checked(node, cotangent, this_pass)
         elif listening.count:
-            pairs = emit_around("vjp", node.name, node.operation.apply_vjp, node, cotangent, running)
+            pairs = emit_around("vjp", node.name, node.operation.apply_vjp, node, cotangent, this_pass)
         else:
-            pairs = node.operation.apply_vjp(node, cotangent, running)
+            pairs = node.operation.apply_vjp(node, cotangent, this_pass)
         for i, (source, part) in enumerate(pairs):
             if type(part) is Array and (part._raw.shape != source.shape or part._raw.dtype != source.dtype):
                 pairs[i] = source, _matched_to_source(node, source, part)
         part = None  # frees the memory of a part as soon as it is added
-        _accumulate(pairs, running, heap)
+        _accumulate(pairs, this_pass, heap)
         if not retain_graph:
             node.free()
     cotangents.update(results)
-    return running
+    return this_pass
 
 
-def _accumulate(pairs: Pairs, running: BackwardPass, heap: list[tuple[int, Node]]) -> None:
+def _accumulate(pairs: SourceCotangents, this_pass: BackwardPass, heap: list[tuple[int, Node]]) -> None:
     """Add cotangents to those that have arrived before, push nodes that the pass must visit, and empty ``pairs``."""
-    cotangents = running.cotangents
+    cotangents = this_pass.cotangents
     for source, part in pairs:
         before = cotangents.get(source)
         if before is None:
@@ -89,26 +89,26 @@ def _accumulate(pairs: Pairs, running: BackwardPass, heap: list[tuple[int, Node]
             before.update({i: add(before[i], x) if i in before else x for i, x in part.items()})
         else:
             cotangents[source] = add(before, part)
-            running.sums.add(source)
+            this_pass.sums.add(source)
     pairs.clear()
 
 
-def _apply_node_hooks(node: Node, cotangent: Any, running: BackwardPass) -> Any:
+def _apply_node_hooks(node: Node, cotangent: Any, this_pass: BackwardPass) -> Any:
     """Return the cotangent after the hooks of ``node``; an array with `retain_grad` accumulates a copy."""
-    replaced = apply_hooks(node.hooks or {}, cotangent, running)
+    replaced = apply_hooks(node.hooks or {}, cotangent, this_pass)
     retaining = node.retaining() if node.retaining is not None else None
     if retaining is not None:
         retaining.accumulate(replaced.clone())
     return replaced
 
 
-def _apply_vjp_checked(node: Node, cotangent: Any, running: BackwardPass) -> Pairs:
+def _apply_vjp_checked(node: Node, cotangent: Any, this_pass: BackwardPass) -> SourceCotangents:
     """Apply the vjp of a node that was recorded inside `anomaly`: NaN that it makes is an error.
 
     Any error shows where the node was recorded.
     """
     try:
-        pairs = node.operation.apply_vjp(node, cotangent, running)
+        pairs = node.operation.apply_vjp(node, cotangent, this_pass)
         if not _has_nan(cotangent):
             for source, part in pairs:
                 if _has_nan(part):
@@ -132,16 +132,13 @@ def _has_nan(cotangent: Any) -> bool:
 
 def _matched_to_source(node: Node, source: Any, cotangent: Array) -> Array:
     """Return a cotangent in the shape and dtype of its argument, which was broadcast or promoted."""
-    for what, actual, expected, of_output in (
-        ("shape", cotangent.shape, source.shape, node.shape),
-        ("dtype", cotangent.dtype, source.dtype, node.dtype),
-    ):
-        if actual not in (expected, of_output) or not _broadcasts(source.shape, cotangent.shape):
-            raise GradientError(
-                f"{node.operation.name}: its vjp returned a cotangent of {what} {actual} for argument "
-                f"{list(node.sources).index(source)}, which has {what} {expected} (the output has {of_output}). The "
-                f"derivative is wrong; it must return the argument's {what}."
-            )
+    shapes, dtypes = (source.shape, node.shape), (source.dtype, node.dtype)
+    if cotangent.shape not in shapes or cotangent.dtype not in dtypes or not _broadcasts(source.shape, cotangent.shape):
+        raise GradientError(
+            f"{node.operation.name}: its vjp returned a cotangent of shape {cotangent.shape} and dtype "
+            f"{cotangent.dtype} for argument {list(node.sources).index(source)}, which has shape {source.shape} and "
+            f"dtype {source.dtype}. The derivative is wrong; it must return the argument's shape and dtype."
+        )
     return to_dtype(summed_to(cotangent, source.shape), source.dtype)
 
 
@@ -158,8 +155,8 @@ def vjp_between(
     seeds = [(source_of(x), g) for x, g in pairs if x is not None and x.tracked and g is not None]
     until = {source for source in sources if source is not None}
     between = nodes_between([node for node, _ in seeds], until, since)
-    running = run_backward(seeds, create_graph=graph, retain_graph=graph, needed=between, until=until)
-    return {source: running.cotangents[source] for source in until if source in running.cotangents}
+    this_pass = run_backward(seeds, create_graph=graph, retain_graph=graph, needed=between, until=until)
+    return {source: this_pass.cotangents[source] for source in until if source in this_pass.cotangents}
 
 
 def nodes_between(ends: Iterable[Any], starts: Iterable[Any], since: int = 0) -> set[Any]:

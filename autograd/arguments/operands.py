@@ -16,7 +16,7 @@ from ..array import Array
 from ..defaults import default_device
 from ..primitives.movement import to_device
 from ..primitives.primitive import same_device
-from ..tape import state
+from ..tape import grad_mode
 from .scalars import canonical_number, checked_scalar, dtype_of
 from .shapes import check_possible_shape
 
@@ -154,7 +154,7 @@ def copy_if_any_requires_grad(values: Any, *tracked: Any) -> Any:
 
     Without the copy, a write in place into the values would change a gradient that is computed later.
     """
-    wanted = state.mode and any(type(other) is Array and other.requires_grad for other in tracked)
+    wanted = grad_mode.current and any(type(other) is Array and other.requires_grad for other in tracked)
     return values.copy() if wanted else values
 
 

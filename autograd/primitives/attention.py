@@ -19,7 +19,7 @@ from pynested.backends.heads import Placed
 from pynested.backends.host import from_host
 
 from ..array import Array, raw
-from ..tape import state
+from ..tape import grad_mode
 from .binary import where
 from .formula_derivatives import derivatives_of
 from .movement import gather, scatter, to_dtype
@@ -215,15 +215,7 @@ def _formula(q: Any, keys: Any, v: Any, mask: Any, heads: Heads, *_: Any) -> Any
     return composed(q, keys, v, mask, heads)[0]
 
 
-def _kernel_vjp(
-    g: Any, y: Any, q: Any, keys: Any, v: Any, mask: Any, heads: Heads, with_mask: bool, recorded: bool, saved: Any
-) -> Any:
-    return attention_backward(g, q, keys, v, mask, raw(y), saved, heads, with_mask)
-
-
-def _gradients(
-    g: Any, q: Any, keys: Any, v: Any, mask: Any, y: Any, saved: Any, heads: Heads, with_mask: bool
-) -> tuple[Any, ...]:
+def _gradients(g: Any, y: Any, q: Any, keys: Any, v: Any, mask: Any, heads: Heads, *_: Any) -> tuple[Any, ...]:
     return tuple(_formula_vjp(g, None, q, keys, v, mask, heads)[:4])
 
 
@@ -231,15 +223,15 @@ _formula_vjp, _formula_jvp = derivatives_of(_formula)
 attention = Primitive(
     "attention",
     lambda k, q, keys, v, mask, heads, with_mask, recorded: k.attention(q, keys, v, mask, heads, recorded),
-    vjps=_kernel_vjp,
+    vjps=lambda g, y, *args: attention_backward(g, raw(y), *args),
     jvps=_formula_jvp,
     saves=["y q keys v mask"],
     public="scaled_dot_product_attention",
     has_residuals=True,
 )
-attention_backward = Primitive(
+attention_backward: Primitive = Primitive(
     "attention_backward",
-    lambda k, g, q, keys, v, mask, y, saved, heads, with_mask: k.attention_backward(
+    lambda k, g, y, q, keys, v, mask, heads, with_mask, recorded, saved: k.attention_backward(
         g, q, keys, v, mask, y, saved, heads, with_mask
     ),
     *derivatives_of(_gradients),
@@ -249,5 +241,5 @@ attention_backward = Primitive(
 
 def attended(q: Any, k: Any, v: Any, mask: Any, heads: Heads) -> Any:
     """Return attention of heads; the kernel keeps what its gradient reads if the call is recorded."""
-    recorded = bool(state.mode) and any(x is not None and x.tracked for x in (q, k, v, mask))
+    recorded = bool(grad_mode.current) and any(x is not None and x.tracked for x in (q, k, v, mask))
     return attention(q, k, v, mask, heads, mask is not None and mask.tracked, recorded)

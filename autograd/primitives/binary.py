@@ -244,19 +244,15 @@ def _comparing(name: str, swapped: bool = False) -> Callable[..., Any]:
     return call
 
 
-def _without_derivative(name: str, compute: Callable[..., Any]) -> Primitive:
-    return Primitive(name, compute, [None, None], SYMMETRIC)
-
-
-eq = _without_derivative("eq", _comparing("equal"))
-ne = _without_derivative("ne", _comparing("not_equal"))
-lt = _without_derivative("lt", _comparing("less"))
-le = _without_derivative("le", _comparing("less_equal"))
-gt = _without_derivative("gt", _comparing("less", True))
-ge = _without_derivative("ge", _comparing("less_equal", True))
-bitwise_and = _without_derivative("bitwise_and", lambda k, a, b: k.bitwise_and(a, b))
-bitwise_or = _without_derivative("bitwise_or", lambda k, a, b: k.bitwise_or(a, b))
-bitwise_xor = _without_derivative("bitwise_xor", lambda k, a, b: k.bitwise_xor(a, b))
-logical_and = _without_derivative("logical_and", _logical("logical_and"))
-logical_or = _without_derivative("logical_or", _logical("logical_or"))
-logical_xor = _without_derivative("logical_xor", _logical("logical_xor"))
+eq = Primitive("eq", _comparing("equal"))
+ne = Primitive("ne", _comparing("not_equal"))
+lt = Primitive("lt", _comparing("less"))
+le = Primitive("le", _comparing("less_equal"))
+gt = Primitive("gt", _comparing("less", True))
+ge = Primitive("ge", _comparing("less_equal", True))
+bitwise_and = Primitive("bitwise_and", lambda k, a, b: k.bitwise_and(a, b))
+bitwise_or = Primitive("bitwise_or", lambda k, a, b: k.bitwise_or(a, b))
+bitwise_xor = Primitive("bitwise_xor", lambda k, a, b: k.bitwise_xor(a, b))
+logical_and = Primitive("logical_and", _logical("logical_and"))
+logical_or = Primitive("logical_or", _logical("logical_or"))
+logical_xor = Primitive("logical_xor", _logical("logical_xor"))

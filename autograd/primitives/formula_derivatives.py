@@ -1,4 +1,4 @@
-"""Derivatives of a kernel, taken from a formula in primitives that computes the same value."""
+"""The vjp and the jvp of a primitive with a kernel, from a formula in other primitives that computes the same value."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from ..array import Array
 from ..modes import Mode
-from ..tape import RECORDING, next_number, source_of, state
+from ..tape import RECORDING, grad_mode, next_number, source_of
 from ..traversal import run_forward, vjp_between
 from .movement import alias
 
@@ -15,32 +15,33 @@ Derivative = Callable[..., Any]
 
 
 def derivatives_of(formula: Callable[..., Any]) -> tuple[Derivative, Derivative]:
-    """Return the joint vjp and jvp of ``formula``: they record the formula and run reverse mode and forward mode.
+    """Return the vjp and the jvp of all arguments: functions as `Primitive` takes them in place of lists.
 
-    The formula returns an array, or a tuple of arrays, some of which can be None.
+    Both record ``formula`` on fresh views of the arguments. Then the vjp runs reverse mode, and the jvp forward mode,
+    between the views and the results. The formula returns an array, or a tuple of arrays and None.
     """
 
     def record(args: Sequence[Any]) -> tuple[list[Any], list[Any], int]:
+        """Return the nodes of the views, the results, and the number at which the recording began."""
         start = next_number()
-        with Mode(state.mode or RECORDING):
-            # an alias has a node of its own, at which the derivatives of this formula end
+        with Mode(grad_mode.current or RECORDING):
             views = [alias(arg) if type(arg) is Array and arg.tracked else arg for arg in args]
             results = formula(*views)
         nodes = [view.node if type(view) is Array and view.tracked else None for view in views]
         return nodes, [*results] if type(results) is tuple else [results], start
 
-    def vjp(g: Any, y: Any, *args: Any) -> list[Any]:
+    def vjp(g: Any, _output: Any, *args: Any) -> list[Any]:
         nodes, results, start = record(args)
-        cotangents = vjp_between(results, g if type(g) is list else [g], nodes, start, bool(state.mode))
+        is_recorded = bool(grad_mode.current)
+        cotangents = vjp_between(results, g if type(g) is list else [g], nodes, start, is_recorded)
         return [cotangents.get(node) for node in nodes]
 
-    def jvp(tangents: Sequence[Any], y: Any, *args: Any) -> Any:
+    def jvp(tangents: Sequence[Any], _output: Any, *args: Any) -> Any:
         nodes, results, start = record(args)
-        tangent_by_node = {
-            node: t for node, t in zip(nodes, tangents, strict=False) if node is not None and t is not None
-        }
-        ends = [None if result is None else source_of(result) for result in results]
-        output_tangents = run_forward(tangent_by_node, ends, start)
+        pairs = zip(nodes, tangents, strict=False)
+        tangent_by_node = {node: t for node, t in pairs if node is not None and t is not None}
+        result_nodes = [None if result is None else source_of(result) for result in results]
+        output_tangents = run_forward(tangent_by_node, result_nodes, start)
         return output_tangents if len(output_tangents) > 1 else output_tangents[0]
 
     return vjp, jvp

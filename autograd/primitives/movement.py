@@ -2,13 +2,14 @@
 
 reshape  <-> reshape        transpose <-> transpose      broadcast_to <-> sum_to
 slice    <-> place          concatenate -> slice         cast <-> cast
-strided  <-> unstrided      take_rows <-> add_rows       gather <-> scatter
+strided  -> scatter         take_rows <-> add_rows       gather <-> scatter
 pad      <-> unpad          spread <-> segment_sum (in segment.py)
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -56,14 +57,6 @@ def _place(k: Any, x: Any, shape: tuple[int, ...], index: Any) -> Any:
     return zeros
 
 
-def _unstrided(k: Any, x: Any, shape: tuple[int, ...], sizes: Any, strides: Any, offset: int) -> Any:
-    size = int(np.prod(shape, dtype=np.int64))
-    flat = k.scatter_components(
-        x.reshape(-1), np.array([sizes], np.int64), np.array([strides], np.int64), np.array([offset], np.int64), size
-    )
-    return flat.reshape(shape)
-
-
 def strided_view(k: Any, flat: Any, sizes: Any, strides: Any, offset: int) -> Any:
     """Return a view of a flat array, which can have gaps, with sizes, strides and an offset in its elements."""
     contiguous = flat.flags.c_contiguous
@@ -78,6 +71,12 @@ def _strided(k: Any, x: Any, sizes: tuple[int, ...], strides: tuple[int, ...], o
     flat = x.reshape(-1)
     view = strided_view(k, flat, sizes, strides, offset)
     return window(view, flat) if k.xp is np and repeats(view) else view
+
+
+def _strided_vjp(g: Any, y: Any, x: Any, sizes: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Any:
+    """Return the cotangent of an array from that of a view, whose elements can overlap: the one component of it."""
+    component = [np.array([numbers], np.int64) for numbers in (sizes, strides, offset)]
+    return reshape(scatter(reshape(g, (g.numel(),)), *component, prod(x.shape)), x.shape)
 
 
 reshape: Primitive = Primitive(
@@ -121,18 +120,7 @@ place: Primitive = Primitive(
     [lambda g, y, x, shape, index: slice_(g, index)],
     LINEAR,
 )
-strided: Primitive = Primitive(
-    "as_strided",
-    _strided,
-    [lambda g, y, x, sizes, strides, offset: unstrided(g, x.shape, sizes, strides, offset)],
-    LINEAR,
-)
-unstrided: Primitive = Primitive(
-    "unstrided",
-    _unstrided,
-    [lambda g, y, x, shape, sizes, strides, offset: reshape(strided(g, sizes, strides, offset), x.shape)],
-    LINEAR,
-)
+strided: Primitive = Primitive("as_strided", _strided, [_strided_vjp], LINEAR)
 take_rows: Primitive = Primitive(
     "take_rows",
     lambda k, x, index: k.take_rows(x, index),
@@ -241,37 +229,38 @@ def _with_zeros(parts: list[Any], shapes: Iterable[tuple[int, ...]]) -> list[Any
     return [new_zeros(shape, like) if part is None else part for part, shape in zip(parts, shapes, strict=True)]
 
 
-def _entries_stacked(parts: list[Any], shape: tuple[int, ...], axis: int) -> Any:
+def _unbind(k: Any, x: Any, axis: int) -> list[Any]:
+    return [x[(*[slice(None)] * axis, i, ...)] for i in range(x.shape[axis])]
+
+
+def _unbind_vjp(g: list[Any], y: Any, x: Any, axis: int) -> Any:
     """Return the cotangents of the entries along ``axis`` as one array."""
-    return stacked(_with_zeros(parts, [(*shape[:axis], *shape[axis + 1 :])] * len(parts)), axis)
+    shape = (*x.shape[:axis], *x.shape[axis + 1 :])
+    return stacked(_with_zeros(g, [shape] * len(g)), axis)
 
 
-unbind: Any = Primitive(
-    "unbind",
-    lambda k, x, axis: [x[(*[slice(None)] * axis, i, ...)] for i in range(x.shape[axis])],
-    [lambda g, y, x, axis: _entries_stacked(g, x.shape, axis)],
-    LINEAR,
-)
+unbind: Any = Primitive("unbind", _unbind, [_unbind_vjp], LINEAR)
 
 
 def _pieces(k: Any, x: Any, axis: int, starts: tuple[int, ...], lengths: tuple[int, ...]) -> list[Any]:
     before = (slice(None),) * axis
-    if not axis:
-        return [x[start : start + length] for start, length in zip(starts, lengths, strict=True)]
     return [x[(*before, slice(start, start + length))] for start, length in zip(starts, lengths, strict=True)]
 
 
-def _joined(parts: Any, shape: tuple[int, ...], axis: int, starts: tuple[int, ...], lengths: tuple[int, ...]) -> Any:
+def _pieces_vjp(g: list[Any], y: Any, x: Any, axis: int, starts: tuple[int, ...], lengths: tuple[int, ...]) -> Any:
     """Return the cotangents of pieces, added at the places of the pieces; zeros elsewhere."""
-    shapes = [(*shape[:axis], length, *shape[axis + 1 :]) for length in lengths]
-    joined = concatenate(_with_zeros(parts, shapes), axis)
+    shapes = [(*x.shape[:axis], length, *x.shape[axis + 1 :]) for length in lengths]
+    joined = concatenate(_with_zeros(g, shapes), axis)
     ends = np.cumsum(lengths)
-    if ends[-1] == shape[axis] and starts == tuple((ends - lengths).tolist()):
+    if ends[-1] == x.shape[axis] and starts == tuple((ends - lengths).tolist()):
         return joined
     index = np.concatenate([np.arange(start, start + length) for start, length in zip(starts, lengths, strict=True)])
-    order = (axis, *[i for i in range(len(shape)) if i != axis])
-    rows = add_rows(transpose(joined, order), index, shape[axis])
+    order = (axis, *[i for i in range(len(x.shape)) if i != axis])
+    rows = add_rows(transpose(joined, order), index, x.shape[axis])
     return transpose(rows, tuple(order.index(i) for i in range(len(order))))
+
+
+pieces: Any = Primitive("pieces", _pieces, [_pieces_vjp], LINEAR)
 
 
 def _components(k: Any, x: Any, sizes: Any, strides: Any, offsets: Any) -> list[Any]:
@@ -285,21 +274,10 @@ def _components(k: Any, x: Any, sizes: Any, strides: Any, offsets: Any) -> list[
     return views
 
 
-def _scattered(parts: Any, shape: tuple[int, ...], sizes: Any, strides: Any, offsets: Any) -> Any:
-    full = _with_zeros(parts, map(tuple, sizes.tolist()))
-    flat = concatenate([reshape(part, (part.numel(),)) for part in full], 0)
-    return scatter(flat, sizes, strides, offsets, shape[0])
+def _components_vjp(g: list[Any], y: Any, x: Any, sizes: Any, strides: Any, offsets: Any) -> Any:
+    parts = _with_zeros(g, map(tuple, sizes.tolist()))
+    flat = concatenate([reshape(part, (part.numel(),)) for part in parts], 0)
+    return scatter(flat, sizes, strides, offsets, x.shape[0])
 
 
-pieces: Any = Primitive(
-    "pieces",
-    _pieces,
-    [lambda g, y, x, axis, starts, lengths: _joined(g, x.shape, axis, starts, lengths)],
-    LINEAR,
-)
-components: Any = Primitive(
-    "components",
-    _components,
-    [lambda g, y, x, sizes, strides, offsets: _scattered(g, x.shape, sizes, strides, offsets)],
-    LINEAR,
-)
+components: Any = Primitive("components", _components, [_components_vjp], LINEAR)

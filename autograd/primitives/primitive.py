@@ -31,7 +31,7 @@ from pynested.backends.quiet import quiet_context
 from ..arguments.scalars import refused_operand
 from ..array import Array
 from ..dispatch import operator
-from ..tape import BackwardPass, Node, Pairs, Unsaved, state
+from ..tape import BackwardPass, Node, SourceCotangents, Unsaved, grad_mode
 
 Derivative = Callable[..., Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -50,12 +50,12 @@ class Primitive:
         The name in error messages; that of the public operator, if only one primitive computes it.
     compute : callable
         ``compute(k, *args)`` returns the value, a tuple of values, or an `Array` on another device.
-    vjps : list of callables, or callable
+    vjps : list of callables, or callable, optional
         ``vjps[i](g, y, *args)`` returns the cotangent of argument ``i``, given ``g``, the cotangent of the output
         ``y``. None stands for an argument without derivative; so does a position behind the end of the list. A
         function in place of the list returns the cotangents of all arguments. Of several outputs ``g`` is a list, with
-        None for an output without cotangent.
-    jvps : list of callables, callable, SYMMETRIC or LINEAR
+        None for an output without cotangent. A function without derivative has no vjps and no jvps.
+    jvps : list of callables, callable, SYMMETRIC or LINEAR, optional
         ``jvps[i](t, y, *args)`` returns the tangent of the output for ``t``, the tangent of argument ``i``; a function
         in place of the list gets a list of all tangents, with None for an argument without tangent.
     saves : list of str
@@ -72,8 +72,8 @@ class Primitive:
         self,
         name: str,
         compute: Callable[..., Any],
-        vjps: Sequence[Derivative | None] | Derivative,
-        jvps: Sequence[Derivative | None] | Derivative | Literal["linear", "symmetric"],
+        vjps: Sequence[Derivative | None] | Derivative = (),
+        jvps: Sequence[Derivative | None] | Derivative | Literal["linear", "symmetric"] = (),
         saves: Sequence[str] = (),
         *,
         public: str = "",
@@ -81,10 +81,10 @@ class Primitive:
     ) -> None:
         self.name, self.public = name, public or name
         self.compute = compute
-        self.vjps: Any = vjps
+        parameters = list(inspect.signature(compute).parameters)[1:]  # without the backend
+        self.vjps: Any = vjps or [None] * len(parameters)
         self.jvps: Any = vjps if jvps == SYMMETRIC else self._linear_jvp if jvps == LINEAR else jvps
         self.has_residuals = has_residuals
-        parameters = list(inspect.signature(compute).parameters)[1:]  # without the backend
         positions = {**{parameter: i for i, parameter in enumerate(parameters)}, "y": OUTPUT}
         reads = [frozenset([positions[value] for value in values.split()]) for values in saves]
         if callable(vjps):
@@ -137,11 +137,11 @@ class Primitive:
             value, *residuals = value
         if type(value) is tuple or type(value) is list:
             results = [None if part is None else Array(part, device, sources=args) for part in value]
-            if is_tracked and state.mode:
+            if is_tracked and grad_mode.current:
                 attach_outputs(results, self.record(None, args))
             return tuple(results)
         result = value if type(value) is Array else Array(value, device, sources=args)
-        if is_tracked and state.mode:
+        if is_tracked and grad_mode.current:
             result.node, result.tracked = self.record(result, args, residuals), True
         return result
 
@@ -169,16 +169,16 @@ class Primitive:
 
     # ---- derivatives --------------------------------------------------------------------------------------------
 
-    def apply_vjp(self, node: Node, cotangent: Any, running: BackwardPass) -> Pairs:
+    def apply_vjp(self, node: Node, cotangent: Any, this_pass: BackwardPass) -> SourceCotangents:
         """Return the sources of ``node`` that a pass visits, with the cotangent of each."""
         args = node.saved()
         y = node.output
-        if y is not None and running.is_recorded:
+        if y is not None and this_pass.is_recorded:
             y = y.made_by(node)
         parts = self.vjps(cotangent, y, *args) if callable(self.vjps) else None
-        pairs: Pairs = []
+        pairs: SourceCotangents = []
         for i, source in enumerate(node.sources):
-            if source is None or (running.needed is not None and source not in running.needed):
+            if source is None or (this_pass.needed is not None and source not in this_pass.needed):
                 continue
             part = self.vjps[i](cotangent, y, *args) if parts is None else parts[i]
             if part is not None:
@@ -247,7 +247,7 @@ class Part:
 
     name = public = "part"
 
-    def apply_vjp(self, node: Node, cotangent: Any, running: BackwardPass) -> Pairs:
+    def apply_vjp(self, node: Node, cotangent: Any, this_pass: BackwardPass) -> SourceCotangents:
         """Return the cotangent by the position of the output."""
         return [(node.sources[0], {node.args[0]: cotangent})]
 

@@ -199,8 +199,8 @@ def _gelu_tanh_slope(x: Any) -> Any:
 # ---- steps and tests ------------------------------------------------------------------------------------------------
 
 floor, ceil, round_, trunc = map(_rounding, ("floor", "ceil", "round", "trunc"))
-zeros_like: Primitive = Primitive("zeros_like", lambda k, x: k.xp.zeros_like(x), [None], SYMMETRIC)
-logical_not = Primitive("logical_not", lambda k, x: k.logical_not(x), [None], SYMMETRIC)
-isnan = Primitive("isnan", lambda k, x: k.isnan(x), [None], SYMMETRIC)
-isinf = Primitive("isinf", lambda k, x: k.isinf(x), [None], SYMMETRIC)
-isfinite = Primitive("isfinite", lambda k, x: k.isfinite(x), [None], SYMMETRIC)
+zeros_like: Primitive = Primitive("zeros_like", lambda k, x: k.xp.zeros_like(x))
+logical_not = Primitive("logical_not", lambda k, x: k.logical_not(x))
+isnan = Primitive("isnan", lambda k, x: k.isnan(x))
+isinf = Primitive("isinf", lambda k, x: k.isinf(x))
+isfinite = Primitive("isfinite", lambda k, x: k.isfinite(x))

@@ -13,7 +13,7 @@ from typing import Any
 
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.dispatch import operator
-from pynested.autograd.tape import ANOMALY, state
+from pynested.autograd.tape import ANOMALY, grad_mode
 from pynested.backends.errors import ArgumentError, TraceError, named_type
 
 from .chain_fusion import fuse_chains
@@ -63,10 +63,10 @@ class CompiledFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return what the function returns."""
-        if is_recording() or state.mode == ANOMALY:
+        if is_recording() or grad_mode.current == ANOMALY:
             return self.function(*args, **kwargs)
         arrays: list[Any] = []
-        key = state.mode, signature_of(args, arrays), signature_of(kwargs, arrays) if kwargs else None
+        key = grad_mode.current, signature_of(args, arrays), signature_of(kwargs, arrays) if kwargs else None
         result = self._replayed(key, arrays, args, kwargs)
         if result is not _MISMATCH:
             return result
@@ -100,7 +100,7 @@ class CompiledFunction:
 
     def _recorded(self, key: Any, args: Any, kwargs: Any) -> Any:
         """Record a run of the function. Its graph replaces graphs that were recorded with other arrays in variables."""
-        reason = call_in_words(args, kwargs) + ", gradients off" * (not state.mode)
+        reason = call_in_words(args, kwargs) + ", gradients off" * (not grad_mode.current)
         kept = []
         for graph in self._graphs.get(key, ()):
             changed = [source for source in graph.program.constants if not source.is_current()]

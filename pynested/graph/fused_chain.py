@@ -16,7 +16,7 @@ from pynested.autograd.arguments.operands import canonical_dtype
 from pynested.autograd.array import raw
 from pynested.autograd.primitives.movement import summed_to, to_dtype
 from pynested.autograd.primitives.primitive import attach_outputs
-from pynested.autograd.tape import BackwardPass, Pairs, source_of, state
+from pynested.autograd.tape import BackwardPass, SourceCotangents, grad_mode, source_of
 from pynested.autograd.tape import Node as TapeNode
 from pynested.backends.dtypes import is_float
 from pynested.backends.quiet import without_warnings
@@ -69,7 +69,7 @@ class FusedChain:
     def __call__(self, *operands: Any) -> Any:
         """Return one result, or a tuple of results."""
         arrays = [x._buffer if type(x) is NestedArray else x for x in operands]
-        is_recorded = state.mode and any(self.is_tracked) and any(x.tracked for x in arrays)
+        is_recorded = grad_mode.current and any(self.is_tracked) and any(x.tracked for x in arrays)
         plan = self.plan_broadcast(operands)
         if plan is None or (self.device != "cpu" and has_custom_kernels(self.device)):
             return _one_or_all(self.one_by_one(*operands))
@@ -223,12 +223,12 @@ class FusedOperation:
         else:
             attach_outputs(results, node, self.chain.is_tracked)
 
-    def apply_vjp(self, node: TapeNode, cotangent: Any, running: BackwardPass) -> Pairs:
+    def apply_vjp(self, node: TapeNode, cotangent: Any, this_pass: BackwardPass) -> SourceCotangents:
         """Take the cotangents of the outputs to the inputs."""
-        cotangents, sources, needed = cotangent if node.parts else [cotangent], node.sources, running.needed
+        cotangents, sources, needed = cotangent if node.parts else [cotangent], node.sources, this_pass.needed
         wanted = tuple([i for i, x in enumerate(sources) if x is not None and (needed is None or x in needed)])
         *saved, unfused = node.saved()
-        if running.is_recorded:  # operator by operator, so that the pass can be differentiated itself
+        if this_pass.is_recorded:  # operator by operator, so that the pass can be differentiated itself
             _, vjp = functional.vjp(self._of_some(unfused, wanted), *[unfused.operands[i] for i in wanted])
             gradients = vjp(tuple(cotangents))
             parts = gradients if len(wanted) > 1 else (gradients,)
@@ -237,10 +237,10 @@ class FusedOperation:
         # If other nodes or operands add to a gradient as well, it gets the parts one by one: the order of a sum shows.
         counts = Counter(map(id, sources))
         full = unfused.plan.full
-        summed = frozenset(i for i in full if counts[id(sources[i])] == 1 and sources[i] not in running.cotangents)
+        summed = frozenset(i for i in full if counts[id(sources[i])] == 1 and sources[i] not in this_pass.cotangents)
         program, inputs = self.backward(BackwardRequest(arrived, wanted, summed), unfused.kept)
         results = program(unfused.plan.shape, [raw(x) for x in (*saved, *cotangents)])
-        pairs: Pairs = []
+        pairs: SourceCotangents = []
         for i, values in zip(inputs, results, strict=True):
             gradient = summed_to(Array(values, self.chain.device), sources[i].shape)
             pairs.append((sources[i], to_dtype(gradient, sources[i].dtype)))

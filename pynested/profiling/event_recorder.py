@@ -11,7 +11,7 @@ from pynested.autograd import Array
 from pynested.autograd.array import raw
 from pynested.autograd.dispatch import Call
 from pynested.autograd.primitives.primitive import PART
-from pynested.autograd.tape import Node, state
+from pynested.autograd.tape import Node, grad_mode
 from pynested.backends.storage import address
 
 from .function_location import function_location
@@ -149,7 +149,8 @@ class EventRecorder:
         node = result.node
         if node is None or not result.tracked:
             wanted = any(operand.tracked for operand in operands)
-            why = "no operand requires grad" if not wanted else "no gradient" if state.mode else "gradients are off"
+            unrecorded = "no gradient" if grad_mode.current else "gradients are off"
+            why = unrecorded if wanted else "no operand requires grad"
             self._add("tape", "", {"why_not": why})
             return
         node = node.sources[0] if node.operation is PART else node

@@ -183,7 +183,6 @@ SAMPLES: dict[str, Samples] = {
     "cat": lambda generator: [(*arrays, 0) for arrays in joined(generator)],
     "unbind": with_static(((3, 2), 0), ((2, 3), 1)),
     "as_strided": with_static(((6,), (2, 3), (2, 1), 1), ((2, 3), (3, 2), (1, 3), 0), ((4,), (3,), (0,), 2)),
-    "unstrided": with_static(((2, 3), (6,), (2, 3), (2, 1), 1)),
     "take_rows": with_static(
         ((4, 2), np.array([3, 0, 3])), ((2,), np.array([1, 1, 0])), ((3, 2), np.array([], np.int64))
     ),

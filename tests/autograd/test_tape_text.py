@@ -85,7 +85,7 @@ STEPS = frozenset({
     "add_rows", "alias", "components", "gather", "gelu_backward", "gelu_tanh_backward", "layer_norm_backward",
     "attention_backward", "cross_entropy_backward", "pair_products", "pieces", "place", "relu_backward", "scatter",
     "segment_max_backward", "segment_softmax_backward", "silu_backward", "softmax_last_backward", "spread", "sum_to",
-    "unpad", "unstrided", "weighted_rows",
+    "unpad", "weighted_rows",
 })  # fmt: skip
 
 

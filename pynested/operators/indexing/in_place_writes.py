@@ -21,7 +21,7 @@ from pynested.autograd.array import READ_ONLY, UNRECORDED, raw
 from pynested.autograd.array_methods import ArrayMethods
 from pynested.autograd.dispatch import method
 from pynested.autograd.primitives.primitive import same_device
-from pynested.autograd.tape import state
+from pynested.autograd.tape import grad_mode
 from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, GradientError, PynestedError, ShapeError, StructureError
 from pynested.backends.host import from_host, written_to
@@ -154,7 +154,7 @@ def _read_only_error(name: str) -> GradientError:
 
 def _refuse_recorded(self: Any, values: Array, name: str, arguments: tuple[Any, ...]) -> None:
     """Raise GradientError if recording is on and ``self``, which holds ``values``, or an argument requires grad."""
-    if not state.mode:
+    if not grad_mode.current:
         return
     arrays: list[Any] = [x for x in (self, *arguments) if isinstance(x, ArrayMethods)]
     arrays_with_grad = [x for x in arrays if x.requires_grad]

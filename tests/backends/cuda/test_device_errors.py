@@ -54,10 +54,10 @@ def test_gradients_lie_where_their_arrays_do(kind: str, home: str, compiled: Non
         x = KINDS[kind](device=home, requires_grad=True)
         y = make(x)
         y.register_hook(lambda g: g.to(other))
-        with pytest.raises(DeviceError, match=rf"hook .* on '{other}'; the gradient is on '{home}'\. Move"):
+        with pytest.raises(DeviceError, match=rf"hook .* on '{other}' for an array on '{home}'\. Move"):
             pn.sum(y * y).backward()
     for wrong, error, text in (
-        (KINDS[kind](device=other), DeviceError, f"grad: a gradient on '{other}' does not fit .* on '{home}'"),
+        (KINDS[kind](device=other), DeviceError, f"grad: got a gradient on '{other}' for .* on '{home}'"),
         (np.ones(3), GradientError, r"^grad: .*ndarray"),
     ):
         with pytest.raises(error, match=text):
