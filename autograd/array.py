@@ -61,17 +61,7 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
     array([2., 4.])
     """
 
-    __slots__ = (
-        "__weakref__",
-        "_grad",
-        "_hooks",
-        "_leaf",
-        "_raw",
-        "guard",
-        "node",
-        "storage",
-        "tracked",
-    )  # fmt: skip
+    __slots__ = ("__weakref__", "_grad", "_hooks", "_leaf", "_raw", "guard", "node", "storage", "tracked")
 
     storage: Storage
     node: Node | None

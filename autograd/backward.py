@@ -60,7 +60,7 @@ def backward(
     for leaf, cotangent in finished.cotangents.items():
         array = leaf.array()
         if array is not None and array.requires_grad:
-            is_own = leaf in finished.sums and cotangent.is_contiguous() and not (create_graph or array._hooks)
+            is_own = leaf in finished.owned and cotangent.is_contiguous() and not (create_graph or array._hooks)
             array.accumulate(cotangent if is_own else _as_gradient(array, cotangent, create_graph, finished))
 
 

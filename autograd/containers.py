@@ -17,33 +17,35 @@ from .arguments.operands import as_array
 from .array import Array
 
 Rebuild = Callable[[Sequence[Any]], Any]
-Open = Callable[[Any], tuple[list[Array], Rebuild]]
-Match = Callable[[str, Any, Any], Sequence[Array]]
-DEEPEST = 100  # the number of containers in one another
+Flatten = Callable[[Any], tuple[list[Array], Rebuild]]
+Fit = Callable[[str, Any, Any], Sequence[Array]]
+DEEPEST = 100  # the greatest depth of containers
 
 
 class ContainerHandlers(NamedTuple):
     """The functions that flatten objects of one class; see `register_container`."""
 
-    opened: Open
-    cotangent: Match | None
-    tangent: Match | None
+    flatten: Flatten
+    fit_cotangent: Fit | None
+    fit_tangent: Fit | None
 
 
 _registered: dict[type, ContainerHandlers] = {}
 
 
-def register_container(kind: type, opened: Open, cotangent: Match | None = None, tangent: Match | None = None) -> None:
+def register_container(
+    kind: type, flatten: Flatten, fit_cotangent: Fit | None = None, fit_tangent: Fit | None = None
+) -> None:
     """Register functions that flatten and rebuild objects of the class ``kind``.
 
-    ``opened(x)`` returns ``(arrays, rebuild)``; ``rebuild(arrays)`` makes an object like ``x`` of other arrays.
+    ``flatten(x)`` returns ``(arrays, rebuild)``; ``rebuild(arrays)`` makes an object like ``x`` of other arrays.
 
-    ``cotangent(name, x, given)`` returns the arrays of ``given``, a cotangent of ``x``, in the layout of the arrays of
-    ``x``; it raises an error that begins with ``name`` if ``given`` does not fit. ``tangent`` does so for a tangent. If
-    one of the two is missing, the other one serves for both. If both are missing, ``given`` must be of the class
-    ``kind`` and have as many arrays.
+    ``fit_cotangent(name, x, given)`` returns the arrays of ``given``, a cotangent of ``x``, in the layout of the arrays
+    of ``x``; it raises an error that begins with ``name`` if ``given`` does not fit. ``fit_tangent`` does so for a
+    tangent. If one of the two is missing, the other one serves for both. If both are missing, ``given`` must be of the
+    class ``kind`` and have as many arrays.
     """
-    _registered[kind] = ContainerHandlers(opened, cotangent or tangent, tangent or cotangent)
+    _registered[kind] = ContainerHandlers(flatten, fit_cotangent or fit_tangent, fit_tangent or fit_cotangent)
 
 
 def flatten(value: Any, depth: int = 0) -> tuple[list[Array], Rebuild]:
@@ -55,7 +57,7 @@ def flatten(value: Any, depth: int = 0) -> tuple[list[Array], Rebuild]:
         return [value], itemgetter(0)
     handlers = _registered.get(type(value))
     if handlers is not None:
-        return handlers.opened(value)
+        return handlers.flatten(value)
     entries, remake = _entries(value, depth)
     if remake is None:
         return [], lambda arrays: value
@@ -70,9 +72,9 @@ def flatten(value: Any, depth: int = 0) -> tuple[list[Array], Rebuild]:
 
 
 def _entries(value: Any, depth: int) -> tuple[Iterable[Any], Callable[[list[Any]], Any] | None]:
-    """Return the entries of a tuple, list or dict, and a function that makes one of other entries; None for a leaf.
+    """Return the entries of a tuple, list or dict, and a function that rebuilds the container from other entries.
 
-    Raise ArgumentError beyond `DEEPEST`, as for a container that holds itself.
+    The function is None for any other value. ArgumentError beyond `DEEPEST`, as for a container that holds itself.
     """
     if not isinstance(value, tuple | list | dict):
         return (), None
@@ -99,16 +101,16 @@ def map_leaves(function: Callable[[Any], Any], value: Any, depth: int = 0) -> An
 def flatten_like(name: str, value: Any, given: Any, are_tangents: bool = False) -> list[Array | None]:
     """Return the cotangents, or tangents, ``given`` for ``value``: one for each array in ``value``.
 
-    None in ``given`` stands for a whole part of ``value``.
+    None in ``given`` in place of a part of ``value`` gives None for each array of this part.
     """
     if given is None:
         return [None] * len(flatten(value)[0])
     if type(value) is Array:
         return [as_array(name, given)]
     handlers = _registered.get(type(value))
-    match = handlers and (handlers.tangent if are_tangents else handlers.cotangent)
-    if match is not None:
-        return list(match(name, value, given))
+    fit = handlers and (handlers.fit_tangent if are_tangents else handlers.fit_cotangent)
+    if fit is not None:
+        return list(fit(name, value, given))
     if isinstance(value, dict) and isinstance(given, dict) and value.keys() == given.keys():
         value, given = list(value.values()), [given[key] for key in value]
     if isinstance(value, tuple | list) and isinstance(given, tuple | list) and len(value) == len(given):

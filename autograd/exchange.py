@@ -32,8 +32,8 @@ def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = Non
         Of NumPy, PyTorch, CuPy or any other library, with ``__dlpack__``, or on a GPU with
         ``__cuda_array_interface__``. Strides stay as they are.
     device : str, optional
-        By default the device of ``x``, ``"cpu"`` or ``"cuda"``, and never the default device. Memory is copied to
-        another device.
+        The device of ``x``, ``"cpu"`` or ``"cuda"``, if it is missing; `set_default_device` has no influence. Memory
+        is copied to another device.
     copy : bool, optional
         True copies always, False never.
 
@@ -74,7 +74,7 @@ def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = Non
         raise ArgumentError(
             f"from_dlpack: the memory is on {source!r}; copy=False keeps it there, device={target!r} does not."
         )
-    shared = Array.over(_shared(x, source), source)
+    shared = Array.over(_raw_array(x, source), source)
     return shared if target == source and not copy else array(shared, device=target)
 
 
@@ -87,8 +87,8 @@ def _device_of_memory(x: Any) -> str:
             raise ExchangeError(f"from_dlpack: {error}") from error
         if kind not in _DEVICE_BY_TYPE:
             raise DeviceError(
-                f"from_dlpack: the memory is on a device of DLPack's type {kind}; pynested takes that of the CPU (1) "
-                "and of CUDA (2)."
+                f"from_dlpack: the memory is on a device of DLPack's type {kind}; pynested takes memory of the CPU (1, "
+                "3) and of CUDA (2, 13)."
             )
         return _DEVICE_BY_TYPE[kind]
     if hasattr(x, "__cuda_array_interface__"):
@@ -101,7 +101,7 @@ def _device_of_memory(x: Any) -> str:
     )
 
 
-def _shared(x: Any, device: str) -> Any:
+def _raw_array(x: Any, device: str) -> Any:
     """Return ``x`` as a raw array of the device's array module."""
     xp = get_backend(device).xp
     refuse_masked("from_dlpack", x)

@@ -126,17 +126,17 @@ class _Call:
         ]
         arrays = [x for part, _ in flattened for x in part]
         results, self.rebuild = flatten(outputs)
-        self.likes = [(result.shape, result.dtype, result.device) for result in results]
+        self.output_forms = [(result.shape, result.dtype, result.device) for result in results]
         self.are_several = isinstance(outputs, tuple)
 
         saved, self.rebuild_saved = flatten(self.context.saved)
         self.context.saved = ()  # the node saves the arrays instead
         inputs = {id(x): x.as_saved() for x in arrays}
-        output_numbers = {id(result): i for i, result in enumerate(results) if id(result) not in inputs}
-        self.output_numbers = [output_numbers.get(id(x)) for x in saved]
+        numbers = {id(result): i for i, result in enumerate(results) if id(result) not in inputs}
+        self.numbers_of_saved = [numbers.get(id(x)) for x in saved]  # of the outputs; None for other arrays
         to_save = [
             inputs.get(id(x), x) if number is None else x.detach()
-            for x, number in zip(saved, self.output_numbers, strict=True)
+            for x, number in zip(saved, self.numbers_of_saved, strict=True)
         ]
         node = Node(self, [source_of(x) for x in arrays], None, None, to_save)
         recorded = [result.detach() for result in results]
@@ -144,12 +144,12 @@ class _Call:
         return self.rebuild(recorded)
 
     def restored_context(self, node: Node, is_recorded: bool) -> Context:
-        """Return the context with its saved arrays. In a pass that is recorded, outputs have their history again."""
+        """Return the context with its saved arrays. If the pass is recorded, saved outputs are recorded as outputs."""
         saved = node.saved()
         if is_recorded:
             saved = [
                 x if number is None else attach_output(x.detach(), node, number)
-                for x, number in zip(saved, self.output_numbers, strict=True)
+                for x, number in zip(saved, self.numbers_of_saved, strict=True)
             ]
         context = copy.copy(self.context)
         context.saved = self.rebuild_saved(saved)
@@ -165,10 +165,10 @@ class _Call:
 
     def gradients(self, node: Node, cotangents: Sequence[Array | None], is_recorded: bool) -> list[Array | None]:
         """Return what ``backward`` returns, one gradient for each array among the arguments, after checks."""
-        full = [_zeros(*like) if g is None else g for g, like in zip(cotangents, self.likes, strict=True)]
-        outputs = self.rebuild([read_only(g) for g in full])
+        full = [_zeros(*form) if g is None else g for g, form in zip(cotangents, self.output_forms, strict=True)]
+        rebuilt = self.rebuild([read_only(g) for g in full])
         context = self.restored_context(node, is_recorded)
-        answer = self.function.backward(context, *(outputs if self.are_several else (outputs,)))
+        answer = self.function.backward(context, *(rebuilt if self.are_several else (rebuilt,)))
         answers = answer if isinstance(answer, tuple) else (answer,)
         if len(answers) != len(self.arguments):
             raise GradientError(
@@ -212,20 +212,21 @@ class _Call:
             self.rebuild_tangent(argument, islice(pairs, len(argument.devices))) for argument in self.arguments
         ]
         results = flatten(self.function.jvp(self.restored_context(node, True), *arguments))[0]
-        if [(t.shape, t.dtype) for t in results] != [like[:2] for like in self.likes]:
+        if [(t.shape, t.dtype) for t in results] != [form[:2] for form in self.output_forms]:
             raise GradientError(
                 f"{self.name}.jvp returned tangents of shapes {[t.shape for t in results]}; the outputs have "
-                f"{[like[0] for like in self.likes]}. Return one tangent for each output, of its shape and dtype."
+                f"{[form[0] for form in self.output_forms]}. Return one tangent for each output, of its shape and "
+                "dtype."
             )
-        if [t.device for t in results] != [like[2] for like in self.likes]:
+        if [t.device for t in results] != [form[2] for form in self.output_forms]:
             raise DeviceError(
                 f"{self.name}.jvp returned tangents on {[t.device for t in results]}; the outputs are on "
-                f"{[like[2] for like in self.likes]}. Return each tangent where its output is."
+                f"{[form[2] for form in self.output_forms]}. Return each tangent where its output is."
             )
         return results
 
     def rebuild_tangent(self, argument: _Argument, pairs: Iterable[tuple[Any, Any]]) -> Any:
-        """Return the tangent of an argument from pairs of source and tangent; None if an array of it is constant."""
+        """Return the tangent of an argument from pairs of source and tangent; None if any array in it is constant."""
         tangents = [
             _zeros(source.shape, source.dtype, device) if t is None and source is not None else t
             for (source, t), device in zip(pairs, argument.devices, strict=True)
@@ -237,7 +238,7 @@ class _Call:
     def transpose_backward(self, node: Node, tangents: Sequence[Any]) -> list[Any]:
         """Return the tangents of the outputs by differentiating ``backward`` with respect to its cotangents."""
         with Mode(RECORDING):
-            cotangents = [_zeros(*like) for like in self.likes]
+            cotangents = [_zeros(*form) for form in self.output_forms]
             wanted = [g.requires_grad_() for g in cotangents if is_float(g.dtype)]
             gradients = self.gradients(node, cotangents, True)
             pairs = [(g, t) for g, t in zip(gradients, tangents, strict=True) if g is not None and t is not None]
@@ -246,8 +247,8 @@ class _Call:
                     f"{self.name} has no jvp, and its backward is not written in pynested's operators throughout, so "
                     "it cannot be transposed. Define jvp(context, *tangents) as a static method."
                 )
-        outputs, weights = [g for g, _ in pairs], [t for _, t in pairs]
-        results = iter(grad(outputs, wanted, weights, create_graph=grad_mode.current != OFF, allow_unused=True))
+        differentiated, weights = zip(*pairs, strict=True) if pairs else ((), ())
+        results = iter(grad(differentiated, wanted, weights, create_graph=grad_mode.current != OFF, allow_unused=True))
         return [next(results) if g.requires_grad else None for g in cotangents]
 
 

@@ -14,13 +14,14 @@ from .dispatch import operator
 from .tape import ANOMALY, OFF, RECORDING, grad_mode
 
 F = TypeVar("F", bound=Callable[..., Any])
-_SUSPENDED = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
+_NAMES = {OFF: "no_grad", RECORDING: "enable_grad", ANOMALY: "anomaly"}
+_KINDS_WITH_STEPS = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
 
 
 class Mode(ContextDecorator):
     """A context manager, or a decorator, that sets the mode of the current thread and restores it at the end.
 
-    One object can be used in several threads, and inside itself, as it stores nothing of a block.
+    It is re-entrant, and several threads can use one object, as each thread stores the modes of its blocks.
     """
 
     def __init__(self, mode: int) -> None:
@@ -38,16 +39,16 @@ class Mode(ContextDecorator):
 
     def __call__(self, function: F) -> F:
         """Return a function that runs ``function`` in the mode; ArgumentError for a generator or a coroutine."""
-        if any(is_kind(function) for is_kind in _SUSPENDED):
+        if any(is_kind(function) for is_kind in _KINDS_WITH_STEPS):
             raise ArgumentError(
-                f"no_grad: {function.__name__} is a generator or a coroutine, whose callers run between its steps. "
-                "Write `with pn.no_grad():` inside its body (or the mode that you use)."
+                f"{_NAMES[self._mode]}: {function.__name__} is a generator or a coroutine, whose callers run between "
+                f"its steps. Write `with pn.{_NAMES[self._mode]}():` inside its body."
             )
         return super().__call__(function)
 
 
-def _mode(mode: int, function: Any) -> Any:
-    """Return the mode, or ``function`` decorated with it, as for a decorator without parentheses."""
+def _mode_or_decorated(mode: int, function: Any) -> Any:
+    """Return the mode; or ``function`` decorated with it, for ``@no_grad`` without parentheses."""
     return Mode(mode) if function is None else Mode(mode)(function)
 
 
@@ -71,7 +72,7 @@ def no_grad(function: Any = None) -> Any:
     >>> y.requires_grad
     False
     """
-    return _mode(OFF, function)
+    return _mode_or_decorated(OFF, function)
 
 
 @overload
@@ -89,7 +90,7 @@ def enable_grad(function: Any = None) -> Any:
     ...     (x * 2).requires_grad
     True
     """
-    return _mode(RECORDING, function)
+    return _mode_or_decorated(RECORDING, function)
 
 
 @overload
@@ -112,7 +113,7 @@ def anomaly(function: Any = None) -> Any:
     ...         print(error)
     log: the gradient of its argument 0 holds NaN, and the cotangent that came in held none.
     """
-    return _mode(ANOMALY, function)
+    return _mode_or_decorated(ANOMALY, function)
 
 
 @operator

@@ -42,6 +42,11 @@ grad_mode = GradMode()
 _numbers = itertools.count()
 
 
+def next_number() -> int:
+    """Return a number above that of every node so far."""
+    return next(_numbers)
+
+
 class Unsaved(NamedTuple):
     """An array argument that a node does not save."""
 
@@ -61,8 +66,8 @@ class BackwardPass:
         The nodes and leaves that the pass visits; None stands for all.
     cotangents : dict
         The cotangents that have arrived, by node. At the end those of the leaves are left.
-    sums : set
-        The nodes and leaves whose cotangent is a sum, in memory that the pass allocated.
+    owned : set
+        The nodes and leaves whose cotangent lies in memory of the pass alone, as the sum of several cotangents does.
     start : int
         The number at which the pass began: hooks with a greater number were registered later.
     """
@@ -70,8 +75,8 @@ class BackwardPass:
     is_recorded: bool
     needed: set[Any] | None = None
     cotangents: dict[Any, Any] = field(default_factory=dict)
-    sums: set[Any] = field(default_factory=set)
-    start: int = field(default_factory=lambda: next(_numbers))
+    owned: set[Any] = field(default_factory=set)
+    start: int = field(default_factory=next_number)
 
 
 SourceCotangents = list[tuple[Any, Any]]  # pairs of a source, a node or a leaf, and a cotangent that arrives there
@@ -152,14 +157,16 @@ class Node:
         The output without its history, if a derivative reads it.
     version : int
         Sum of the versions of the saved storages; another sum later means that a saved value was overwritten.
-    parts : int
+    num_parts : int
         Number of outputs if there are several, each a `Part` of this node; 0 if there is one.
+    retaining : weakref or None
+        The array that called `retain_grad`, whose ``grad`` accumulates the cotangent of the output.
     stack : RecordedStack or None
         Where the node was recorded, inside `anomaly`.
     """
 
     __slots__ = (
-        "__weakref__", "args", "dtype", "hooks", "number", "operation", "output", "parts", "retaining", "shape",
+        "__weakref__", "args", "dtype", "hooks", "num_parts", "number", "operation", "output", "retaining", "shape",
         "sources", "stack", "storages", "version",
     )  # fmt: skip
 
@@ -172,7 +179,7 @@ class Node:
         args: Sequence[Any],
         output: RecordedArray | None = None,
     ) -> None:
-        self.number = next(_numbers)
+        self.number = next_number()
         self.operation = operation
         self.sources = sources
         self.shape, self.dtype = shape, dtype
@@ -180,16 +187,16 @@ class Node:
         self.output: Any = output
         self.storages = [value.storage for value in (*args, output) if hasattr(value, "storage")]
         self.version = sum([storage.version for storage in self.storages])
-        self.parts = 0
+        self.num_parts = 0
         self.hooks: Hooks | None = None
         self.retaining: weakref.ref[Any] | None = None
         self.stack = RecordedStack() if grad_mode.current == ANOMALY else None
 
     @property
     def name(self) -> str:
-        """The name of the operation; for one of several outputs, of the operation that made them."""
+        """The name of the operation. A `Part`, one of several outputs, has the name of the operation that made them."""
         first = self.sources[0] if self.sources else None
-        return first.operation.name if type(first) is Node and first.parts else self.operation.name
+        return first.operation.name if type(first) is Node and first.num_parts else self.operation.name
 
     def saved(self) -> Sequence[Any]:
         """Return the arguments; raise GradientError if the saved values were freed or overwritten."""
@@ -232,8 +239,3 @@ class Leaf:
 def source_of(array: RecordedArray) -> Node | Leaf | None:
     """Return the node, or the leaf, to which gradients of ``array`` go; None for a constant."""
     return (array.node or array.leaf()) if array.tracked else None
-
-
-def next_number() -> int:
-    """Return a number above that of every node so far."""
-    return next(_numbers)

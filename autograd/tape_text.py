@@ -133,7 +133,7 @@ def tape(outputs: Any, **names: Any) -> Tape:
     for number, node in enumerate(nodes, 1):
         sources = tuple(None if source is None else row_by_node[source] for source in node.sources)
         operands = [None if source is None else _reference(records[source].name) for source in sources]
-        output = f"{node.parts} parts" if node.parts else f"{node.dtype} {node.shape}"
+        output = f"{node.num_parts} parts" if node.num_parts else f"{node.dtype} {node.shape}"
         primitive = "" if node.operation.name == node.operation.public else node.operation.name
         name = name_by_node.get(node, str(number))
         records.append(Record(name, call_text(node, operands), output, primitive, sources))

@@ -57,8 +57,8 @@ def run_backward(
             results[node] = cotangent
         if needed is not None and needed.isdisjoint(node.sources):
             continue
-        if node.parts:
-            cotangent = [cotangent.get(i) for i in range(node.parts)]
+        if node.num_parts:
+            cotangent = [cotangent.get(i) for i in range(node.num_parts)]
         if node.stack is not None:
             pairs = _apply_vjp_checked(node, cotangent, this_pass)
         elif listening.count:
@@ -89,7 +89,7 @@ def _accumulate(pairs: SourceCotangents, this_pass: BackwardPass, heap: list[tup
             before.update({i: add(before[i], x) if i in before else x for i, x in part.items()})
         else:
             cotangents[source] = add(before, part)
-            this_pass.sums.add(source)
+            this_pass.owned.add(source)
     pairs.clear()
 
 
@@ -202,7 +202,7 @@ def run_forward(tangents: dict[Any, Any], ends: Sequence[Any], since: int = 0) -
         else:
             tangent = node.operation.apply_jvp(node, arrived)
         if tangent is not None:
-            tangents[node] = tangent if node.parts else _matched_to_output(node, arrived, tangent)
+            tangents[node] = tangent if node.num_parts else _matched_to_output(node, arrived, tangent)
     return [tangents.get(end) for end in ends]
 
 

@@ -1,4 +1,4 @@
-"""Primitives that move elements. All are linear, and come in pairs: each is the other's adjoint.
+"""Primitives that move elements. They are linear in the array, and many are pairs: each is the other's adjoint.
 
 reshape  <-> reshape        transpose <-> transpose      broadcast_to <-> sum_to
 slice    <-> place          concatenate -> slice         cast <-> cast
@@ -58,7 +58,7 @@ def _place(k: Any, x: Any, shape: tuple[int, ...], index: Any) -> Any:
 
 
 def strided_view(k: Any, flat: Any, sizes: Any, strides: Any, offset: int) -> Any:
-    """Return a view of a flat array, which can have gaps, with sizes, strides and an offset in its elements."""
+    """Return a view of a flat array with sizes, strides and an offset, which are counted in elements."""
     contiguous = flat.flags.c_contiguous
     item = flat.dtype.itemsize if contiguous else flat.strides[0]
     steps = tuple([s * item for s in strides])
@@ -98,12 +98,7 @@ broadcast_to: Primitive = Primitive(
     [lambda g, y, x, shape: sum_to(g, x.shape)],
     LINEAR,
 )
-sum_to: Primitive = Primitive(
-    "sum_to",
-    _sum_to,
-    [lambda g, y, x, shape: broadcast_to(g, x.shape)],
-    LINEAR,
-)
+sum_to: Primitive = Primitive("sum_to", _sum_to, [lambda g, y, x, shape: broadcast_to(g, x.shape)], LINEAR)
 cast = Primitive("cast", lambda k, x, dtype: k.cast(x, dtype), [lambda g, y, x, dtype: g], LINEAR, public="to")
 alias = Primitive("alias", lambda k, x: x[...], [lambda g, y, x: g], LINEAR)
 copy = Primitive("copy", lambda k, x: k.copy(x), [lambda g, y, x: g], LINEAR, public="clone")
@@ -114,12 +109,7 @@ slice_: Primitive = Primitive(
     LINEAR,
     public="getitem",
 )
-place: Primitive = Primitive(
-    "place",
-    _place,
-    [lambda g, y, x, shape, index: slice_(g, index)],
-    LINEAR,
-)
+place: Primitive = Primitive("place", _place, [lambda g, y, x, shape, index: slice_(g, index)], LINEAR)
 strided: Primitive = Primitive("as_strided", _strided, [_strided_vjp], LINEAR)
 take_rows: Primitive = Primitive(
     "take_rows",
@@ -130,8 +120,8 @@ take_rows: Primitive = Primitive(
 )
 add_rows: Primitive = Primitive(
     "add_rows",
-    lambda k, x, index, rows: k.add_rows(x, index, rows),
-    [lambda g, y, x, index, rows: take_rows(g, index)],
+    lambda k, x, index, num_rows: k.add_rows(x, index, num_rows),
+    [lambda g, y, x, index, num_rows: take_rows(g, index)],
     LINEAR,
 )
 gather: Primitive = Primitive(
@@ -212,15 +202,15 @@ to_device: Primitive = Primitive(
 
 def converted(x: Array, device: str, dtype: np.dtype[Any]) -> Array:
     """Return ``x`` in ``dtype`` on ``device``; ``x`` itself if nothing changes."""
-    if not is_bfloat16(dtype):  # which the device that x is moved to may have, and its own may lack
+    if not is_bfloat16(dtype):  # the device of x may lack bfloat16, which its new device has
         x = to_dtype(x, dtype)
     moved = x if device == x.device else to_device(x, device, x.device)
     return to_dtype(moved, dtype)
 
 
 # ---- one array as many views ----------------------------------------------------------------------------------------
-# A node has as many outputs as there are views. The vjp puts their cotangents together once, so a loop over components
-# costs no more than their size.
+# A node has as many outputs as there are views, and its vjp joins the cotangents of all views once. With one node for
+# each view, every vjp would make zeros of the size of the whole array.
 
 
 def _with_zeros(parts: list[Any], shapes: Iterable[tuple[int, ...]]) -> list[Any]:

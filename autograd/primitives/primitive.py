@@ -261,7 +261,7 @@ PART = Part()
 
 def attach_outputs(results: Sequence[Array | None], node: Node, which: Sequence[bool] | None = None) -> None:
     """Make ``results`` the outputs of ``node``, one after the other; only floating ones, and those of ``which``."""
-    node.parts = len(results)
+    node.num_parts = len(results)
     for i, result in enumerate(results):
         if result is not None and is_float(result.dtype) and (which is None or which[i]):
             attach_output(result, node, i)

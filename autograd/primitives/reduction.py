@@ -14,7 +14,7 @@ from pynested.backends.numpy.products import best_last
 
 from ..array import Array, raw
 from .binary import where_or_zero
-from .movement import broadcast_to, cast, reshape, total
+from .movement import broadcast_to, reshape, to_dtype, total
 from .primitive import LINEAR, Primitive
 
 
@@ -32,11 +32,11 @@ def attained(x: Any, top: Any) -> Any:
     return is_equal | ((x != x) & is_nan)
 
 
-def by_count(g: Any, count: Any, total: Callable[[Any], Any] = lambda g: g) -> Any:
-    """Return ``g``, or its ``total``, divided by numbers of elements; halves, which can overflow, in float32."""
+def divided_by_count(g: Any, count: Any, reduce: Callable[[Any], Any] = lambda g: g) -> Any:
+    """Return ``reduce(g) / count``. Halves are computed in float32, as a sum of them can overflow."""
     wide = computing_dtype(g.dtype)
     numbers = Array(count.astype(wide), g.device)
-    return cast(total(cast(g, wide)) / numbers, g.dtype) if wide != g.dtype else total(g) / numbers
+    return to_dtype(reduce(to_dtype(g, wide)) / numbers, g.dtype)
 
 
 def _shared(g: Any, y: Any, x: Any, axes: tuple[int, ...]) -> Any:
@@ -45,18 +45,18 @@ def _shared(g: Any, y: Any, x: Any, axes: tuple[int, ...]) -> Any:
     ties = attained(x, raw(y).reshape(kept))
     share = reshape(g, kept)
     if not (type(ties) is np.ndarray and np.count_nonzero(ties) == y.size):  # one element attains each maximum
-        share = by_count(share, ties.sum(axis=axes, keepdims=True))
+        share = divided_by_count(share, ties.sum(axis=axes, keepdims=True))
     return where_or_zero(broadcast_to(share, x.shape), ties)
 
 
 def _mean_of_attaining(t: Any, y: Any, x: Any, axes: tuple[int, ...]) -> Any:
     """Return the mean of the tangents of the elements that attain the maximum."""
     ties = attained(x, raw(y).reshape(keepdim_shape(x.shape, axes)))
-    return by_count(where_or_zero(t, ties), ties.sum(axis=axes), lambda t: sum_axes(t, axes))
+    return divided_by_count(where_or_zero(t, ties), ties.sum(axis=axes), lambda t: sum_axes(t, axes))
 
 
 def _best(which: str, k: Any, x: Any, axes: tuple[int, ...]) -> Any:
-    """Return the maximum or minimum over ``axes``; of no elements, that of an empty segment."""
+    """Return the maximum or minimum over ``axes``. An axis of size 0 gives the maximum of an empty segment."""
     if not axes:
         return x.copy()
     if x.size == 0 and 0 in [x.shape[i] for i in axes]:

@@ -13,7 +13,7 @@ from ..array import raw
 from .binary import where, where_or_zero
 from .movement import broadcast_to, reshape, take_rows
 from .primitive import LINEAR, SYMMETRIC, Primitive
-from .reduction import attained, by_count, sum_axes
+from .reduction import attained, divided_by_count, sum_axes
 
 
 def sum_over_last(x: Any) -> Any:
@@ -52,7 +52,7 @@ def _mean_of_attaining(t: Any, y: Any, x: Any, segments: Segments) -> Any:
     k = get_backend(y.device)
     ties = attained(x, k.spread(raw(y), segments))
     count = k.xp.maximum(k.segment_sum(ties, segments), 1)  # 1 for an empty segment
-    return by_count(where_or_zero(t, ties), count, lambda t: segment_sum(t, segments))
+    return divided_by_count(where_or_zero(t, ties), count, lambda t: segment_sum(t, segments))
 
 
 segment_max = Primitive(

@@ -225,7 +225,7 @@ class FusedOperation:
 
     def apply_vjp(self, node: TapeNode, cotangent: Any, this_pass: BackwardPass) -> SourceCotangents:
         """Take the cotangents of the outputs to the inputs."""
-        cotangents, sources, needed = cotangent if node.parts else [cotangent], node.sources, this_pass.needed
+        cotangents, sources, needed = cotangent if node.num_parts else [cotangent], node.sources, this_pass.needed
         wanted = tuple([i for i, x in enumerate(sources) if x is not None and (needed is None or x in needed)])
         *saved, unfused = node.saved()
         if this_pass.is_recorded:  # operator by operator, so that the pass can be differentiated itself
@@ -252,7 +252,7 @@ class FusedOperation:
         moving = [i for i, tangent in enumerate(tangents) if tangent is not None]
         primals = tuple([unfused.operands[i] for i in moving])
         _, pushed = functional.jvp(self._of_some(unfused, moving), primals, tuple([tangents[i] for i in moving]))
-        return pushed if node.parts else pushed[0]
+        return pushed if node.num_parts else pushed[0]
 
     def _of_some(self, unfused: Unfused, places: Sequence[int]) -> Callable[..., tuple[Any, ...]]:
         """Return the operators as a function of the buffers of some operands; the others stay as they are."""
