@@ -24,7 +24,7 @@ from pynested.fuzzing.settings import Settings
 from pynested.fuzzing.smaller import Spot
 from pynested.spec.components import Components
 from tests.mutation.plant import environment, load
-from tests.mutation.suites import ADAPTERS
+from tests.mutation.suites import SMALL
 
 from .conftest import off_by_a_thousandth
 
@@ -216,7 +216,7 @@ def test_every_question_of_a_number_is_another_call() -> None:
 def test_a_single_fault_of_a_small_implementation_is_found_through_the_protocol(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    options = ["--adapter", shlex.join(ADAPTERS["small"]), "--layout", "jagged", "--op", "mean"]
+    options = ["--adapter", shlex.join(SMALL), "--layout", "jagged", "--op", "mean"]
     options += ["--seed", "3", "--start", "263", "--cases", "1"]
     with environment(load("small")["the mean of nothing is 0"]) as variables:
         monkeypatch.chdir(variables["PYTHONPATH"])

@@ -21,7 +21,6 @@ import tempfile
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -66,21 +65,9 @@ def environment(row: Row | None) -> Iterator[dict[str, str]]:
         shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*NOT_COPIED))
         if change is not None:
             file, text = change
-            if file.startswith("torch/"):  # is large, and needs its libraries only where they are
-                shutil.copytree(source_of("torch/"), copy / "torch", copy_function=os.symlink)
             (copy / file).unlink()
             (copy / file).write_text(text, encoding="utf-8")
         yield {**os.environ, "PYTHONPATH": str(copy), "PYNESTED_THREADS": "1"}
-
-
-def source_of(file: str) -> Path:
-    """Return the path of a file of the repository, or of PyTorch."""
-    if not file.startswith("torch/"):
-        return ROOT / file
-    spec = find_spec("torch")
-    if spec is None or spec.origin is None:
-        raise FaultError(f"{file}: PyTorch is not installed. Install torch.")
-    return Path(spec.origin).parent / file.removeprefix("torch/")
 
 
 def changed_file(row: Row) -> tuple[str, str]:
@@ -91,8 +78,8 @@ def changed_file(row: Row) -> tuple[str, str]:
         with planted(row):  # raises the error here, where no test fails by it
             pass
         init = "pynested/__init__.py"
-        return init, source_of(init).read_text(encoding="utf-8") + PLANT_AT_IMPORT.format(row)
-    text = source_of(row["file"]).read_text(encoding="utf-8")
+        return init, (ROOT / init).read_text(encoding="utf-8") + PLANT_AT_IMPORT.format(row)
+    text = (ROOT / row["file"]).read_text(encoding="utf-8")
     if text.count(row["old"]) != 1:
         raise FaultError(f"{row['file']}: holds {text.count(row['old'])} times, not once: {row['old']}")
     return row["file"], text.replace(row["old"], row["new"])

@@ -7,26 +7,20 @@ a run that ends otherwise is broken, and no verdict.
 
 from __future__ import annotations
 
-import json
 import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 from tests.mutation.plant import ROOT, Row, environment, load
 
-TABLES = ("operators", "pynested", "programs", "gradients", "graph", "cuda", "small", "torch")
+TABLES = ("operators", "pynested", "programs", "gradients", "graph", "cuda", "small")
 KILLED, SURVIVED, BROKEN = "killed", "survived", "broken"
 SECONDS = 1200  # for one run; a fault can make a loop endless
-ADAPTERS = {
-    "small": [sys.executable, "tests/conformance/small"],
-    "torch": [sys.executable, "-W", "ignore", "-m", "pynested.conformance.adapters.torch_adapter"],
-}
+SMALL = [sys.executable, "tests/conformance/small"]
 
 
 def outcome(table: str, row: Row | None, suite: Row) -> tuple[str, str]:
@@ -39,11 +33,7 @@ def outcome(table: str, row: Row | None, suite: Row) -> tuple[str, str]:
             run_python(row, ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", suite["test"]]),
             " failed",
         )
-    if table == "torch":  # PyTorch differs without a fault too
-        right = _torch_differences(tuple(suite["op"]))
-        wrong = _differences(conform(table, row, suite["op"])[1])
-        return (KILLED if wrong - right else SURVIVED), ""
-    return _verdict(conform(table, row, suite["op"])[0], " differs in ")
+    return _verdict(conform(table, row, suite["op"]), " differs in ")
 
 
 def _verdict(done: subprocess.CompletedProcess[str], says: str) -> tuple[str, str]:
@@ -70,46 +60,17 @@ def run_in(variables: dict[str, str], arguments: Sequence[str]) -> subprocess.Co
         return subprocess.CompletedProcess(arguments, -9, "", f"no end after {SECONDS} s")
 
 
-def conform(
-    table: str, row: Row | None, ops: Sequence[str], *options: str
-) -> tuple[subprocess.CompletedProcess[str], list[dict[str, Any]]]:
-    """Run the vectors of some operators, and return the process and the results.
-
-    The vectors that were written by hand must be enough for all faults of `operators.toml`.
-    """
-    with tempfile.TemporaryDirectory() as name:
-        vectors, kept = Path(name, "vectors"), Path(name, "run.ndjson")
-        vectors.mkdir()
+def conform(table: str, row: Row | None, ops: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Run the vectors of some operators; those written by hand must be enough for all faults of `operators.toml`."""
+    with tempfile.TemporaryDirectory() as vectors:
         for path in (path for op in ops for path in (ROOT / "spec/vectors").glob(f"*/{op}.*json")):
             if table != "operators" or ".axes." not in path.name:
-                (vectors / path.parent.name).mkdir(exist_ok=True)
-                shutil.copy(path, vectors / path.parent.name)
-        arguments = ["-m", "pynested", "conform", "--vectors", str(vectors), "--json", str(kept), *options]
-        if table in ADAPTERS:
-            arguments += ["--layout", "jagged", "--adapter", shlex.join(ADAPTERS[table])]
-        done = run_python(row, arguments)
-        if not kept.exists():
-            return done, []
-        records = [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()]
-    return done, [record for record in records if record["record"] == "result"]
-
-
-@cache
-def _torch_differences(ops: tuple[str, ...]) -> set[Any]:
-    return _differences(conform("torch", None, ops)[1])
-
-
-def _differences(results: list[dict[str, Any]]) -> set[Any]:
-    """Return every way in which a part of a case differs, at every placement; a missing operator is no difference."""
-    if not results:
-        raise SystemExit("the run ended without a result")
-    return {
-        (result["id"], finding["part"], finding["verdict"], placement)
-        for result in results
-        for finding in result["findings"]
-        for placement in finding["placements"]
-        if "clause" in finding
-    }
+                Path(vectors, path.parent.name).mkdir(exist_ok=True)
+                shutil.copy(path, Path(vectors, path.parent.name))
+        arguments = ["-m", "pynested", "conform", "--vectors", vectors]
+        if table == "small":
+            arguments += ["--layout", "jagged", "--adapter", shlex.join(SMALL)]
+        return run_python(row, arguments)
 
 
 def faults(table: str) -> dict[str, Row]:

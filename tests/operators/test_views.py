@@ -1,4 +1,7 @@
-"""Views: shared memory and version, a gradient of their own, writes through them, refused writes, and their shapes."""
+"""Views: shared memory and version, writes that reach the elements shown, refused writes, and shapes of views.
+
+Buffers contain the positions of their elements, so that the elements of a view say which memory it shows.
+"""
 
 from __future__ import annotations
 
@@ -14,34 +17,36 @@ import pytest
 import pynested as pn
 from pynested.backends.errors import GradientError
 
-from ..nests import assert_same, batch, distinct, nest, place
+from ..batches import ALL, Batch
+from ..nests import (
+    BOTH,
+    DENSE,
+    JAGGED,
+    JAGGED_2,
+    STRIDED,
+    Kind,
+    Placed,
+    assert_same,
+    batch,
+    distinct,
+    nest,
+    place,
+    plain,
+)
+from ..support.samples import sample_arguments, samples
+from .test_result_structure import LISTS, VIEWS
 
-View = Callable[[Any], Any]
 X = batch([(2, 4), (0, 4), (3, 4)])
+View = Callable[[Any], Any]
 
+# Views that no sample input makes.
 DENSE_VIEWS: dict[str, View] = {
-    "slice": lambda x: x[0:1],
-    "index": lambda x: x[1],
     "element": lambda x: x[1, 1],
-    "new axis": lambda x: x[..., None],
-    "reversed": lambda x: x[::-1],
     "T": lambda x: x.T,
-    "transpose": lambda x: x.transpose(0, 1),
-    "permute": lambda x: x.permute((1, 0)),
-    "unsqueeze": lambda x: x.unsqueeze(0),
-    "unflatten": lambda x: x.unflatten(1, (2, -1)),
-    "select": lambda x: x.select(1, 0),
     "narrow": lambda x: x.narrow(0, 0, 1),
-    "chunk": lambda x: x.chunk(2)[1],
-    "split": lambda x: x.split([1, 2])[1],
-    "unbind": lambda x: x.unbind()[1],
     "copy.copy": lambda x: copy.copy(x[0]),
     "view of a view": lambda x: x[0][1:],
     "to its own dtype": lambda x: x.to(pn.float64),
-}
-PACKED_DENSE_VIEWS: dict[str, View] = {  # of memory without gaps
-    "reshape": lambda x: x.reshape(-1),
-    "view": lambda x: x.view(12),
     "as_strided": lambda x: x.as_strided((2,), (3,)),
     "contiguous": lambda x: x.contiguous(),
     "as_nested_array": lambda x: pn.as_nested_array(x),
@@ -49,63 +54,28 @@ PACKED_DENSE_VIEWS: dict[str, View] = {  # of memory without gaps
     "narrow, ragged": lambda x: pn.narrow(x, 1, [0, 1, 2], 2, pn.jagged),
     "narrow, strided": lambda x: pn.narrow(x, 1, [0, 1, 2], 2, pn.strided),
 }
-NESTED_VIEWS: dict[str, View] = {  # the programs `share` of the vectors check views by the other operators
-    "transpose": lambda x: x.transpose(1, 2),
-    "flatten": lambda x: x.flatten(1),
-    "reshape": lambda x: x.reshape(-1, -1, 2, 2),
-    "select, regular": lambda x: x.select(2, 1),
-    "select, component": lambda x: x.select(0, 2),
-    "unbind, in two": lambda x: x.unbind()[2][1:],
-    "narrow": lambda x: pn.narrow(x, 0, 1, 2),
-    "narrow, regular": lambda x: pn.narrow(x, 2, 1, 2),
-    "slice, batch": lambda x: x[1:],
-    "slice, reversed batch": lambda x: x[::-1],
-    "slice, every other component": lambda x: x[::2],
-    "slice, ragged": lambda x: x[:, 1:],
-    "slice, regular": lambda x: x[..., 1:3],
-    "index, regular": lambda x: x[..., 0],
-    "component": lambda x: x[2],
-    "strided": lambda x: x.to(layout=pn.strided),
+NESTED_VIEWS: dict[str, View] = {
+    "values": lambda x: x.values(),
+    "contiguous": lambda x: x.contiguous(),
+    "component": lambda x: x[2][1:],
+    "every other component": lambda x: x[::2],
+    "in the strided layout": lambda x: x.to(layout=pn.strided),
     "copy.copy": lambda x: copy.copy(x.transpose(1, 2)),
 }
-PACKED_NESTED_VIEWS: dict[str, View] = {
-    "values": lambda x: x.values(),
-    "jagged": lambda x: x.to(layout=pn.jagged),
-    "contiguous": lambda x: x.contiguous(),
-}
-STRIDED_VIEWS: dict[str, View] = {  # which a jagged array copies
-    "slice, every other row": lambda x: x[:, ::2],
-    "index, ragged": lambda x: x[::2][:, 0],
-}
-DENSE_COPIES: dict[str, View] = {
-    "sum over nothing": lambda x: x.sum(()),
-    "reshape that has to copy": lambda x: x.T.reshape(-1),
-    "astype": lambda x: x.astype(pn.float64),
-}
-NESTED_COPIES: dict[str, View] = {
-    "slice, reversed rows": lambda x: x[:, ::-1],
-    "flatten that has to copy": lambda x: x.transpose(1, 2).flatten(1),
-    "astype": lambda x: x.astype(pn.float64),
-    **{f"{name} over nothing": lambda x, n=name: getattr(x, n)(()) for name in ("sum", "mean", "amax")},
-}
+OTHER_VIEWS = {"dense": DENSE_VIEWS, "jagged": NESTED_VIEWS, "strided": NESTED_VIEWS}
+EACH_VIEW = pytest.mark.parametrize(
+    ("form", "view"),
+    [
+        pytest.param(form, view, id=f"{form}-{name}")
+        for form, views in OTHER_VIEWS.items()
+        for name, view in views.items()
+    ],
+)
 
 
-def views(placements: tuple[str, ...] = ("packed",)) -> Any:
-    """Parametrize over every view by form; views of memory without gaps are of packed arrays only."""
-    tables = [("dense", DENSE_VIEWS), ("jagged", NESTED_VIEWS), ("strided", NESTED_VIEWS | STRIDED_VIEWS)]
-    of_packed = [("dense", PACKED_DENSE_VIEWS), ("jagged", PACKED_NESTED_VIEWS), ("strided", PACKED_NESTED_VIEWS)]
-    cases = [(form, *item, placement) for form, table in tables for item in table.items() for placement in placements]
-    cases += [(form, *item, "packed") for form, table in of_packed for item in table.items()]
-    return pytest.mark.parametrize(
-        ("form", "view", "placement"),
-        [pytest.param(form, view, placement, id=f"{form}-{name}-{placement}") for form, name, view, placement in cases],
-    )
-
-
-def make(form: str, placement: str = "packed", grad: bool = False) -> Any:
-    if form == "dense":
-        return place(list(distinct((3, 4))), None, placement, grad=grad)
-    return place(X, getattr(pn, form), placement, grad=grad)
+def make(form: str, grad: bool = False) -> Placed:
+    components = list(distinct((3, 4))) if form == "dense" else X
+    return place(components, getattr(pn, form, None), grad=grad)
 
 
 def ndarray(x: Any) -> Any:
@@ -116,42 +86,64 @@ def storage(x: Any) -> Any:
     return x.data.storage if x.is_nested else x.storage
 
 
-@views(("packed", "holes"))
-class TestViews:
-    def test_a_write_reaches_the_array(self, form: str, view: View, placement: str) -> None:
-        x = make(form, placement)
-        seen, before, gaps = view(x.array), storage(x.array).version, x.holes_of(x.buffer.numpy()).copy()
-        assert np.shares_memory(ndarray(seen), ndarray(x.array)) and storage(seen) is storage(x.array)
-        seen.fill_(77.0)
-        assert storage(x.array).version > before
-        assert sum(int((part == 77).sum()) for part in x.components_of(x.buffer.numpy())) == seen.numel()
-        np.testing.assert_array_equal(x.holes_of(x.buffer.numpy()), gaps)
-        x.array.fill_(5.0)
-        assert (seen == 5).all().item()
+def number_elements(made: Placed) -> None:
+    """Let each element of the buffer be its position."""
+    numbers = made.buffer.numpy()
+    numbers[...] = np.arange(numbers.size).reshape(numbers.shape)
 
-    def test_it_has_a_gradient_of_its_own(self, form: str, view: View, placement: str) -> None:
-        x = make(form, placement, grad=True)
-        seen = view(x.array)
-        assert seen.requires_grad
-        if not seen.is_leaf:  # an operator that returns the array itself returns the leaf
-            seen.retain_grad()
-        (seen * seen).sum().backward()
-        values, grads = [list(array) if array.is_nested else [array] for array in (seen.detach(), seen.grad)]
-        assert_same(grads, [2 * value.numpy() for value in values])
-        gradient = x.gradient()
-        assert sum(int((slope != 0).sum()) for slope in gradient) == seen.numel()
-        with pn.no_grad():  # elements with a gradient are the elements that a write reaches
-            seen.fill_(77.0)
-        for part, slope in zip(x.components_of(x.buffer.detach().numpy()), gradient, strict=True):
-            np.testing.assert_array_equal(part == 77, slope != 0)
+
+def check_view(made: Placed, result: Any) -> None:
+    """Write through a view, and check the buffer, its version, and that the view shows what is written to the array."""
+    parts, version = result if isinstance(result, tuple) else (result,), made.buffer.storage.version
+    shown = [number for part in parts for array in (part if part.is_nested else [part]) for number in plain(array).flat]
+    expected = np.arange(made.buffer.numel())
+    expected[np.array(shown, np.int64)] = -1
+    for part in parts:
+        assert storage(part) is made.buffer.storage
+        part.fill_(-1.0)
+    assert made.buffer.numpy().ravel().tolist() == expected.tolist()
+    assert made.buffer.storage.version > version
+    made.array.fill_(-2.0)
+    assert all((part == -2).all().item() for part in parts)
+
+
+# Views that some arrays copy: a jagged structure describes whole rows, a strided one steps from 0 up in a component.
+COPIED: dict[str, tuple[Kind, ...]] = {
+    **dict.fromkeys(("getitem-list", "getitem-mask"), (*ALL, DENSE)),
+    **dict.fromkeys(("select-ragged 0", "select-ragged -1", "getitem-integer"), (JAGGED, JAGGED_2)),
+    **dict.fromkeys(("flatten", "flatten-deep 1 2", "flatten-deep 1 3"), (JAGGED_2,)),
+    **dict.fromkeys(("getitem-1 slice(None, None, -1)", "getitem-1 slice(2, 0, -1)"), (JAGGED, STRIDED, BOTH)),
+    "getitem-1 slice(None, None, 2)": (JAGGED,),
+    "getitem-2 slice(None, None, -1)": (JAGGED_2, STRIDED, BOTH),
+}
+
+
+@pytest.mark.parametrize("op", sorted(VIEWS - LISTS))
+def test_sample_inputs_of_views(op: str) -> None:
+    for (call, kind), placement in itertools.product(samples(every=True), ("packed", "holes")):
+        batch = Batch(kind, (2, 2) if kind is DENSE else (3, 1, 2))
+        if call.op != op or call.refuses(batch) is not None:
+            continue
+        arguments, keywords, (made, *_) = sample_arguments(call, batch, placement)
+        number_elements(made)
+        result = call.function(*arguments, **keywords)
+        if kind in COPIED.get(str(call), ()):
+            assert not np.shares_memory(ndarray(result), ndarray(made.array)), f"{call} {kind} {placement}"
+        else:
+            check_view(made, result)
+
+
+@EACH_VIEW
+def test_other_views(form: str, view: View) -> None:
+    made = make(form)
+    number_elements(made)
+    check_view(made, view(made.array))
 
 
 @pytest.mark.parametrize("recorded", [False, True], ids=["leaf", "recorded"])
-@views()
-def test_a_view_made_under_no_grad_is_not_written_while_recording(
-    form: str, view: View, placement: str, recorded: bool
-) -> None:
-    leaf = make(form, placement, grad=True).array
+@EACH_VIEW
+def test_a_view_made_under_no_grad_is_not_written_while_recording(form: str, view: View, recorded: bool) -> None:
+    leaf = make(form, grad=True).array
     owner = leaf * 3 if recorded else leaf
     with pn.no_grad():
         seen = view(owner)
@@ -165,20 +157,6 @@ def test_a_view_made_under_no_grad_is_not_written_while_recording(
         with pn.no_grad() if allowed is seen else nullcontext():
             allowed.mul_(2)
         assert storage(owner).version == version + 1
-
-
-@views()
-def test_a_view_of_a_leaf_is_written_under_no_grad_only_and_gradients_notice(
-    form: str, view: View, placement: str
-) -> None:
-    leaf = make(form, placement, grad=True).array
-    square, seen = (leaf * leaf).sum(), view(leaf)
-    with pytest.raises(GradientError, match="requires grad, and a write"):
-        seen.mul_(3)
-    with pn.no_grad():
-        seen.mul_(3)
-    with pytest.raises(GradientError, match="overwritten"):
-        square.backward()
 
 
 def test_arguments_and_results_stay_views_that_were_not_recorded() -> None:
@@ -204,18 +182,24 @@ def test_a_view_of_a_constant_made_under_no_grad_is_written() -> None:
     assert x.tolist() == [3, 2]
 
 
-COPIES = [("dense", name, copied) for name, copied in DENSE_COPIES.items()]
-COPIES += [(form, name, copied) for form in ("jagged", "strided") for name, copied in NESTED_COPIES.items()]
-COPIES += [("jagged", name, copied) for name, copied in STRIDED_VIEWS.items()]
+COPIES: list[tuple[str, View]] = [
+    *[("dense", copied) for copied in (lambda x: x.sum(()), lambda x: x.T.reshape(-1), lambda x: x.astype(pn.float64))],
+    *[
+        (form, lambda x, n=name: getattr(x, n)(()))
+        for form in ("jagged", "strided")
+        for name in ("sum", "mean", "amax")
+    ],
+    *[(form, lambda x: x.astype(pn.float64)) for form in ("jagged", "strided")],
+]
 
 
-@pytest.mark.parametrize(("form", "name", "copied"), COPIES, ids=[f"{form}-{name}" for form, name, _ in COPIES])
-def test_copies_share_nothing(form: str, name: str, copied: View) -> None:
-    x = place(batch([(2, 4), (1, 4), (3, 4)]), getattr(pn, form)) if "amax" in name else make(form)
+@pytest.mark.parametrize(("form", "copied"), COPIES, ids=map(str, range(len(COPIES))))
+def test_copies_share_nothing(form: str, copied: View) -> None:
+    made = make(form)
     with pn.no_grad():
-        result = copied(x.array.requires_grad_())
-    assert not np.shares_memory(ndarray(result), ndarray(x.array))
-    assert storage(result) is not storage(x.array)
+        result = copied(made.array.requires_grad_())
+    assert storage(result) is not made.buffer.storage
+    assert not np.shares_memory(ndarray(result), ndarray(made.array))
 
 
 # ---- shapes of views ------------------------------------------------------------------------------------------------

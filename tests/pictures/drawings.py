@@ -134,9 +134,13 @@ def long_tape() -> Picture:
 OTHERS: dict[str, Callable[[], Picture]] = {
     "dense_transposed": lambda: picture(pn.arange(12).reshape(3, 4).transpose(0, 1), name="w"),
     "dense_every_second_row": lambda: picture(pn.arange(24).reshape(2, 4, 3)[:, ::2]),
+    "dense_backwards": lambda: picture(pn.Array(np.arange(9).reshape(3, 3)[::-2, ::-1])),
     "dense_scalar": lambda: picture(pn.array(2.5)),
     "dense_empty": lambda: picture(pn.zeros((0, 3))),
     "dense_long": lambda: picture(pn.zeros((100, 100))),
+    "ragged_last": lambda: picture(pn.nested_array([np.ones((2, 3)), np.ones((2, 1))], layout=pn.jagged)),
+    "narrowed": lambda: picture(pn.narrow(np.arange(12.0).reshape(3, 4), 1, [1, 0, 2], [2, 0, 2], layout=pn.jagged)),
+    "transposed": lambda: picture(pn.nested_array([np.ones((2, 3)), np.zeros((1, 2))]).transpose(1, 2)),
     "beside_padded": lambda: beside({"x": ragged(), "p": ragged().to_padded_array(0.0)}, padded=["p"]),
     "beside_gradient": with_gradient,
     "beside_stretched": stretched,

@@ -19,7 +19,7 @@ from pynested.profiling import Event
 from pynested.profiling.timeline_picture import MOST_ROWS
 
 from ..sheets import golden_sheet
-from .stories import DEVICES, FOLDER, PICTURE, STORIES, listing, picture, sum_of_a_row_and_a_matrix
+from .stories import DEVICES, FOLDER, PICTURE, STORIES, listing, picture
 
 
 def of_kind(t: pn.timeline, kind: str) -> list[Event]:
@@ -48,27 +48,6 @@ def test_a_picture_is_the_golden_one_and_fits_the_page(monkeypatch: pytest.Monke
     golden_sheet(picture, PICTURE, monkeypatch)
 
 
-def test_facts_of_the_events_of_the_presentation() -> None:
-    """``_t1 = rand(3, 4); _t2 = _t1[0]; del _t1; _t3 = rand(3, 4); r = _t2 + _t3; del _t2; del _t3``."""
-    t = sum_of_a_row_and_a_matrix("emulated")
-    assert calls(t) == ["rand", "getitem", "rand", "add"]
-    facts = {kind: of_kind(t, kind)[-1].facts for kind in ("view", "primitive", "kernel", "write", "allocate", "alive")}
-    assert facts["view"] == {"size": [4], "stride": [1], "storage_offset": 0}
-    assert (facts["primitive"]["broadcast"], facts["primitive"]["device"]) == ([[4], [3, 4]], "emulated")
-    assert facts["kernel"] == {"function": "numpy.add"} and facts["write"]["version"] == 1
-    assert facts["allocate"]["bytes"] == facts["alive"]["bytes"] == 3 * 4 * 8
-
-
-def test_a_method_and_an_operator_of_python_are_calls_of_the_function() -> None:
-    x = ragged()
-    with pn.timeline() as t:
-        x.exp()
-        x + 1
-        x.sum(dim=1)
-    assert calls(t) == ["exp", "add", "sum"]
-    assert of_kind(t, "call")[-1].facts["result"] == "float64 (2,) in s4"
-
-
 def test_the_tape_shows_its_node_or_the_reason_for_none() -> None:
     x, constant = pn.array([1.0, 2.0], requires_grad=True), pn.array([1.0, 2.0])
     with pn.timeline() as t:
@@ -84,17 +63,6 @@ def test_the_tape_shows_its_node_or_the_reason_for_none() -> None:
     assert [event.facts["primitive"] for event in of_kind(t, "vjp")] == ["sum", "exp", "mul"]
     (gradient,) = of_kind(t, "accumulate")
     assert of_kind(t, "vjp")[-1].facts["sources"] == [f"leaf {gradient.name}"] and gradient.facts["is_first"]
-
-
-def test_names_of_freed_storages_and_nodes_are_not_used_again() -> None:
-    x = pn.array([1.0, 2.0], requires_grad=True)
-    with pn.timeline() as t:
-        for _ in range(3):
-            pn.exp(x)
-    assert [event.name for event in of_kind(t, "tape")] == ["node 1", "node 2", "node 3"]
-    assert (
-        [event.name for event in of_kind(t, "allocate")] == ["s2", "s3", "s4"] == [e.name for e in of_kind(t, "free")]
-    )
 
 
 @pytest.mark.parametrize("other", [pn.array([1, 2, 3]), 2**70])
