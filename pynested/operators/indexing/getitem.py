@@ -210,7 +210,10 @@ def getitem_dense(x: Array, index: Any) -> Array:
     """Return ``x[index]`` as NumPy does: a view if the index has no arrays, else a copy."""
     x, index = without_scalar_mask(x, index)
     if has_arrays(index):
-        entries = [read_array(entry, x) if is_array_entry(entry) else entry for entry in index_entries(index)]
+        entries = [
+            read_array(entry, x) if is_array_entry(entry) else checked_entries(entry)[0]
+            for entry in index_entries(index)
+        ]
         return _select_by_arrays(x, entries)
     entries = checked_entries(index)
     try:

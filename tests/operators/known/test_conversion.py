@@ -10,17 +10,9 @@ import pytest
 
 import pynested as pn
 
-from ...nests import assert_same, batch, nest
+from ...nests import batch, nest
 
 X = batch([(2, 2), (0, 2), (3, 2)])
-
-
-def test_padding_into_an_array(lay: Any) -> None:
-    out = pn.zeros((3, 3, 2))
-    assert pn.to_padded_array(lay(X), 5.0, out=out) is out
-    expected = np.full((3, 3, 2), 5.0)
-    expected[0, :2], expected[2] = X[0], X[2]
-    assert_same(out, expected)
 
 
 def test_any_range_along_the_ragged_dimension_of_no_components(layout: Any) -> None:
@@ -49,10 +41,3 @@ def test_shapes_of_dense_arrays(row: int) -> None:
     call, due = SHAPES[row]
     result = call(pn.zeros(1, 3, 1, 2))
     assert [part.shape for part in (result if isinstance(result, tuple) else [result])] == due
-
-
-def test_joined_arrays_are_strided_if_their_ragged_dimensions_or_widths_differ() -> None:
-    for other, ragged in ((batch([(2, 3), (0, 3), (3, 3)], 3), 1), ([x.T for x in X], 2)):
-        joined = pn.cat([nest(X), nest(other, ragged=ragged)])
-        assert_same(joined, [*X, *other])
-        assert joined.layout is pn.strided
