@@ -13,6 +13,8 @@ import numpy as np
 import pynested as pn
 from pynested.pictures import Picture, beside, draw_jagged, draw_strided, picture
 
+from ..profiling import stories
+
 GOLDEN = Path(__file__).parent / "golden"
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -131,6 +133,26 @@ def long_tape() -> Picture:
     return picture(pn.tape(y))
 
 
+W, B = pn.ones(4, 4), pn.zeros(4)
+
+
+def layer_of_two_structures(x: Any, y: Any) -> Any:
+    h, k = pn.relu(pn.linear(x, W, B)), pn.relu(pn.linear(y, W, B))
+    return {"h": h * 2, "both": (h.mean(1) - k.mean(1), k.amax(1))}
+
+
+def written(x: Any, y: Any) -> Any:
+    z = x.clone()
+    z[0][:] = 0.0
+    z += 1
+    return pn.cat([z, z @ W, z, z @ W, *[z] * 24], dim=2)
+
+
+def graph(function: Callable[..., Any]) -> Picture:
+    x, y = (pn.nested_array([pn.ones(n, 4) for n in lengths], layout=pn.jagged) for lengths in ((3, 5), (2, 6)))
+    return pn.trace(function, x, y).picture()
+
+
 OTHERS: dict[str, Callable[[], Picture]] = {
     "dense_transposed": lambda: picture(pn.arange(12).reshape(3, 4).transpose(0, 1), name="w"),
     "dense_every_second_row": lambda: picture(pn.arange(24).reshape(2, 4, 3)[:, ::2]),
@@ -152,6 +174,9 @@ OTHERS: dict[str, Callable[[], Picture]] = {
     "tape_layer": tape_of_a_layer,
     "tape_long": long_tape,
     "tape_nothing": lambda: picture(pn.tape(pn.array(1.0))),
+    "graph_two_structures": lambda: graph(layer_of_two_structures),
+    "graph_writes": lambda: graph(written),
+    "timeline_sum": stories.picture,
 }
 
 

@@ -1,6 +1,6 @@
 """Small programs whose timelines are kept as text in `listings`, one for each device.
 
-``python -m tests.profiling.stories`` writes the texts and the picture anew; read the difference before you keep it.
+``python -m tests.profiling.stories`` writes the texts anew; read the difference before you keep it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from pynested.pictures.picture import Picture
 from pynested.profiling.timeline_picture import draw_timeline
 
 FOLDER = Path(__file__).parent / "listings"
-PICTURE = Path(__file__).parent / "sum.svg"
 DEVICES = ("cpu", "emulated")
 
 
@@ -58,7 +57,6 @@ def picture() -> Picture:
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    PICTURE.write_text(picture().svg, encoding="utf-8")
     for story in STORIES:
         for device in DEVICES:
             (FOLDER / f"{story}_{device}.txt").write_text(listing(story, device), encoding="utf-8")

@@ -18,8 +18,7 @@ from pynested.backends.events import listening
 from pynested.profiling import Event
 from pynested.profiling.timeline_picture import MOST_ROWS
 
-from ..sheets import golden_sheet
-from .stories import DEVICES, FOLDER, PICTURE, STORIES, listing, picture
+from .stories import DEVICES, FOLDER, STORIES, listing
 
 
 def of_kind(t: pn.timeline, kind: str) -> list[Event]:
@@ -42,10 +41,6 @@ def test_a_listing_is_the_golden_one(name: str, device: str) -> None:
 
 def test_every_listing_is_tested() -> None:
     assert {file.stem for file in FOLDER.glob("*")} == {f"{name}_{device}" for name in STORIES for device in DEVICES}
-
-
-def test_a_picture_is_the_golden_one_and_fits_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    golden_sheet(picture, PICTURE, monkeypatch)
 
 
 def test_the_tape_shows_its_node_or_the_reason_for_none() -> None:
