@@ -84,13 +84,6 @@ def test_a_number_is_looked_for_among_all_elements() -> None:
         assert 2.0 in x and 9.0 not in x and np.nan not in x
 
 
-def test_a_layout_needs_no_keyword() -> None:
-    for layout in LAYOUTS:
-        both = nest(X).to(pn.float32, layout)
-        assert (both.layout, both.dtype) == (layout, np.float32)
-        assert_same(nest(X).to(layout), X)
-
-
 def test_functions_of_numpy_are_mapped_over_components() -> None:
     for layout in LAYOUTS:
         assert_same(pn.map_components(np.sort, nest(X, layout)), [np.sort(x) for x in X])
@@ -106,11 +99,3 @@ def test_large_arrays_are_printed_on_a_screen() -> None:
             text = repr(pn.nested_array(list(np.zeros(shape)), layout=layout))
             assert "..." in text and len(text) < 4000
     assert "..." not in repr(pn.nested_array([np.arange(300.0)] * 2))
-
-
-def test_an_array_like_another_can_have_another_layout() -> None:
-    for make in (pn.zeros_like, pn.ones_like, pn.empty_like, lambda x, **options: pn.full_like(x, 3, **options)):
-        for layout, x in ((layout, nest(X, other)) for layout in LAYOUTS for other in LAYOUTS):
-            result = make(x, layout=layout, requires_grad=True)
-            assert (result.layout, result.is_leaf, result.requires_grad) == (layout, True, True)
-            assert result.component_sizes().tolist() == [[2], [0], [4]]

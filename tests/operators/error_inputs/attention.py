@@ -90,8 +90,8 @@ ALWAYS: list[ErrorInput] = [
     (lambda make: heads(ROWS, make, value=make([x[:, 0] for x in ROWS])), StructureError, "it must be (B, *, E), with"),
     (lambda make: decode(make(ROWS), make([x[:, :3] for x in ROWS])), StructureError,
      "transformer_decoder_layer: rows of memory have 3 elements, and those of tgt 4"),
-    *[(lambda make, name=name, part=part: decode(x := make(ROWS), x, **{name: part[None]}), ShapeError,
-       f"transformer_decoder_layer: {name} has the shape {part[None].shape}") for name, part in DECODER.items()],
+    (lambda make: decode(x := make(ROWS), x, **{"norm3.bias": np.ones((1, 4))}), ShapeError,
+     "transformer_decoder_layer: norm3.bias has the shape (1, 4)"),
 ]  # fmt: skip
 
 FILLED: list[ErrorInput] = [
@@ -143,7 +143,6 @@ DENSE: list[ErrorInput] = [
     *[(lambda mod=mod: flex(X, X, X, mod), kind, f"score_mod {text}") for mod, kind, text in (
         (lambda s, b, h, i, j: s[0], ShapeError, "returned shape (2, 2) for scores of shape (2, 2, 2), in"),
         (lambda s, b, h, i, j: s > 0, DTypeError, "returned bool for scores of float64, in component 0"),
-        (lambda s, b, h, i, j: s.numpy(), ArgumentError, "returned a ndarray"),
         (causal, ArgumentError, "must be a function of (score, b, h, q_idx, kv_idx)"))],
     (lambda: flex(X, X, X, lambda s, b, h, i, j: s + pn.array(1.0, device="emulated")), DeviceError, "'emulated'"),
     (lambda: pn.or_masks(causal, 3), ArgumentError, "each argument must be a function, not 3"),
@@ -151,10 +150,8 @@ DENSE: list[ErrorInput] = [
     # descriptions of wrong values
     *[(lambda value=value: pn.create_mask(value, 1, 1, 2, 2), ArgumentError, f"mod_fn must be a function, not {words}")
       for value, words in (
-          (3, "3"), ("x", "'x'"), ([1, 2], "[1, 2]"), (1 << 90, "an integer of 91 bits"), (None, "None"),
-          (X, "an array of shape (1, 2, 2, 2) and dtype float64"), (np.zeros(3), "array([0., 0., 0.])"),
-          (np.zeros((40, 2), np.int8), "an array of shape (40, 2) and dtype int8"), ([0] * 99, "a list of 99"),
-          (Q, "a nested array of shape"), ("x" * 200, "a str"))],
+          ([1, 2], "[1, 2]"), ([0] * 99, "a list of 99"), (1 << 90, "an integer of 91 bits"), ("x" * 200, "a str"),
+          (np.zeros((40, 2), np.int8), "an array of shape (40, 2) and dtype int8"), (Q, "a nested array of shape"))],
     # sizes of block masks
     (lambda: pn.create_mask(causal, 1, 1, 1, -1), ArgumentError, "KV_LEN must be 0 or more, not -1"),
     *[(lambda args=args: pn.create_nested_block_mask(causal, *args), kind, text) for args, kind, text in (
@@ -168,7 +165,6 @@ DENSE: list[ErrorInput] = [
     *[(lambda q=q, k=k, mask=mask: flex(q, k, k, block_mask=mask), kind, text) for q, k, mask, kind, text in (
         (X, X, 3, ArgumentError, "block_mask must be a BlockMask, not 3"),
         (X, X[:, :, :1], HALF, ShapeError, "2 queries, 2 keys and all heads in component 0, which has 2, 1 and 2"),
-        (K, K, NESTED, StructureError, "is for 5 queries, 3 keys and all heads in component 0, which has 3, 3 and 2"),
         (Q[:2], K[:2], NESTED, StructureError, "is for 3 components, and there are 2"),
         (Q[:, :1], K[:, :1], mask_of(lambda b, h, i, j: h >= j), StructureError, "and 2 heads in component 0, which"))],
     (lambda: HALF.to("nowhere"), DeviceError, "nowhere"),
@@ -182,26 +178,20 @@ DENSE: list[ErrorInput] = [
         (([1, 2], [[0, 1], [1, 1]]), ArgumentError, "component 0, head 0, row 1 lists column 1 more than once"),
         (([1, 1], [[0]]), ShapeError, "of shape (1, 2) in kv_num_blocks and of shape (1, 1, 1) in"),
         (([1], [0]), ShapeError, "kv_indices has shape (1,); it must be (B, H, rows, columns)"),
-        ((1, [[0]]), ShapeError, "kv_num_blocks has shape (); it must be (B, H, rows)"),
         (([1.0], [[0]]), DTypeError, "kv_num_blocks must be integers, not float64"),
         ((np.array([2**64 - 1], np.uint64), [[0]]), StructureError, "kv_num_blocks holds 18446744073709551615"),
-        ((pn.nested_array([[[1]]]), pn.nested_array([[[[0], [0]]]])), ShapeError, "(1, 1) in kv_num_blocks and of"),
         ((pn.nested_array([[[1]]]), [[[[0]]]]), ArgumentError, "kv_indices must all be nested, or all be dense"),
         ((pn.nested_array([[[1]]]), pn.nested_array([[[[0]]]] * 2)), ShapeError, "component 1 is missing in kv_num"))],
     *[(lambda lengths=lengths: two_rows(seq_lengths=lengths), kind, text) for lengths, kind, text in (
         ((4, 8), ShapeError, "4 queries are 1 blocks of 4, and component 0 has 2"),
-        ((8, -1), ShapeError, "-1 keys are 0 blocks of 4"),
         (8, ArgumentError, "seq_lengths must be a pair"),
         (([8, 8, 8], 8), ShapeError, "seq_lengths has shape (3,) for 1 components"))],
     # indices of block masks
     *[(lambda index=index: NESTED[index], kind, text) for index, kind, text in (
-        (3, IndexOutOfRange, "index: 3, at position 0 of the index, is out of bounds for the components"),
         ((0, 2), IndexOutOfRange, "out of bounds for the heads of component 0 of a block mask of 2"),
         ((slice(None), 0, -3), IndexOutOfRange, "for the blocks of queries of component 1 of a block mask of 0"),
-        (([True, False],), IndexOutOfRange, "a mask of 2 entries selects from the components of a block"),
         ((0, 0, 0, 0), ArgumentError, "by components, heads and blocks of queries, not by 4 entries"),
         (1.5, ArgumentError, "not 1.5"),
-        (np.array([2**64 - 1], np.uint64), IndexOutOfRange, "18446744073709551615, at position 0"),
         ((..., 0), ArgumentError, "has integers, slices and vectors of integers or bools, not Ellipsis"),
         ([0.5], ArgumentError, "must hold integers or bools, not float64"))],
     (lambda: LAST_SHORT[:, :, [2, 0]], ArgumentError, "block 2 of queries of component 0 has 1 queries, the others 2"),

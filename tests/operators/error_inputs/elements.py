@@ -33,7 +33,6 @@ ALWAYS: list[ErrorInput] = [
     (lambda nest: nest(X) + nest(VECTORS), StructureError, "add: the operands have 3 and 2 dimensions"),
     (lambda nest: pn.eq(nest(X), distinct((1, 3, 1, 2))), ShapeError, "(1, 3, 1, 2)"),
     (lambda nest: nest(BYTES) ** 300, OverflowError, "pow: 300 is out of bounds for"),
-    (lambda nest: 300 | nest(BYTES), OverflowError, "bitwise_or: 300 is out of bounds for"),
     (lambda nest: pn.floor_divide(nest(BOOLS), True), DTypeError, "floor_divide: takes numbers, not bools"),
     (lambda nest: pn.bitwise_and(nest(INTS), 1.0), DTypeError, "bitwise_and: takes bools and integers, not float64"),
     (lambda nest: pn.gelu(nest(INTS)), DTypeError, "gelu: takes floating point, not int64"),
@@ -56,9 +55,7 @@ ALWAYS: list[ErrorInput] = [
     (lambda nest: pn.sum(nest(X), 1, axis=1), ArgumentError, "sum: dim=1 and axis=1 are the same"),
     (lambda nest: pn.sum(nest(X), 1, True, keepdims=True), ArgumentError, "sum: keepdim=True and keepdims=True are"),
     (lambda nest: pn.softmax(nest(INTS), 1), DTypeError, "softmax: the array must be floating point, not int64"),
-    (lambda nest: pn.var(nest(X), correction=-1), ArgumentError, "var: correction"),
     (lambda nest: pn.argmax(nest(X)), ArgumentError, "argmax: the elements of a nested array have no common order"),
-    (lambda nest: pn.argmax(nest(X), (1,)), ArgumentError, "argmax: dim must be an integer"),
     (lambda nest: pn.mean(nest(X), 1, dtype=pn.int64), DTypeError, "mean: "),
     (lambda nest: np.cumsum(nest(X)), ArgumentError, "axis"),
     (lambda nest: pn.layer_norm(nest(WIDE), (2, 3)), StructureError, "has size 2 for dimension 1, which is irregular"),
@@ -66,7 +63,6 @@ ALWAYS: list[ErrorInput] = [
     (lambda nest: pn.layer_norm(nest(WIDE), nest(WIDE).shape[1:]), StructureError, "includes an irregular"),
     (lambda nest: pn.layer_norm(nest(WIDE), 4), ShapeError, "has size 4 for dimension 2 of size 3"),
     (lambda nest: pn.layer_norm(nest(WIDE), 3, distinct((1, 3))), ShapeError, "weight must have shape (3,), not"),
-    (lambda nest: pn.dropout(nest(INTS)), DTypeError, "dropout: the array must be floating point, not int64"),
     (lambda nest: pn.dropout(nest(X), 1.1), ArgumentError, "p must be"),
     # losses
     (lambda nest: pn.embedding(nest(X), TABLE), DTypeError, "embedding: indices must be integers, not float64"),
@@ -84,7 +80,6 @@ ALWAYS: list[ErrorInput] = [
 
 FILLED: list[ErrorInput] = [
     (lambda nest: nest(X) + distinct((3, 2)), ShapeError, "v[:, None"),
-    (lambda nest: nest(VECTORS) * distinct((3,)), ShapeError, "v[:, None]"),
     (lambda nest: nest(X) + distinct((4, 1, 1)), ShapeError, "(4, 1, 1)"),
     (lambda nest: pn.clamp(nest(X), 0, nest(SHORT)), StructureError,
      "clamp: the operands differ at component 2: lengths 3 and 1 along dimension 1"),
@@ -94,7 +89,6 @@ FILLED: list[ErrorInput] = [
     (lambda nest: nest(INTS) ** -1, ValueError, "pow: component 0: the exponent is negative"),
     (lambda nest: pn.amax(nest(X), 1), EmptyReductionError, "amax: component 1, of shape (0, 2), is empty along dim; "
      "the maximum of no elements is undefined"),
-    (lambda nest: pn.argmin(nest(X), 1), EmptyReductionError, "the minimum of no elements is undefined"),
     (lambda nest: pn.amin(nest([np.zeros((0, 2))])), EmptyReductionError, "the nested array has no elements"),
     (lambda nest: pn.embedding(nest([*INDICES[:2], np.array([1, 4, 2])]), TABLE), IndexOutOfRange,
      "embedding: index 4 at component 2, position (1,), is not one of the 4 rows"),
@@ -104,16 +98,12 @@ FILLED: list[ErrorInput] = [
 ]  # fmt: skip
 
 M = pn.array(np.arange(6.0).reshape(2, 3))
-RAGGED = pn.nested_array(batch([(2, 1), (1, 2)]), layout=pn.strided)
 DENSE: list[ErrorInput] = [
     (lambda: pn.logaddexp(pn.array([1], dtype=pn.int8), 2), DTypeError, "logaddexp: takes floats, not int8"),
     (lambda: 5 // pn.array([[1], [0]]), ZeroDivisionError, "an integer is divided by the divisor 0 at [1, 0]"),
-    (lambda: pn.sum(pn.array(1.0), 0), DimensionError, "no dimensions"),
     (lambda: pn.amin(pn.zeros(2, 0), 1), EmptyReductionError, "amin: dimension 1 of an array of shape (2, 0) is empty"),
     (lambda: pn.argmax(pn.zeros(0, 3)), EmptyReductionError, "argmax: an array of shape (0, 3) has no"),
-    (lambda: pn.amax(RAGGED, 0), EmptyReductionError, "(1, 1)"),
     (lambda: M.sum((0, -2)), DimensionError, "named twice"),
-    (lambda: M.masked_fill(pn.ones(3, 1, 1) > 0, 0.0), ShapeError, "masked_fill"),
     (lambda: pn.add(M, M, alpha=True), ArgumentError, "alpha must be a number, not True"),
     (lambda: M.layer_norm(2), ShapeError, "must be the last sizes of an array of shape (2, 3)"),
     (lambda: pn.embedding(pn.array([0, 2]), M), IndexOutOfRange, "index 2 at flat position 1"),
