@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import ArgumentError, DTypeError, GradientError, PynestedError, ShapeError, StructureError
+from pynested.backends.errors import ArgumentError, GradientError, PynestedError, ShapeError, StructureError
 
 from ..batches import Batch
 from ..nests import DENSE, LAYOUTS, PLACEMENTS, Placed, assert_same, batch, nest, place, plain
@@ -128,18 +128,13 @@ def test_a_recorded_array_is_written_under_no_grad_only_and_gradients_notice(nam
 @pytest.mark.parametrize("placement", PLACEMENTS)
 def test_values_that_do_not_fit_leave_memory_as_it_was(layout: Any, placement: str) -> None:
     backwards, first = (slice(None), slice(None, None, -1)), (slice(None), 0)
-    whole = [x.astype(np.int8) for x in batch(SHAPES)]
-    for components, index, value, error in (
-        (batch(SHAPES), first, np.zeros((3, 4, 5)), (ShapeError, StructureError)),
-        (batch(SHAPES), backwards, np.zeros((3, 4, 5)), (ShapeError, StructureError)),
-        (batch(SHAPES), 0, [[1.0], [2.0, 3.0]], ArgumentError),
-        (batch(SHAPES), [0, 0], 1.0, StructureError),
-        (whole, first, np.array([[0.5, 0.5]]), DTypeError),
-        (whole, backwards, np.array([[0.5, 0.5]]), DTypeError),
-        (whole, first, [300, 0], OverflowError),
-        (whole, backwards, [300, 0], OverflowError),
+    for index, value, error in (
+        (first, np.zeros((3, 4, 5)), (ShapeError, StructureError)),
+        (backwards, np.zeros((3, 4, 5)), (ShapeError, StructureError)),
+        (0, [[1.0], [2.0, 3.0]], ArgumentError),
+        ([0, 0], 1.0, StructureError),
     ):
-        made = place(components, layout, placement)
+        made = place(batch(SHAPES), layout, placement)
         before = Memory.of(made)
         with pytest.raises(error):
             made.array[index] = value
@@ -177,16 +172,3 @@ def test_uniform_and_normal_write_the_numbers_of_a_generator(dtype: Any) -> None
     assert pn.empty(2, dtype=dtype).uniform_(3, 3).tolist() == [3.0, 3.0]
     wide = pn.empty(1000, dtype=dtype).uniform_(-60_000, 60_000).numpy()
     assert np.isfinite(wide).all() and wide.min() < -50_000 and wide.max() > 50_000
-
-
-def test_the_default_generator_is_that_of_manual_seed_in_a_graph_too() -> None:
-    pn.manual_seed(3)
-    first = pn.empty(3).uniform_().tolist(), pn.empty(3).normal_().tolist()
-    pn.manual_seed(3)
-    assert (pn.rand(3).tolist(), pn.randn(3).tolist()) == first
-    graph = pn.trace(lambda x: pn.empty_like(x).uniform_() + x, pn.nested_array([[0.0], [0.0, 0.0]]))
-    x = pn.nested_array([[5.0, 5.0, 5.0]])
-    pn.manual_seed(1)
-    traced, again = graph(x).tolist(), graph(x).tolist()
-    pn.manual_seed(1)
-    assert traced == (pn.rand(1, 3) + 5).tolist() and traced != again

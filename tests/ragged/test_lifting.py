@@ -9,7 +9,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,17 +16,9 @@ import pytest
 import pynested as pn
 from pynested.backends.errors import ShapeError, StructureError
 
-from ..nests import LAYOUTS, assert_same, batch, distinct, nest
+from ..nests import assert_same, batch, distinct, nest
 
 # ---- broadcasting ---------------------------------------------------------------------------------------------------
-
-
-def test_a_write_never_stretches_an_irregular_dimension() -> None:
-    x = nest(batch([(1, 2), (1, 2)]), pn.jagged)  # every length happens to be 1
-    value = nest(batch([(3, 2), (3, 2)], 1), pn.jagged)
-    for write in (x.copy_, x.add_, lambda value: x.__setitem__(slice(None), value)):
-        with pytest.raises(StructureError, match="dimension 1"):
-            write(value)
 
 
 def test_products_stretch_regular_dimensions_only() -> None:
@@ -44,30 +35,11 @@ def test_products_stretch_regular_dimensions_only() -> None:
     assert_same(nest(tall, pn.jagged) @ dense, [a @ dense[0] for a in tall])
 
 
-def test_the_first_operand_decides_the_layout_unless_two_dimensions_are_irregular() -> None:
-    thin, wide = batch([(1, 2), (1, 2)], 1), batch([(1, 2), (3, 2)])
-    x, y = nest(wide, pn.jagged), nest(thin, pn.strided)
-    assert ((x + y).layout, (y + x).layout) == (pn.jagged, pn.strided)
-    assert (x + y).structure.ragged_dim == 1 and (x + y).regular_size(1) is None
+def test_a_result_with_two_irregular_dimensions_is_strided() -> None:
     components = batch([(3, 2), (3, 2)])
     products = nest(components, pn.jagged) * nest(components, pn.jagged, "packed", 2)
     assert_same(products, [x * x for x in components])
     assert products.layout is pn.strided
-
-
-@pytest.mark.parametrize("layout", LAYOUTS, ids=repr)
-def test_the_message_names_the_operands_that_differ(layout: Any) -> None:
-    thin, wide = nest(batch([(2, 1), (3, 1)]), layout), nest(batch([(2, 4), (3, 4)]), layout)
-    for call, error, text in (
-        (lambda: thin + nest(batch([(2, 4), (2, 4)]), layout), StructureError,
-         "component 1: lengths 3 and 2 along dimension 1 (shapes (3, 1)"),
-        (lambda: pn.where(thin > 0, wide, distinct((2, 1, 5))), ShapeError, "size 5 for length 4"),
-        (lambda: pn.where(thin > 0, wide, nest(batch([(2, 5), (3, 5)]), layout)), StructureError,
-         "lengths 4 and 5 along dimension 2"),
-        (lambda: pn.where(thin > 0, distinct((2, 1, 4)), distinct((5,))), ShapeError, "(2, 1, 4) and (5,)"),
-    ):  # fmt: skip
-        with pytest.raises(error, match=re.escape(text)):
-            call()
 
 
 # ---- along one dimension --------------------------------------------------------------------------------------------
