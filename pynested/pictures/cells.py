@@ -1,61 +1,76 @@
-"""Cells: numbers written with one precision, in rows that have the colours of their components."""
+"""Cells: a row of them is a list of texts, looks and owners, which one function draws."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .svg import CELL_INK, Sheet, fill_color, text_width, tint_color
+from .svg import CELL_INK, Sheet, fill_color, line_color, text_width, tint_color
 from .truncation import Gap, hidden_count
 
-Cell = NDArray[Any]  # a number, or a row of numbers
-Read = Callable[[int], Cell]  # from the number of an element along the last dimension
+Element = NDArray[Any]  # a number, or a row of numbers
 Owners = tuple[int, ...]  # the components that an element belongs to
+Look = Literal["number", "hidden", "unused", "repeated"]  # filled; paler, for several elements; hatched; dashed
+ROW, LINE = 26, 31  # height of a component that is drawn as one row, and of the row with its margin
+TABLE_LINE = 24
+
+
+class Cell(NamedTuple):
+    """A cell of a row; the cell has the colours of its owners in bands, and is grey without an owner."""
+
+    text: str
+    width: float  # pixels
+    owners: Owners = ()
+    look: Look = "number"
+    title: str = ""  # text that a pointer on the cell shows
+    size: int = 1  # number of elements that the cell stands for
+    color: str = ""  # of the text, which is bold then
 
 
 class CellFormat:
-    """Texts of cells that stand side by side: all are equally precise, and ``width`` holds the longest.
+    """Precision and width of cells that stand side by side: all are equally precise, and ``width`` holds the longest.
 
     >>> CellFormat([np.array(1.5), np.array(1 / 3)], 30).text(np.array(2 / 3))
-    '0.667'
+    '0.6667'
     >>> CellFormat([np.array([1.0, 0.25])], 30).text(np.arange(10))
     '0 … 9'
     """
 
-    def __init__(self, cells: Sequence[Cell], least: float) -> None:
-        numbers = [number for cell in cells for number in _written_numbers(cell)]
-        self._digits = _shared_digits(numbers, fewest=2 if len(numbers) > len(cells) else 3)
-        self.width = max([least, *(text_width(self.text(cell), 13) + 9 for cell in cells)])
+    def __init__(self, elements: Sequence[Element], least: float) -> None:
+        self._digits = _shared_digits([number for element in elements for number in _written_numbers(element)])
+        self.width = max([least, *(text_width(self.text(element), 13) + 9 for element in elements)])
         self.block_width = min(1.9 * self.width, 80.0)  # of a block that stands for many cells
 
-    def width_of(self, items: Sequence[int | Gap]) -> float:
-        """Return the width of some elements and gaps."""
-        return sum(self.block_width if isinstance(item, Gap) else self.width for item in items)
+    def text(self, element: Element) -> str:
+        """Return the text of an element."""
+        between = " … " if element.size > 3 else " "
+        return between.join(_format_number(number, self._digits) for number in _written_numbers(element))
 
-    def text(self, cell: Cell) -> str:
-        """Return the text of a cell."""
-        between = " … " if cell.size > 3 else " "
-        return between.join(_format_number(number, self._digits) for number in _written_numbers(cell))
+    def cell(self, item: int | Gap, read: Callable[[int], Element], owners: Owners = (), look: Look = "number") -> Cell:
+        """Return the cell of the element ``read(item)``, or of a gap."""
+        if isinstance(item, Gap):
+            block: Look = "hidden" if look == "number" else look
+            width = self.width if item.size == 1 else self.block_width
+            return Cell(hidden_count(item.size), width, owners, block, size=item.size)
+        element = read(item)
+        text = self.text(element)
+        in_full = str(element.tolist()) if element.size <= 12 else np.array2string(element, threshold=12)
+        return Cell(text, self.width, owners, look, in_full if text != in_full else "")
 
 
-def _written_numbers(cell: Cell) -> list[Any]:
-    """Return the numbers of a cell that are written out: up to three, else the first and the last."""
-    numbers: list[Any] = cell.reshape(-1).tolist()
+def _written_numbers(element: Element) -> list[Any]:
+    """Return the numbers of an element that are written out: up to three, else the first and the last."""
+    numbers: list[Any] = element.reshape(-1).tolist()
     return numbers if len(numbers) <= 3 else [numbers[0], numbers[-1]]
 
 
-def _shared_digits(numbers: Sequence[Any], fewest: int) -> int:
-    """Return the most digits that leave each number five characters or, if these are too few digits, seven."""
-    if all(isinstance(number, int) and len(str(number)) <= 7 for number in numbers):
-        return 7
-    for width, least in ((5, fewest), (7, 1)):
-        for digits in range(5, least - 1, -1):
-            if all(len(_format_number(number, digits)) <= width for number in numbers):
-                return digits
-    return 1
+def _shared_digits(numbers: Sequence[Any]) -> int:
+    """Return the most digits that leave each number six characters; at least two."""
+    fitting = (d for d in range(7, 2, -1) if all(len(_format_number(number, d)) <= 6 for number in numbers))
+    return next(fitting, 2)
 
 
 def _format_number(value: Any, digits: int) -> str:
@@ -69,76 +84,88 @@ def _format_number(value: Any, digits: int) -> str:
     return f"{value:.{digits}g}".replace("e+", "e").replace("e0", "e").replace("e-0", "e-")
 
 
-def draw_items(
-    sheet: Sheet,
-    x: float,
-    y: float,
-    height: float,
-    items: Sequence[int | Gap],
-    read: Read,
-    form: CellFormat,
-    owner: int,
+def draw_cells(
+    sheet: Sheet, x: float, y: float, height: float, cells: Sequence[Cell], outline: str = "currentColor"
 ) -> float:
-    """Draw the elements of one component from x on, with a block for each gap, and return where they end."""
-    cells: list[Cell] = []
-    for item in [*items, None]:
-        if isinstance(item, int):
-            cells.append(read(item))
-            continue
-        if cells:
-            width = form.width * len(cells)
-            draw_cells(sheet, x, y, width, height, cells, form, (owner,))
-            x, cells = x + width, []
-        if item is not None:
-            draw_hidden(sheet, x + 1, y, form.block_width - 2, height, item.size, (owner,))
-            x += form.block_width
+    """Draw cells from x on and return where they end; without cells, a dashed outline and the word "empty"."""
+    if not cells:
+        _draw_dashed(sheet, x, y + 2, 14, height - 4, outline)
+        sheet.note(x + 20, y + height / 2 + 4.5, "empty")
+    for cell in cells:
+        _draw_ground(sheet, x + 0.6, y, cell.width - 1.2, height, cell)
+        if cell.text:
+            largest = 11 if cell.look == "hidden" else 13
+            size = round(min(largest, largest * (cell.width - 4) / text_width(cell.text, largest)), 1)
+            color = cell.color or (CELL_INK if cell.owners and cell.look in ("number", "hidden") else "currentColor")
+            sheet.text(
+                x + cell.width / 2, y + height / 2 + 0.35 * size, cell.text, size=size, fill=color,
+                bold=cell.color != "", opacity=0.75 if cell.look in ("unused", "repeated") else 1, title=cell.title,
+            )  # fmt: skip
+        x += cell.width
     return x
 
 
-def draw_cells(
+def _draw_ground(sheet: Sheet, x: float, y: float, width: float, height: float, cell: Cell) -> None:
+    if cell.look == "repeated":
+        _draw_dashed(sheet, x + 1, y + 1.5, width - 2, height - 3, line_color(cell.owners[0]))
+    elif cell.look == "unused":
+        sheet.rect(x, y, width, height, "currentColor", round=3, opacity="0.11")
+        hatch = f"M{x + 0.28 * width:g} {y + height - 9:g}L{x + 0.72 * width:g} {y + 9:g}"
+        sheet.path(hatch, width=1.1, opacity=0.2 if cell.text else 0.4)
+    elif not cell.owners:
+        sheet.rect(x, y, width, height, "currentColor", round=3, opacity="0.18")
+    band = height / max(len(cell.owners), 1)
+    for k, owner in enumerate(cell.owners if cell.look in ("number", "hidden") else ()):
+        color = fill_color(owner) if cell.look == "number" else tint_color(owner)
+        sheet.rect(x, y + k * band, width, height if k == 0 else band, color, round=0 if k else 3)
+
+
+def _draw_dashed(sheet: Sheet, x: float, y: float, width: float, height: float, color: str) -> None:
+    sheet.rect(x, y, width, height, "none", round=4, stroke=color, stroke_width="1.3", stroke_dasharray="3 2.5")
+
+
+def draw_components(
     sheet: Sheet,
     x: float,
     y: float,
-    width: float,
-    height: float,
-    cells: Sequence[Cell],
-    form: CellFormat,
-    owners: Owners,
+    rows: Sequence[int | Gap],
+    name_of: Callable[[int], str],
+    columns: Mapping[float, Callable[[int], Sequence[Cell]]],
 ) -> None:
-    """Draw cells that lie side by side, rounded only at the two ends; in bands if components overlap."""
-    _draw_ground(sheet, x, y, width, height, [fill_color(owner) for owner in owners])
-    cell_width = width / len(cells)
-    for k in range(1, len(cells)):
-        between = f"M{x + k * cell_width:g} {y + 0.5:g}V{y + height - 0.5:g}"
-        sheet.path(between, stroke="#ffffff", width=1.2, opacity=0.75)
-    for k, cell in enumerate(cells):
-        text, in_full = form.text(cell), np.array2string(cell, threshold=12)
-        title = in_full if text != in_full else ""
-        sheet.text(x + (k + 0.5) * cell_width, y + height / 2 + 4.6, text, fill=_ink(owners), title=title)
+    """Draw the name of each component, one component a line, and its cells in each column, which begins at an x."""
+    for k, row in enumerate(rows):
+        top = y + k * LINE
+        if isinstance(row, Gap):
+            sheet.note(x, top + 17.5, hidden_count(row.size, "component"))
+            continue
+        sheet.text(x, top + 17.5, name_of(row), size=12, anchor="start", bold=True, fill=line_color(row))
+        for left, cells_of in columns.items():
+            draw_cells(sheet, left, top, ROW, cells_of(row), line_color(row))
+    if not rows:
+        sheet.note(x, y + 17.5, "no components")
 
 
-def draw_hidden(sheet: Sheet, x: float, y: float, width: float, height: float, count: int, owners: Owners) -> None:
-    """Draw the block that stands for ``count`` hidden cells."""
-    text = hidden_count(count)
-    _draw_ground(sheet, x, y, width, height, [tint_color(owner) for owner in owners])
-    size = min(11.0, 11.0 * (width - 6) / text_width(text, 11))
-    sheet.text(x + width / 2, y + height / 2 + 4, text, size=round(size, 1), fill=_ink(owners))
-
-
-def draw_nothing(sheet: Sheet, x: float, y: float, height: float, stroke: str) -> None:
-    """Draw an empty component: a dashed outline and the word."""
-    sheet.rect(x, y + 2, 14, height - 4, "none", round=4, stroke=stroke, stroke_width="1.3", stroke_dasharray="3 2.5")
-    sheet.note(x + 20, y + height / 2 + 4.5, "empty")
-
-
-def _draw_ground(sheet: Sheet, x: float, y: float, width: float, height: float, colors: Sequence[str]) -> None:
-    """Draw the ground of cells, in a band for each colour; grey if no component is named."""
-    if not colors:
-        sheet.rect(x, y, width, height, "currentColor", round=5, opacity="0.18")
-    band = height / max(len(colors), 1)
-    for k, color in enumerate(colors):
-        sheet.rect(x, y + k * band, width, height if k == 0 else band, color, round=0 if k else 5)
-
-
-def _ink(owners: Owners) -> str:
-    return CELL_INK if owners else "currentColor"
+def draw_table(
+    sheet: Sheet,
+    x: float,
+    y: float,
+    headings: Sequence[str],
+    rows: Sequence[int | Gap],
+    texts: Mapping[int, Sequence[str]],
+) -> float:
+    """Draw the texts of each row below their headings, and return where the table ends."""
+    lefts = [x]
+    for column in zip(headings, *texts.values(), strict=True):
+        lefts.append(lefts[-1] + max(text_width(text, 12) for text in column) + 24)
+    for heading, left in zip(headings, lefts, strict=False):
+        sheet.note(left, y - 8, heading)
+    for k, row in enumerate(rows):
+        baseline = y + 20 + k * TABLE_LINE
+        if isinstance(row, Gap):
+            sheet.text(x, baseline, hidden_count(row.size), size=12, anchor="start", opacity=0.9)
+            continue
+        name, *others = texts[row]
+        sheet.text(x, baseline, name, size=12, anchor="start", bold=True, fill=line_color(row))
+        for text, left in zip(others, lefts[1:], strict=False):
+            sheet.text(left, baseline, text, size=12, anchor="start")
+    return y + 20 + len(rows) * TABLE_LINE

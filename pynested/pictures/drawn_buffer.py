@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise, product
+from functools import cached_property
+from itertools import accumulate, pairwise, product
 from math import prod
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pynested.backends.host import to_host
 
-from .cells import Cell, CellFormat, Owners, Read, draw_cells, draw_hidden, draw_nothing
+from .cells import Cell, CellFormat, Owners, draw_cells
 from .svg import Sheet, text_width
-from .truncation import FEWEST, Gap, visible_indices, with_gaps
+from .truncation import Gap, visible_indices, with_gaps
 
 Ints = NDArray[np.int64]
 
@@ -43,31 +44,12 @@ class Component:
 
     @property
     def items(self) -> list[list[int | Gap]]:
-        """Indices that are drawn along each dimension, and the gaps between them."""
-        return [with_gaps(shown, size) for shown, size in zip(self.shown, self.sizes, strict=True)]
+        """Indices that are drawn along each dimension, and the gaps between them; a number is a row of one element."""
+        return [with_gaps(shown, size) for shown, size in zip(self.shown, self.sizes, strict=True)] or [[0]]
 
     def position(self, index: tuple[int, ...]) -> int:
         """Return the position of an element in the buffer."""
-        return self.offset + sum(i * stride for i, stride in zip(index, self.strides, strict=True))
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A stretch ``[start, stop)`` of the buffer that is drawn as one."""
-
-    start: int
-    stop: int
-    owners: Owners
-    kind: Literal["cells", "hole", "hidden"]
-
-    @property
-    def is_in_full(self) -> bool:
-        """Whether every cell of the stretch is drawn."""
-        return self.kind == "cells" or (self.kind == "hole" and self.stop - self.start <= _SHORT_HOLE)
-
-    def width(self, form: CellFormat) -> float:
-        """Return the width of the stretch."""
-        return (self.stop - self.start) * form.width if self.is_in_full else form.block_width
+        return self.offset + sum(i * stride for i, stride in zip(index, self.strides, strict=False))
 
 
 class DrawnBuffer:
@@ -86,21 +68,15 @@ class DrawnBuffer:
 
     Attributes
     ----------
-    shown : dict
-        The components that are drawn, by their numbers.
-    pieces : list of Piece
-        The whole buffer, cut into stretches.
-    cells : dict
-        The elements that are drawn, by their positions.
-    width : float
-        The width of the whole strip.
+    shown : dict of int to Component
+        The components that are drawn.
     """
 
     def __init__(
         self, values: Any, sizes: Ints, strides: Ints, offsets: Ints, level: Sequence[int], least: float
     ) -> None:
         count, rank = sizes.shape
-        self.values, self.count = values, count
+        self._values, self._count = values, count
         steps = np.maximum(sizes - 1, 0) * strides
         self._lowest = offsets + np.minimum(steps, 0).sum(axis=1)
         above = offsets + np.maximum(steps, 0).sum(axis=1) + 1
@@ -116,20 +92,32 @@ class DrawnBuffer:
         drawn = sum(prod(map(len, component.shown)) for component in self.shown.values())
         self._is_complete = drawn == sizes.prod(axis=1).sum()
         self._owners = self._owners_of_cells()
-        self.pieces = self._cut()
-        self.cells = self._read()
-        positions = text_width(str(max(self.cells, default=0)), 10) + 4
-        self.format = CellFormat(list(self.cells.values()), max(least, positions))
-        self.width = sum(piece.width(self.format) for piece in self.pieces)
+        elements = to_host(values[np.array([*self._owners], np.int64)])
+        self._elements = dict(zip(self._owners, elements, strict=True))
+        positions = text_width(str(max(self._owners, default=0)), 10) + 4
+        self.format = CellFormat(list(elements), max(least, positions))
+
+    @cached_property
+    def strip(self) -> list[Cell]:
+        """The whole buffer as cells."""
+        return [cell for start, stop in pairwise(self._edges()) for cell in self._cells(Gap(start, stop))]
 
     @property
     def rows(self) -> list[int | Gap]:
         """Numbers of the components that are drawn, and the gaps between them."""
-        return with_gaps(list(self.shown), self.count)
+        return with_gaps(list(self.shown), self._count)
 
-    def reader(self, component: Component, lead: tuple[int, ...] = ()) -> Read:
-        """Return what gives the elements of a component along its last dimension, if its other indices are ``lead``."""
-        return lambda last: self.cells[component.position((*lead, last)[: len(component.sizes)])]
+    def fits(self, room: float) -> bool:
+        """Return whether the strip is at most as wide as the room; its elements alone can be too wide."""
+        return len(self._owners) * self.format.width <= room and sum(cell.width for cell in self.strip) <= room
+
+    def row(self, component: Component, lead: tuple[int, ...] = ()) -> list[Cell]:
+        """Return the cells of a component along its last dimension, at the indices ``lead`` of the others."""
+        items = component.items[-1] if 0 not in component.sizes else []
+        return [
+            self.format.cell(item, lambda last: self._elements[component.position((*lead, last))], (component.number,))
+            for item in items
+        ]
 
     def _owners_of_cells(self) -> dict[int, Owners]:
         """Return the components of each position that is drawn."""
@@ -139,35 +127,28 @@ class DrawnBuffer:
                 owners[position] = (*owners.get(position, ()), i)
         return owners
 
-    def _cut(self) -> list[Piece]:
-        """Cut the buffer where owners change, and hidden stretches where a drawn component begins or ends."""
+    def _edges(self) -> list[int]:
+        """Return where owners change, and where a drawn component begins or ends in a hidden stretch."""
         owners = self._owners
-        bounds = [
-            int(bound)
-            for i in self.shown
-            if self._beyond[i] > self._lowest[i]
-            for bound in (self._lowest[i], self._beyond[i])
-        ]
-        edges = {0, len(self.values), *(bound for bound in bounds if not {bound - 1, bound} <= owners.keys())}
-        edges |= {position for position in owners if owners.get(position - 1) != owners[position]}
-        edges |= {position + 1 for position in owners if owners.get(position + 1) != owners[position]}
-        return [self._piece(start, stop) for start, stop in pairwise(sorted(edges))]
+        full = [i for i in self.shown if self._beyond[i] > self._lowest[i]]
+        bounds = {int(bound) for i in full for bound in (self._lowest[i], self._beyond[i])}
+        changes = {k for position in owners for k in (position, position + 1) if owners.get(k - 1) != owners.get(k)}
+        within = {bound for bound in bounds if {bound - 1, bound} <= owners.keys()}
+        return sorted({0, len(self._values)} | bounds - within | changes)
 
-    def _piece(self, start: int, stop: int) -> Piece:
+    def _cells(self, stretch: Gap) -> list[Cell]:
+        """Return the cells of a stretch between two edges: elements, or one that stands for hidden or unused ones."""
+        start, stop = stretch
         if start in self._owners:
-            return Piece(start, stop, self._owners[start], "cells")
+            return [self.format.cell(k, self._elements.__getitem__, self._owners[start]) for k in range(start, stop)]
         lowest, beyond = self._lowest, self._beyond
         (reaching,) = np.nonzero((lowest < stop) & (beyond > start) & (beyond > lowest))
-        if self._is_complete or not reaching.size:
-            return Piece(start, stop, (), "hole")
-        is_one = reaching.size == 1 and lowest[reaching[0]] <= start and beyond[reaching[0]] >= stop
-        kind: Literal["cells", "hidden"] = "cells" if stop - start < FEWEST else "hidden"
-        return Piece(start, stop, (int(reaching[0]),) if is_one else (), kind)
-
-    def _read(self) -> dict[int, Cell]:
-        """Return the elements that are drawn, by their positions."""
-        drawn = [k for piece in self.pieces if piece.kind == "cells" for k in range(piece.start, piece.stop)]
-        return dict(zip(drawn, to_host(self.values[np.array(drawn, np.int64)]), strict=True))
+        if reaching.size and not self._is_complete:
+            is_inside = reaching.size == 1 and lowest[reaching[0]] <= start and beyond[reaching[0]] >= stop
+            return [self.format.cell(stretch, self._elements.__getitem__, (int(reaching[0]),) if is_inside else ())]
+        if stretch.size <= _SHORT_HOLE:
+            return [Cell("", self.format.width, look="unused")] * stretch.size
+        return [Cell(f"{stretch.size} unused", self.format.block_width, look="unused", size=stretch.size)]
 
 
 def fit_buffer(
@@ -179,7 +160,7 @@ def fit_buffer(
     """
     for level, share in product(levels, (1.0, 0.75)):
         buffer = DrawnBuffer(values, sizes, strides, offsets, level, share * least)
-        if buffer.width <= room:
+        if buffer.fits(room):
             break
     return buffer
 
@@ -188,10 +169,9 @@ class Strip:
     """A buffer as a row of cells from x on."""
 
     def __init__(self, buffer: DrawnBuffer, x: float) -> None:
-        self._buffer = buffer
-        self._lefts = [x]
-        for piece in buffer.pieces:
-            self._lefts.append(self._lefts[-1] + piece.width(buffer.format))
+        self._cells = buffer.strip
+        self._starts = list(accumulate((cell.size for cell in self._cells), initial=0))
+        self._lefts = list(accumulate((cell.width for cell in self._cells), initial=x))
 
     @property
     def right(self) -> float:
@@ -199,44 +179,16 @@ class Strip:
         return self._lefts[-1]
 
     def left_of(self, position: int) -> float:
-        """Return the x of the left edge of a cell; the length of the buffer gives the end."""
-        for piece, left in zip(self._buffer.pieces, self._lefts, strict=False):
-            if piece.start <= position < piece.stop:
-                part = (position - piece.start) / (piece.stop - piece.start)
-                return left + part * piece.width(self._buffer.format)
-        return self.right
+        """Return the x of the left edge of an element; the length of the buffer gives the end."""
+        return float(np.interp(position, self._starts, self._lefts))
 
     def centre_of(self, position: int) -> float:
-        """Return the x of the middle of a cell."""
+        """Return the x of the middle of an element."""
         return (self.left_of(position) + self.left_of(position + 1)) / 2
 
     def draw(self, sheet: Sheet, y: float, height: float) -> None:
         """Draw the cells, with their positions beneath."""
-        if not self._buffer.pieces:
-            draw_nothing(sheet, self.right, y, height, "currentColor")
-        form = self._buffer.format
-        for piece, left in zip(self._buffer.pieces, self._lefts, strict=False):
-            width, size = piece.width(form) - 2, piece.stop - piece.start
-            if piece.kind == "cells":
-                cells = [self._buffer.cells[position] for position in range(piece.start, piece.stop)]
-                draw_cells(sheet, left + 1, y, width, height, cells, form, piece.owners)
-            elif piece.kind == "hole":
-                _draw_hole(sheet, piece, left + 1, y, width, height)
-            else:
-                draw_hidden(sheet, left + 1, y, width, height, size, piece.owners)
-            for k in range(size if piece.is_in_full else 0):
-                sheet.text(left + (k + 0.5) * form.width, y + height + 13, str(piece.start + k), size=10, opacity=0.75)
-
-
-def _draw_hole(sheet: Sheet, piece: Piece, x: float, y: float, width: float, height: float) -> None:
-    sheet.rect(x, y, width, height, "currentColor", round=5, opacity="0.11")
-    count = piece.stop - piece.start
-    if not piece.is_in_full:
-        text = f"{count} unused"
-        size = round(min(9.0, 9 * (width - 4) / text_width(text, 9)), 1)
-        sheet.text(x + width / 2, y + height / 2 + 4, text, size=size, sans=True, opacity=0.9)
-        return
-    step = (width + 2) / count
-    for k in range(count):
-        a, b = x - 1 + (k + 0.28) * step, x - 1 + (k + 0.72) * step
-        sheet.path(f"M{a:g} {y + height - 9:g}L{b:g} {y + 9:g}", width=1.1, opacity=0.4)
+        draw_cells(sheet, self._lefts[0], y, height, self._cells)
+        for cell, position, left in zip(self._cells, self._starts, self._lefts, strict=False):
+            if cell.size == 1:
+                sheet.text(left + cell.width / 2, y + height + 13, str(position), size=10, opacity=0.75)

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .cells import draw_items, draw_nothing
+from .cells import LINE, ROW, Cell, draw_cells, draw_components
 from .drawn_buffer import DrawnBuffer, Strip, fit_buffer
-from .svg import PAGE, Sheet, assign_lanes, line_color, text_width
-from .truncation import Gap, hidden_count, listing
+from .svg import PAGE, Sheet, assign_lanes, line_color, text_span, text_width
+from .truncation import Gap, listing
 
 Ints = NDArray[np.int64]
 
 # Components, and elements of each, from generous to frugal.
 _LEVELS = ((12, 24), (12, 4), (7, 6), (7, 4), (5, 3), (5, 2), (3, 2), (2, 2), (1, 2))
 _CELL, _LEFT, _TOP = 44, 18, 40
-_ROW, _LINE = 26, 31  # height of a component, and of a line
 _CAPTION = 62  # width of the captions of the right half
 _ENTRY, _ENTRY_HEIGHT = 36, 26  # of lengths and offsets
 _CELL_HEIGHT, _ARROW_ROOM = 32, 58
@@ -43,6 +41,13 @@ class _Jagged:
         """Return the name of a component."""
         return f"{self.name}[{component}]"
 
+    def entries(self, numbers: Ints) -> list[Cell]:
+        """Return a cell for the number of each component."""
+        return [
+            Cell("⋯", _ENTRY) if isinstance(row, Gap) else Cell(str(numbers[row]), _ENTRY, color=line_color(row))
+            for row in self.buffer.rows
+        ]
+
 
 def draw_jagged(values: Any, offsets: Ints, lengths: Ints | None = None, name: str = "x") -> Sheet:
     """Draw a jagged array; ``values: (N, ...)`` with the ragged dimension first, ``offsets: (B + 1,)``.
@@ -50,133 +55,81 @@ def draw_jagged(values: Any, offsets: Ints, lengths: Ints | None = None, name: s
     With ``lengths: (B,)`` there can be gaps, and the last offset says nothing.
     """
     array = _Jagged(values, offsets, lengths, name)
+    buffer = array.buffer
     sheet = Sheet(
         f"A jagged array: {len(array.starts)} components of lengths {listing(array.lengths.tolist()) or 'none'} "
         f"in one buffer of {len(values)} values; offsets {listing(offsets.tolist())}"
     )
-    right, bottom = _draw_components(sheet, array), _TOP + len(array.buffer.rows) * _LINE
-    x, y = right + 66, float(_TOP)
-    if x + _CAPTION + array.buffer.width <= PAGE:
-        sheet.path(f"M{right + 32:g} 16V{max(bottom, _TOP + 158):g}", opacity=0.3, width=1)
+    sheet.heading(_LEFT, 24, "what you see")
+    x = _LEFT + text_width(array.called(max(array.shown, default=0)), 12) + 10
+    cells = {x: lambda i: buffer.row(buffer.shown[i])}
+    draw_components(sheet, _LEFT, _TOP, buffer.rows, array.called, cells)
+    bottom = _TOP + len(buffer.rows) * LINE
+    x, y = sheet.width + 62, float(_TOP)
+    if buffer.fits(PAGE - _CAPTION - x):
+        sheet.path(f"M{x - 34:g} 16V{max(bottom, _TOP + 158):g}", opacity=0.3, width=1)
     else:
-        x, y = _LEFT, max(bottom, _TOP + _ROW) + 44
+        x, y = _LEFT, max(bottom, _TOP + ROW) + 44
     sheet.heading(x, y - 16, "what is in memory")
     _draw_memory(sheet, array, x, y + 2)
     return sheet
 
 
-def _draw_components(sheet: Sheet, array: _Jagged) -> float:
-    """Draw the left half, one component a line, and return where it ends."""
-    sheet.heading(_LEFT, 24, "what you see")
-    if not array.shown:
-        sheet.note(_LEFT, _TOP + 17, "no components")
-    x = _LEFT + text_width(array.called(max(array.shown, default=0)), 12) + 10
-    right = x + 60
-    for k, row in enumerate(array.buffer.rows):
-        y = _TOP + k * _LINE
-        if isinstance(row, Gap):
-            sheet.note(x, y + 17, hidden_count(row.size, "component"))
-            right = max(right, x + 110)
-            continue
-        sheet.text(_LEFT, y + 17.5, array.called(row), size=12, anchor="start", bold=True, fill=line_color(row))
-        component = array.buffer.shown[row]
-        if not component.sizes[0]:
-            draw_nothing(sheet, x, y, _ROW, line_color(row))
-            continue
-        end = draw_items(
-            sheet, x, y, _ROW, component.items[0], array.buffer.reader(component), array.buffer.format, row
-        )
-        right = max(right, end)
-    return right
-
-
 def _draw_memory(sheet: Sheet, array: _Jagged, x: float, y: float) -> None:
     """Draw the right half, its upper left corner at (x, y)."""
-    strip = Strip(array.buffer, x + _CAPTION)
-    entries = len(array.buffer.rows) + (array.end is not None)
-    left = max(x + _CAPTION, (x + _CAPTION + strip.right - entries * _ENTRY) / 2)
-    if array.end is None:
-        _draw_entries(sheet, array, x, left, y, "lengths", array.lengths.item)
+    strip, offsets = Strip(array.buffer, x + _CAPTION), array.entries(array.starts)
+    if array.end is not None:  # the last offset ends and does not start, so it is grey
+        offsets.append(Cell(str(array.end), _ENTRY, color="currentColor"))
+    left = max(x + _CAPTION, (x + _CAPTION + strip.right - len(offsets) * _ENTRY) / 2)
+    lengths = {"lengths": array.entries(array.lengths)} if array.end is None else {}
+    for name, cells in {**lengths, "offsets": offsets}.items():
+        _draw_caption(sheet, x, y + _ENTRY_HEIGHT / 2, name)
+        draw_cells(sheet, left, y, _ENTRY_HEIGHT, cells)
         y += _ENTRY_HEIGHT + 8
-    _draw_entries(sheet, array, x, left, y, "offsets", array.starts.item)
-    top = y + _ENTRY_HEIGHT + _ARROW_ROOM
-    _draw_arrows(sheet, array, strip, left, y + _ENTRY_HEIGHT + 3, top - 7)
-    sheet.text(x, top + _CELL_HEIGHT / 2 + 4.5, "values", size=12, anchor="start", sans=True)
+    top = y - 8 + _ARROW_ROOM
+    _draw_arrows(sheet, array, strip, left, y - 5, top - 7)
+    _draw_caption(sheet, x, top + _CELL_HEIGHT / 2, "values")
     strip.draw(sheet, top, _CELL_HEIGHT)
     _draw_brackets(sheet, array, strip, top)
 
 
-def _draw_entries(
-    sheet: Sheet, array: _Jagged, x: float, left: float, y: float, name: str, entry: Callable[[int], int]
-) -> None:
-    """Draw one integer a component; the last offset ends and does not start, so it is grey."""
-    entries = [
-        ("⋯", "currentColor") if isinstance(row, Gap) else (str(entry(row)), line_color(row))
-        for row in array.buffer.rows
-    ]
-    if name == "offsets" and array.end is not None:
-        entries.append((str(array.end), "currentColor"))
-    sheet.text(x, y + _ENTRY_HEIGHT / 2 + 4.5, name, size=12, anchor="start", sans=True)
-    sheet.rect(left, y, max(len(entries), 1) * _ENTRY, _ENTRY_HEIGHT, "currentColor", round=5, opacity="0.15")
-    for k, (text, color) in enumerate(entries):
-        if k:
-            sheet.path(f"M{left + k * _ENTRY:g} {y + 4:g}v{_ENTRY_HEIGHT - 8}", opacity=0.25, width=1)
-        size = round(min(13.0, 13 * (_ENTRY - 4) / text_width(text, 13)), 1)
-        centre = left + (k + 0.5) * _ENTRY
-        sheet.text(centre, y + _ENTRY_HEIGHT / 2 + 4.6, text, size=size, bold=text != "⋯", fill=color)
+def _draw_caption(sheet: Sheet, x: float, middle: float, text: str) -> None:
+    sheet.text(x, middle + 4.5, text, size=12, anchor="start", sans=True)
 
 
 def _draw_arrows(sheet: Sheet, array: _Jagged, strip: Strip, left: float, y: float, tip: float) -> None:
     """Draw an arrow from each offset to the boundary it names; several to one boundary stand side by side."""
-    arrows = [  # number of the entry, offset, colour
-        (k, int(array.starts[row]), line_color(row))
-        for k, row in enumerate(array.buffer.rows)
-        if not isinstance(row, Gap)
+    offsets = [
+        (k, array.starts[row], line_color(row)) for k, row in enumerate(array.buffer.rows) if isinstance(row, int)
     ]
     if array.end is not None:
-        arrows.append((len(array.buffer.rows), array.end, "currentColor"))
-    for entry, offset, color in arrows:
-        together = [other for other, other_offset, _ in arrows if other_offset == offset]
+        offsets.append((len(array.buffer.rows), array.end, "currentColor"))
+    for entry, offset, color in offsets:
+        is_end = color == "currentColor"
+        together = [other for other, other_offset, _ in offsets if other_offset == offset]
         x = left + (entry + 0.5) * _ENTRY
         to = strip.left_of(offset) + (together.index(entry) - (len(together) - 1) / 2) * _APART
         middle = (y + tip) / 2
-        is_end = color == "currentColor"
         curve = f"M{x:g} {y:g}C{x:g} {middle + 6:g} {to:g} {middle - 6:g} {to:g} {tip:g}"
         sheet.path(curve, stroke=color, width=1.6, opacity=0.75 if is_end else 1, dash="3 3" if is_end else "")
         sheet.head(to, tip, stroke=color, opacity=0.75 if is_end else 1)
 
 
 def _draw_brackets(sheet: Sheet, array: _Jagged, strip: Strip, top: float) -> None:
-    """Draw a bracket with the name under the cells of every component; empty ones are seams, named below the others."""
-    y = top + _CELL_HEIGHT + 20
-    full = [i for i in array.shown if array.lengths[i]]
-    spans = []
-    for i in full:
-        start, stop = int(array.starts[i]), int(array.starts[i] + array.lengths[i])
-        spans.append((strip.left_of(start) + 4, strip.left_of(stop) - 4))
-    halves = [text_width(array.called(i), 11) / 2 for i in full]
-    around = [
-        (min(a, (a + b) / 2 - half), max(b, (a + b) / 2 + half))
-        for (a, b), half in zip(spans, halves, strict=True)
-    ]  # fmt: skip
-    lanes = assign_lanes(around)
-    for i, (a, b), lane in zip(full, spans, lanes, strict=True):
-        sheet.path(f"M{a:g} {y + lane * _LANE:g}v5H{b:g}v-5", stroke=line_color(i))
-        sheet.text((a + b) / 2, y + lane * _LANE + 19, array.called(i), size=11, bold=True, fill=line_color(i))
-    _draw_seams(sheet, array, strip, top - 3, y + (max(lanes, default=-1) + 1) * _LANE)
-
-
-def _draw_seams(sheet: Sheet, array: _Jagged, strip: Strip, top: float, y: float) -> None:
-    """Draw a dashed line where empty components lie; it ends early if it would cross a text."""
-    seams: dict[int, list[int]] = {}
+    """Draw the name of each component under its cells: below a bracket or, if it is empty, below a dashed line."""
+    marks = []
     for i in array.shown:
-        if not array.lengths[i]:
-            seams.setdefault(int(array.starts[i]), []).append(i)
-    captions = [(strip.left_of(at), f"{', '.join(map(array.called, empty))} empty") for at, empty in seams.items()]
-    lanes = assign_lanes([(x - text_width(text, 11) / 2, x + text_width(text, 11) / 2) for x, text in captions])
-    for empty, (x, text), lane in zip(seams.values(), captions, lanes, strict=True):
-        color, below = line_color(empty[0]), y + lane * 16 - 4
-        crosses = any(box.left < x < box.right and top < box.top < below for box in sheet.boxes)
-        end = top + _CELL_HEIGHT + 6 if crosses else below
-        sheet.path(f"M{x:g} {top:g}V{end:g}", stroke=color, width=1.5, dash="2.5 3")
-        sheet.text(x, y + lane * 16 + 8, text, size=11, bold=True, fill=color)
+        left, right = (strip.left_of(array.starts[i] + length) for length in (0, array.lengths[i]))
+        text = array.called(i) if array.lengths[i] else f"{array.called(i)} empty"
+        marks.append((i, left, right, text))
+    texts = [text_span((left + right) / 2, text, 11) for _, left, right, text in marks]
+    lanes = assign_lanes([(min(a, m[1] + 4), max(b, m[2] - 4)) for m, (a, b) in zip(marks, texts, strict=True)])
+    for lane, (i, left, right, text) in sorted(zip(lanes, marks, strict=True)):
+        color, y = line_color(i), top + _CELL_HEIGHT + 20 + lane * _LANE
+        if left < right:
+            sheet.path(f"M{left + 4:g} {y:g}v5H{right - 4:g}v-5", stroke=color)
+        else:
+            crosses = any(box.left < left < box.right and top < box.top < y for box in sheet.boxes)
+            end = top + _CELL_HEIGHT + 6 if crosses else y + 8
+            sheet.path(f"M{left:g} {top - 3:g}V{end:g}", stroke=color, width=1.5, dash="2.5 3")
+        sheet.text((left + right) / 2, y + 19, text, size=11, bold=True, fill=color)

@@ -24,17 +24,13 @@ from .strided_picture import draw_dense, draw_strided
 from .svg import Sheet
 from .tape_picture import draw_tape
 
-# Whoever says that the page is dark or light; where nobody does, a picture asks the system.
-_THEMES = {
-    "dark": ("[data-jp-theme-light=false]", "html[theme=dark]", "[data-theme=dark]", ".vscode-dark"),
-    "light": ("[data-jp-theme-light=true]", "html[theme=light]", "[data-theme=light]", ".vscode-light"),
-}
-_STYLE = "".join(
-    f"{','.join(f'{page} .pynested-picture' for page in pages)}{{color-scheme:{theme}}}"
-    for theme, pages in _THEMES.items()
-)
-
-
+# Attributes and classes of pages that say that they are dark or light; without one a picture follows the system.
+_STYLE = """
+[data-jp-theme-light=false] .pynested-picture,html[theme=dark] .pynested-picture,
+[data-theme=dark] .pynested-picture,.vscode-dark .pynested-picture{color-scheme:dark}
+[data-jp-theme-light=true] .pynested-picture,html[theme=light] .pynested-picture,
+[data-theme=light] .pynested-picture,.vscode-light .pynested-picture{color-scheme:light}
+"""
 _SMALLEST = 0.7  # of its size; letters of 11 pixels are then as high as those of a footnote
 
 
@@ -72,20 +68,16 @@ class Picture:
         if suffix == ".svg":
             Path(path).write_text(self.svg, encoding="utf-8", newline="\n")
         elif suffix == ".png":
-            Path(path).write_bytes(_as_png(self.svg))
+            try:
+                from cairosvg import svg2png
+            except (ImportError, OSError) as error:  # OSError: the package is there, but not the library cairo
+                raise MissingDependency(
+                    f"save: PNG needs CairoSVG and cairo: pip install cairosvg ({error}). Or save a .svg, which needs "
+                    "neither."
+                ) from error
+            svg2png(bytestring=self.svg.encode(), write_to=str(path), scale=2, background_color="white")
         else:
             raise ArgumentError(f"save: {str(path)!r} ends neither in .svg nor in .png. Choose one of them.")
-
-
-def _as_png(svg: str) -> bytes:
-    try:
-        from cairosvg import svg2png
-    except (ImportError, OSError) as error:  # OSError: the package is there, but not the library cairo
-        raise MissingDependency(
-            f"save: PNG needs CairoSVG and cairo: pip install cairosvg ({error}). Or save a .svg, which needs neither."
-        ) from error
-    png: bytes = svg2png(bytestring=svg.encode(), scale=2, background_color="white")
-    return png
 
 
 @method
@@ -113,10 +105,10 @@ def picture(x: NestedArray | Array | BlockMask | Tape, name: str | None = None) 
     """
     if not isinstance(name, str | None):
         raise ArgumentError(f"picture: name is text, not {named_type(name)}.")
-    called = {} if name is None else {"name": name}
+    named = {} if name is None else {"name": name}
     for kind, draw in _DRAWN.items():
         if isinstance(x, kind):
-            return Picture(draw(x, **called))
+            return Picture(draw(x, **named))
     raise ArgumentError(
         f"picture: nested and dense arrays, block masks and tapes are drawn, not {type(x).__name__}. Use "
         "pn.nested_array or pn.array."
@@ -159,8 +151,5 @@ def _draw_nested(array: NestedArray, name: str = "x") -> Sheet:
 
 
 _DRAWN: dict[type, Callable[..., Sheet]] = {
-    NestedArray: _draw_nested,
-    Array: draw_dense,
-    BlockMask: draw_block_mask,
-    Tape: draw_tape,
-}
+    NestedArray: _draw_nested, Array: draw_dense, BlockMask: draw_block_mask, Tape: draw_tape,
+}  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,79 +13,88 @@ from pynested.backends.host import to_host
 from pynested.nested.component_views import component_ndarray
 from pynested.nested.nested_array import NestedArray
 
-from .cells import Cell, CellFormat, draw_items, draw_nothing
-from .svg import PAGE, Sheet, line_color, text_width
-from .truncation import Gap, hidden_count, visible_indices, with_gaps
+from .cells import LINE, Cell, CellFormat, Element, Look, draw_components
+from .svg import PAGE, Sheet, text_width
+from .truncation import visible_indices, with_gaps
 
 _LEVELS = ((12, 12), (12, 8), (8, 5), (6, 4), (6, 2))  # components, elements of each
-_LEFT, _TOP = 18, 40
-_ROW, _LINE, _APART = 26, 31, 26
+_LEFT, _TOP, _APART = 18, 40, 26
 _CELL = 30
 
 
-class _Column:
-    """An array: for each component that is shown its elements, the padding behind them, and the number of repeats.
+class _Column(NamedTuple):
+    """An array: its name, and the cells of each component that is shown."""
 
-    An element is a number or a row of numbers. Padding begins at the element ``ends[i]`` of row i.
-    """
+    name: str
+    rows: dict[int, list[Cell]]
 
-    def __init__(
-        self,
-        name: str,
-        cells: dict[int, Cell],
-        lengths: dict[int, int],
-        limit: int,
-        is_padded: bool,
-        is_stretched: bool,
-    ) -> None:
-        self.name, self.cells = name, cells
-        self.ends = {i: min(lengths[i], len(row)) if is_padded else len(row) for i, row in cells.items()}
-        self.items = {i: _visible_items(end, limit) for i, end in self.ends.items()}
-        self.padding = {i: _visible_items(len(row) - self.ends[i], limit) for i, row in cells.items()}
-        self.repeats = {i: len(visible_indices(lengths[i], limit)) - 1 if is_stretched else 0 for i in cells}
-        drawn = [cells[i][k] for i, items in self.items.items() for k in items if isinstance(k, int)]
-        padding = [cells[i][self.ends[i] + k] for i, items in self.padding.items() for k in items if isinstance(k, int)]
-        self.format = CellFormat(drawn + padding, _CELL)
-        widths = [
-            self.format.width_of([*self.items[i], *self.padding[i]]) + self.format.width * self.repeats[i]
-            for i in cells
-        ]
-        self.width = max([text_width(name, 12), *(width or 60.0 for width in widths)])
-
-
-def _visible_items(count: int, limit: int) -> list[int | Gap]:
-    return with_gaps(visible_indices(count, limit), count)
+    @property
+    def width(self) -> float:
+        """Width of the name and of the longest component."""
+        return max(
+            [text_width(self.name, 12), *(sum(cell.width for cell in row) or 60.0 for row in self.rows.values())]
+        )
 
 
 def draw_side_by_side(
     arrays: Mapping[str, Any], padded: Collection[str] = (), stretched: Collection[str] = ()
 ) -> Sheet:
     """Draw arrays side by side; ``padded`` and ``stretched`` name dense ones, the lengths are those of the nested."""
-    lengths_of_all = _check(arrays, padded, stretched)
-    count = len(lengths_of_all)
+    lengths = _check(arrays, padded, stretched)
+    count = len(lengths)
     for components, limit in _LEVELS:
         shown = visible_indices(count, components)
-        lengths = {i: int(lengths_of_all[i]) for i in shown}
+        elements = {name: _read(name, array, count, shown) for name, array in arrays.items()}
         columns = [
-            _Column(name, _read(name, array, count, shown), lengths, limit, name in padded, name in stretched)
-            for name, array in arrays.items()
+            _column(name, rows, lengths, limit, name in padded, name in stretched) for name, rows in elements.items()
         ]
         if sum(column.width + _APART for column in columns) <= PAGE:
             break
     sheet = Sheet(f"Side by side, {count} components of each: {', '.join(arrays)}")
     lines = with_gaps(shown, count)
     left = _LEFT + text_width(f"[{max(shown, default=0)}]", 12) + 14
-    x, top = PAGE + 1.0, _TOP - 24.0 - len(lines) * _LINE - 30
+    bands: list[dict[float, _Column]] = [{}]  # columns by their left ends
+    x = left
     for column in columns:
-        if x + column.width > PAGE:  # the next band
-            x, top = left, top + len(lines) * _LINE + 54
-            _draw_names(sheet, lines, top)
-        sheet.text(x, top - 10, column.name, size=12, anchor="start", bold=True)
-        for k, row in enumerate(lines):
-            if isinstance(row, int):
-                _draw_component(sheet, column, row, x, top + k * _LINE)
+        if x > left and x + column.width > PAGE:
+            x = left
+            bands.append({})
+        bands[-1][x] = column
         x += column.width + _APART
+    for k, band in enumerate(bands):
+        top = _TOP + k * (len(lines) * LINE + 54)
+        for x, column in band.items():
+            sheet.text(x, top - 10, column.name, size=12, anchor="start", bold=True)
+        cells = {x: column.rows.__getitem__ for x, column in band.items()}
+        draw_components(sheet, _LEFT, top, lines, lambda i: f"[{i}]", cells)
     return sheet
+
+
+def _column(
+    name: str, elements: dict[int, Element], lengths: list[int], limit: int, is_padded: bool, is_stretched: bool
+) -> _Column:
+    """Return the cells of an array: the elements of each component, the padding behind them, and the repeats.
+
+    An element is a number or a row of numbers. Padding begins at the length of the component. The element of a
+    component that is stretched is repeated up to that length; a component of length 0 has none.
+    """
+    parts: dict[int, list[tuple[Element, Look]]] = {}
+    for i, row in elements.items():
+        end = min(lengths[i], len(row)) if is_padded else len(row)
+        repeats = len(visible_indices(lengths[i], limit)) - 1 if is_stretched else 0
+        parts[i] = [(row[:end], "number"), (row[end:], "unused"), (row[:1].repeat(max(repeats, 0), 0), "repeated")]
+        if repeats < 0:
+            parts[i] = []
+    shown = [part[k] for row in parts.values() for part, _ in row for k in visible_indices(len(part), limit)]
+    form = CellFormat(shown, _CELL)
+    return _Column(name, {
+        i: [
+            form.cell(item, part.__getitem__, (i,), look)
+            for part, look in row
+            for item in with_gaps(visible_indices(len(part), limit), len(part))
+        ]
+        for i, row in parts.items()
+    })  # fmt: skip
 
 
 def _check(arrays: Any, padded: Collection[str], stretched: Collection[str]) -> list[int]:
@@ -103,7 +112,7 @@ def _check(arrays: Any, padded: Collection[str], stretched: Collection[str]) -> 
     return [(*nested[0].component_shape(i), 1)[0] for i in range(len(nested[0]))]
 
 
-def _read(name: str, array: Any, count: int, shown: list[int]) -> dict[int, Cell]:
+def _read(name: str, array: Any, count: int, shown: list[int]) -> dict[int, Element]:
     """Return the elements of each component shown; a component without dimensions is one element."""
     if type(array) is NestedArray:
         if len(array) != count:
@@ -117,41 +126,3 @@ def _read(name: str, array: Any, count: int, shown: list[int]) -> dict[int, Cell
             f"the {count} components."
         )
     return {i: np.atleast_1d(component) for i, component in components.items()}
-
-
-def _draw_names(sheet: Sheet, lines: list[int | Gap], top: float) -> None:
-    for k, row in enumerate(lines):
-        y = top + k * _LINE + 17.5
-        if isinstance(row, Gap):
-            sheet.note(_LEFT, y, hidden_count(row.size))
-        else:
-            sheet.text(_LEFT, y, f"[{row}]", size=12, anchor="start", bold=True, fill=line_color(row))
-    if not lines:
-        sheet.note(_LEFT, top + 17.5, "no components")
-
-
-def _draw_component(sheet: Sheet, column: _Column, row: int, x: float, y: float) -> None:
-    cells, end, form = column.cells[row], column.ends[row], column.format
-    if not len(cells) or column.repeats[row] < 0:
-        draw_nothing(sheet, x, y, _ROW, line_color(row))
-        return
-    x = draw_items(sheet, x, y, _ROW, column.items[row], cells.__getitem__, form, row)
-    for item in column.padding[row]:
-        if isinstance(item, Gap):
-            width, text = form.block_width, hidden_count(item.size)
-        else:
-            width, text = form.width, form.text(cells[end + item])
-        _draw_padding(sheet, x, y, width, text)
-        x += width
-    for _ in range(column.repeats[row]):
-        dashed = {"stroke": line_color(row), "stroke_width": "1.2", "stroke_dasharray": "3 2.5"}
-        sheet.rect(x + 1.5, y + 1.5, form.width - 3, _ROW - 3, "none", round=4, **dashed)
-        sheet.text(x + form.width / 2, y + _ROW / 2 + 4.6, form.text(cells[0]), opacity=0.7)
-        x += form.width
-
-
-def _draw_padding(sheet: Sheet, x: float, y: float, width: float, text: str) -> None:
-    """Draw a cell that only fills the row, hatched."""
-    sheet.rect(x + 1, y, width - 2, _ROW, "currentColor", round=3, opacity="0.11")
-    sheet.path(f"M{x + 5:g} {y + _ROW - 4:g}L{x + width - 5:g} {y + 4:g}", width=1, opacity=0.2)
-    sheet.text(x + width / 2, y + _ROW / 2 + 4.6, text, size=12, opacity=0.7)

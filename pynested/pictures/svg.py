@@ -58,6 +58,12 @@ def text_width(text: str, size: float) -> float:
     return len(text) * size * _CHARACTER
 
 
+def text_span(centre: float, text: str, size: float) -> tuple[float, float]:
+    """Return the left and the right end of a text around its centre."""
+    half = text_width(text, size) / 2
+    return centre - half, centre + half
+
+
 def assign_lanes(spans: Sequence[tuple[float, float]], apart: float = 5) -> list[int]:
     """Return for each span the first lane in which it meets no other, so that no two captions collide.
 
@@ -91,8 +97,10 @@ class Sheet:
         self.width, self._height = max(self.width, x), max(self._height, y)
 
     def _mark(self, tag: str, content: str = "", /, **attributes: object) -> None:
-        """Add an element. Underscores in the names of attributes stand for hyphens; the empty value leaves one out."""
-        written = "".join(f' {name.replace("_", "-")}="{value}"' for name, value in attributes.items() if value != "")
+        """Add an element. Underscores in names stand for hyphens; an empty value and an opacity of 1 are left out."""
+        values = {name: f"{value:g}" if isinstance(value, int | float) else value for name, value in attributes.items()}
+        values |= {"opacity": ""} if values.get("opacity") == "1" else {}
+        written = "".join(f' {name.replace("_", "-")}="{value}"' for name, value in values.items() if value != "")
         self._marks.append(f"<{tag}{written}>{content}</{tag}>" if content else f"<{tag}{written}/>")
 
     def rect(
@@ -100,22 +108,14 @@ class Sheet:
     ) -> None:
         """Draw a rectangle; `look` holds further attributes."""
         self.grow(x + width, y + height)
-        size = {"width": f"{width:g}", "height": f"{height:g}", "rx": f"{round:g}" if round else ""}
-        self._mark("rect", x=f"{x:g}", y=f"{y:g}", **size, fill=fill, **look)
+        self._mark("rect", x=x, y=y, width=width, height=height, rx=round or "", fill=fill, **look)
 
     def path(
         self, d: str, *, stroke: str = "currentColor", width: float = 1.4, opacity: float = 1, dash: str = ""
     ) -> None:
         """Draw a line along `d`."""
         ends = {"stroke_linecap": "round", "stroke_linejoin": "round", "stroke_dasharray": dash}
-        self._mark("path", d=d, fill="none", stroke=stroke, stroke_width=f"{width:g}", **ends, opacity=_part(opacity))
-
-    def squares(self, places: Sequence[tuple[float, float]], side: float, fill: str, opacity: float = 1) -> None:
-        """Draw squares of one colour, by their upper left corners, as one mark."""
-        for x, y in places:
-            self.grow(x + side, y + side)
-        d = "".join(f"M{x:g} {y:g}h{side:g}v{side:g}h{-side:g}z" for x, y in places)
-        self._mark("path", d=d, fill=fill, opacity=_part(opacity))
+        self._mark("path", d=d, fill="none", stroke=stroke, stroke_width=width, **ends, opacity=opacity)
 
     def head(self, x: float, y: float, *, stroke: str, size: float = 4.2, up: bool = False, opacity: float = 1) -> None:
         """Draw the head of an arrow that ends at (x, y)."""
@@ -142,18 +142,10 @@ class Sheet:
         left = x if anchor == "start" else x - width / 2
         self.boxes.append(Box(left, y - 0.76 * size, left + width, y + 0.2 * size, text))
         self.grow(left + width, y + 4)
-        self._mark(
-            "text",
-            (f"<title>{escape(title)}</title>" if title else "") + escape(text),
-            x=f"{x:g}",
-            y=f"{y:g}",
-            font_family=SANS if sans else "",
-            font_size=f"{size:g}",
-            fill=fill,
-            opacity=_part(opacity),
-            font_weight="600" if bold else "",
-            text_anchor="" if anchor == "start" else anchor,
-        )
+        content = (f"<title>{escape(title)}</title>" if title else "") + escape(text)
+        family, weight = SANS if sans else "", "600" if bold else ""
+        look = {"font_family": family, "font_size": size, "fill": fill, "opacity": opacity, "font_weight": weight}
+        self._mark("text", content, x=x, y=y, **look, text_anchor="" if anchor == "start" else anchor)
 
     def note(self, x: float, y: float, text: str) -> None:
         """Write a remark, from x to the right."""
@@ -172,7 +164,3 @@ class Sheet:
             f'width="{width}" height="{height}" viewBox="0 0 {width} {height}">'
             f"{_STYLE}\n" + "\n".join(self._marks) + "\n</svg>\n"
         )
-
-
-def _part(opacity: float) -> str:
-    return "" if opacity == 1 else f"{opacity:g}"

@@ -4,31 +4,30 @@ from __future__ import annotations
 
 from pynested.autograd.tape_text import HEAD, Tape
 
-from .svg import Sheet, assign_lanes, line_color, text_width
-from .truncation import Gap, hidden_count, visible_indices, with_gaps
+from .cells import TABLE_LINE, draw_table
+from .svg import Sheet, assign_lanes, line_color
+from .truncation import with_gaps
 
-_ROW, _RAIL = 24, 16  # pixels between rows and between rails
-_TOP, _LEFT, _APART = 30, 22, 22
+_RAIL = 16  # pixels between rails
+_TOP, _LEFT = 26, 22
 _SHOWN = 60  # rows; of a longer tape the first and the last
-_SIZE = 12
 
 
 def draw_tape(tape: Tape, name: str = "tape") -> Sheet:
     """Draw a tape from the leaves down to the results; a rail has the colour of what it leads away from."""
-    chosen = visible_indices(len(tape), _SHOWN // 2)[:-1]
-    chosen = [*chosen, *range(max(len(tape) - _SHOWN // 2, len(chosen)), len(tape))]
-    sheet = Sheet(f"The {name}: {len(tape)} records, from {_leaves(tape)} leaves to the results")
-    rows = with_gaps(chosen, len(tape))
+    count = len(tape)
+    leaves = sum(record.is_leaf for record in tape.records)
+    sheet = Sheet(f"The {name}: {count} records, from {leaves} leaves to the results")
+    shown = range(count)
+    rows = with_gaps(shown if count <= _SHOWN + 1 else [*shown[: _SHOWN // 2], *shown[-_SHOWN // 2 :]], count)
     row_of = {record: k for k, record in enumerate(rows) if isinstance(record, int)}
     rails = _rails(tape, row_of)
-    right = _LEFT + (max(rails.values(), default=0) + 1) * _RAIL + 10
     _draw_rails(sheet, tape, row_of, rails)
-    _draw_text(sheet, tape, rows, right)
+    left = _LEFT + (max(rails.values(), default=0) + 1) * _RAIL + 10
+    draw_table(sheet, left, _TOP, HEAD, rows, {record: tape.cells(tape.records[record]) for record in row_of})
+    if not rows:
+        sheet.note(left, _TOP + 20, "nothing was recorded")
     return sheet
-
-
-def _leaves(tape: Tape) -> int:
-    return sum(record.is_leaf for record in tape.records)
 
 
 def _sources(tape: Tape, record: int, row_of: dict[int, int]) -> list[int]:
@@ -47,38 +46,13 @@ def _rails(tape: Tape, row_of: dict[int, int]) -> dict[int, int]:
 
 
 def _draw_rails(sheet: Sheet, tape: Tape, row_of: dict[int, int], rails: dict[int, int]) -> None:
-    for record, row in row_of.items():
-        x, y = _place(rails[record], row)
+    places = {record: (_LEFT + rails[record] * _RAIL, _TOP + 16 + row * TABLE_LINE) for record, row in row_of.items()}
+    for record, (x, y) in places.items():
         for source in _sources(tape, record, row_of):
-            from_x, from_y = _place(rails[source], row_of[source])
+            from_x, from_y = places[source]
             bend = f"C{from_x:g} {y - 6:g} {x:g} {y - 14:g} {x:g} {y - 5:g}"
-            sheet.path(f"M{from_x:g} {from_y:g}V{max(y - _ROW, from_y):g}{bend}", stroke=line_color(source), width=1.6)
-    for record, row in row_of.items():
-        x, y = _place(rails[record], row)
-        leaf = tape.records[record].is_leaf
-        sheet.rect(x - 4.5, y - 4.5, 9, 9, line_color(record), round=1.5 if leaf else 4.5)
-
-
-def _place(rail: int, row: int) -> tuple[float, float]:
-    return _LEFT + rail * _RAIL, _TOP + (row + 0.5) * _ROW
-
-
-def _draw_text(sheet: Sheet, tape: Tape, rows: list[int | Gap], x: float) -> None:
-    cells = {row: tape.cells(tape.records[row]) for row in rows if isinstance(row, int)}
-    table = [HEAD, *cells.values()]
-    lefts = [x]
-    for column in range(3):
-        lefts.append(lefts[-1] + max(text_width(row[column], _SIZE) for row in table) + _APART)
-    for text, left in zip(HEAD, lefts, strict=True):
-        sheet.note(left, 20, text)
-    for k, row in enumerate(rows):
-        baseline = _TOP + (k + 0.5) * _ROW + 4
-        if isinstance(row, Gap):
-            sheet.text(lefts[1], baseline, hidden_count(row.size), size=_SIZE, anchor="start", opacity=0.9)
-            continue
-        for column, (text, left) in enumerate(zip(cells[row], lefts, strict=True)):
-            color = line_color(row) if column == 0 else "currentColor"
-            if text:
-                sheet.text(left, baseline, text, size=_SIZE, anchor="start", bold=column == 0, fill=color)
-    if not rows:
-        sheet.note(lefts[0], _TOP + 16, "nothing was recorded")
+            path = f"M{from_x:g} {from_y:g}V{max(y - TABLE_LINE, from_y):g}{bend}"
+            sheet.path(path, stroke=line_color(source), width=1.6)
+    for record, (x, y) in places.items():
+        is_leaf = tape.records[record].is_leaf
+        sheet.rect(x - 4.5, y - 4.5, 9, 9, line_color(record), round=1.5 if is_leaf else 4.5)

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-FEWEST = 2  # the block that stands for hidden things is nearly as wide as two
-
 
 class Gap(NamedTuple):
     """A hidden stretch ``[start, stop)``."""
@@ -30,7 +28,7 @@ def visible_indices(count: int, limit: int) -> list[int]:
     >>> visible_indices(5, 4), visible_indices(6, 4), visible_indices(100, 2)
     ([0, 1, 2, 3, 4], [0, 1, 2, 5], [0, 1])
     """
-    if count < limit + FEWEST:
+    if count < limit + 2:
         return list(range(count))
     return list(range(limit)) if limit <= 2 else [*range(limit - 1), count - 1]
 
