@@ -108,21 +108,26 @@ def _seed(name: str, output: Array, gradient: Array | None, graph: bool, outputs
                 f"Give the gradient of what you want: {calls}."
             )
         return ones_like(output)
-    if gradient.shape != output.shape:
-        raise GradientError(
-            f"{name}: a gradient of shape {gradient.shape} was given for an output of shape {output.shape}."
-        )
-    if gradient.storage.device != output.storage.device:
-        raise DeviceError(
-            f"{name}: a gradient on {gradient.device!r} was given for an output on {output.device!r}. Move it: "
-            f"gradient.to({output.device!r})."
-        )
+    check_shape_and_device(GradientError, name, "gradient", gradient, "an output", output)
     gradient = gradient.detach() if gradient.tracked and not graph else gradient
     if gradient.dtype == output.dtype:
         return gradient
     if not is_float(gradient.dtype):
         raise GradientError(f"{name}: the gradient must be floating point, not {gradient.dtype}.")
     return gradient.to(output.dtype)
+
+
+def check_shape_and_device(
+    error: type[Exception], name: str, what: str, value: Array, target: str, expected: Array
+) -> None:
+    """Raise ``error`` if a gradient or a tangent has another shape than its array, DeviceError for another device."""
+    if value.shape != expected.shape:
+        raise error(f"{name}: a {what} of shape {value.shape} was given for {target} of shape {expected.shape}.")
+    if value.device != expected.device:
+        raise DeviceError(
+            f"{name}: a {what} on {value.device!r} was given for {target} on {expected.device!r}. Move it: "
+            f"{what}.to({expected.device!r})."
+        )
 
 
 def ones_like(value: Array) -> Array:

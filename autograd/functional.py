@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from pynested.backends.dtypes import is_float
-from pynested.backends.errors import ArgumentError, DeviceError, GradientError, named_type
+from pynested.backends.errors import ArgumentError, GradientError, named_type
 from pynested.backends.host import from_host
 
 from .array import Array, new_zeros
-from .backward import grad, ones_like
+from .backward import check_shape_and_device, grad, ones_like
 from .containers import flatten, flatten_like
 from .dispatch import operator
 from .modes import Mode
@@ -153,13 +153,7 @@ def _jvp_for(
 
 def _canonical_tangent(name: str, view: Array, tangent: Array) -> Array:
     """Return a tangent in the dtype of its primal; raise if it has another shape or lies on another device."""
-    if tangent.shape != view.shape:
-        raise ArgumentError(f"{name}: a tangent of shape {tangent.shape} was given for a primal of shape {view.shape}.")
-    if tangent.device != view.device:
-        raise DeviceError(
-            f"{name}: a tangent on {tangent.device!r} was given for a primal on {view.device!r}. Move it: "
-            f"tangent.to({view.device!r})."
-        )
+    check_shape_and_device(ArgumentError, name, "tangent", tangent, "a primal", view)
     return tangent if tangent.dtype == view.dtype else tangent.to(view.dtype)
 
 

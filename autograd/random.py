@@ -23,7 +23,7 @@ from .arguments.scalars import check_fits, number_text
 from .arguments.shapes import canonical_int
 from .array import Array
 from .call_errors import check_flags
-from .creation import array, canonical_sizes, dtype_or_default, empty
+from .creation import array, canonical_sizes, new_array
 from .dispatch import operator
 
 # ---- generators -----------------------------------------------------------------------------------------------------
@@ -78,9 +78,9 @@ def get_state() -> Any:
 @contextmanager
 def replay_random(state: Any) -> Iterator[None]:
     """Draw inside the block the numbers that this thread drew after ``state``; its generator does not advance."""
-    before, bits = _thread.generator, np.random.PCG64(0)
-    bits.state = state
-    _thread.generator = np.random.Generator(bits)
+    before, bit_generator = _thread.generator, np.random.PCG64(0)
+    bit_generator.state = state
+    _thread.generator = np.random.Generator(bit_generator)
     try:
         yield
     finally:
@@ -119,7 +119,7 @@ def rand(
     True
     """
     check_flags("rand", requires_grad=requires_grad)
-    return uniform("rand", shape, dtype, device, generator).requires_grad_(requires_grad)
+    return empty_floats("rand", shape, dtype, device).uniform_(generator=generator).requires_grad_(requires_grad)
 
 
 @operator
@@ -143,7 +143,7 @@ def randn(
     True
     """
     check_flags("randn", requires_grad=requires_grad)
-    return normal("randn", shape, dtype, device, generator).requires_grad_(requires_grad)
+    return empty_floats("randn", shape, dtype, device).normal_(generator=generator).requires_grad_(requires_grad)
 
 
 @operator
@@ -177,22 +177,12 @@ def randint(
 # ---- shared with `rand_like`, `randn_like` and `randint_like`; errors begin with ``name`` ---------------------------
 
 
-def uniform(name: str, shape: tuple[Any, ...], dtype: DTypeLike | None, device: str | None, generator: Any) -> Array:
-    """Return what `rand` returns."""
-    return _empty_floats(name, shape, dtype, device).uniform_(0.0, 1.0, generator)
-
-
-def normal(name: str, shape: tuple[Any, ...], dtype: DTypeLike | None, device: str | None, generator: Any) -> Array:
-    """Return what `randn` returns."""
-    return _empty_floats(name, shape, dtype, device).normal_(0.0, 1.0, generator)
-
-
-def _empty_floats(name: str, shape: tuple[Any, ...], dtype: DTypeLike | None, device: str | None) -> Array:
-    device = chosen_device(device)
-    dtype = dtype_or_default(dtype, device)
-    if not is_float(dtype):
-        raise DTypeError(f"{name}: random real numbers need a floating point dtype, not {dtype}.")
-    return empty(canonical_sizes(name, shape), dtype=dtype, device=device)
+def empty_floats(name: str, shape: tuple[Any, ...], dtype: DTypeLike | None, device: str | None) -> Array:
+    """Return an array for random real numbers; raise DTypeError for a dtype that is not floating."""
+    array = new_array(name, shape, dtype, device)
+    if not is_float(array.dtype):
+        raise DTypeError(f"{name}: random real numbers need a floating point dtype, not {array.dtype}.")
+    return array
 
 
 def integers(
@@ -202,8 +192,8 @@ def integers(
     least, end = (0, low) if high is None else (low, high)
     least, end = canonical_int(name, "low", least), canonical_int(name, "high", end)
     if least >= end:
-        ends = f"{number_text(least)} to {number_text(end)} - 1"
-        raise ArgumentError(f"{name}: there is no integer from {ends}; high must be above low.")
+        limits = f"{number_text(least)} to {number_text(end)} - 1"
+        raise ArgumentError(f"{name}: there is no integer from {limits}; high must be above low.")
     dtype = np.dtype(np.int64) if dtype is None else canonical_dtype(dtype, chosen_device(device))
     check_fits(name, numpy_array(name, [least, end - 1]), dtype)  # whichever of them is drawn
     numbers = canonical_generator(generator).integers(least, end, canonical_sizes(name, (shape,)), dtype=np.int64)

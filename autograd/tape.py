@@ -179,7 +179,7 @@ class Node:
         args: Sequence[Any],
         output: RecordedArray | None = None,
     ) -> None:
-        self.number = next_number()
+        self.number = next(_numbers)
         self.operation = operation
         self.sources = sources
         self.shape, self.dtype = shape, dtype

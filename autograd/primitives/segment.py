@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -140,19 +141,6 @@ segment_softmax = Primitive(
     ["y"],
     public="softmax",
 )
-segment_softmax_backward: Primitive = Primitive(
-    "segment_softmax_backward",
-    lambda k, g, p, segments: k.segment_softmax_backward(g, p, segments),
-    vjps=[
-        lambda h, _, g, p, segments: segment_softmax_backward(h, p, segments),
-        lambda h, _, g, p, segments: h * (g - _sums(p * g, segments)) - g * _sums(h * p, segments),
-    ],
-    jvps=[
-        lambda t, _, g, p, segments: segment_softmax_backward(t, p, segments),
-        lambda t, _, g, p, segments: t * (g - _sums(p * g, segments)) - p * _sums(t * g, segments),
-    ],
-    saves=["p", "g p"],
-)
 softmax_last = Primitive(
     "softmax_last",
     lambda k, x: k.softmax_last(x),
@@ -161,21 +149,34 @@ softmax_last = Primitive(
     ["y"],
     public="softmax",
 )
-softmax_last_backward: Primitive = Primitive(
-    "softmax_last_backward",
-    lambda k, g, p: k.softmax_last_backward(g, p),
-    vjps=[
-        lambda h, _, g, p: softmax_last_backward(h, p),
-        lambda h, _, g, p: h * (g - sum_over_last(p * g)) - g * sum_over_last(h * p),
-    ],
-    jvps=[
-        lambda t, _, g, p: softmax_last_backward(t, p),
-        lambda t, _, g, p: t * (g - sum_over_last(p * g)) - p * sum_over_last(t * g),
-    ],
-    saves=["p", "g p"],
-)
+
+
+def _softmax_backward(name: str, compute: Callable[..., Any], sums: Callable[..., Any]) -> Primitive:
+    """Return the derivative of a softmax; ``sums`` are those of the segments, or rows, at each of their elements."""
+    backward: Primitive = Primitive(
+        name,
+        compute,
+        vjps=[
+            lambda h, _, g, p, *segments: backward(h, p, *segments),
+            lambda h, _, g, p, *segments: h * (g - sums(p * g, *segments)) - g * sums(h * p, *segments),
+        ],
+        jvps=[
+            lambda t, _, g, p, *segments: backward(t, p, *segments),
+            lambda t, _, g, p, *segments: t * (g - sums(p * g, *segments)) - p * sums(t * g, *segments),
+        ],
+        saves=["p", "g p"],
+    )
+    return backward
 
 
 def _sums(x: Any, segments: Segments) -> Any:
     """Return the sum of each segment, at each of its rows."""
     return spread(segment_sum(x, segments), segments) if 0 not in x.shape else x
+
+
+segment_softmax_backward: Primitive = _softmax_backward(
+    "segment_softmax_backward", lambda k, g, p, segments: k.segment_softmax_backward(g, p, segments), _sums
+)
+softmax_last_backward: Primitive = _softmax_backward(
+    "softmax_last_backward", lambda k, g, p: k.softmax_last_backward(g, p), sum_over_last
+)

@@ -139,7 +139,7 @@ gelu_tanh = Primitive(
     public="gelu",
 )
 
-# The derivatives that have kernels: products of g and a function of the second argument, whose slope is given.
+# The derivatives that have kernels.
 relu_backward: Primitive = Primitive(
     "relu_backward",
     lambda k, g, r: k.relu_backward(g, r),
@@ -147,27 +147,18 @@ relu_backward: Primitive = Primitive(
     SYMMETRIC,
     ["r"],
 )
-silu_backward: Primitive = Primitive(
-    "silu_backward",
-    lambda k, g, x: k.silu_backward(g, x),
-    [lambda h, _, g, x: silu_backward(h, x), lambda h, _, g, x: h * g * _silu_slope(x)],
-    SYMMETRIC,
-    ["x", "g x"],
-)
-gelu_backward: Primitive = Primitive(
-    "gelu_backward",
-    lambda k, g, x: k.gelu_backward(g, x),
-    [lambda h, _, g, x: gelu_backward(h, x), lambda h, _, g, x: h * g * _gelu_slope(x)],
-    SYMMETRIC,
-    ["x", "g x"],
-)
-gelu_tanh_backward: Primitive = Primitive(
-    "gelu_tanh_backward",
-    lambda k, g, x: k.gelu_backward(g, x, "tanh"),
-    [lambda h, _, g, x: gelu_tanh_backward(h, x), lambda h, _, g, x: h * g * _gelu_tanh_slope(x)],
-    SYMMETRIC,
-    ["x", "g x"],
-)
+
+
+def _backward(name: str, compute: Callable[..., Any], slope: Callable[[Any], Any]) -> Primitive:
+    """Return the product of g and the derivative of a function at x; ``slope`` is the second derivative."""
+    backward: Primitive = Primitive(
+        name,
+        compute,
+        [lambda h, _, g, x: backward(h, x), lambda h, _, g, x: h * g * slope(x)],
+        SYMMETRIC,
+        ["x", "g x"],
+    )
+    return backward
 
 
 def _silu_slope(x: Any) -> Any:
@@ -195,6 +186,12 @@ def _gelu_tanh_slope(x: Any) -> Any:
     twice = _TANH_SCALE * (twice + (3 * _TANH_CUBE) * (x * (x * twice)))
     return slope - t * twice + (3 * _TANH_CUBE) * (x * (x * s))
 
+
+silu_backward: Primitive = _backward("silu_backward", lambda k, g, x: k.silu_backward(g, x), _silu_slope)
+gelu_backward: Primitive = _backward("gelu_backward", lambda k, g, x: k.gelu_backward(g, x), _gelu_slope)
+gelu_tanh_backward: Primitive = _backward(
+    "gelu_tanh_backward", lambda k, g, x: k.gelu_backward(g, x, "tanh"), _gelu_tanh_slope
+)
 
 # ---- steps and tests ------------------------------------------------------------------------------------------------
 

@@ -18,10 +18,11 @@ from functools import partial
 
 import numpy as np
 
-from pynested.autograd import Array, creation, random
+from pynested.autograd import Array, creation
 from pynested.autograd.arguments.operands import as_array, canonical_dtype, chosen_device
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.dispatch import operator
+from pynested.autograd.random import empty_floats, integers
 from pynested.backends.errors import StructureError
 from pynested.nested.layout_conversion import to_layout
 from pynested.nested.nested_array import NestedArray
@@ -130,7 +131,10 @@ def rand_like(
     >>> drawn.shape, bool((drawn.values() < 1).numpy().all())
     ((2, j1), True)
     """
-    return _like("rand_like", x, dtype, requires_grad, partial(random.uniform, "rand_like", generator=generator))
+    return _like(
+        "rand_like", x, dtype, requires_grad,
+        lambda shape, dtype, device: empty_floats("rand_like", shape, dtype, device).uniform_(generator=generator),
+    )  # fmt: skip
 
 
 @operator
@@ -146,7 +150,10 @@ def randn_like(
     >>> pn.equal(*again)
     True
     """
-    return _like("randn_like", x, dtype, requires_grad, partial(random.normal, "randn_like", generator=generator))
+    return _like(
+        "randn_like", x, dtype, requires_grad,
+        lambda shape, dtype, device: empty_floats("randn_like", shape, dtype, device).normal_(generator=generator),
+    )  # fmt: skip
 
 
 @operator
@@ -162,6 +169,4 @@ def randint_like(
     >>> pn.randint_like(pn.nested_array([[1.0, 2.0], [3.0]]), 5, 6).unbind()
     (array([5., 5.]), array([5.]))
     """
-    return _like(
-        "randint_like", x, dtype, False, partial(random.integers, "randint_like", low, high, generator=generator)
-    )
+    return _like("randint_like", x, dtype, False, partial(integers, "randint_like", low, high, generator=generator))
