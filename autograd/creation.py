@@ -114,14 +114,18 @@ def empty(
     (2, 3)
     """
     check_flags("empty", requires_grad=requires_grad)
-    return new_array("empty", shape, dtype, device).requires_grad_(requires_grad)
+    return _new("empty", shape, dtype, device).requires_grad_(requires_grad)
 
 
-def new_array(name: str, shape: Any, dtype: DTypeLike | None, device: str | None) -> Array:
+def _new(name: str, shape: Any, dtype: DTypeLike | None, device: str | None) -> Array:
     """Return what `empty` returns; errors begin with ``name``."""
     device = chosen_device(device)
-    dtype = canonical_dtype(default_dtype.value if dtype is None else dtype, device)
-    return Array(allocate(device, canonical_sizes(name, shape), dtype), device)
+    return Array(allocate(device, canonical_sizes(name, shape), dtype_or_default(dtype, device)), device)
+
+
+def dtype_or_default(dtype: DTypeLike | None, device: str) -> np.dtype[Any]:
+    """Return the dtype that the caller names, or the default one."""
+    return canonical_dtype(default_dtype.value if dtype is None else dtype, device)
 
 
 def canonical_sizes(name: str, shape: tuple[Any, ...]) -> tuple[int, ...]:
@@ -159,7 +163,7 @@ def filled(name: str, shape: Any, fill_value: Any, dtype: DTypeLike | None, devi
     number = canonical_number(name, "fill_value", fill_value)
     if dtype is None:
         dtype = dtype_of_python(fill_value, getattr(fill_value, "dtype", dtype_of(number)))
-    result = new_array(name, shape, dtype, device)
+    result = _new(name, shape, dtype, device)
     result.data[...] = checked_scalar(name, number, result.dtype)
     return result
 

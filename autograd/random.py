@@ -23,7 +23,7 @@ from .arguments.scalars import check_fits, number_text
 from .arguments.shapes import canonical_int
 from .array import Array
 from .call_errors import check_flags
-from .creation import array, canonical_sizes, new_array
+from .creation import array, canonical_sizes, dtype_or_default, empty
 from .dispatch import operator
 
 # ---- generators -----------------------------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ def rand(
     True
     """
     check_flags("rand", requires_grad=requires_grad)
-    return empty_floats("rand", shape, dtype, device).uniform_(generator=generator).requires_grad_(requires_grad)
+    return empty_floats("rand", shape, dtype, device).uniform_(0.0, 1.0, generator).requires_grad_(requires_grad)
 
 
 @operator
@@ -143,7 +143,7 @@ def randn(
     True
     """
     check_flags("randn", requires_grad=requires_grad)
-    return empty_floats("randn", shape, dtype, device).normal_(generator=generator).requires_grad_(requires_grad)
+    return empty_floats("randn", shape, dtype, device).normal_(0.0, 1.0, generator).requires_grad_(requires_grad)
 
 
 @operator
@@ -179,10 +179,11 @@ def randint(
 
 def empty_floats(name: str, shape: tuple[Any, ...], dtype: DTypeLike | None, device: str | None) -> Array:
     """Return an array for random real numbers; raise DTypeError for a dtype that is not floating."""
-    array = new_array(name, shape, dtype, device)
-    if not is_float(array.dtype):
-        raise DTypeError(f"{name}: random real numbers need a floating point dtype, not {array.dtype}.")
-    return array
+    device = chosen_device(device)
+    dtype = dtype_or_default(dtype, device)
+    if not is_float(dtype):
+        raise DTypeError(f"{name}: random real numbers need a floating point dtype, not {dtype}.")
+    return empty(canonical_sizes(name, shape), dtype=dtype, device=device)
 
 
 def integers(
