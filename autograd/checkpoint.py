@@ -91,21 +91,13 @@ class _Checkpoint:
 
     def check_results(self, first: Sequence[Array], second: list[Array]) -> None:
         """Raise if the results of the two calls differ in more than their numbers."""
-        difference = "" if len(first) == len(second) else f"{len(second)} arrays instead of {len(first)}"
-        for i, (old, new) in enumerate(zip(first, second, strict=False)):
-            for what, before, after in (
-                ("shape", old.shape, new.shape),
-                ("dtype", old.dtype, new.dtype),
-                ("device", old.device, new.device),
-                ("requires_grad", self.differentiable[i], new.requires_grad),
-            ):
-                if before != after and not difference:
-                    difference = f"array {i}: {what} {after} instead of {before}"
-        if difference:
+        before = [_form(x, requires_grad) for x, requires_grad in zip(first, self.differentiable, strict=True)]
+        after = [_form(x, x.requires_grad) for x in second]
+        if before != after:
             raise GradientError(
-                f"{self.name}: called again on the same arguments, it gave another result: {difference}. What the "
-                "function uses besides its arguments must be the same again: counters, other arrays, a generator of "
-                "your own."
+                f"{self.name}: called again on the same arguments, it gave another result: {after} instead of "
+                f"{before}. What the function uses besides its arguments must be the same again: counters, other "
+                "arrays, a generator of your own."
             )
 
     def apply_vjp(self, node: Node, cotangent: Any, this_pass: BackwardPass) -> SourceCotangents:
@@ -120,3 +112,7 @@ class _Checkpoint:
         nodes = [source_of(result) for result in self.repeat(node)]
         tangent_by_source = {source: t for source, t in zip(node.sources, tangents, strict=True) if t is not None}
         return run_forward(tangent_by_source, nodes, start)
+
+
+def _form(x: Array, requires_grad: bool) -> str:
+    return f"{x.dtype} {x.shape} on {x.device}, {requires_grad=}"

@@ -6,7 +6,6 @@ Operators do not read the defaults: their results follow the operands.
 from __future__ import annotations
 
 import threading
-from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -39,9 +38,7 @@ class DefaultBlock(Generic[Value]):
     def __enter__(self) -> None:
         self._default.value = self._value
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._default.value = self._before
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from contextlib import ContextDecorator
-from types import TracebackType
 from typing import Any, Self, TypeVar, overload
 
 from pynested.backends.errors import ArgumentError
@@ -32,9 +31,7 @@ class Mode(ContextDecorator):
         grad_mode.current = self._mode
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         grad_mode.current = grad_mode.previous.pop()
 
     def __call__(self, function: F) -> F:

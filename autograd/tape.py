@@ -117,15 +117,10 @@ class Operation(Protocol):
         """Take the tangents of the sources forward; at least one of them is not None."""
 
 
-class RecordedStack:
-    """The stack of the caller's program when a node was recorded; frames of pynested are left out."""
-
-    def __init__(self) -> None:
-        frames = [(frame, frame.f_lineno) for frame in frames_outside("pynested")]
-        self._stack = traceback.StackSummary.extract(reversed(frames), lookup_lines=False)
-
-    def __str__(self) -> str:
-        return "".join(self._stack.format())
+def stack_of_caller() -> traceback.StackSummary:
+    """Return the stack of the caller's program, without frames of pynested. Its lines are read when it is printed."""
+    frames = [(frame, frame.f_lineno) for frame in frames_outside("pynested")]
+    return traceback.StackSummary.extract(reversed(frames), lookup_lines=False)
 
 
 def frames_outside(*packages: str) -> Iterator[FrameType]:
@@ -161,7 +156,7 @@ class Node:
         Number of outputs if there are several, each a `Part` of this node; 0 if there is one.
     retaining : weakref or None
         The array that called `retain_grad`, whose ``grad`` accumulates the cotangent of the output.
-    stack : RecordedStack or None
+    stack : StackSummary or None
         Where the node was recorded, inside `anomaly`.
     """
 
@@ -190,7 +185,7 @@ class Node:
         self.num_parts = 0
         self.hooks: Hooks | None = None
         self.retaining: weakref.ref[Any] | None = None
-        self.stack = RecordedStack() if grad_mode.current == ANOMALY else None
+        self.stack = stack_of_caller() if grad_mode.current == ANOMALY else None
 
     @property
     def name(self) -> str:

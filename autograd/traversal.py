@@ -117,7 +117,8 @@ def _apply_vjp_checked(node: Node, cotangent: Any, this_pass: BackwardPass) -> S
                         "NaN, and the cotangent that came in held none."
                     )
     except Exception as error:
-        error.add_note(f"{node.operation.name} was recorded here:\n{node.stack}")
+        lines = node.stack.format() if node.stack else []
+        error.add_note(f"{node.operation.name} was recorded here:\n{''.join(lines)}")
         raise
     return pairs
 

@@ -186,9 +186,7 @@ def as_arrays_on_one_device(name: str, *values: Any, optional: int = 0) -> list[
         x if type(x) is Array or (x is None and i >= needed) else as_array(name, x, device)
         for i, x in enumerate(values)
     ]
-    for x in arrays:
-        if x is not None and x.storage.device != device:
-            same_device(name, arrays)
+    same_device(name, arrays)
     return arrays
 
 
@@ -200,6 +198,5 @@ def as_raw_bools(name: str, what: str, value: Any, *others: Any) -> Any:
     if type(mask) is not Array or mask.dtype != np.bool_:
         kind = mask.dtype if type(mask) is Array else type(mask).__name__
         raise DTypeError(f"{name}: {what} must be bool, not {kind}. Make one with a comparison, such as x < 0.")
-    if any(type(other) is Array and other.storage.device != mask.storage.device for other in others):
-        same_device(name, (mask, *others))
+    same_device(name, (mask, *others))
     return mask.data

@@ -21,7 +21,7 @@ from pynested.backends.host import from_host
 from ..array import Array, raw
 from ..tape import grad_mode
 from .binary import where
-from .formula_derivatives import derivatives_of
+from .derivatives_from_formula import derivatives_of
 from .movement import gather, scatter, to_dtype
 from .primitive import Primitive
 from .segment import segment_softmax, segment_sum

@@ -15,7 +15,7 @@ from pynested.backends.dtypes import computing_dtype
 
 from ..array import Array, raw
 from .binary import where_or_zero
-from .formula_derivatives import derivatives_of
+from .derivatives_from_formula import derivatives_of
 from .movement import broadcast_to, reshape, to_dtype
 from .primitive import Primitive
 from .reduction import sum_axes
