@@ -32,11 +32,11 @@ def register_hook(array: Array, hook: Hook) -> Callable[[], None]:
         hooks = array._hooks = array._hooks or {}
     else:
         hooks = array.node.hooks = array.node.hooks or {}
-    number = next_number()
-    hooks[number] = hook
+    registered_at = next_number()
+    hooks[registered_at] = hook
 
     def remove() -> None:
-        hooks.pop(number, None)
+        hooks.pop(registered_at, None)
 
     return remove
 
@@ -46,9 +46,9 @@ def apply_hooks(hooks: Hooks, gradient: Array, this_pass: BackwardPass) -> Array
 
     A hook that is registered during the pass is called from the next pass on.
     """
-    for number, hook in list(hooks.items()):
-        is_removed = number not in hooks  # by a hook before it
-        if is_removed or number > this_pass.start:
+    for registered_at, hook in list(hooks.items()):
+        is_removed = registered_at not in hooks  # by a hook before it
+        if is_removed or registered_at > this_pass.start:
             continue
         result = hook(read_only(gradient))
         if result is None:

@@ -178,7 +178,7 @@ class PythonOperators(InPlaceMethods[Result]):
         return self._ops.call_function(function, types, args, kwargs)
 
 
-# For operands of any other class, a method returns NotImplemented, so that Python tries the method of that class.
+# The classes of operands. For any other class a method returns NotImplemented, and Python tries that class.
 OPERANDS = (PythonOperators, int, float, complex, np.generic, np.ndarray)
 
 
