@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,3 +44,9 @@ class Matrices:
     def places(self) -> list[tuple[int, int, int]]:
         """(offset, rows, cols) of each matrix, as Python integers."""
         return list(zip(self.offsets.tolist(), self.rows.tolist(), self.cols.tolist(), strict=True))
+
+    def matrix(self, flat: Any, k: int) -> Any:
+        """Return a view of matrix ``k`` in the flat buffer, with its logical shape."""
+        offset, rows, cols = self.places[k]
+        stored = flat[offset : offset + rows * cols]
+        return stored.reshape(cols, rows).T if self.is_transposed else stored.reshape(rows, cols)

@@ -13,66 +13,53 @@ ELEMENTS_PER_BLOCK = 4 * BLOCK  # four for each thread
 MAX_BLOCKS = 1 << 20  # from there on a thread takes more elements
 
 
-def cast(device: KernelDevice, x: RawArray, dtype: np.dtype[Any], /) -> RawArray:
-    """Launch cast.cu; ``astype`` of CuPy may flush what is small, and round float64 to float16 twice."""
-    return _launched(device, "cast.cu", instantiation("cast", ctype(x.dtype), ctype(dtype)), dtype, x)
+def unary(functor: str) -> Any:
+    """Return a kernel of one operand that launches elementwise.cu with a functor of functors.cuh."""
+
+    def kernel(self: ElementwiseKernels, x: RawArray, /) -> RawArray:
+        return self.launch_elementwise("elementwise.cu", instantiation("unary", functor, ctype(x.dtype)), x.dtype, x)
+
+    return kernel
 
 
-def relu(device: KernelDevice, x: RawArray, /) -> RawArray:
-    """Launch elementwise.cu with the functor Relu."""
-    return _apply(device, "unary", "Relu", x)
+def binary(functor: str) -> Any:
+    """Return a kernel of two operands of one dtype that launches elementwise.cu with a functor of functors.cuh."""
+
+    def kernel(self: ElementwiseKernels, x: RawArray, y: RawArray, /) -> RawArray:
+        name = instantiation("binary", functor, ctype(x.dtype))
+        return self.launch_elementwise("elementwise.cu", name, x.dtype, x, y)
+
+    return kernel
 
 
-def relu_backward(device: KernelDevice, cotangent: RawArray, y: RawArray, /) -> RawArray:
-    """Launch elementwise.cu with the functor ReluBackward."""
-    return _apply(device, "binary", "ReluBackward", cotangent, y)
+class ElementwiseKernels(KernelDevice):
+    """Kernels that compute each element on its own."""
 
+    relu = unary("Relu")
+    relu_backward = binary("ReluBackward")
+    sgn = unary("Sgn")
+    erf = unary("Erf")
+    erfc = unary("Erfc")
+    silu = unary("Silu")
+    silu_backward = binary("SiluBackward")
 
-def sgn(device: KernelDevice, x: RawArray, /) -> RawArray:
-    """Launch elementwise.cu with the functor Sgn."""
-    return _apply(device, "unary", "Sgn", x)
+    def gelu(self, x: RawArray, /, approximate: str = "none") -> RawArray:
+        """Launch elementwise.cu with the functor Gelu or GeluTanh."""
+        return unary("Gelu" if approximate == "none" else "GeluTanh")(self, x)
 
+    def gelu_backward(self, cotangent: RawArray, x: RawArray, /, approximate: str = "none") -> RawArray:
+        """Launch elementwise.cu with the functor GeluBackward or GeluTanhBackward."""
+        return binary("GeluBackward" if approximate == "none" else "GeluTanhBackward")(self, cotangent, x)
 
-def erf(device: KernelDevice, x: RawArray, /) -> RawArray:
-    """Launch elementwise.cu with the functor Erf."""
-    return _apply(device, "unary", "Erf", x)
+    def cast(self, x: RawArray, dtype: np.dtype[Any], /) -> RawArray:
+        """Launch cast.cu; ``astype`` of CuPy may flush what is small, and round float64 to float16 twice."""
+        return self.launch_elementwise("cast.cu", instantiation("cast", ctype(x.dtype), ctype(dtype)), dtype, x)
 
-
-def erfc(device: KernelDevice, x: RawArray, /) -> RawArray:
-    """Launch elementwise.cu with the functor Erfc."""
-    return _apply(device, "unary", "Erfc", x)
-
-
-def gelu(device: KernelDevice, x: RawArray, /, approximate: str = "none") -> RawArray:
-    """Launch elementwise.cu with the functor Gelu or GeluTanh."""
-    return _apply(device, "unary", "Gelu" if approximate == "none" else "GeluTanh", x)
-
-
-def gelu_backward(device: KernelDevice, cotangent: RawArray, x: RawArray, /, approximate: str = "none") -> RawArray:
-    """Launch elementwise.cu with the functor GeluBackward or GeluTanhBackward."""
-    return _apply(device, "binary", "GeluBackward" if approximate == "none" else "GeluTanhBackward", cotangent, x)
-
-
-def silu(device: KernelDevice, x: RawArray, /) -> RawArray:
-    """Launch elementwise.cu with the functor Silu."""
-    return _apply(device, "unary", "Silu", x)
-
-
-def silu_backward(device: KernelDevice, cotangent: RawArray, x: RawArray, /) -> RawArray:
-    """Launch elementwise.cu with the functor SiluBackward."""
-    return _apply(device, "binary", "SiluBackward", cotangent, x)
-
-
-def _apply(device: KernelDevice, kernel: str, op: str, *operands: RawArray) -> RawArray:
-    dtype = operands[0].dtype
-    return _launched(device, "elementwise.cu", instantiation(kernel, op, ctype(dtype)), dtype, *operands)
-
-
-def _launched(device: KernelDevice, file: str, name: str, dtype: np.dtype[Any], *operands: RawArray) -> RawArray:
-    """What a kernel that takes an element of each operand at a time gives, in ``dtype``."""
-    out = device.empty(operands[0].shape, dtype)
-    if out.size:
-        grid = (min(MAX_BLOCKS, -(-out.size // ELEMENTS_PER_BLOCK)),)
-        args = *(device.as_contiguous(x) for x in operands), np.int64(out.size), out
-        device.launch(file, name, grid, (BLOCK,), args)
-    return out
+    def launch_elementwise(self, file: str, name: str, dtype: np.dtype[Any], *operands: RawArray) -> RawArray:
+        """Launch a kernel that takes one element of each operand at a time, and return its result, of ``dtype``."""
+        out = self.empty(operands[0].shape, dtype)
+        if out.size:
+            grid = (min(MAX_BLOCKS, -(-out.size // ELEMENTS_PER_BLOCK)),)
+            args = *(self.as_contiguous(x) for x in operands), np.int64(out.size), out
+            self.launch(file, name, grid, (BLOCK,), args)
+        return out

@@ -15,19 +15,22 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ..environment import whole_number
-from ..errors import ArgumentError, DeviceError
+from ..errors import ArgumentError, DeviceError, DTypeError
 from ..memory import ALIGNMENT
 from .backend import KernelBackend
 from .cache import loaded
 from .host_compiler import compiler, library, sanitizer_environment
 from .instantiations import all_instantiations
 from .kernel_device import Triple
-from .kernel_source import KERNELS, signature
+from .kernel_source import KERNELS
+from .naming import CTYPES, WORDS
 
 SCHEDULES = ("forward", "reverse", "random", "eager")
 SETTINGS: Mapping[str, str | int] = {"schedule": "forward", "seed": 0, "workers": 1, "mode": ""}
 LIMITS = {"seed": (0, 2**64 - 1), "workers": (1, 2**31 - 1)}
 SANITIZERS = {"": "", "address": "AddressSanitizer and UndefinedBehaviorSanitizer", "thread": "ThreadSanitizer"}
+SCALARS = {**CTYPES, "uint64": WORDS[8]}  # the C++ types of NumPy's scalars
+WORD_SIZES = {name: size for size, name in WORDS.items()}
 POISON = 0xFF  # in every byte of a new array: NaN as a float, -1 as an integer
 
 
@@ -73,7 +76,7 @@ class Emulator:
                 raise ArgumentError(f"the emulation needs {what} <= {greatest}, got {number}.")
         self.schedule, self.seed, self.workers, self.mode = schedule, seed, workers, mode
         self.kernels, self.units = kernels, all_instantiations() if units is None else units
-        self._functions: dict[tuple[str, str], Any] = {}
+        self._functions: dict[tuple[str, str], tuple[Any, list[str]]] = {}
 
     @classmethod
     def from_environment(cls, **given: str | int) -> Emulator:
@@ -94,7 +97,8 @@ class Emulator:
 
     def run(self, file: str, name: str, grid: Triple, block: Triple, args: Sequence[Any], shared: int) -> None:
         """Run a kernel to its end; raise DeviceError if the emulation noticed a fault in it."""
-        function = self._functions.get((file, name)) or self._load(file, name)
+        function, types = self._functions.get((file, name)) or self._load(file, name)
+        check_arguments(name, types, args)
         pointers = (ctypes.c_void_p * len(args))()
         values = []  # the objects to which the pointers point
         for i, given in enumerate(args):
@@ -127,23 +131,38 @@ class Emulator:
             raise DeviceError(f"{name} is not in the catalogue of {file}.")
         binary = loaded(library(file, names, self.mode, self.kernels))
         for number, instantiation in enumerate(names):
-            self._functions[file, instantiation] = self._function(binary, number, file, instantiation)
+            self._functions[file, instantiation] = self._function(binary, number)
         return self._functions[file, name]
 
-    def _function(self, binary: ctypes.CDLL, number: int, file: str, name: str) -> Any:
-        describe = getattr(binary, f"k{number}_signature")
-        describe.restype = ctypes.c_char_p
-        compiled = describe().decode()
-        read = "".join(parameter.code for parameter in signature(self.kernels, file, name))
-        if compiled != read:
-            raise DeviceError(f"{name}: its text was read as taking {read}, the compiler says {compiled}.")
-        function = getattr(binary, f"k{number}_launch")
-        function.restype = ctypes.c_char_p
+    def _function(self, binary: ctypes.CDLL, number: int) -> tuple[Any, list[str]]:
+        """Return the function that launches a kernel, and the C++ types of the parameters of the kernel."""
+        describe, function = getattr(binary, f"k{number}_parameters"), getattr(binary, f"k{number}_launch")
+        describe.restype = function.restype = ctypes.c_char_p
         function.argtypes = [
             ctypes.POINTER(ctypes.c_uint), ctypes.POINTER(ctypes.c_uint), ctypes.c_size_t,
             ctypes.POINTER(ctypes.c_void_p), ctypes.c_int, ctypes.c_uint64, ctypes.c_int,
         ]  # fmt: skip
-        return function
+        return function, describe().decode().replace(" const", "").split(",")
+
+
+def check_arguments(name: str, types: Sequence[str], args: Sequence[Any]) -> None:
+    """Raise DeviceError or DTypeError for the first argument that is not of the C++ type of its parameter."""
+    if len(args) != len(types):
+        raise DeviceError(f"{name} takes {len(types)} arguments, not {len(args)}.")
+    for place, (given, kind) in enumerate(zip(args, types, strict=True)):
+        where, pointee = f"{name}: argument {place}", kind.removesuffix("*")
+        if pointee == kind:
+            if not isinstance(given, np.generic) or SCALARS.get(given.dtype.name) != kind:
+                raise DTypeError(f"{where} must be a NumPy scalar for {kind}, not {given!r}.")
+        elif given is None or (isinstance(given, np.uint64) and not given):  # a null pointer, also as CuPy passes it
+            continue
+        elif not isinstance(given, np.ndarray) or not given.flags.c_contiguous:
+            raise DeviceError(f"{where} must be a contiguous array of the device, not {given!r}.")
+        elif pointee in WORD_SIZES:  # data that is only moved
+            if given.nbytes % WORD_SIZES[pointee]:
+                raise DTypeError(f"{where}: {given.nbytes} bytes are no whole words of {WORD_SIZES[pointee]} bytes.")
+        elif CTYPES.get(given.dtype.name) != pointee:
+            raise DTypeError(f"{where} must be an array for {kind}, not one of {given.dtype}.")
 
 
 class _Memory:

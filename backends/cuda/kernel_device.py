@@ -1,4 +1,4 @@
-"""`KernelDevice`: a backend that launches CUDA kernels, on a GPU or on the emulation, after checking each launch."""
+"""`KernelDevice`: a backend that launches CUDA kernels, on a GPU or on the emulation."""
 
 from __future__ import annotations
 
@@ -6,20 +6,18 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from inspect import unwrap
 from math import prod
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ..dtypes import is_bfloat16
-from ..errors import DeviceError, DTypeError
+from ..errors import DeviceError
 from ..events import emit_around, listening
 from ..interface import Backend
 from ..memory import TEST_ALLOCATORS
 from ..segments import Segments
 from ..storage import address
-from .kernel_source import Parameter, signature
 from .naming import WORDS
 
 RawArray = Any  # an array of the device's xp
@@ -35,9 +33,7 @@ _NUMBERS = frozenset((int, float, bool))
 
 
 class Launcher(Protocol):
-    """Runs one instantiation of a kernel; what it gets has been checked."""
-
-    kernels: Path
+    """Runs one instantiation of a kernel; grid and block are within the limits of the hardware."""
 
     def run(self, file: str, name: str, grid: Triple, block: Triple, args: Sequence[Any], shared: int) -> None:
         """Run ``name``, such as ``"spread<unsigned int, 32>"``, of ``file`` on the device."""
@@ -57,7 +53,7 @@ class KernelDevice(Backend):
     new : callable
         ``new(shape, dtype)``: a new array whose contents are arbitrary.
     blas_from : float, optional
-        The number of multiplications from which a product of two float matrices is worth a call of ``xp.matmul``.
+        The number of multiplications from which a product of two float matrices is a call of ``xp.matmul``.
     """
 
     def __init__(
@@ -66,7 +62,7 @@ class KernelDevice(Backend):
         xp: Any,
         launcher: Launcher,
         new: Callable[..., RawArray],
-        blas_from: float | None = None,
+        blas_from: float = np.inf,
     ) -> None:
         self.device = device
         self.xp = xp
@@ -82,13 +78,28 @@ class KernelDevice(Backend):
     def launch(
         self, file: str, name: str, grid: Sequence[int], block: Sequence[int], args: Sequence[Any], shared: int = 0
     ) -> None:
-        """Run the kernel ``name`` of ``file`` over ``grid`` blocks of ``block`` threads, all of it checked first."""
+        """Run the kernel ``name`` of ``file`` over ``grid`` blocks of ``block`` threads; DeviceError beyond a limit."""
         blocks, threads = checked_shape(name, grid, block, shared)
-        check_arguments(name, signature(self.launcher.kernels, file, name), args, self.xp.ndarray)
         if listening.count:
             emit_around("launch", name, self.launcher.run, file, name, blocks, threads, args, shared)
         else:
             self.launcher.run(file, name, blocks, threads, args, shared)
+
+    def launch_tiles(
+        self,
+        file: str,
+        name: str,
+        table: NDArray[np.int64],
+        tiles: NDArray[np.int64],
+        block: Sequence[int],
+        args: Sequence[Any],
+        rest_of_grid: Sequence[int] = (),
+    ) -> None:
+        """Launch a block for each tile of the components that the rows of ``table`` describe."""
+        starts = Segments.from_lengths(tiles)
+        if starts.rows:
+            components = self.upload(table), self.upload(starts.offsets), np.int64(starts.count)
+            self.launch(file, name, (starts.rows, *rest_of_grid), block, (*components, *args))
 
     def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> RawArray:
         """Return a new array whose contents are arbitrary."""
@@ -123,7 +134,7 @@ class KernelDevice(Backend):
         return uploaded
 
 
-def in_words(device: KernelDevice, row_bytes: int, *arrays: RawArray) -> tuple[str, int]:
+def in_words(row_bytes: int, *arrays: RawArray) -> tuple[str, int]:
     """Return the widest machine word that divides ``row_bytes`` and all addresses, and the number of words in a row."""
     size = next(size for size in WORDS if row_bytes % size == 0 and not any(address(x) % size for x in arrays))
     return WORDS[size], row_bytes // size
@@ -145,55 +156,20 @@ def with_bfloat16_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-# ---- checks of a launch, before anything runs -----------------------------------------------------------------------
-
-
 def checked_shape(name: str, grid: Sequence[int], block: Sequence[int], shared: int) -> tuple[Triple, Triple]:
     """Return grid and block as three numbers each; raise DeviceError if one is 0 or beyond a limit of the hardware."""
-    blocks, threads = _triple(name, "grid", grid, MAX_GRID), _triple(name, "block", block, MAX_BLOCK)
-    total = threads[0] * threads[1] * threads[2]
-    if total > MAX_THREADS_PER_BLOCK:
-        raise DeviceError(f"{name}: a block of {threads} is {total} threads, more than {MAX_THREADS_PER_BLOCK}.")
+    for what, numbers, limits in (("grid", grid, MAX_GRID), ("block", block, MAX_BLOCK)):
+        if not 1 <= len(numbers) <= 3:
+            raise DeviceError(f"{name}: a {what} has 1 to 3 dimensions, not {len(numbers)}.")
+        for axis, number, limit in zip("xyz", numbers, limits, strict=False):
+            if not 1 <= number <= limit:
+                raise DeviceError(f"{name}: the {what} is {number} along {axis}; it must be from 1 to {limit}.")
+    if prod(block) > MAX_THREADS_PER_BLOCK:
+        raise DeviceError(f"{name}: a block of {block} is {prod(block)} threads, more than {MAX_THREADS_PER_BLOCK}.")
     if not 0 <= shared <= SHARED_BYTES:
         raise DeviceError(f"{name}: {shared} bytes of shared memory were asked for; a block has {SHARED_BYTES}.")
-    return blocks, threads
+    return _triple(*grid), _triple(*block)
 
 
-def _triple(name: str, what: str, numbers: Sequence[int], most: Triple) -> Triple:
-    if not 1 <= len(numbers) <= 3:
-        raise DeviceError(f"{name}: a {what} has 1 to 3 dimensions, not {len(numbers)}.")
-    x, y, z = (*numbers, 1, 1)[:3]
-    for axis, number, limit in zip("xyz", (x, y, z), most, strict=True):
-        if not 1 <= number <= limit:
-            raise DeviceError(f"{name}: the {what} is {number} along {axis}; it must be from 1 to {limit}.")
+def _triple(x: int, y: int = 1, z: int = 1) -> Triple:
     return x, y, z
-
-
-def check_arguments(name: str, parameters: Sequence[Parameter], args: Sequence[Any], array_type: Any) -> None:
-    """Raise DeviceError or DTypeError for the first argument whose type differs from that of the parameter."""
-    if len(args) != len(parameters):
-        raise DeviceError(f"{name} takes {len(parameters)} arguments, not {len(args)}.")
-    for place, (given, parameter) in enumerate(zip(args, parameters, strict=True)):
-        where = f"{name}: argument {place} ({parameter.name})"
-        if parameter.pointer:
-            _check_array(where, parameter, given, array_type)
-        elif not isinstance(given, np.generic) or given.dtype != (parameter.dtype or np.uint64):
-            raise DTypeError(f"{where} must be a NumPy scalar of {parameter.dtype or 'uint64'}, not {given!r}.")
-
-
-def _check_array(where: str, parameter: Parameter, given: Any, array_type: Any) -> None:
-    if given is None:
-        return
-    if not isinstance(given, array_type):
-        kind = f"{type(given).__module__}.{type(given).__qualname__}"
-        raise DeviceError(
-            f"{where} must lie on the device, as a {array_type.__module__}.{array_type.__qualname__}, not a {kind}. "
-            "Move all operands to one device first."
-        )
-    if not given.flags.c_contiguous:
-        raise DeviceError(f"{where} must be contiguous; its strides are {given.strides}.")
-    if parameter.dtype is None:
-        if given.nbytes % parameter.word:
-            raise DTypeError(f"{where}: {given.nbytes} bytes are no whole words of {parameter.word} bytes.")
-    elif given.dtype != parameter.dtype:
-        raise DTypeError(f"{where} must have the dtype {parameter.dtype}, not {given.dtype}.")

@@ -12,9 +12,9 @@ from ..places import Integers, packed_offsets, packed_strides, strided_index, su
 from ..segments import Segments
 from ..storage import address
 from .elementwise import ELEMENTS_PER_BLOCK
-from .kernel_device import BLOCK, KernelDevice, RawArray, in_words
+from .kernel_device import BLOCK, RawArray, in_words
 from .naming import WORDS, ctype, instantiation
-from .segment import MOST_TILES, launch_shape
+from .segment import MOST_TILES, DeviceSegments, SegmentKernels
 
 TILE = 1024  # elements of a tile: see strided.cuh
 MOST_DIMS = 3  # that kernels are instantiated for; beyond them an index of all elements is used
@@ -22,69 +22,108 @@ LARGE_TILES = 16  # elements along both dims from which a transposition pays for
 SHORT_INDEX = 2**32  # elements a component reaches over; from there on positions in it take 64 bits
 
 
-def copy(device: KernelDevice, x: RawArray, /) -> RawArray:
-    """Copy by the array module."""
-    return device.xp.array(x, order="C", copy=True)
+class MovementKernels(SegmentKernels):
+    """Kernels that move rows and components."""
 
+    def copy(self, x: RawArray, /) -> RawArray:
+        """Copy by the array module."""
+        return self.xp.array(x, order="C", copy=True)
 
-def pad(device: KernelDevice, x: RawArray, segments: Segments, length: int, fill: Any, /) -> RawArray:
-    """Launch pad.cu."""
-    rows = device.matrix(x)
-    padded = device.empty((segments.count, length, rows.shape[1]), x.dtype)
-    if padded.size:
-        word, row = in_words(device, rows.shape[1] * x.dtype.itemsize, rows, padded)
-        one = np.asarray(fill).astype(x.dtype).reshape(1).view(np.uint8)
-        fills = np.resize(one, 16).view(np.uint64)
-        grid = segments.count, _tiles(length * row)
-        args = rows, device.offsets(segments), np.int64(row), np.int64(length), fills[0], fills[1], padded
-        device.launch("pad.cu", instantiation("pad", word), grid, (BLOCK,), args)
-    return padded.reshape(segments.count, length, *x.shape[1:])
+    def pad(self, x: RawArray, segments: Segments, length: int, fill: Any, /) -> RawArray:
+        """Launch pad.cu."""
+        rows = self.matrix(x)
+        padded = self.empty((segments.count, length, rows.shape[1]), x.dtype)
+        if padded.size:
+            word, row = in_words(rows.shape[1] * x.dtype.itemsize, rows, padded)
+            one = np.asarray(fill).astype(x.dtype).reshape(1).view(np.uint8)
+            fills = np.resize(one, 16).view(np.uint64)
+            grid = segments.count, _tiles(length * row)
+            args = rows, self.offsets(segments), np.int64(row), np.int64(length), fills[0], fills[1], padded
+            self.launch("pad.cu", instantiation("pad", word), grid, (BLOCK,), args)
+        return padded.reshape(segments.count, length, *x.shape[1:])
 
+    def unpad(self, padded: RawArray, segments: Segments, /) -> RawArray:
+        """Launch the second kernel of pad.cu."""
+        whole, (count, length), inner = self.as_contiguous(padded), padded.shape[:2], padded.shape[2:]
+        rows = self.empty((segments.rows, *inner), padded.dtype)
+        if rows.size:
+            word, row = in_words(rows.nbytes // segments.rows, whole, rows)
+            args = whole, self.offsets(segments), np.int64(row), np.int64(length), rows
+            self.launch("pad.cu", instantiation("unpad", word), (count, _tiles(segments.longest * row)), (BLOCK,), args)
+        return rows
 
-def unpad(device: KernelDevice, padded: RawArray, segments: Segments, /) -> RawArray:
-    """Launch the second kernel of pad.cu."""
-    whole, (count, length), inner = device.as_contiguous(padded), padded.shape[:2], padded.shape[2:]
-    rows = device.empty((segments.rows, *inner), padded.dtype)
-    if rows.size:
-        word, row = in_words(device, rows.nbytes // segments.rows, whole, rows)
-        args = whole, device.offsets(segments), np.int64(row), np.int64(length), rows
-        device.launch("pad.cu", instantiation("unpad", word), (count, _tiles(segments.longest * row)), (BLOCK,), args)
-    return rows
+    def take_rows(self, x: RawArray, index: RawArray, /) -> RawArray:
+        """Launch take_rows.cu."""
+        rows = self.matrix(x)
+        out = self.empty((len(index), rows.shape[1]), x.dtype)
+        if out.size:
+            word, columns = in_words(rows.shape[1] * x.dtype.itemsize, rows, out)
+            lg = min(8, max(0, (columns - 1).bit_length()))
+            tiles = -(-columns >> lg)
+            grid = -(-len(index) // (BLOCK >> lg)), min(tiles, MOST_TILES), -(-tiles // MOST_TILES)
+            args = rows, self.index(index), np.int64(len(index)), np.int64(columns), np.int32(lg), out
+            self.launch("take_rows.cu", instantiation("take_rows", word), grid, (BLOCK,), args)
+        return out.reshape(len(index), *x.shape[1:])
 
+    def add_rows(self, x: RawArray, index: RawArray, rows: int, /) -> RawArray:
+        """Sort the index, and launch add_rows.cu."""
+        terms = self.matrix(x)
+        out = self.empty((rows, terms.shape[1]), x.dtype)
+        if out.size:
+            targets = self.index(index)
+            order = self.xp.argsort(targets, kind="stable").astype(np.int64, copy=False)
+            starts = self.xp.searchsorted(targets[order], self.xp.arange(rows + 1)).astype(np.int64, copy=False)
+            terms_of_rows = DeviceSegments(starts, rows, len(terms))
+            self.launch_segments("add_rows.cu", ("add_rows", ctype(x.dtype)), (terms, order), terms_of_rows, out)
+        return out.reshape(rows, *x.shape[1:])
 
-def take_rows(device: KernelDevice, x: RawArray, index: RawArray, /) -> RawArray:
-    """Launch take_rows.cu."""
-    rows = device.matrix(x)
-    out = device.empty((len(index), rows.shape[1]), x.dtype)
-    if out.size:
-        word, columns = in_words(device, rows.shape[1] * x.dtype.itemsize, rows, out)
-        lg = min(8, max(0, (columns - 1).bit_length()))
-        tiles = -(-columns >> lg)
-        grid = -(-len(index) // (BLOCK >> lg)), min(tiles, MOST_TILES), -(-tiles // MOST_TILES)
-        args = rows, device.index(index), np.int64(len(index)), np.int64(columns), np.int32(lg), out
-        device.launch("take_rows.cu", instantiation("take_rows", word), grid, (BLOCK,), args)
-    return out.reshape(len(index), *x.shape[1:])
+    def pack_list(self, arrays: Sequence[RawArray], /) -> tuple[RawArray, NDArray[np.int64]]:
+        """Join the arrays by the array module."""
+        packed = self.xp.concatenate([self.as_contiguous(x) for x in arrays])
+        return packed, np.fromiter(map(len, arrays), np.int64, len(arrays))
 
+    def gather_components(self, buffer: RawArray, sizes: Integers, strides: Integers, offsets: Integers, /) -> RawArray:
+        """Launch gather_components.cu, or take_rows.cu if the components have too many dimensions."""
+        source = self.as_contiguous(buffer)
+        out = self.empty((int(sizes.prod(axis=1).sum()),), source.dtype)
+        if not out.size:
+            return out
+        where = collapsed(Placement(sizes, (strides, packed_strides(sizes)), (offsets, packed_offsets(sizes))))
+        if where.sizes.shape[1] > MOST_DIMS:
+            index = self.upload(strided_index(sizes, strides, offsets))
+            return self.take_rows(source, index)
+        if _is_transposed(where):
+            name = instantiation("gather_transposed", WORDS[source.dtype.itemsize])
+            columns_apart, places = where.strides[0][:, 1:], np.stack(where.offsets, axis=1)
+            table = np.concatenate([where.sizes, columns_apart, places], axis=1)
+            tiles = (-(-where.sizes // 32)).prod(axis=1)
+            self.launch_tiles("gather_components.cu", name, table, tiles, (32, 8), (source, out))
+            return out
+        size = _word(where, (source, out))
+        items = size // source.dtype.itemsize
+        if items > 1:
+            where = _in_words(where, items)
+        name = instantiation("gather_components", WORDS[size], *dims_and_index_type(where))
+        table, tiles = table_and_tiles(where)
+        self.launch_tiles("gather_components.cu", name, table, tiles, (BLOCK,), (source, out))
+        return out
 
-def add_rows(device: KernelDevice, x: RawArray, index: RawArray, rows: int, /) -> RawArray:
-    """Sort the index, and launch add_rows.cu."""
-    terms = device.matrix(x)
-    out = device.empty((rows, terms.shape[1]), x.dtype)
-    if out.size:
-        which = device.index(index)
-        order = device.xp.argsort(which, kind="stable").astype(np.int64, copy=False)
-        starts = device.xp.searchsorted(which[order], device.xp.arange(rows + 1)).astype(np.int64, copy=False)
-        shape = launch_shape(rows, *terms.shape)
-        args = terms, order, starts, np.int64(rows), np.int64(terms.shape[1]), shape.lg, out
-        name = instantiation("add_rows", ctype(x.dtype), shape.group)
-        device.launch("add_rows.cu", name, shape.grid, (BLOCK,), args)
-    return out.reshape(rows, *x.shape[1:])
-
-
-def pack_list(device: KernelDevice, arrays: Sequence[RawArray], /) -> tuple[RawArray, NDArray[np.int64]]:
-    """Join the arrays by the array module."""
-    packed = device.xp.concatenate([device.as_contiguous(x) for x in arrays])
-    return packed, np.fromiter(map(len, arrays), np.int64, len(arrays))
+    def scatter_components(
+        self, flat: RawArray, sizes: Integers, strides: Integers, offsets: Integers, buffer_size: int, /
+    ) -> RawArray:
+        """Launch scatter_components.cu, or add_rows.cu if components may overlap or have too many dimensions."""
+        terms = self.as_contiguous(flat)
+        if not terms.size:
+            return self.xp.zeros(buffer_size, terms.dtype)
+        where = collapsed(Placement(sizes, (packed_strides(sizes), strides), (packed_offsets(sizes), offsets)))
+        if where.sizes.shape[1] > MOST_DIMS or not surely_apart(where.sizes, where.strides[1], where.offsets[1]):
+            index = self.upload(strided_index(sizes, strides, offsets))
+            return self.add_rows(terms, index, buffer_size)
+        buffer = self.xp.zeros(buffer_size, terms.dtype)
+        name = instantiation("scatter_components", ctype(terms.dtype), *dims_and_index_type(where))
+        table, tiles = table_and_tiles(where)
+        self.launch_tiles("scatter_components.cu", name, table, tiles, (BLOCK,), (terms, buffer))
+        return buffer
 
 
 def _tiles(words: int) -> int:
@@ -100,51 +139,6 @@ class Placement(NamedTuple):
     sizes: Integers
     strides: tuple[Integers, ...]
     offsets: tuple[Integers, ...]
-
-
-def gather_components(
-    device: KernelDevice, buffer: RawArray, sizes: Integers, strides: Integers, offsets: Integers, /
-) -> RawArray:
-    """Launch gather_components.cu, or take_rows.cu if the components have too many dimensions."""
-    source = device.as_contiguous(buffer)
-    out = device.empty((int(sizes.prod(axis=1).sum()),), source.dtype)
-    if not out.size:
-        return out
-    where = collapsed(Placement(sizes, (strides, packed_strides(sizes)), (offsets, packed_offsets(sizes))))
-    if where.sizes.shape[1] > MOST_DIMS:
-        index = device.upload(strided_index(sizes, strides, offsets))
-        return device.take_rows(source, index)
-    if _is_transposed(where):
-        _gather_transposed(device, source, where, out)
-        return out
-    size = _word(device, where, (source, out))
-    items = size // source.dtype.itemsize
-    if items > 1:
-        where = _in_words(where, items)
-    meta, starts, dims, index_type = described(where)
-    name = instantiation("gather_components", WORDS[size], dims, index_type)
-    args = device.upload(meta), device.upload(starts), np.int64(len(meta)), source, out
-    device.launch("gather_components.cu", name, (int(starts[-1]),), (BLOCK,), args)
-    return out
-
-
-def scatter_components(
-    device: KernelDevice, flat: RawArray, sizes: Integers, strides: Integers, offsets: Integers, buffer_size: int, /
-) -> RawArray:
-    """Launch scatter_components.cu, or add_rows.cu if components may overlap or have too many dimensions."""
-    terms = device.as_contiguous(flat)
-    if not terms.size:
-        return device.xp.zeros(buffer_size, terms.dtype)
-    where = collapsed(Placement(sizes, (packed_strides(sizes), strides), (packed_offsets(sizes), offsets)))
-    if where.sizes.shape[1] > MOST_DIMS or not surely_apart(where.sizes, where.strides[1], where.offsets[1]):
-        index = device.upload(strided_index(sizes, strides, offsets))
-        return device.add_rows(terms, index, buffer_size)
-    buffer = device.xp.zeros(buffer_size, terms.dtype)
-    meta, starts, dims, index_type = described(where)
-    name = instantiation("scatter_components", ctype(terms.dtype), dims, index_type)
-    args = device.upload(meta), device.upload(starts), np.int64(len(meta)), terms, buffer
-    device.launch("scatter_components.cu", name, (int(starts[-1]),), (BLOCK,), args)
-    return buffer
 
 
 def collapsed(where: Placement) -> Placement:
@@ -173,16 +167,17 @@ def _mergeable(sizes: Integers, strides: list[Integers], dim: int, inner: int) -
     return all(bool(((s[:, dim] == s[:, inner] * sizes[:, inner]) | single).all()) for s in strides)
 
 
-def described(where: Placement) -> tuple[Integers, Integers, int, str]:
-    """The rows of meta, the first tile of each component, the number of dims, and the type of positions."""
-    sizes, strides, offsets = where
-    parts = [part for s, o in zip(strides, offsets, strict=True) for part in (s, o[:, None])]
-    meta = np.concatenate([sizes, *parts], axis=1).astype(np.int64, copy=False)
-    starts = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(-(-sizes.prod(axis=1) // TILE), out=starts[1:])
-    reach = max(int(((sizes - 1) * s).sum(axis=1).max(initial=0)) for s in strides)
-    largest = max(reach, int(sizes.prod(axis=1).max(initial=0)))
-    return meta, starts, sizes.shape[1], "unsigned int" if largest < SHORT_INDEX - TILE else "long long"
+def table_and_tiles(where: Placement) -> tuple[Integers, Integers]:
+    """Return a row for each component, as strided.cuh reads it, and the number of tiles of each component."""
+    parts = [part for s, o in zip(where.strides, where.offsets, strict=True) for part in (s, o[:, None])]
+    return np.concatenate([where.sizes, *parts], axis=1), -(-where.sizes.prod(axis=1) // TILE)
+
+
+def dims_and_index_type(where: Placement) -> tuple[int, str]:
+    """Return the number of dims, and the type of positions in a component."""
+    reach = max(int(((where.sizes - 1) * s).sum(axis=1).max(initial=0)) for s in where.strides)
+    largest = max(reach, int(where.sizes.prod(axis=1).max(initial=0)))
+    return where.sizes.shape[1], "unsigned int" if largest < SHORT_INDEX - TILE else "long long"
 
 
 def _is_transposed(where: Placement) -> bool:
@@ -193,17 +188,7 @@ def _is_transposed(where: Placement) -> bool:
     return bool((sizes.mean(axis=0) >= LARGE_TILES).all())
 
 
-def _gather_transposed(device: KernelDevice, source: RawArray, where: Placement, out: RawArray) -> None:
-    sizes, columns_apart = where.sizes, where.strides[0][:, 1:]
-    meta = np.concatenate([sizes, columns_apart, where.offsets[0][:, None], where.offsets[1][:, None]], axis=1)
-    starts = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum((-(-sizes // 32)).prod(axis=1), out=starts[1:])
-    name = instantiation("gather_transposed", WORDS[source.dtype.itemsize])
-    args = device.upload(meta), device.upload(starts), np.int64(len(meta)), source, out
-    device.launch("gather_components.cu", name, (int(starts[-1]),), (32, 8), args)
-
-
-def _word(device: KernelDevice, where: Placement, arrays: tuple[RawArray, ...]) -> int:
+def _word(where: Placement, arrays: tuple[RawArray, ...]) -> int:
     """The widest word that every row of every component is made of, in bytes."""
     itemsize: int = arrays[0].dtype.itemsize
     contiguous = all((s[:, -1] == 1).all() for s in where.strides)

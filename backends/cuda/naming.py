@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import bfloat16, computing_dtype, is_float
-from ..errors import DTypeError, MissingDependency
+from ..dtypes import computing_dtype, is_float
+from ..errors import DTypeError
 
 CTYPES = {
     "bool": "bool",
@@ -21,16 +21,6 @@ CTYPES = {
     "float32": "float",
     "float64": "double",
 }
-
-
-def _dtype(name: str) -> np.dtype[Any]:
-    try:
-        return bfloat16() if name == "bfloat16" else np.dtype(name)
-    except MissingDependency:
-        return np.dtype("V2")  # as wide; without ml_dtypes there is no array that it could be compared with
-
-
-DTYPES = {ctype: _dtype(name) for name, ctype in CTYPES.items()}
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 INTEGERS = ("bool", "int8", "int16", "int32", "int64", "uint8")
 WORDS = {16: "ulonglong2", 8: "unsigned long long", 4: "unsigned int", 2: "unsigned short", 1: "unsigned char"}

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from ..dtypes import computing_dtype
@@ -17,7 +16,7 @@ from ..memory import LARGE, empty
 from ..places import Integers, strided_index, use_no_place_twice
 from ..plain import movement as plain
 from ..segments import Segments
-from .running import as_matrix, run, shares, widened
+from .running import as_matrix, run, shares, widened, windows
 
 FEW_ELEMENTS = 256  # so few that preparing a sparse matrix costs more than adding them one by one
 FEW_COMPONENTS = 8  # so few that a Python call for each costs less than an index of all elements
@@ -121,7 +120,9 @@ def gather_components(buffer: NDArray[Any], sizes: Integers, strides: Integers, 
     if not width:
         return np.zeros(0, buffer.dtype)
     index = strided_index(outer_sizes, outer_strides, offsets)
-    taken: NDArray[Any] = buffer.take(index) if width == 1 else _windows(buffer, width)[index].reshape(-1)
+    taken: NDArray[Any] = (
+        buffer.take(index) if width == 1 else windows(np.ascontiguousarray(buffer), width)[index].reshape(-1)
+    )
     return taken
 
 
@@ -164,10 +165,3 @@ def _common_rows(sizes: Integers, strides: Integers) -> tuple[int, Integers, Int
         dims -= 1
         width *= int(sizes[0, dims])
     return width, sizes[:, :dims], strides[:, :dims]
-
-
-def _windows(buffer: NDArray[Any], width: int) -> NDArray[Any]:
-    """Return a view whose row i is the ``width`` elements from i on."""
-    rows = max(0, buffer.size - width + 1)
-    step = buffer.strides[0]
-    return as_strided(buffer, (rows, width), (step, step), writeable=False)

@@ -14,7 +14,7 @@ from ..dtypes import computing_dtype, is_half
 from ..matrices import Matrices
 from ..memory import empty
 from ..plain import products as plain
-from .running import as_matrix, ones, run, shares, sum_rows, widened
+from .running import as_matrix, ones, run, shares, sum_rows, widened, windows
 
 LARGE_PRODUCT = 16384  # elements of both operands and the result; so many are worth a Python call of their own
 FEW_PRODUCTS = 4  # so few that grouping by size costs more than it saves
@@ -83,18 +83,12 @@ def matmul_components(a: NDArray[Any], b: NDArray[Any], left: Matrices, right: M
     elements = sizes + left.rows * left.cols + right.rows * right.cols
     is_single = (elements >= LARGE_PRODUCT) | (left.count <= FEW_PRODUCTS)
     for k in np.flatnonzero(is_single).tolist():
-        first, second = _matrix(a, left, k), _matrix(b, right, k)
+        first, second = left.matrix(a, k), right.matrix(b, k)
         product = out[places.item(k) : ends.item(k)].reshape(len(first), second.shape[1])
         np.matmul(first, second, out=product)
     for members in _equal_sizes(np.flatnonzero(~is_single), left, right):
         _multiply_together(a, b, left, right, members, out, places[members])
     return out
-
-
-def _matrix(flat: NDArray[Any], matrices: Matrices, k: int) -> NDArray[Any]:
-    offset, rows, cols = matrices.places[k]
-    stored = flat[offset : offset + rows * cols]
-    return stored.reshape(cols, rows).T if matrices.is_transposed else stored.reshape(rows, cols)
 
 
 def _equal_sizes(members: NDArray[np.int64], left: Matrices, right: Matrices) -> list[NDArray[np.int64]]:
@@ -122,9 +116,7 @@ def _multiply_together(
     size = first.shape[1] * second.shape[2]
     if size == 0:
         return
-    step = out.itemsize
-    windows = as_strided(out, (out.size - size + 1, size), (step, step))
-    windows[places] = np.matmul(first, second).reshape(len(members), size)
+    windows(out, size)[places] = np.matmul(first, second).reshape(len(members), size)
 
 
 def _stack(flat: NDArray[Any], matrices: Matrices, members: NDArray[np.int64]) -> NDArray[Any]:
@@ -138,6 +130,5 @@ def _stack(flat: NDArray[Any], matrices: Matrices, members: NDArray[np.int64]) -
         strides = (apart * step, shape[2] * step, step)
         stack = as_strided(flat[offsets.item(0) :], shape, strides, writeable=False)
     else:
-        windows = as_strided(flat, (flat.size - rows * cols + 1, rows * cols), (step, step), writeable=False)
-        stack = windows[offsets].reshape(shape)
+        stack = windows(flat, rows * cols)[offsets].reshape(shape)
     return stack.swapaxes(1, 2) if matrices.is_transposed else stack

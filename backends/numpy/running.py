@@ -153,6 +153,12 @@ def as_matrix(x: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(x).reshape(len(x), prod(x.shape[1:]))
 
 
+def windows(buffer: NDArray[Any], width: int) -> NDArray[Any]:
+    """Return a view of a flat, contiguous buffer whose row i is the ``width`` elements from i on."""
+    rows, step = max(0, buffer.size - width + 1), buffer.itemsize
+    return np.ndarray((rows, width), buffer.dtype, buffer, 0, (step, step))
+
+
 def minimum_of(x: NDArray[Any]) -> Any:
     """Return the least element of a contiguous array, NaN if it holds one; a reduction takes three times as long."""
     return x.item(x.argmin())

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from ..matrices import Matrices
 from .widening import RawArray, sum_dtype, wide, wide_dtype
 
 
-def each_matrix(flat: RawArray, matrices: Matrices) -> Iterator[RawArray]:
-    """Yield each matrix of a flat buffer with its logical shape."""
-    for offset, rows, cols in matrices.places:
-        stored = wide(flat[offset : offset + rows * cols])
-        yield stored.reshape(cols, rows).T if matrices.is_transposed else stored.reshape(rows, cols)
-
-
 def matmul_components(a: RawArray, b: RawArray, left: Matrices, right: Matrices, /) -> RawArray:
     """Flat and flat -> flat: left[k] @ right[k], one after the other in row-major order."""
-    pairs = zip(each_matrix(a, left), each_matrix(b, right), strict=True)
-    products = [(first @ second).ravel() for first, second in pairs]
-    return np.concatenate([np.empty(0, bool), *products]).astype(np.result_type(a, b))
+    a, b, dtype = wide(a), wide(b), np.result_type(a, b)
+    products = [(left.matrix(a, k) @ right.matrix(b, k)).ravel() for k in range(left.count)]
+    return np.concatenate([np.empty(0, bool), *products]).astype(dtype)
 
 
 def sum_all(x: RawArray, /) -> RawArray:

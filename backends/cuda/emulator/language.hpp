@@ -7,8 +7,12 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <cxxabi.h>
+#include <string>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 
 // ---- the language
@@ -60,14 +64,11 @@ template <Kind kind, class T> inline T shuffle(Where at, unsigned mask, T v, int
 inline void syncwarp(Where at, unsigned mask = 0xffffffffu) { warp_vote(mask, false, at); }
 
 // ---- the parameters of a kernel, passed as cuLaunchKernel takes them
-template <class T> constexpr char code() {
-  using U = std::remove_cv_t<std::remove_reference_t<T>>;
-  if (std::is_pointer<U>::value) return 'P';
-  if (std::is_same<U, bool>::value) return '?';
-  if (std::is_same<U, float>::value) return 'f';
-  if (std::is_same<U, double>::value) return 'd';
-  if (std::is_integral<U>::value) return std::is_signed<U>::value ? "-bh-i---q"[sizeof(U)] : "-BH-I---Q"[sizeof(U)];
-  return 'S';
+template <class T> std::string type_name() {
+  char *text = abi::__cxa_demangle(typeid(T).name(), nullptr, nullptr, nullptr);
+  const std::string name = text;
+  free(text);
+  return name;
 }
 template <class K> struct Kernel;
 template <class... A> struct Kernel<void (*)(A...)> {
@@ -76,9 +77,11 @@ template <class... A> struct Kernel<void (*)(A...)> {
     call->kernel(*static_cast<std::remove_cv_t<std::remove_reference_t<A>> *>(call->cells[I])...);
   }
   static void body(void *call) { invoke(static_cast<Call *>(call), std::index_sequence_for<A...>{}); }
-  static const char *signature() {
-    static const char codes[] = {code<A>()..., 0};
-    return codes;
+  static const char *parameters() {
+    std::string names;
+    ((names += (names.empty() ? "" : ",") + type_name<A>()), ...);
+    static const std::string joined = names;
+    return joined.c_str();
   }
 };
 }  // namespace emulation
@@ -86,7 +89,7 @@ template <class... A> struct Kernel<void (*)(A...)> {
 extern thread_local unsigned char dynamic_shared[];
 
 #define EMULATION_EXPORT(ID, ...)                                                                            \
-  extern "C" const char *ID##_signature() { return emulation::Kernel<decltype(&__VA_ARGS__)>::signature(); } \
+  extern "C" const char *ID##_parameters() { return emulation::Kernel<decltype(&__VA_ARGS__)>::parameters(); } \
   extern "C" const char *ID##_launch(const unsigned *grid, const unsigned *block, size_t shared, void **cells, \
                                      int order, uint64_t seed, int workers) {                                \
     using K = emulation::Kernel<decltype(&__VA_ARGS__)>;                                                     \

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from pynested.backends.cuda.instantiations import all_instantiations
-from pynested.backends.cuda.kernel_source import KERNELS, inlined, signature
-from pynested.backends.cuda.naming import DTYPES
+from pynested.backends.cuda.kernel_source import inlined
 from pynested.backends.errors import DeviceError, MissingDependency
 from tools.nvrtc import ARCHITECTURES, Nvrtc, Resources, Table, measured, read_table, table_text
 
@@ -62,13 +61,6 @@ def test_errors_and_warnings_are_refused(nvrtc: Nvrtc, tmp_path: Path) -> None:
         (tmp_path / file).write_text(text, encoding="utf-8")
         with pytest.raises(DeviceError, match=rf"{file}.*\({3}\)"):
             nvrtc.compile(file, ["k<int>"], "sm_90", tmp_path)
-
-
-def test_every_signature_is_read_from_the_text() -> None:
-    for file, names in all_instantiations().items():
-        for name in names:
-            parameters = signature(KERNELS, file, name)
-            assert parameters and all(parameter.dtype in (*DTYPES.values(), None) for parameter in parameters)
 
 
 def test_headers_are_put_into_the_text_once() -> None:
