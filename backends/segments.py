@@ -94,7 +94,14 @@ class Segments:
         A span is (first row, row after the last, first segment, segment after the last). A segment with more than
         ``rows`` rows is a span of its own.
         """
-        return self.cached(("spans", rows), lambda: self._cut(rows))
+        spans, first = [], 0
+        while first < self.count:
+            start = self.offsets.item(first)
+            fitting = int(np.searchsorted(self.offsets, start + rows, "right")) - 1
+            last = min(self.count, max(first + 1, fitting))
+            spans.append((start, self.offsets.item(last), first, last))
+            first = last
+        return spans
 
     def cached(self, key: Hashable, make: Callable[[], Value]) -> Value:
         """Return what ``make`` returned at its first call for this key.
@@ -107,17 +114,6 @@ class Segments:
         except KeyError:
             value = self._cache[key] = make()
         return value
-
-    def _cut(self, rows: int) -> list[tuple[int, int, int, int]]:
-        spans = []
-        offsets, first = self.offsets, 0
-        while first < self.count:
-            start = offsets.item(first)
-            fitting = int(np.searchsorted(offsets, start + rows, "right")) - 1
-            last = min(self.count, max(first + 1, fitting))
-            spans.append((start, offsets.item(last), first, last))
-            first = last
-        return spans
 
     def __repr__(self) -> str:
         return f"Segments(count={self.count}, rows={self.rows})"

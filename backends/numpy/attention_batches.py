@@ -1,21 +1,22 @@
-"""Batches of heads that attention computes in one go: views of one component, or small components padded to one size.
+"""Batches of heads that attention computes in one go: some heads of one component, or all heads of small components.
 
 Thousands of components of a few queries each would spend most of their time on going from one to the next. So small
-components of nearly equal lengths are copied to arrays with a common number of queries and keys. The copies are 0
-beyond the end of a component, and a mask of bools tells that these pairs are not active.
+components of nearly equal lengths are padded to a common number of queries and keys. The padding is 0, and a mask of
+bools tells that its pairs are not active.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..heads import Heads, Ints
-from .running import THREADS
+from .running import THREADS, windows
 
 RawArray = NDArray[Any]
 
@@ -65,18 +66,17 @@ class Job:
 class HeadBatch(NamedTuple):
     """Matrices of C heads of keys of K components, each with G heads of queries.
 
-    Queries (K, C, G, L, E), keys (K, C, 1, S, E), values (K, C, 1, S, V), results (K, C, G, L, V), the logarithms of
-    the sums of exponentials (K, C, G, L, 1), weights and mask (K, C, G, L, S). In the gradient, results are cotangents.
+    Queries (K, C, G, L, E), keys (K, C, 1, S, E), values (K, C, 1, S, V), mask (K, C, G, L, S). What is saved for the
+    gradient is None, or the weights (K, C, G, L, S), or the logarithms of sums of exponentials (K, C, G, L, 1).
     """
 
     queries: RawArray
     keys: RawArray
     values: RawArray
-    results: Any
-    mask: Any = None
-    causal: bool = False
-    log_sums: Any = None
+    mask: RawArray | None
+    causal: bool
     weights: Any = None
+    log_sums: Any = None
 
 
 # ---- jobs -----------------------------------------------------------------------------------------------------------
@@ -129,53 +129,38 @@ def _length_classes(sizes: Ints, components: Ints) -> list[Ints]:
 
 
 class Rows:
-    """The rows of one operand of a job in a flat buffer: a view for one component, padded copies for several.
+    """The rows of one operand of a job in a flat buffer, which are copied to an array of shape (K, C, G, R, width).
 
     ``is_row`` (K, 1, 1, R) tells the rows of a component from its padding. ``targets`` are the numbers of these rows
-    among all rows of the copies, of shape (K, C, G, R), and ``places`` where each begins in the buffer.
+    among all rows of the array, and ``places`` where each begins in the buffer.
     """
 
     def __init__(self, table: Ints, lengths: Ints, job: Job, group: int, width: int) -> None:
-        places, num_rows = table[job.components], int(lengths.max())
-        self.shape, self.width = (len(places), len(job.key_heads), group, num_rows), width
-        self.is_copied, self.is_padded = len(places) > 1, bool(lengths.min() < num_rows)
-        if not self.is_copied:
-            offset, head_step, row_step = places[0].tolist()
-            self.start = offset + job.key_heads.start * group * head_step
-            self.steps = (0, group * head_step, head_step, row_step, 1)
-            return
-        offsets, head_steps, row_steps = places.T.reshape(3, -1, 1, 1, 1)
-        heads, row = np.arange(len(job.key_heads) * group).reshape(1, -1, group, 1), np.arange(num_rows)
+        count, num_rows = len(job.key_heads), int(lengths.max())
+        self.shape, self.is_padded = (len(lengths), count, group, num_rows, width), bool(lengths.min() < num_rows)
+        offsets, head_steps, row_steps = table[job.components].T.reshape(3, -1, 1, 1, 1)
+        heads = job.key_heads.start * group + np.arange(count * group).reshape(1, -1, group, 1)
+        row = np.arange(num_rows)
         self.is_row = (row < lengths[:, None])[:, None, None]
-        self.targets = np.flatnonzero(np.broadcast_to(self.is_row, self.shape))
+        self.targets = np.flatnonzero(np.broadcast_to(self.is_row, self.shape[:-1]))
         self.places = (offsets + heads * head_steps + row * row_steps).reshape(-1)[self.targets]
 
-    def view(self, buffer: RawArray) -> RawArray:
-        """Return the rows of the only component, (1, C, G, R, width)."""
-        shape = (*self.shape, self.width)
-        start = 0 if 0 in shape else self.start * buffer.itemsize
-        return np.ndarray(shape, buffer.dtype, buffer, start, [step * buffer.itemsize for step in self.steps])
-
-    def room(self, buffer: RawArray) -> RawArray:
-        """Return a view of the rows, or zeros for rows that `write` copies."""
-        return np.zeros((*self.shape, self.width), buffer.dtype) if self.is_copied else self.view(buffer)
-
     def read(self, buffer: RawArray) -> RawArray:
-        """Return the rows, (K, C, G, R, width); copies are 0 in the padding."""
-        rows = self.room(buffer)
-        if self.is_copied and rows.size:
-            rows.reshape(-1, self.width)[self.targets] = self._windows(buffer)[self.places]
-        return rows
+        """Return the rows; the padding is 0."""
+        if 0 in self.shape:
+            return np.zeros(self.shape, buffer.dtype)
+        rows: RawArray = windows(buffer, self.shape[-1])[self.places]
+        if self.is_padded:
+            padded = np.zeros((prod(self.shape[:-1]), self.shape[-1]), buffer.dtype)
+            padded[self.targets] = rows
+            rows = padded
+        return rows.reshape(self.shape)
 
     def write(self, rows: RawArray, buffer: RawArray) -> None:
-        """Copy rows to their places; a view is there already."""
-        if self.is_copied and rows.size:
-            self._windows(buffer)[self.places] = rows.reshape(-1, self.width)[self.targets]
-
-    def _windows(self, buffer: RawArray) -> RawArray:
-        """Return a view with a row of ``width`` elements at each place of the buffer."""
-        shape, step = (max(len(buffer) - self.width + 1, 0), self.width), buffer.itemsize
-        return np.ndarray(shape, buffer.dtype, buffer, 0, (step, step))
+        """Copy rows to their places in the buffer."""
+        if rows.size:
+            flat_rows = rows.reshape(-1, self.shape[-1])
+            windows(buffer, self.shape[-1])[self.places] = flat_rows[self.targets] if self.is_padded else flat_rows
 
 
 class JobRows(NamedTuple):
@@ -214,7 +199,7 @@ def job_rows(heads: Heads, job: Job) -> JobRows:
 
 def read_mask(mask: RawArray | None, heads: Heads, job: Job, rows: JobRows) -> tuple[RawArray | None, bool]:
     """Return the mask of a job, (K, C or 1, G or 1, L, S) or None, and whether it is causal besides."""
-    shape = (*rows.queries.shape, job.num_keys)
+    shape = (*rows.queries.shape[:-1], job.num_keys)
     if len(job.components) == 1:
         return (None if mask is None else mask_view(mask, heads, job, shape)), heads.causal
     if mask is None:

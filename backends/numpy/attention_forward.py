@@ -1,8 +1,7 @@
-"""Attention in blocks of queries and keys, and the scores, weights and products that its gradient shares.
+"""Attention in blocks of queries, and the scores and products that its gradient shares.
 
-Keys are read a block at a time. A block can raise the maximum of a query; what was added before is then scaled down.
-If all weights of a call that is recorded are few, they are saved for the gradient; otherwise the logarithm of the sum
-of exponentials of each query is, from which the gradient computes the weights again.
+If all weights of a recorded call are few, they are saved for the gradient. Otherwise the logarithm of the sum of
+exponentials of each query is saved, from which the gradient computes the weights again.
 """
 
 from __future__ import annotations
@@ -23,28 +22,29 @@ from .running import ones, run, scratch, widened
 
 RawArray = NDArray[Any]
 
-BLOCK_KEYS = 1024
+FEWEST_ROWS = 16  # queries of a block; a product with fewer rows is slow
 CAUSAL_ROWS = 192  # queries of a block, of which none computes scores with keys after the last one
+SAVED_KEYS = 1024  # of a component
 SAVED_WEIGHTS = 64 * 1024 * 1024  # bytes, of a call
 
 
 def attention(
     q: RawArray, k: RawArray, v: RawArray, mask: RawArray | None, heads: Heads, recorded: bool = True, /
 ) -> tuple[RawArray, RawArray | None]:
-    """Flat buffers -> the flat result, and if recorded what the gradient needs: all weights, or the log-sums."""
-    dtype, jobs = computing_dtype(q.dtype), attention_jobs(heads)
-    operands, are_weights = contiguous(q, k, v, mask), saves_weights(jobs, dtype)
+    """Flat buffers -> the flat result and, if recorded, what the gradient needs: all weights, or the log-sums."""
+    dtype, jobs, operands = computing_dtype(q.dtype), attention_jobs(heads), contiguous(q, k, v, mask)
     out, saved = empty((heads.rows * heads.value_width,), q.dtype), None
     if recorded:
         rows, pairs = (jobs[-1].end_row, jobs[-1].end_pair) if jobs else (0, 0)
-        saved = empty((pairs if are_weights else rows,), dtype)
+        saved = empty((pairs if saves_weights(jobs, dtype) else rows,), dtype)
 
     def work(job: Job) -> None:
-        rows = job_rows(heads, job)
-        batch = read_batch(job, rows, operands, rows.results.room(out), heads, saved, are_weights)
+        places = job_rows(heads, job)
+        batch = read_batch(jobs, job, places, operands, heads, saved)
+        results = np.empty(places.results.shape, q.dtype)
         for block in row_blocks(batch):
-            _attend(batch, heads.scale, block)
-        rows.results.write(batch.results, out)
+            results[..., block, :] = _attend(batch, heads.scale, block)
+        places.results.write(results, out)
 
     run(work, [(job,) for job in jobs], heads.pairs * q.itemsize)
     return out, saved
@@ -56,22 +56,22 @@ def contiguous(*buffers: RawArray | None) -> tuple[Any, ...]:
 
 
 def saves_weights(jobs: list[Job], dtype: np.dtype[Any]) -> bool:
-    """Return whether weights are saved: if they are few, and the keys of each component are one block."""
+    """Return whether all weights are saved: if they are few, and no component has many keys."""
     most_keys = max([job.num_keys for job in jobs], default=0)
-    return most_keys <= BLOCK_KEYS and bool(jobs) and jobs[-1].end_pair * dtype.itemsize <= SAVED_WEIGHTS
+    return most_keys <= SAVED_KEYS and bool(jobs) and jobs[-1].end_pair * dtype.itemsize <= SAVED_WEIGHTS
 
 
 def read_batch(
-    job: Job, rows: JobRows, operands: tuple[Any, ...], results: Any, heads: Heads, saved: Any, are_weights: bool
+    jobs: list[Job], job: Job, places: JobRows, operands: tuple[Any, ...], heads: Heads, saved: RawArray | None
 ) -> HeadBatch:
     """Return the operands of a job, and the part of the saved weights or log-sums that belongs to it."""
     q, k, v, mask = operands
-    pairs, causal = read_mask(mask, heads, job, rows)
-    batch = HeadBatch(rows.queries.read(q), rows.keys.read(k), rows.values.read(v), results, pairs, causal)
+    pairs, causal = read_mask(mask, heads, job, places)
+    batch = HeadBatch(places.queries.read(q), places.keys.read(k), places.values.read(v), pairs, causal)
+    *shape, _ = places.queries.shape
     if saved is None:
         return batch
-    shape = rows.queries.shape
-    if are_weights:
+    if saves_weights(jobs, saved.dtype):
         return batch._replace(weights=saved[job.first_pair : job.end_pair].reshape(*shape, job.num_keys))
     return batch._replace(log_sums=saved[job.first_row : job.end_row].reshape(*shape, 1))
 
@@ -82,51 +82,39 @@ def read_batch(
 def row_blocks(batch: HeadBatch) -> list[slice]:
     """Return the blocks of queries."""
     *heads, queries, _ = batch.queries.shape
-    keys = min(max(batch.keys.shape[-2], 1), BLOCK_KEYS)
-    step = max(1, 2 * batches.BLOCK_SCORES // (prod(heads) * keys))
+    step = max(FEWEST_ROWS, 2 * batches.BLOCK_SCORES // (prod(heads) * max(1, batch.keys.shape[-2])))
     if batch.causal:
         step = min(step, CAUSAL_ROWS)
     return [slice(start, min(start + step, queries)) for start in range(0, queries, step)]
 
 
-def key_blocks(batch: HeadBatch, rows: slice) -> list[slice]:
-    """Return blocks of the keys that a block of queries can meet; of one component, from the first to the last."""
-    start, end = 0, batch.keys.shape[-2]
+def active_keys(batch: HeadBatch, rows: slice) -> slice:
+    """Return the keys that a block of queries can meet; of one component, from the first to the last."""
+    start, stop = 0, batch.keys.shape[-2]
     if batch.causal:
-        end = min(end, rows.stop)
+        stop = min(stop, rows.stop)
     elif batch.mask is not None and len(batch.mask) == 1:
-        active_keys = np.flatnonzero(active_pairs(batch, rows, slice(0, end)).any(axis=(0, 1, 2, 3)))
-        start, end = (active_keys.item(0), active_keys.item(-1) + 1) if active_keys.size else (0, 0)
-    return [slice(first, min(first + BLOCK_KEYS, end)) for first in range(start, end, BLOCK_KEYS)]
+        active = np.flatnonzero(active_pairs(batch, rows, slice(0, stop)).any(axis=(0, 1, 2, 3)))
+        start, stop = (active.item(0), active.item(-1) + 1) if active.size else (0, 0)
+    return slice(start, stop)
 
 
-def _attend(batch: HeadBatch, scale: float, rows: slice) -> None:
-    """Write the results of a block of queries, and their weights or log-sums if these are saved."""
-    queries, results = widened(batch.queries[..., rows, :]), batch.results[..., rows, :]
-    queries = queries * queries.dtype.type(scale)  # before their products with keys can overflow
-    top: Any = queries.dtype.type(-np.inf)
-    base: Any = 0
-    total: Any = 0
-    added: Any = 0
-    blocks = key_blocks(batch, rows)
-    for columns in blocks:
-        scores = active_scores(queries, batch, rows, columns)
-        new_top = np.maximum(top, scores.max(axis=-1, keepdims=True))
-        base = _finite(new_top)
-        weights = np.exp(np.subtract(scores, base, out=scores), out=scores)
-        shrink = np.exp(top - base)
-        total = _row_sums(weights) + total * shrink
-        added = _mix_values(weights, batch, rows, columns) + added * shrink
-        top = new_top
-    if not blocks:
-        results[...] = 0
-        return
-    total = _divisor(total, batch, rows, slice(0, blocks[-1].stop))
-    results[...] = added / total
-    if batch.weights is not None:  # saved if the keys are one block
-        batch.weights[..., rows, blocks[0]] /= total
+def _attend(batch: HeadBatch, scale: float, rows: slice) -> RawArray | int:
+    """Return the results of a block of queries, and write their weights or log-sums if these are saved."""
+    columns = active_keys(batch, rows)
+    if columns.stop == 0:
+        return 0
+    queries = widened(batch.queries[..., rows, :])
+    scores = active_scores(queries, batch, scale, rows, columns)
+    top = _finite(scores.max(axis=-1, keepdims=True))
+    weights = np.exp(np.subtract(scores, top, out=scores), out=scores)
+    total = _divisor(_row_sums(weights), batch, rows, columns)
+    results: RawArray = _mix_values(weights, batch, rows, columns) / total
+    if batch.weights is not None:  # in whose memory the weights are
+        weights /= total
     if batch.log_sums is not None:
-        batch.log_sums[..., rows, :] = base + np.log(total)
+        batch.log_sums[..., rows, :] = top + np.log(total)
+    return results
 
 
 def _finite(top: RawArray) -> RawArray:
@@ -155,14 +143,15 @@ def _divisor(total: RawArray, batch: HeadBatch, rows: slice, columns: slice) -> 
 # ---- scores and products that the gradient shares -------------------------------------------------------------------
 
 
-def active_scores(queries: RawArray, batch: HeadBatch, rows: slice, columns: slice) -> RawArray:
-    """Return the scores of scaled queries, -inf for pairs that are not active; in the memory of saved weights."""
+def active_scores(queries: RawArray, batch: HeadBatch, scale: float, rows: slice, columns: slice) -> RawArray:
+    """Return the scores of a block, -inf for pairs that are not active; in the memory of saved weights."""
     keys = widened(batch.keys[..., columns, :])
     if batch.weights is None:
         out = scratch("scores", (*queries.shape[:-1], keys.shape[-2]), queries.dtype)
     else:
         out = batch.weights[..., rows, columns]
-    scores = np.matmul(queries, keys.swapaxes(-1, -2), out=out)
+    # Queries are scaled before their products with keys can overflow.
+    scores: RawArray = np.matmul(queries * queries.dtype.type(scale), keys.swapaxes(-1, -2), out=out)
     if batch.mask is not None and batch.mask.dtype != np.bool_:
         scores += batch.mask[..., rows, columns]
     if batch.mask is not None or (batch.causal and columns.stop > rows.start + 1):

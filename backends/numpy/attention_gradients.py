@@ -8,19 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..heads import Heads
-from ..memory import empty
 from .attention_batches import HeadBatch, Job, attention_jobs, job_rows, mask_index, mask_view
 from .attention_forward import (
+    active_keys,
     active_pairs,
     active_scores,
     contiguous,
     is_finite,
     is_masked,
-    key_blocks,
     mix_active,
     read_batch,
     row_blocks,
-    saves_weights,
 )
 from .elementwise import where
 from .running import run, scratch, widened
@@ -42,26 +40,24 @@ def attention_backward(
 ) -> tuple[RawArray, RawArray, RawArray, RawArray | None]:
     """Return the cotangents of q, k and v, and of a mask of floats if ``with_mask``, of the sizes of these buffers."""
     operands, (g, out) = contiguous(q, k, v, mask), contiguous(cotangent, out)
-    grads = [empty(x.shape, saved.dtype) for x in (q, k, v)]
-    for grad in grads:
-        grad.fill(0)
+    grads = [np.zeros(x.shape, saved.dtype) for x in (q, k, v)]
     mask_grad = np.zeros(mask.shape, saved.dtype) if with_mask and mask is not None else None
+
     jobs = attention_jobs(heads)
-    are_weights = saves_weights(jobs, saved.dtype)
 
     def work(job: Job) -> None:
-        rows = job_rows(heads, job)
-        batch = read_batch(job, rows, operands, rows.results.read(g), heads, saved, are_weights)
-        outputs = rows.results.read(out)
-        # of queries, keys and values
-        operand_grads = [place.room(grad) for place, grad in zip(rows[:3], grads, strict=True)]
+        places = job_rows(heads, job)
+        batch = read_batch(jobs, job, places, operands, heads, saved)
+        cotangents, outputs = places.results.read(g), places.results.read(out)
+        batch_grads = [np.zeros(x.shape, saved.dtype) for x in batch[:3]]  # of queries, keys and values
         for block in row_blocks(batch):
-            for columns in key_blocks(batch, block):
-                d_scores = _add_block(batch, operand_grads, outputs, heads.scale, block, columns)
-                if mask_grad is not None:
-                    _add_to_mask(mask_grad, d_scores, heads, job, batch, block, columns)
-        for place, operand_grad, grad in zip(rows[:3], operand_grads, grads, strict=True):
-            place.write(operand_grad, grad)
+            columns = active_keys(batch, block)
+            block_g, block_outputs = widened(cotangents[..., block, :]), widened(outputs[..., block, :])
+            d_scores = _add_block(batch, batch_grads, block_g, block_outputs, heads.scale, block, columns)
+            if mask_grad is not None:
+                _add_to_mask(mask_grad, d_scores, heads, job, batch, block, columns)
+        for operand_places, batch_grad, grad in zip(places[:3], batch_grads, grads, strict=True):
+            operand_places.write(batch_grad, grad)
 
     # Jobs can share elements of a mask: 0 bytes of work run on one thread.
     run(work, [(job,) for job in jobs], 0 if with_mask else heads.pairs * q.itemsize)
@@ -70,18 +66,22 @@ def attention_backward(
 
 
 def _add_block(
-    batch: HeadBatch, operand_grads: list[RawArray], outputs: RawArray, scale: float, rows: slice, columns: slice
+    batch: HeadBatch, grads: list[RawArray], g: RawArray, outputs: RawArray, scale: float, rows: slice, columns: slice
 ) -> RawArray:
     """Add what a block of queries and keys contributes to the gradients, and return the gradients of its scores.
 
     The gradient of a score is ``weight * (d_weight - mean)``, with ``d_weight`` the gradient of the weight. ``mean`` is
     the mean of ``d_weight`` over the query's weights; it equals the product of cotangent and result.
     """
-    g, queries = widened(batch.results[..., rows, :]), widened(batch.queries[..., rows, :])
+    queries = widened(batch.queries[..., rows, :])
     keys, values = widened(batch.keys[..., columns, :]), widened(batch.values[..., columns, :])
-    weights, active = _weights(queries, batch, scale, rows, columns), None
+    if batch.weights is not None:
+        weights = batch.weights[..., rows, columns]
+    else:
+        scores = active_scores(queries, batch, scale, rows, columns)
+        weights = np.exp(np.subtract(scores, batch.log_sums[..., rows, :], out=scores), out=scores)
     d_scores = np.matmul(g, values.swapaxes(-1, -2), out=scratch("score gradients", weights.shape, weights.dtype))
-    mean = np.vecdot(g, widened(outputs[..., rows, :]))[..., None]
+    mean, active = np.vecdot(g, outputs)[..., None], None
     # 0 times NaN is NaN, so pairs that are not active are left out. If one weight of a query is NaN, all are.
     if is_masked(batch) and not is_finite(queries, keys, d_scores, mean, weights[..., :1]):
         active = np.broadcast_to(active_pairs(batch, rows, columns), weights.shape)
@@ -92,18 +92,10 @@ def _add_block(
         np.copyto(d_scores, 0, where=~active)
     d_products = d_scores * d_scores.dtype.type(scale)
     active_transposed = None if active is None else active.swapaxes(-1, -2)
-    _add_product(operand_grads[0][..., rows, :], d_products, keys, active)
-    _add_product(operand_grads[1][..., columns, :], d_products.swapaxes(-1, -2), queries, active_transposed)
-    _add_product(operand_grads[2][..., columns, :], weights.swapaxes(-1, -2), g, active_transposed)
+    _add_product(grads[0][..., rows, :], d_products, keys, active)
+    _add_product(grads[1][..., columns, :], d_products.swapaxes(-1, -2), queries, active_transposed)
+    _add_product(grads[2][..., columns, :], weights.swapaxes(-1, -2), g, active_transposed)
     return d_scores
-
-
-def _weights(queries: RawArray, batch: HeadBatch, scale: float, rows: slice, columns: slice) -> RawArray:
-    """Return the weights of a block: saved ones, or computed again."""
-    if batch.weights is not None:
-        return np.asarray(batch.weights[..., rows, columns])
-    scores = active_scores(queries * queries.dtype.type(scale), batch, rows, columns)
-    return np.asarray(np.exp(np.subtract(scores, batch.log_sums[..., rows, :], out=scores), out=scores))
 
 
 def _add_product(total: RawArray, weights: RawArray, rows: RawArray, active: RawArray | None) -> None:

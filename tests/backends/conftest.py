@@ -37,7 +37,7 @@ def filled(slot: Any, shape: Any, dtype: Any) -> Any:
 
 
 ATTENTION_MEMORY = {
-    **{(module, "empty"): partial(filled, None) for module in (attention_forward, attention_gradients)},
+    (attention_forward, "empty"): partial(filled, None),
     **{(module, "scratch"): filled for module in (attention_forward, attention_gradients)},
 }
 PATHS: dict[str, dict[Any, Any]] = {
@@ -53,7 +53,7 @@ PATHS: dict[str, dict[Any, Any]] = {
         (attention_forward, "SAVED_WEIGHTS"): 0,
         (attention_batches, "BLOCK_SCORES"): 4,
         (attention_batches, "PADDED_SCORES"): 4,
-        (attention_forward, "BLOCK_KEYS"): 2,
+        (attention_forward, "FEWEST_ROWS"): 1,
         (attention_forward, "CAUSAL_ROWS"): 2,
         **ATTENTION_MEMORY,
     },
@@ -80,7 +80,7 @@ PATHS: dict[str, dict[Any, Any]] = {
         (attention_batches, "BLOCK_SCORES"): 30,
         (attention_batches, "PADDED_SCORES"): 30,
         (attention_batches, "THREADS"): 2,
-        (attention_forward, "BLOCK_KEYS"): 3,
+        (attention_forward, "FEWEST_ROWS"): 1,
         (attention_forward, "CAUSAL_ROWS"): 3,
         **ATTENTION_MEMORY,
         **{(module, "LARGE"): 1 for module in (memory, elementwise)},
