@@ -1,10 +1,10 @@
-"""Where the queries, keys and values of attention lie in flat buffers, and which of them meet."""
+"""The heads of attention: where the matrices of queries, keys and values of each head lie in flat buffers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,10 @@ from .places import same_integers
 Ints = NDArray[np.int64]
 
 
-class Placed(NamedTuple):
-    """Matrices in a flat buffer, one for each head: where each begins, its sizes, and the steps from row to row.
+class HeadMatrices(NamedTuple):
+    """Matrices in a flat buffer, one for each of P heads of queries: their sizes, strides and offsets.
 
-    Those of a mask may step from column to column too, by 0 where it is the same for all of them.
+    The strides of columns are 1; those of a mask can be another number, and 0 along repeated rows or columns.
     """
 
     sizes: Ints  # (P, 2)
@@ -30,21 +30,21 @@ class Placed(NamedTuple):
 class Heads:
     """Attention in B components, each of several heads: a matrix of queries meets one of keys and one of values.
 
-    Component ``i`` has ``sizes[i]``: heads of keys, heads of queries that share one of these, queries, keys. Where its
-    arrays lie is said by an offset, the step from head to head and that from row to row; the elements of a row follow
-    each other. Those of different components, and heads, do not overlap; only masks may.
+    A table of places has an offset, the step from head to head and the step from row to row for each component; the
+    elements of a row follow each other. Rows of different components and heads do not overlap, but masks can.
 
     Attributes
     ----------
     sizes : int64 (B, 4)
-    query, key, value, made : int64 (B, 3)
-        ``made`` is where the result goes; it covers its buffer exactly once.
+        Numbers of key heads, of query heads for each key head, of queries, and of keys.
+    query, key, value, result : int64 (B, 3)
+        Tables of places. The results cover their buffer exactly once.
     mask : int64 (B, 4), or None
         An offset, and steps between heads of queries, queries and keys, any of which may be 0.
     width, value_width : int
-        The elements of a query or a key, and those of a value.
+        The numbers of elements of a query or a key, and of a value.
     scale : float
-        What the products of queries and keys are multiplied by.
+        The factor of the products of queries and keys.
     causal : bool
         Whether query ``i`` of a component meets its first ``i + 1`` keys only.
     """
@@ -53,7 +53,7 @@ class Heads:
     query: Ints
     key: Ints
     value: Ints
-    made: Ints
+    result: Ints
     mask: Ints | None
     width: int
     value_width: int
@@ -61,33 +61,42 @@ class Heads:
     causal: bool
 
     def __post_init__(self) -> None:
-        """Let equal tables be one, so that what follows from them is worked out once."""
+        """Share equal tables: kernels derive places once for each table, and know a table by its identity."""
         known: list[Ints] = []
-        for name in ("query", "key", "value", "made"):
-            own = getattr(self, name)
-            same = next((one for one in known if same_integers(one, own)), None)
-            if same is None:
-                known.append(own)
+        for name in ("query", "key", "value", "result"):
+            table = getattr(self, name)
+            equal = next((other for other in known if same_integers(other, table)), None)
+            if equal is None:
+                known.append(table)
             else:
-                object.__setattr__(self, name, same)
+                object.__setattr__(self, name, equal)
 
-    def of(self, which: Ints) -> Heads:
-        """The heads of these components, in this order."""
-        every = (self.sizes, self.query, self.key, self.value, self.made)
-        sizes, query, key, value, made = (one[which] for one in every)
-        mask = None if self.mask is None else self.mask[which]
-        return replace(self, sizes=sizes, query=query, key=key, value=value, made=made, mask=mask)
+    def select(self, components: Ints) -> Heads:
+        """Return the heads of some components, in this order."""
+        names = ("sizes", "query", "key", "value", "result")
+        tables: dict[str, Any] = {name: getattr(self, name)[components] for name in names}
+        return replace(self, mask=None if self.mask is None else self.mask[components], **tables)
 
     @cached_property
-    def counts(self) -> Ints:
+    def query_heads(self) -> Ints:
         """The number of heads of queries of each component: int64 (B,)."""
         return self.sizes[:, 0] * self.sizes[:, 1]
 
+    @property
+    def num_queries(self) -> Ints:
+        """The number of queries of each head of a component: int64 (B,)."""
+        return self.sizes[:, 2]
+
+    @property
+    def num_keys(self) -> Ints:
+        """The number of keys of each head of a component: int64 (B,)."""
+        return self.sizes[:, 3]
+
     @cached_property
     def first_row(self) -> Ints:
-        """Where the rows of each component begin, those of all its heads one after the other: int64 (B + 1,)."""
+        """The first row of each component, if the queries of all heads are numbered: int64 (B + 1,)."""
         starts = np.zeros(len(self.sizes) + 1, np.int64)
-        np.cumsum(self.counts * self.sizes[:, 2], out=starts[1:])
+        np.cumsum(self.query_heads * self.num_queries, out=starts[1:])
         return starts
 
     @property
@@ -98,51 +107,55 @@ class Heads:
     @property
     def pairs(self) -> int:
         """The number of all scores."""
-        return int((self.counts * self.sizes[:, 2] * self.sizes[:, 3]).sum())
+        return int((self.query_heads * self.num_queries * self.num_keys).sum())
 
     @cached_property
-    def _component(self) -> tuple[Ints, Ints]:
-        """For each head of queries its component, and its number there."""
-        component = np.repeat(np.arange(len(self.sizes)), self.counts)
-        before = np.cumsum(self.counts) - self.counts
+    def _heads(self) -> tuple[Ints, Ints]:
+        """The component of each head of queries, and its number in the component: int64 (P,) each."""
+        component = np.repeat(np.arange(len(self.sizes)), self.query_heads)
+        before = np.cumsum(self.query_heads) - self.query_heads
         return component, np.arange(len(component)) - before[component]
 
-    def _placed(self, places: Ints, rows: int, width: int, shared: bool = False) -> Placed:
-        """The matrices of each head of queries: so many columns, and the rows of the sizes in that column."""
-        component, head = self._component
-        number = head // self.sizes[component, 1] if shared else head
-        own = places[component]
-        sizes = np.stack([self.sizes[component, rows], np.full(len(component), width)], axis=1)
-        steps = np.stack([own[:, 2], np.ones(len(component), np.int64)], axis=1)
-        return Placed(sizes, steps, own[:, 0] + number * own[:, 1])
+    def _matrices(self, table: Ints, num_rows: Ints, width: int, group: Ints | int = 1) -> HeadMatrices:
+        """Return the matrix of each head of queries; as many heads as ``group`` says share a matrix."""
+        component, head = self._heads
+        offsets, head_steps, row_steps = table[component].T
+        sizes = np.stack([num_rows[component], np.full(len(component), width)], axis=1)
+        strides = np.stack([row_steps, np.ones(len(component), np.int64)], axis=1)
+        return HeadMatrices(sizes, strides, offsets + head // group * head_steps)
 
     @cached_property
-    def queries(self) -> Placed:
+    def queries(self) -> HeadMatrices:
         """The matrix of queries of each head."""
-        return self._placed(self.query, 2, self.width)
+        return self._matrices(self.query, self.num_queries, self.width)
 
     @cached_property
-    def keys(self) -> Placed:
+    def keys(self) -> HeadMatrices:
         """The matrix of keys that each head of queries meets."""
-        return self._placed(self.key, 3, self.width, shared=True)
+        return self._matrices(self.key, self.num_keys, self.width, self._group)
 
     @cached_property
-    def values(self) -> Placed:
+    def values(self) -> HeadMatrices:
         """The matrix of values that each head of queries meets."""
-        return self._placed(self.value, 3, self.value_width, shared=True)
+        return self._matrices(self.value, self.num_keys, self.value_width, self._group)
 
     @cached_property
-    def results(self) -> Placed:
-        """Where the result of each head goes."""
-        return self._placed(self.made, 2, self.value_width)
+    def results(self) -> HeadMatrices:
+        """The matrix of results of each head."""
+        return self._matrices(self.result, self.num_queries, self.value_width)
+
+    @property
+    def _group(self) -> Ints:
+        group: Ints = self.sizes[self._heads[0], 1]
+        return group
 
     @cached_property
-    def masks(self) -> Placed:
-        """The mask of each head: there is one."""
+    def masks(self) -> HeadMatrices:
+        """The mask of each head; ``mask`` must not be None."""
         assert self.mask is not None
-        component, head = self._component
-        own = self.mask[component]
-        return Placed(self.sizes[component, 2:], own[:, 2:], own[:, 0] + head * own[:, 1])
+        component, head = self._heads
+        offsets, head_steps, *strides = self.mask[component].T
+        return HeadMatrices(self.sizes[component, 2:], np.stack(strides, axis=1), offsets + head * head_steps)
 
     @cached_property
     def scores(self) -> Matrices:

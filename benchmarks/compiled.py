@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import pynested as pn
-from pynested.backends.numpy.running import run, shares
+from pynested.backends.numpy.parallel import run, shares
 
 from .harness import Calls, Case, Clock, json_option, time_table, write_times
 from .operators import workloads

@@ -15,7 +15,7 @@ import numpy as np
 
 from pynested.backends import Heads, Matrices, Segments, get_backend
 from pynested.backends.dtypes import computing_dtype
-from pynested.backends.heads import Placed
+from pynested.backends.heads import HeadMatrices
 from pynested.backends.host import from_host
 
 from ..array import Array, raw
@@ -127,7 +127,7 @@ class PackedOperands(NamedTuple):
 def packed_operands(q: Any, k: Any, v: Any, mask: Any, heads: Heads) -> PackedOperands:
     """Gather the operands of attention from flat buffers."""
 
-    def gathered(x: Any, placed: Placed) -> Any:
+    def gathered(x: Any, placed: HeadMatrices) -> Any:
         return to_dtype(gather(x, *placed), computing_dtype(x.dtype))
 
     bias = None if mask is None or mask.dtype == np.bool_ else gathered(mask, heads.masks)
@@ -147,7 +147,7 @@ def mixed_values(weights: Any, operands: PackedOperands, heads: Heads, active: A
     return weighted_rows(weights, operands.values, heads.scores, _packed(heads.values), active)
 
 
-def _packed(placed: Placed) -> Matrices:
+def _packed(placed: HeadMatrices) -> Matrices:
     return Matrices.of_sizes(placed.sizes[:, 0], placed.sizes[:, 1])
 
 

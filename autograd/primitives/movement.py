@@ -17,8 +17,8 @@ import numpy as np
 from pynested.backends import transfer
 from pynested.backends.dtypes import computing_dtype, is_bfloat16, is_float
 from pynested.backends.host import repeating, repeats, window
+from pynested.backends.numpy.parallel import FEW_ROWS
 from pynested.backends.numpy.products import sum_first
-from pynested.backends.numpy.running import FEW_ROWS
 
 from ..array import Array, new_zeros
 from .primitive import LINEAR, Primitive

@@ -71,8 +71,8 @@ class AttentionKernels(MovementKernels):
     ) -> None:
         """Launch a kernel that computes ``outputs``, with a block for each tile of rows, head and tile of columns."""
         of_keys = kernel.endswith("keys")
-        tiles = -(-heads.sizes[:, 3] // KEYS) if of_keys else -(-heads.sizes[:, 2] // QUERIES)
-        most_heads = int((heads.sizes[:, 0] if of_keys else heads.counts).max(initial=0))
+        tiles = -(-heads.num_keys // KEYS) if of_keys else -(-heads.num_queries // QUERIES)
+        most_heads = int((heads.sizes[:, 0] if of_keys else heads.query_heads).max(initial=0))
         grid = most_heads, -(-columns // COLUMNS)
         sizes = np.int64(heads.width), np.int64(heads.value_width), np.float64(heads.scale), np.int32(heads.causal)
         if 0 not in grid:
@@ -88,7 +88,7 @@ class AttentionKernels(MovementKernels):
 def _table(heads: Heads) -> NDArray[np.int64]:
     """Return a row for each component, as `Part` of attention.cuh reads it: sizes, places, first row, first score."""
     mask = heads.mask if heads.mask is not None else np.zeros((len(heads.sizes), 4), np.int64)
-    scores = heads.counts * heads.sizes[:, 2] * heads.sizes[:, 3]
+    scores = heads.query_heads * heads.num_queries * heads.num_keys
     starts = heads.first_row[:-1], np.cumsum(scores) - scores
-    places = heads.sizes, heads.query, heads.key, heads.value, heads.made, mask
+    places = heads.sizes, heads.query, heads.key, heads.value, heads.result, mask
     return np.concatenate([*places, np.stack(starts, axis=1)], axis=1)

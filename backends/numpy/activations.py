@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .elementwise import Kernel, blockwise, keep_where
-from .running import minimum_of
+from .parallel import minimum_of
 
 SILU_TAIL = {np.dtype(np.float32): -80.0, np.dtype(np.float64): -700.0}  # below, 1 + exp(x) is 1 and exp(-x) is huge
 

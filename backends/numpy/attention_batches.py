@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..heads import Heads, Ints
-from .running import THREADS, windows
+from .parallel import THREADS, windows
 
 RawArray = NDArray[Any]
 
@@ -194,7 +194,7 @@ def job_rows(heads: Heads, job: Job) -> JobRows:
     if query_rows.is_padded or key_rows.is_padded:
         inside = query_rows.is_row[..., None] & key_rows.is_row[..., None, :]
     value_rows = rows(heads.value, keys, 1, heads.value_width)
-    return JobRows(query_rows, key_rows, value_rows, rows(heads.made, queries, job.group, heads.value_width), inside)
+    return JobRows(query_rows, key_rows, value_rows, rows(heads.result, queries, job.group, heads.value_width), inside)
 
 
 def read_mask(mask: RawArray | None, heads: Heads, job: Job, rows: JobRows) -> tuple[RawArray | None, bool]:

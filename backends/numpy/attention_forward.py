@@ -18,7 +18,7 @@ from ..memory import empty
 from . import attention_batches as batches
 from .attention_batches import HeadBatch, Job, JobRows, attention_jobs, causal_pairs, job_rows, read_mask
 from .elementwise import where
-from .running import ones, run, scratch, widened
+from .parallel import ones, run, scratch, widened
 
 RawArray = NDArray[Any]
 

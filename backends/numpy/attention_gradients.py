@@ -21,7 +21,7 @@ from .attention_forward import (
     row_blocks,
 )
 from .elementwise import where
-from .running import run, scratch, widened
+from .parallel import run, scratch, widened
 
 RawArray = NDArray[Any]
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..dtypes import computing_dtype
 from ..memory import LARGE, empty
-from .running import blocks, run, scratch, shares
+from .parallel import blocks, run, scratch, shares
 
 Kernel = Callable[..., None]
 

@@ -16,7 +16,7 @@ from ..memory import LARGE, empty
 from ..places import Integers, strided_index, use_no_place_twice
 from ..plain import movement as plain
 from ..segments import Segments
-from .running import as_matrix, run, shares, widened, windows
+from .parallel import as_matrix, run, shares, widened, windows
 
 FEW_ELEMENTS = 256  # so few that preparing a sparse matrix costs more than adding them one by one
 FEW_COMPONENTS = 8  # so few that a Python call for each costs less than an index of all elements

@@ -14,7 +14,7 @@ from ..dtypes import computing_dtype, is_half
 from ..matrices import Matrices
 from ..memory import empty
 from ..plain import products as plain
-from .running import as_matrix, ones, run, shares, sum_rows, widened, windows
+from .parallel import as_matrix, ones, run, shares, sum_rows, widened, windows
 
 LARGE_PRODUCT = 16384  # elements of both operands and the result; so many are worth a Python call of their own
 FEW_PRODUCTS = 4  # so few that grouping by size costs more than it saves

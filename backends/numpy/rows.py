@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from ..dtypes import computing_dtype
 from ..memory import empty
 from ..plain import rows as plain
+from .parallel import blocks, maximum_of, minimum_of, ones, run
 from .products import best_of_rows
-from .running import blocks, maximum_of, minimum_of, ones, run
 from .segment import is_exp_safe, shift_of
 
 RawArray = NDArray[Any]

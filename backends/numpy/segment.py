@@ -17,7 +17,7 @@ from ..plain.widening import sum_dtype
 from ..segments import Segments
 from .elementwise import keep_where, where
 from .movement import take_rows
-from .running import as_matrix, maximum_of, minimum_of, rows_in_block, run, widened
+from .parallel import as_matrix, maximum_of, minimum_of, rows_in_block, run, widened
 
 RawArray = NDArray[Any]
 

@@ -18,7 +18,7 @@ from pynested.backends.dtypes import is_half
 from pynested.backends.memory import LARGE, empty
 from pynested.backends.numpy.activations import KERNELS
 from pynested.backends.numpy.elementwise import WORDS
-from pynested.backends.numpy.running import run, scratch, shares
+from pynested.backends.numpy.parallel import run, scratch, shares
 from pynested.backends.quiet import without_warnings
 
 from .fusible_ops import LazyArray, resolve_dtypes, topological_order

@@ -21,8 +21,8 @@ from pynested.backends.numpy import (
     attention_gradients,
     elementwise,
     movement,
+    parallel,
     products,
-    running,
     segment,
 )
 
@@ -44,7 +44,7 @@ PATHS: dict[str, dict[Any, Any]] = {
     "as it is": {},
     "one by one": {
         (segment, "FEW_SEGMENTS"): NEVER,
-        (running, "FEW_ROWS"): 2,
+        (parallel, "FEW_ROWS"): 2,
         (segment, "STEP_ELEMENTS"): NEVER,
         (movement, "LONG_SEGMENT_BYTES"): 0,
         (movement, "FEW_ELEMENTS"): NEVER,
@@ -73,10 +73,10 @@ PATHS: dict[str, dict[Any, Any]] = {
     "tiny blocks on threads": {
         (segment, "FEW_SEGMENTS"): 0,
         (segment, "STEP_ELEMENTS"): 6,
-        (running, "BLOCK_BYTES"): 16,
-        (running, "KEPT_BYTES"): (0, NEVER),
-        (running, "THREAD_BYTES"): 0,
-        (running, "THREADS"): 2,
+        (parallel, "BLOCK_BYTES"): 16,
+        (parallel, "KEPT_BYTES"): (0, NEVER),
+        (parallel, "THREAD_BYTES"): 0,
+        (parallel, "THREADS"): 2,
         (attention_batches, "BLOCK_SCORES"): 30,
         (attention_batches, "PADDED_SCORES"): 30,
         (attention_batches, "THREADS"): 2,

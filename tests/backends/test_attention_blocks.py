@@ -29,7 +29,7 @@ def test_only_an_infinite_score_makes_nan() -> None:
     results = compute_attention(cpu, [q, k, v, seen, g], heads)[:4]
     assert [[str(y) for y in x] for x in results] == [["nan", "5.0"], ["nan", "0.0"], ["nan", "0.0"], ["nan", "1.0"]]
     nothing, none = np.zeros(0), np.zeros((1, 3), np.int64)
-    heads = replace(heads, value=none, made=none, value_width=0)
+    heads = replace(heads, value=none, result=none, value_width=0)
     results = compute_attention(cpu, [q, k, nothing, seen, nothing], heads)[1:3]
     assert [[str(y) for y in x] for x in results] == [["nan", "0.0"], ["nan", "0.0"]]
 

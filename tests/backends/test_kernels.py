@@ -21,7 +21,7 @@ from pynested.backends.cuda import movement
 from pynested.backends.cuda.backend import KernelBackend
 from pynested.backends.cuda.emulated_launcher import Emulator, emulated_backend
 from pynested.backends.cuda.instantiations import all_instantiations
-from pynested.backends.numpy import products, running
+from pynested.backends.numpy import parallel, products
 
 from . import kernel_checks_moves  # noqa: F401  enters its checks
 from .conftest import PATHS, SCHEDULES, force
@@ -209,7 +209,7 @@ def test_the_best_of_rows_is_that_of_a_reduction(dtype: str) -> None:
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_sum_first(dtype: str) -> None:
     """Columns have exact sums; NaN and infinity stay in theirs."""
-    rows = 1000 * running.FEW_ROWS + 5
+    rows = 1000 * parallel.FEW_ROWS + 5
     x = np.random.default_rng(rows).integers(-8, 9, (rows, 3)).astype(dtype) / 8
     due = np.array([sum((column * 8).astype(int).tolist()) for column in x.T]) / 8
     same(products.sum_first(np.asfortranarray(x)[:, ::-1]), due[::-1].astype(dtype))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.numpy import running
+from pynested.backends.numpy import parallel
 from pynested.graph.fusible_ops import OPERATIONS
 
 from .arrays import Replayed, assert_same_with_gradients
@@ -47,7 +47,7 @@ def test_a_dense_operand_has_no_step_of_its_own() -> None:
 
 
 def test_threads_and_blocks_meet_without_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "THREADS", 3)
+    monkeypatch.setattr(parallel, "THREADS", 3)
     drawn, row = np.random.default_rng(6), pn.array(np.random.default_rng(7).normal(size=5))
     offsets = pn.array([0, 3, 40_000, 40_000, 70_001])
     x, y = (pn.nested_array_from_jagged(pn.array(drawn.normal(size=(70_001, 5))), offsets) for _ in range(2))

@@ -175,11 +175,11 @@ def flex_attention(
     aligned = align_heads(NAME, query, key, value, None, False, scale, enable_gqa)
     (q, k, v, _), heads = aligned.buffers, aligned.heads
     if block_mask is not None:
-        block_mask.check_operands(NAME, heads.sizes[:, 2:], heads.counts, aligned.dense_shape is None)
+        block_mask.check_operands(NAME, heads.sizes[:, 2:], heads.query_heads, aligned.dense_shape is None)
     if score_mod is None and not any(request):
         mask = None
         if block_mask is not None:
-            flat, placement = block_mask.dense_masks(NAME, heads.counts.tolist(), q.device)
+            flat, placement = block_mask.dense_masks(NAME, heads.query_heads.tolist(), q.device)
             mask, heads = Array(flat, q.device), replace(heads, mask=placement)
         result, aux = aligned.wrap(attention_primitives.attended(q, k, v, mask, heads)), AuxOutput()
     else:

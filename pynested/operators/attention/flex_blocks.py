@@ -57,7 +57,7 @@ def by_strips(call: FlexCall, q: Array, k: Array, v: Array, aligned: AlignedHead
     parts = [[nothing], *[[wide]] * call.lse, *[[wide.detach()]] * call.max_scores]
     for batch, *operands in zip(batches, *_operands_of_batches(packed, _packed_heads(heads), batches), strict=True):
         first, last = batch[0].component, batch[-1].component
-        batch_heads = _place_strips(_packed_heads(heads.of(np.arange(first, last + 1))), batch, first)
+        batch_heads = _place_strips(_packed_heads(heads.select(np.arange(first, last + 1))), batch, first)
         for part, result in zip(parts, checkpoint(_batch_function(call, batch, batch_heads), *operands), strict=True):
             part.append(result)
     results = []
@@ -74,7 +74,7 @@ def by_strips(call: FlexCall, q: Array, k: Array, v: Array, aligned: AlignedHead
 def _strips(mask: BlockMask | None, component: int, heads: Heads) -> Iterator[PairBlock]:
     """Yield the strips of a component, with the keys that are computed."""
     _, _, queries, keys = heads.sizes[component].tolist()
-    whole = PairBlock(component, heads.counts.item(component), range(queries), range(keys))
+    whole = PairBlock(component, heads.query_heads.item(component), range(queries), range(keys))
     for strip in whole.strips(max(1, queries) if mask is None else mask.BLOCK_SIZE[0], MOST_SCORES):
         yield strip if mask is None else strip._replace(keys=mask.active_keys(component, strip.queries))
 
@@ -94,7 +94,7 @@ def _place_strips(heads: Heads, strips: list[PairBlock], first: int = 0) -> Head
         query=shifted(heads.query, query_start),
         key=shifted(heads.key, key_start),
         value=shifted(heads.value, key_start),
-        made=shifted(heads.made, query_start),
+        result=shifted(heads.result, query_start),
     )
 
 

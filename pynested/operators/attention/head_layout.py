@@ -67,8 +67,8 @@ class AlignedHeads(NamedTuple):
         """Return the layout of a result with this number of elements in a row."""
         extents = np.concatenate([self.extents[:, :-1], np.full((len(self.extents), 1), width)], axis=1)
         by_rows = self.ragged_dim == extents.shape[1] - 1
-        made = packed_placement(self.heads.counts, self.heads.sizes[:, 2], width, by_rows)
-        heads = replace(self.heads, made=made, value_width=width)
+        made = packed_placement(self.heads.query_heads, self.heads.sizes[:, 2], width, by_rows)
+        heads = replace(self.heads, result=made, value_width=width)
         dense_shape = None if self.dense_shape is None else (*self.dense_shape[:-1], width)
         return self._replace(heads=heads, extents=extents, dense_shape=dense_shape)
 

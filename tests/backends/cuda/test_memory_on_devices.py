@@ -14,7 +14,7 @@ from ...autograd.test_hooks import (
     test_a_hook_does_not_write_into_a_gradient,  # noqa: F401
 )
 from ...operators.test_views import (
-    test_a_view_of_a_leaf_is_written_under_no_grad_only_and_gradients_notice,  # noqa: F401
+    test_a_view_of_a_constant_made_under_no_grad_is_written,  # noqa: F401
     test_arguments_and_results_stay_views_that_were_not_recorded,  # noqa: F401
 )
 

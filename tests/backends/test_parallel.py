@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from pynested.backends.errors import ArgumentError
-from pynested.backends.numpy import running
+from pynested.backends.numpy import parallel
 from pynested.backends.quiet import quietly, without_warnings
 
 
@@ -29,7 +29,7 @@ def test_a_quiet_call_inside_a_quiet_call() -> None:
 
 
 def test_everything_is_over_when_an_error_comes_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "THREADS", 3)
+    monkeypatch.setattr(parallel, "THREADS", 3)
     failed, done = threading.Event(), []
 
     def work(job: int) -> None:
@@ -41,22 +41,22 @@ def test_everything_is_over_when_an_error_comes_out(monkeypatch: pytest.MonkeyPa
         done.append(job)
 
     with pytest.raises(ZeroDivisionError):
-        running.run(work, [(0,), (1,), (2,)], running.THREAD_BYTES)
+        parallel.run(work, [(0,), (1,), (2,)], parallel.THREAD_BYTES)
     assert sorted(done) == [0, 2]
 
 
 def test_scratch_is_kept_by_its_thread_and_slot(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "KEPT_BYTES", (16, 64))
+    monkeypatch.setattr(parallel, "KEPT_BYTES", (16, 64))
     kind = np.dtype(np.float32)
-    first = running.scratch("a", (4,), kind)
-    assert np.shares_memory(running.scratch("a", (2, 2), kind), first)
-    assert not np.shares_memory(running.scratch("b", (4,), kind), first)
-    assert running.scratch("a", (3, 5), kind).shape == (3, 5)
+    first = parallel.scratch("a", (4,), kind)
+    assert np.shares_memory(parallel.scratch("a", (2, 2), kind), first)
+    assert not np.shares_memory(parallel.scratch("b", (4,), kind), first)
+    assert parallel.scratch("a", (3, 5), kind).shape == (3, 5)
     for size in (1, 100):
-        assert not np.shares_memory(running.scratch("a", (size,), kind), running.scratch("a", (size,), kind))
+        assert not np.shares_memory(parallel.scratch("a", (size,), kind), parallel.scratch("a", (size,), kind))
     with ThreadPoolExecutor(1) as other:
         assert not np.shares_memory(
-            other.submit(running.scratch, "a", (4,), kind).result(), running.scratch("a", (4,), kind)
+            other.submit(parallel.scratch, "a", (4,), kind).result(), parallel.scratch("a", (4,), kind)
         )
 
 
@@ -69,20 +69,20 @@ def test_the_environment_sets_the_number_of_threads(
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(6)), raising=False)
     if threads is None:
         with pytest.raises(ArgumentError, match=r"PYNESTED_THREADS is '0'.* from 1 to"):
-            running._threads_to_use()
+            parallel._threads_to_use()
     else:
-        assert running._threads_to_use() == threads
+        assert parallel._threads_to_use() == threads
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_child_starts_its_own_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "THREADS", 2)
+    monkeypatch.setattr(parallel, "THREADS", 2)
     done: list[int] = []
-    running.run(done.append, [(0,), (1,)], running.THREAD_BYTES)
+    parallel.run(done.append, [(0,), (1,)], parallel.THREAD_BYTES)
     child = os.fork()
     if child == 0:
-        running.run(done.append, [(2,), (3,)], running.THREAD_BYTES)
+        parallel.run(done.append, [(2,), (3,)], parallel.THREAD_BYTES)
         os._exit(0 if sorted(done) == [0, 1, 2, 3] else 1)
     assert os.waitpid(child, 0)[1] == 0
 
@@ -91,9 +91,9 @@ AFTER_THE_END = """
 import atexit, threading, time
 import numpy as np
 import pynested as pn
-from pynested.backends.numpy import running
+from pynested.backends.numpy import parallel
 
-running.THREADS = 3
+parallel.THREADS = 3
 x = pn.array(np.ones(1 << 20))
 
 def late():
@@ -115,7 +115,7 @@ def test_threads_that_outlive_the_program_still_compute() -> None:
 
 
 def blas_threads() -> int:
-    return max((library.num_threads for library in running._blas().lib_controllers), default=0)
+    return max((library.num_threads for library in parallel._blas().lib_controllers), default=0)
 
 
 @pytest.fixture
@@ -123,12 +123,12 @@ def threads() -> Iterator[int]:
     """Return the number of threads that BLAS has outside."""
     if not blas_threads():
         pytest.skip("the BLAS of this NumPy is unknown")
-    with running._blas().limit(limits=2):
+    with parallel._blas().limit(limits=2):
         yield blas_threads()
 
 
 def test_the_last_thread_that_leaves_restores_the_limit(threads: int) -> None:
-    first, second = running.one_thread_each(), running.one_thread_each()
+    first, second = parallel.one_thread_each(), parallel.one_thread_each()
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)
@@ -138,15 +138,15 @@ def test_the_last_thread_that_leaves_restores_the_limit(threads: int) -> None:
 
 
 def test_an_error_restores_the_limit(threads: int) -> None:
-    with pytest.raises(ZeroDivisionError), running.one_thread_each():
+    with pytest.raises(ZeroDivisionError), parallel.one_thread_each():
         _ = 1 // 0
     assert blas_threads() == threads
 
 
 def test_only_jobs_on_several_threads_limit_blas(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "THREADS", 2)
-    for nbytes, expected in ((running.THREAD_BYTES, 1), (0, threads)):
+    monkeypatch.setattr(parallel, "THREADS", 2)
+    for nbytes, expected in ((parallel.THREAD_BYTES, 1), (0, threads)):
         seen: list[int] = []
-        running.run(lambda counts: counts.append(blas_threads()), [(seen,), (seen,)], nbytes)
+        parallel.run(lambda counts: counts.append(blas_threads()), [(seen,), (seen,)], nbytes)
         assert seen == [expected, expected]
     assert blas_threads() == threads
