@@ -25,7 +25,7 @@ from pynested.structure import Strided
 
 from ..batches import Batch, Call, Operand
 from ..calls import CALLS
-from ..nests import DENSE, LAYOUTS, PLACEMENTS, assert_same, place, plain
+from ..nests import DENSE, LAYOUTS, PLACEMENTS, assert_same, nest, place, plain
 from ..support import structures
 from ..support.samples import EVERY, sample_arguments, samples
 from .test_law import OPERATORS, agrees, called, defined, tolerance
@@ -160,6 +160,13 @@ def test_a_dense_operand_of_no_components_has_a_gradient_of_zero(x: Any) -> None
         weight = pn.array(np.ones(shape), requires_grad=True)
         function(x, weight).sum().backward()
         assert weight.grad is not None and weight.grad.tolist() == np.zeros(shape).tolist()
+
+
+def test_any_range_along_the_ragged_dimension_of_no_components() -> None:
+    for layout in LAYOUTS:
+        x = nest([np.ones((3, 4)), np.ones((1, 4))], layout)[:0]
+        assert pn.narrow(x, 1, 3, 2).shape == pn.narrow(x, 1, 0, 0).shape == x.shape
+        assert pn.narrow(x, 2, 1, 2).shape == (*x.shape[:2], 2)
 
 
 # ---- contiguous arrays ----------------------------------------------------------------------------------------------

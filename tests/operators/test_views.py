@@ -202,7 +202,7 @@ def test_copies_share_nothing(form: str, copied: View) -> None:
     assert not np.shares_memory(ndarray(result), ndarray(made.array))
 
 
-# ---- shapes of views ------------------------------------------------------------------------------------------------
+# ---- shapes ---------------------------------------------------------------------------------------------------------
 
 
 MOVABLE = [([(4, 3, 2)], "packed"), ([(4, 0, 2), (4, 3, 2)], "packed")]
@@ -242,6 +242,28 @@ def test_the_shape_of_an_array_is_a_shape_for_it(lay: Any, ragged: int) -> None:
         for shape in (x.shape, [-1, *x.shape[1:]]):
             assert_same(function(x, shape), components)
         assert_same(function(x, (*x.shape, 1)), [part[..., None] for part in components])
+
+
+SHAPES: list[tuple[View, list[tuple[int, ...]]]] = [
+    (lambda x: x.squeeze(), [(3, 2)]), (lambda x: x.squeeze(0), [(3, 1, 2)]), (lambda x: x.squeeze(-2), [(1, 3, 2)]),
+    (lambda x: x.squeeze((0, 2)), [(3, 2)]), (lambda x: x.squeeze(()), [(1, 3, 1, 2)]),
+    (lambda x: x.flatten(), [(6,)]), (lambda x: x.flatten(1), [(1, 6)]), (lambda x: x.flatten(0, 1), [(3, 1, 2)]),
+    (lambda x: x.flatten(-2, 3), [(1, 3, 2)]), (lambda x: x.flatten(1, 1), [(1, 3, 1, 2)]),
+    (lambda x: x.sum().flatten(), [(1,)]), (lambda x: pn.stack([x], 1), [(1, 1, 3, 1, 2)]),
+    (lambda x: x.chunk(2, 1), [(1, 2, 1, 2), (1, 1, 1, 2)]), (lambda x: x.chunk(5, 3), [(1, 3, 1, 1)] * 2),
+    (lambda x: pn.arange(7).chunk(5), [(2,), (2,), (2,), (1,)]), (lambda x: x[:0].chunk(3), [(0, 3, 1, 2)] * 3),
+    (lambda x: x.split(2, 1), [(1, 2, 1, 2), (1, 1, 1, 2)]), (lambda x: x[:0].split(3), [(0, 3, 1, 2)]),
+    (lambda x: x.split((2, 1), 1), [(1, 2, 1, 2), (1, 1, 1, 2)]),
+    (lambda x: x[:0].unbind(), []), (lambda x: x[:, :, :, :0].unbind(1), [(1, 1, 0)] * 3),
+    (lambda x: x.expand(2, -1, 4, 2), [(2, 3, 4, 2)]), (lambda x: x.broadcast_to((2, 1, 3, 1, 2)), [(2, 1, 3, 1, 2)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("row", range(len(SHAPES)))
+def test_shapes_of_dense_arrays(row: int) -> None:
+    call, due = SHAPES[row]
+    result = call(pn.zeros(1, 3, 1, 2))
+    assert [part.shape for part in (result if isinstance(result, tuple) else [result])] == due
 
 
 # ---- arrays that share memory ---------------------------------------------------------------------------------------

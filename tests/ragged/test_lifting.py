@@ -1,4 +1,4 @@
-"""Operators of dense arrays lifted to nested ones: broadcasting, and operators along one dimension.
+"""Functions of dense arrays lifted to nested ones, by `elementwise` and `map_components`; broadcasting; one dimension.
 
 Regular dimensions of size 1 broadcast; irregular dimensions never do, also if every length is 1.
 """
@@ -8,15 +8,160 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Callable
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import ShapeError, StructureError
+from pynested.backends.errors import ArgumentError, DTypeError, PynestedError, ShapeError, StructureError
 
-from ..nests import assert_same, batch, distinct, nest
+from ..nests import LAYOUTS, PLACEMENTS, assert_same, batch, check_gradients, distinct, everywhere, nest, place
+
+X = batch([(2, 2), (0, 2), (3, 2)])
+Function = Callable[..., Any]
+Errors = list[tuple[Function, type[PynestedError], str]]
+
+
+def check_errors(call: Callable[[Any, Any], Any], errors: Errors) -> None:
+    for x, (function, error, text) in product(everywhere(X), errors):
+        with pytest.raises(error, match=re.escape(text)):
+            call(function, x)
+
+
+@pytest.mark.shows("EXTEND-8")
+def test_one_call_serves_all_components_and_gaps_take_no_part() -> None:
+    for x in everywhere(X):
+        arguments: list[Any] = []
+        result = pn.elementwise("cube", lambda a, calls=arguments: (calls.append(a.numpy()), a * a * a)[1], x)
+        assert_same(result, [component**3 for component in X], 1e-15)
+        assert result.layout == x.layout and [a.size for a in arguments] == [10] and not np.isnan(arguments[0]).any()
+        result = pn.elementwise("fma", lambda a, b, c: a * b + c, x, distinct((2,)), nest(X, pn.strided))
+        assert_same(result, [component * distinct((2,)) + component for component in X])
+
+
+@pytest.mark.shows("EXTEND-5")
+@pytest.mark.parametrize("layout", LAYOUTS, ids=repr)
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_gradients_are_those_of_the_function(layout: Any, placement: str) -> None:
+    made = place(X[:2], layout, placement)
+    elements = lambda x, w: pn.elementwise("f", lambda a, b: a * a * b, made.view(x), w)  # noqa: E731
+    components = lambda x, w: pn.map_components(lambda c, v: pn.matmul(c, v) * c.sum(), made.view(x), w)  # noqa: E731
+    check_gradients(elements, made.smooth(), distinct((2,)))
+    check_gradients(components, made.smooth(), distinct((2, 2)))
+
+
+@pytest.mark.shows("EXTEND-7")
+def test_without_a_nested_operand_both_are_refused() -> None:
+    dense = pn.array([1.0, 2.0])
+    for call in (lambda: pn.elementwise("f", pn.add, dense, dense), lambda: pn.map_components(pn.add, dense, 1.0)):
+        with pytest.raises(ArgumentError, match="no operand is nested"):
+            call()
+
+
+@pytest.mark.shows("EXTEND-7", "EXTEND-8", "EXTEND-9")
+def test_errors_of_elementwise() -> None:
+    results: Errors = [
+        *[(wrong, ShapeError, "f: the function returned an array of shape")
+          for wrong in (lambda a: a[:1], lambda a: a[..., :1], lambda a: a.sum(), lambda a: a.unsqueeze(0))],
+        (lambda a: a.numpy(), ArgumentError, "f: the function returned ndarray"),
+        (lambda a: None, ArgumentError, "f: the function returned None"),
+        (lambda a: pn.Array(a.numpy() * 1j), DTypeError, "complex128"),
+    ]  # fmt: skip
+    check_errors(lambda function, x: pn.elementwise("f", function, x), results)
+    operands: Errors = [
+        (lambda: nest(X[::-1]), StructureError, "f: the operands differ at component 0"),
+        (lambda: distinct((3,)), ShapeError, "f: a dense operand of shape (3,)"),
+        (lambda: "a", ArgumentError, "f: str"),
+    ]
+    check_errors(lambda operand, x: pn.elementwise("f", pn.add, x, operand()), operands)
+    thin = nest([x[:, :1] for x in X])
+    for other in (distinct((1, 4)), nest(X)):
+        with pytest.raises(ShapeError, match="broadcast to"):
+            pn.elementwise("f", lambda a, b: a, thin, other)
+
+
+def test_the_result_of_an_elementwise_function_may_lie_anywhere() -> None:
+    functions: list[Function] = [
+        lambda a: pn.array(2.0).broadcast_to(a.shape),
+        lambda a: pn.stack([a, a], -1)[..., 0] * 0.0 + 2.0,
+        lambda a: pn.array(np.full(a.shape, 2.0, order="F")),
+        lambda a: pn.array(np.full((2 * a.shape[0], *a.shape[1:]), 2.0))[::2],
+    ]
+    for x, function in product(everywhere(X), functions):
+        result = pn.elementwise("two", function, x)
+        assert_same(result, [np.full(component.shape, 2.0) for component in X])
+        assert_same(result[::-1], [np.full(component.shape, 2.0) for component in X[::-1]])
+
+
+@pytest.mark.shows("EXTEND-1", "EXTEND-2", "EXTEND-3")
+def test_components_and_their_slices_of_dense_operands() -> None:
+    for x in everywhere(X):
+        assert_same(pn.map_components(lambda c: c.sum(0), x), [component.sum(0) for component in X])
+        sums = pn.map_components(lambda c: c.sum(), x)
+        assert isinstance(sums, pn.Array) and sums.tolist() == [component.sum() for component in X]
+        assert_same(pn.map_components(pn.matmul, x, distinct((2, 3))), [c @ distinct((2, 3)) for c in X])
+        for d in (distinct((3, 1, 2)), distinct((1, 1, 2))):
+            assert_same(pn.map_components(pn.add, x, d), [c + d[i % len(d)] for i, c in enumerate(X)])
+        mixed = pn.map_components(lambda c: c.to(pn.float32) if c.shape[0] == 2 else c, x)
+        assert mixed.dtype == np.float64 and mixed.layout is x.layout
+        for layout in LAYOUTS:
+            assert pn.map_components(lambda c: c * 2.0, x, layout=layout).layout is layout
+    both = pn.map_components(lambda c: pn.matmul(c, pn.transpose(c, 0, 1)), nest(X))
+    assert both.layout is pn.strided
+    assert_same(both, [x @ x.T for x in X])
+
+
+@pytest.mark.shows("EXTEND-6", "EXTEND-7")
+def test_errors_of_map_components() -> None:
+    kinds = (lambda c: c.numpy().tolist(), lambda c: 1.0, lambda c: nest(X))
+    results: Errors = [
+        (lambda c: c if c.shape[0] else c.sum(0), StructureError, "2 dimensions for component 0 and 1 for component 1"),
+        (lambda c: c.sum() if c.shape[0] else c, StructureError, "0 dimensions for component 0 and 2 for component 1"),
+        *[(function, ArgumentError, "for component 0 the function returned") for function in kinds],
+        (lambda c: pn.Array(c.numpy() * 1j), DTypeError, "complex128"),
+    ]  # fmt: skip
+    check_errors(pn.map_components, results)
+    check_errors(lambda function, x: pn.map_components(function, x[:0]), [
+        (function, ArgumentError, "the function returned") for function in kinds
+    ])  # fmt: skip
+    check_errors(lambda operand, x: pn.map_components(pn.add, x, operand()), [
+        (lambda: distinct((2, 1, 2)), ShapeError, "(2, 1, 2)"),
+        (lambda: nest(X[:2]), StructureError, "3 and 2 components"),
+    ])  # fmt: skip
+    with pytest.raises(DTypeError):
+        pn.map_components(pn.silu, nest([np.array([1, 2])]))
+
+
+# The function, the layout of the result (None: that of the operand), and the sizes of the result of no components.
+OF_NO_COMPONENTS: list[tuple[Function, Any, tuple[int | None, ...]]] = [
+    (lambda c: c.sum(0), None, (0, None)),
+    (lambda c: c.sum(0), pn.strided, (0, 2)),
+    (lambda c: c, pn.strided, (0, None, 2)),
+    (lambda c: c.transpose(0, 1), None, (0, 2, None)),
+    (lambda c: c @ c.transpose(0, 1), None, (0, None, None)),
+    (lambda c: pn.cat([c, c], 1), None, (0, None, 4)),
+]
+
+
+@pytest.mark.shows("EXTEND-4")
+def test_without_components_the_function_is_called_once() -> None:
+    for function, layout, sizes in OF_NO_COMPONENTS:
+        result = pn.map_components(function, nest(X)[:0], layout=layout)
+        assert tuple(result.regular_size(dim) for dim in range(result.ndim)) == sizes
+    for layout in LAYOUTS:
+        shapes: list[Any] = []
+        empty = nest(X, layout)[:0]
+        result = pn.map_components(lambda c, shapes=shapes: shapes.append(c.shape) or c.to(pn.float32), empty)
+        assert (shapes, result.dtype, len(result)) == ([(0, 2)], pn.float32, 0)
+        assert pn.map_components(lambda c: c.sum(), empty).shape == (0,)
+        weight = pn.array([1.0, 1.0], requires_grad=True)
+        pn.map_components(pn.mul, empty, weight).sum().backward()
+        assert weight.grad is not None and weight.grad.tolist() == [0, 0]
+
 
 # ---- broadcasting ---------------------------------------------------------------------------------------------------
 

@@ -1,13 +1,16 @@
-"""Steps are those of PyTorch and of the formulas, on trees of dense and nested arrays."""
+"""Steps are those of PyTorch and of the formulas, on trees of arrays; batches put similar lengths together."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import pynested as pn
 from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, StructureError
@@ -72,7 +75,7 @@ def test_trees_keep_their_form_and_the_old_parameters_stay() -> None:
 
 
 W, G = pn.array([1.0]), pn.array([1.0])
-adam, sgd, clip = pn.training.adam, pn.training.sgd, pn.training.clip_by_norm
+adam, sgd, clip, batches = pn.training.adam, pn.training.sgd, pn.training.clip_by_norm, pn.training.batches
 MOMENTUM, MOMENTS = sgd(W, G, learning_rate=0.1)[1], adam(W, G)[1]
 REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: sgd(W, G, learning_rate=-1.0), ArgumentError, "learning_rate must be 0 or above, and finite, not -1.0"),
@@ -109,13 +112,22 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: clip({"a": None}, 1.0), ArgumentError, "there is no array among the gradients"),
     (lambda: pn.training.from_state_dict([]), ArgumentError,  # type: ignore[arg-type]
      r"what module\.state_dict\(\) gives, not a list"),
+    # Batches.
+    (lambda: batches([1]), ArgumentError, "give most_elements or most_components"),
+    (lambda: batches([1], most_elements=0), ArgumentError, "1 or above, not 0 and None"),
+    (lambda: batches(pn.nested_array([[1.0], []]), most_elements=1), ArgumentError,  # type: ignore[arg-type]
+     "takes the lengths of the components, not the array"),
+    (lambda: batches([1], most_elements=1, seed="a"), ArgumentError, "seed must be an integer, not 'a'"),  # type: ignore[arg-type]
+    (lambda: batches([1], most_elements=1, seed=-1), ArgumentError, "seed must be 0 or above, not -1"),
+    (lambda: batches([-1], most_elements=1), StructureError, ""),
+    (lambda: batches([0.5], most_elements=1), DTypeError, ""),  # type: ignore[list-item]
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("number", range(len(REFUSED)))
 def test_arguments_that_do_not_fit_are_refused(number: int) -> None:
     call, error, text = REFUSED[number]
-    with pytest.raises(error, match=text):
+    with pytest.raises(error, match=text or None):
         call()
 
 
@@ -161,3 +173,33 @@ def test_state_dicts_of_pytorch() -> None:
     assert module.weight.tolist() == [1, 1]
     with pytest.raises(ArgumentError, match="'x' is int, not a tensor"):
         pn.training.from_state_dict({"x": 1})
+
+
+# ---- batches hold every sequence once, keep to their limits, and put similar lengths together -----------------------
+
+LIMITS = st.integers(1, 12) | st.none()
+
+
+@given(st.lists(st.integers(0, 9), max_size=20), LIMITS, LIMITS, st.integers(0, 5) | st.none())
+def test_every_sequence_is_in_one_batch_within_the_limits(
+    lengths: list[int], elements: int | None, components: int | None, seed: int | None
+) -> None:
+    if elements is None and components is None:
+        return
+    words: dict[str, Any] = {"most_elements": elements, "most_components": components, "seed": seed}
+    made = [batch.tolist() for batch in pn.training.batches(lengths, **words)]
+    assert sorted(i for batch in made for i in batch) == list(range(len(lengths)))
+    for batch in made:
+        assert batch and (components is None or len(batch) <= components)
+        assert elements is None or len(batch) == 1 or sum(lengths[i] for i in batch) <= elements
+    spans = sorted((min(lengths[i] for i in batch), max(lengths[i] for i in batch)) for batch in made)
+    assert all(first[1] <= second[0] for first, second in pairwise(spans))
+    assert [batch.tolist() for batch in pn.training.batches(lengths, **words)] == made
+
+
+def test_a_seed_draws_the_order() -> None:
+    lengths = np.arange(100)
+    orders = {
+        tuple(batch[0] for batch in pn.training.batches(lengths, most_components=5, seed=seed)) for seed in range(4)
+    }
+    assert len(orders) == 4
