@@ -46,7 +46,6 @@ THOROUGH = {
     "operators": "law result_structure",
     "operators/attention": "flex sdpa",
     "operators/resources": "garbage neighbours warnings",
-    "ragged": "structure_views",
     "spec": "bounds bounds_fuzz check designed generator gradients reader vector_schema vectors",
     "repository": "optimised pages pytest_plugin shared_memory transformer",
 }

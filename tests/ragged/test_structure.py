@@ -1,4 +1,7 @@
-"""Structures: facts that follow from the places of components, immutability, and sizes that are equal by value."""
+"""Structures: facts that follow from the places of components, immutability, sizes that are equal by value, and parts.
+
+`tests/operators/test_views.py` and `test_placement.py` check what operators make of them.
+"""
 
 from __future__ import annotations
 
@@ -136,3 +139,26 @@ def test_views_of_reversed_memory_are_valid_arrays(axis: int) -> None:
         view = view.to(layout=pn.strided)
         assert view.structure.strides.min() >= 0
         assert_same(pickle.loads(pickle.dumps(view)), expected)
+
+
+# ---- parts -----------------------------------------------------------------------------------------------------------
+
+
+def test_neighbours_without_gaps_leave_the_rows_of_others_behind() -> None:
+    part = Jagged([0, 2, 5, 6]).select_components(slice(1, 3))
+    assert (part.axis, part.entries, part.structure.offsets.tolist()) == (0, slice(2, 6), [0, 3, 4])
+    assert (
+        part.structure.is_packed
+        and not Jagged([0, 2, 5, 6]).select_components(slice(None, None, 2)).structure.is_packed
+    )
+
+
+def test_a_component_that_is_left_empty_lies_within_the_buffer() -> None:
+    structure = Strided([[3, 0], [1, 4]], [[4, 1], [4, 1]], [4, 0], 4)
+    assert structure.slice_axis(0, slice(2, None)).structure.offsets.tolist() == [0, 0]
+    assert structure.select_components(slice(0, 1)).structure.select_index(0, 2).structure.offsets.tolist() == [0]
+
+
+def test_steps_beyond_every_component_stay_small() -> None:
+    assert Jagged([0, 1, 2]).slice_axis(0, slice(None, None, 2**62)).entries == slice(None)
+    assert Strided([[3]], [[2]], [1], 9).slice_axis(0, slice(None, None, 2**62)).structure.strides.tolist() == [[6]]
