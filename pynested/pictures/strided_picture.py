@@ -63,7 +63,7 @@ class _Drawing(NamedTuple):
 
 def draw_strided(buffer: Any, sizes: Ints, strides: Ints, offsets: Ints, name: str = "x") -> Sheet:
     """Draw a strided array; ``buffer: (N,)``, ``sizes: (B, d)``, ``strides: (B, d)``, ``offsets: (B,)`` in elements."""
-    drawn = fit_buffer(buffer, sizes, strides, offsets, _LEVELS, _CELL, PAGE - 60)
+    drawn = fit_buffer(buffer, sizes, strides, offsets, _LEVELS, _CELL, PAGE - 30)
     texts = "; ".join(_sizes(component) for component in drawn.shown.values()) or "none"
     sheet = Sheet(
         f"A strided array: {len(sizes)} components in one buffer of {len(buffer)} values; sizes {texts}; "
@@ -80,7 +80,7 @@ def draw_dense(array: Array, name: str = "x") -> Sheet:
     start = -sum(min(step, 0) for step in steps) if data.size else 0
     buffer = _memory_of(array, 1 + sum(map(abs, steps))) if data.size else data.reshape(-1)
     sizes, steps_of_one = (np.array([row], np.int64).reshape(1, data.ndim) for row in (data.shape, strides))
-    drawn = fit_buffer(buffer, sizes, steps_of_one, np.array([start]), _LEVELS, _CELL, PAGE - 60)
+    drawn = fit_buffer(buffer, sizes, steps_of_one, np.array([start]), _LEVELS, _CELL, PAGE - 30)
     sheet = Sheet(f"A dense array: shape {data.shape}, strides {strides}, in {len(buffer)} values of memory")
     return _draw(_Drawing(sheet, drawn, name, is_dense=True))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,19 +67,14 @@ def batches(
     if seed is not None and canonical_int("batches", "seed", seed) < 0:
         raise ArgumentError(f"batches: seed must be 0 or above, not {seed}.")
     generator = None if seed is None else np.random.default_rng(seed)
-    return iter(_cut(counted, most_elements, most_components, generator))
-
-
-def _cut(lengths: Ints, most_elements: int | None, most_components: int | None, generator: Any) -> list[Ints]:
-    """Return the batches; ``generator`` draws the order of equal lengths and of the batches."""
-    order = np.arange(len(lengths)) if generator is None else generator.permutation(len(lengths))
-    order = order[np.argsort(lengths[order], kind="stable")]
+    order = np.arange(len(counted)) if generator is None else generator.permutation(len(counted))
+    order = order[np.argsort(counted[order], kind="stable")]
     cuts, elements = [0], 0
-    for i, length in enumerate(lengths[order].tolist()):
+    for i, length in enumerate(counted[order].tolist()):
         elements += length
         is_full = most_elements is not None and elements > most_elements
         if i > cuts[-1] and (is_full or i - cuts[-1] == most_components):
             cuts.append(i)
             elements = length
     parts = [part for part in np.split(order, cuts[1:]) if part.size]
-    return parts if generator is None else [parts[i] for i in generator.permutation(len(parts))]
+    return iter(parts if generator is None else [parts[i] for i in generator.permutation(len(parts))])

@@ -83,16 +83,14 @@ def sgd(
     _check_numbers("sgd", learning_rate=learning_rate, momentum=momentum, weight_decay=weight_decay)
     if nesterov and not momentum:
         raise ArgumentError("sgd: nesterov looks ahead along the velocity, so momentum must be above 0.")
-    arrays, slopes, rebuild = matching_leaves("sgd", parameters, gradients)
-    _check_state("sgd", state, SGDState, arrays)
-    velocities: list[Array] = []
 
-    def step(i: int, p: Array, g: Array) -> Array:
+    def step(p: Array, g: Array, velocity: Any = 0.0) -> tuple[Array, ...]:
         g = g + p * weight_decay if weight_decay else g
-        velocities.append(g if state is None else state.velocities[i] * momentum + g)
-        return p - (g + velocities[i] * momentum if nesterov else velocities[i]) * learning_rate
+        velocity = velocity * momentum + g
+        return p - (g + velocity * momentum if nesterov else velocity) * learning_rate, velocity
 
-    return rebuild(_new_leaves(arrays, slopes, step)), SGDState(velocities)
+    stepped, columns = _step("sgd", parameters, gradients, state, SGDState, step)
+    return stepped, SGDState(*columns)
 
 
 @method
@@ -160,49 +158,48 @@ def _adam(
     is_pair = isinstance(betas, list | tuple) and len(betas) == 2 and all(isinstance(beta, Real) for beta in betas)
     if not is_pair or not all(0 <= beta < 1 for beta in betas):
         raise ArgumentError(f"{name}: betas are two numbers from 0 to below 1, not {betas!r}.")
-    arrays, slopes, rebuild = matching_leaves(name, parameters, gradients)
-    _check_state(name, state, AdamState, arrays)
-    (first, second), steps = betas, 1 if state is None else state.steps + 1
-    means: list[Array] = []
-    squares: list[Array] = []
+    (first, second), steps = betas, getattr(state, "steps", 0) + 1
 
-    def step(i: int, p: Array, g: Array) -> Array:
+    def step(p: Array, g: Array, mean: Any = 0.0, square: Any = 0.0) -> tuple[Array, ...]:
         if name == "adamw":
             p = p * (1 - learning_rate * weight_decay)
         elif weight_decay:
             g = g + p * weight_decay
-        means.append(g * (1 - first) if state is None else state.means[i] * first + g * (1 - first))
-        squares.append(g * g * (1 - second) if state is None else state.squares[i] * second + g * g * (1 - second))
-        size = ops.sqrt(squares[i]) / math.sqrt(1 - second**steps) + eps
-        return p - means[i] / size * (learning_rate / (1 - first**steps))
+        mean = mean * first + g * (1 - first)
+        square = square * second + g * g * (1 - second)
+        size = ops.sqrt(square) / math.sqrt(1 - second**steps) + eps
+        return p - mean / size * (learning_rate / (1 - first**steps)), mean, square
 
-    return rebuild(_new_leaves(arrays, slopes, step)), AdamState(steps, means, squares)
-
-
-def _new_leaves(arrays: list[Array], slopes: list[Array], step: Callable[[int, Array, Array], Array]) -> list[Array]:
-    """Return ``step(i, parameter, gradient)`` of each parameter; a result requires grad if its parameter did."""
-    with no_grad():
-        results = [step(i, p.detach(), g.detach()) for i, (p, g) in enumerate(zip(arrays, slopes, strict=True))]
-    for new, old in zip(results, arrays, strict=True):
-        new.requires_grad_(old.requires_grad)
-    return results
+    stepped, columns = _step(name, parameters, gradients, state, AdamState, step)
+    return stepped, AdamState(steps, *columns)
 
 
-def _check_state(
-    name: str, state: SGDState | AdamState | None, kind: type[SGDState | AdamState], arrays: list[Array]
-) -> None:
-    if state is not None and not isinstance(state, kind):
+def _step(
+    name: str, parameters: Any, gradients: Any, state: Any, kind: type[Any], step: Callable[..., tuple[Array, ...]]
+) -> tuple[Any, list[list[Array]]]:
+    """Return the new parameters, which require grad if the old ones did, and the arrays of the new state.
+
+    ``step(parameter, gradient, *arrays)`` returns the new parameter and the new arrays; at first there are no arrays.
+    """
+    arrays, slopes, rebuild = matching_leaves(name, parameters, gradients)
+    if not isinstance(state, kind | None):
         raise ArgumentError(
             f"{name}: the state is {kind.__name__}, which the step before gave, or None for the first step; not "
             f"{named_type(state)}."
         )
-    shapes = [array.shape for array in arrays]
-    before = shapes if state is None else [array.shape for array in state[-1]]
-    if before != shapes:
+    columns = [column for column in state or () if not isinstance(column, int)]
+    shapes, before = [array.shape for array in arrays], [array.shape for array in columns[0]] if columns else None
+    if before not in (None, shapes):
         raise ArgumentError(
             f"{name}: the state is that of parameters of shapes {before}, and these have {shapes}. Begin anew with "
             "None, or take the state that belongs to them."
         )
+    with no_grad():
+        rows = [step(p.detach(), g.detach(), *old) for p, g, *old in zip(arrays, slopes, *columns, strict=True)]
+    leaves, *new_columns = map(list, zip(*rows, strict=True))
+    for new, old in zip(leaves, arrays, strict=True):
+        new.requires_grad_(old.requires_grad)
+    return rebuild(leaves), new_columns
 
 
 def _check_numbers(name: str, **numbers: Any) -> None:

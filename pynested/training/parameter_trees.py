@@ -38,32 +38,30 @@ def tree_leaves(name: str, what: str, tree: Any, path: str = "") -> dict[str, An
 
 def matching_leaves(name: str, parameters: Any, gradients: Any) -> tuple[list[Array], list[Array], Rebuild]:
     """Return the arrays of the parameters, their gradients in the same order, and the way back to a tree."""
-    rebuild = flatten(parameters)[1]
     leaves, slopes = tree_leaves(name, "parameters", parameters), tree_leaves(name, "gradients", gradients)
     for path in leaves | slopes:
         if path not in slopes:
             raise ArgumentError(f"{name}: parameters{path} has no gradient. {_SAME}")
         if path not in leaves:
             raise ArgumentError(f"{name}: gradients{path} has no parameter. {_SAME}")
-        _check_gradient(name, path, leaves[path], slopes[path])
-    return flatten(list(leaves.values()))[0], flatten([slopes[path] for path in leaves])[0], rebuild
+        _check_gradient(f"{name}: parameters{path}", leaves[path], slopes[path])
+    arrays, slopes_in_order = flatten(list(leaves.values()))[0], flatten([slopes[path] for path in leaves])[0]
+    return arrays, slopes_in_order, flatten(parameters)[1]
 
 
-def _check_gradient(name: str, path: str, parameter: Any, gradient: Any) -> None:
+def _check_gradient(label: str, parameter: Any, gradient: Any) -> None:
     if type(parameter) is not type(gradient):
-        given = f"{named_type(parameter)}, and its gradient {named_type(gradient)}"
-        raise ArgumentError(f"{name}: parameters{path} is {given}. {_SAME}")
+        raise ArgumentError(f"{label} is {named_type(parameter)}, and its gradient {named_type(gradient)}. {_SAME}")
     if isinstance(parameter, NestedArray):
-        check_same_shape(name, parameter, gradient)
+        check_same_shape(label, parameter, gradient)
         if not parameter.structure.same_placement(gradient.structure):
-            raise StructureError(f"{name}: a gradient does not lie in memory as its parameter does. {_SAME}")
+            raise StructureError(f"{label}: its gradient does not lie in memory as the parameter does. {_SAME}")
     elif parameter.shape != gradient.shape:
-        shapes = f"{parameter.shape}, and its gradient {gradient.shape}"
-        raise ShapeError(f"{name}: parameters{path} has shape {shapes}.")
+        raise ShapeError(f"{label} has shape {parameter.shape}, and its gradient {gradient.shape}. {_SAME}")
     if not is_float(parameter.dtype):
         raise DTypeError(
-            f"{name}: parameters{path} has dtype {parameter.dtype}, and steps are made of floats. Leave it out, or "
-            "convert it: x.to(dtype=pn.float32)."
+            f"{label} has dtype {parameter.dtype}, and steps are made of floats. Leave it out, or convert it: "
+            "x.to(dtype=pn.float32)."
         )
 
 

@@ -145,7 +145,7 @@ def test_a_nested_gradient_has_the_components_of_its_parameter_in_the_same_place
     values, lengths = pn.ones(3), [1, 2]
     first = pn.nested_array_from_jagged(values, [0, 1, 3], lengths)
     swapped = pn.nested_array_from_jagged(values, [2, 0, 3], lengths)
-    with pytest.raises(StructureError, match="does not lie in memory as its parameter does"):
+    with pytest.raises(StructureError, match="does not lie in memory as the parameter does"):
         pn.training.adam(first, swapped)
 
 
