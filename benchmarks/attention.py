@@ -16,7 +16,6 @@ function of scores. All scores together would take the memory of the last column
 
 from __future__ import annotations
 
-import argparse
 import os
 import time
 import tracemalloc
@@ -29,7 +28,7 @@ import pynested as pn
 from pynested.backends.memory import release_kept
 
 from .contenders import Workload
-from .harness import Case, Clock, Times, json_option, time_table, write_times
+from .harness import Case, Clock, Times, command_line, time_table, write_times
 from .operators import HAS_TORCH, workloads
 
 MIB = 1024 * 1024
@@ -158,13 +157,12 @@ def one_component(rows: int, heads: int, width: int) -> None:
 
 def main() -> None:
     """Print the tables, and the two lines of one long component."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = command_line(__doc__)
     options.add_argument("--quick", action="store_true", help="an eighth of the components, and few rounds")
     options.add_argument("--load", action="append", choices=[*HEADS, "none"], help="only these inputs")
     options.add_argument("--rows", type=int, default=16384, help="of one long component; 0 leaves it out")
     options.add_argument("--heads", type=int, default=8)
     options.add_argument("--width", type=int, default=64)
-    json_option(options)
     asked = options.parse_args()
     times: Times = {}
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in `benchmarks.operators`

@@ -8,7 +8,6 @@ chain of tiny operations is nine times the time of hand-written NumPy, a ratio o
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 from collections.abc import Callable
 from time import process_time
@@ -19,7 +18,7 @@ import numpy as np
 import pynested as pn
 from pynested.autograd import Array, grad, jvp, no_grad
 
-from .harness import Case, Clock, json_option, time_table, without_garbage_collector, write_times
+from .harness import Case, Clock, command_line, time_table, without_garbage_collector, write_times
 
 Numbers = np.ndarray[Any, Any]
 Contenders = dict[str, Callable[[], Any]]
@@ -180,10 +179,9 @@ def depth(nodes: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line(__doc__)
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--elements", type=int, default=8, help="of an array of the chain")
-    json_option(parser)
     options = parser.parse_args()
     contenders = chains(options.elements)
     title = f"{3 * LINKS} operations on {options.elements} float64, forwards and backwards"

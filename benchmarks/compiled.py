@@ -11,7 +11,6 @@ eager and by `torch.compile`, on one thread.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -21,7 +20,7 @@ import numpy as np
 import pynested as pn
 from pynested.backends.numpy.parallel import run, shares
 
-from .harness import Calls, Case, Clock, json_option, time_table, write_times
+from .harness import Calls, Case, Clock, command_line, time_table, write_times
 from .operators import workloads
 
 ROUNDS = 9
@@ -161,9 +160,8 @@ def _rows(dtype: str, direction: str, with_torch: bool) -> Iterator[tuple[Case, 
 
 def main() -> None:
     """Print a table for each dtype and direction, and one of tiny operators."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line(__doc__)
     parser.add_argument("--torch", action="store_true", help="measure PyTorch's torch.compile too")
-    json_option(parser)
     options = parser.parse_args()
     names = [OURS, "eager", "one pass", *(["torch", "torch compiled"] if options.torch else [])]
     x = pn.nested_array([np.ones((3, 4)), np.zeros((5, 4))], layout=pn.jagged)

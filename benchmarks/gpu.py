@@ -71,7 +71,7 @@ def pieces(device: str) -> Iterator[Piece]:
             tested = ("compute-sanitizer", "--tool", tool, "--error-exitcode", "9", *conform, "--quick")
             yield Piece(f"sanitizer-{tool}", asks, tested, "compute-sanitizer")
     asks = "How close do the kernels come to the speed of a copy?"
-    yield Piece("kernels", asks, (*ours, "benchmarks.cuda", "--device", device))
+    yield Piece("kernels", asks, (*ours, "benchmarks.kernels", "--device", device))
     timed = [*ours, "benchmarks.operators", "--device", device, "--kind", "nested"]
     asks = "How long do operators take beside PyTorch on the same device?"
     if toys:

@@ -54,9 +54,11 @@ class Case(NamedTuple):
 Times = dict[Case, float]  # minimum seconds of one call
 
 
-def json_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option ``--json``."""
+def command_line(description: str | None) -> argparse.ArgumentParser:
+    """Return a parser of the command line, with the option ``--json``."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the minimum time of each row")
+    return parser
 
 
 def write_times(times: Times, file: Path | None) -> None:

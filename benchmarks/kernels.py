@@ -1,15 +1,18 @@
-"""Quick kernels of the device "cpu" and the same kernels of the device "plain", on short and on long segments.
+"""Quick kernels of the device "cpu" beside the plain ones, and kernels of a GPU beside the speed of a copy.
 
     OPENBLAS_NUM_THREADS=1 python -m benchmarks.kernels [--rounds 9] [--only segment_sum layer_norm] [--json FILE]
+    python -m benchmarks.kernels --device cuda          or emulated, at toy sizes, to see that all kernels run
 
-A kernel of `backends/numpy` stays if it is at least 1.5 times as fast as the plain one on one of the two loads. The
+A kernel of `backends/numpy` stays if it is at least 1.5 times as fast as the plain one on short or long segments. The
 table has the median of each kernel and how many times as long the plain one takes. The last line names the kernels of
 `NumpyBackend` whose minima do not reach 1.5; all others are inherited.
+
+On another device each kernel is first compared with the plain one. The table has the bytes of arguments and results
+that it reads and writes in a second, and their share of the bytes of a copy.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -17,14 +20,21 @@ from typing import Any
 import numpy as np
 
 from pynested.backends import Heads, Matrices, PlainBackend, Segments, get_backend
+from pynested.backends.host import to_host
 from pynested.backends.numpy import NumpyBackend
 from pynested.backends.quiet import quietly
 
-from .harness import Calls, Case, Clock, Times, json_option, time_table, without_garbage_collector, write_times
+from .harness import Calls, Case, Clock, Times, command_line, time_table, without_garbage_collector, write_times
 
-LOADS = {"short": (4000, 12), "long": (16, 3000)}  # segments, and rows of a segment on average
+LOADS = {  # segments, and rows of a segment on average
+    "cpu": {"short": (4000, 12), "long": (16, 3000)},
+    "cuda": {"short": (120_000, 12), "long": (480, 3000)},
+    "emulated": {"short": (40, 12), "long": (2, 200)},
+}
 WIDTH = 16  # columns
 ENOUGH = 1.5
+COPIED = {"cuda": 1 << 30, "emulated": 1 << 17}  # bytes
+TOLERANCE = 2e-4
 
 
 def kernels() -> list[str]:
@@ -32,18 +42,17 @@ def kernels() -> list[str]:
     return [name for name, value in vars(PlainBackend).items() if isinstance(value, staticmethod)]
 
 
-def arguments(load: str, device: str) -> dict[str, tuple[Any, ...]]:
-    """Return the arguments of each kernel of a device, the same for all devices but for what gradients save."""
-    count, mean = LOADS[load]
+def arguments(count: int, mean: int, device: str) -> dict[str, tuple[Any, ...]]:
+    """Return the arguments of each kernel on a device, the same for all devices but for what gradients save."""
+    backend = get_backend(device)
     rng = np.random.default_rng(0)
     segments = Segments.from_lengths(rng.integers(mean // 2, mean * 3 // 2, count))
-    x, g = rng.standard_normal((2, segments.rows, WIDTH), np.float32)
-    y, length, index = x[: segments.count], segments.longest, rng.permutation(segments.rows)
-    plain: Any = get_backend("plain")
-    softmax, top = plain.segment_softmax(x, segments), plain.segment_max(x, segments)
-    weight, target = x[0], rng.integers(0, WIDTH, segments.rows)
-    _, mean_of_rows, std = plain.layer_norm(x, weight, weight, 1e-5)
-    _, scale = plain.cross_entropy(x, target, None, -100, 0.0)
+    x, g = backend.xp.asarray(rng.standard_normal((2, segments.rows, WIDTH), np.float32))
+    y, length, index = x[: segments.count], segments.longest, backend.xp.asarray(rng.permutation(segments.rows))
+    softmax, top = quietly(backend.segment_softmax, x, segments), quietly(backend.segment_max, x, segments)
+    weight, target = x[0], backend.xp.asarray(rng.integers(0, WIDTH, segments.rows))
+    _, mean_of_rows, std = quietly(backend.layer_norm, x, weight, weight, 1e-5)
+    _, scale = quietly(backend.cross_entropy, x, target, None, -100, 0.0)
     lengths = segments.lengths
     sizes = np.stack([lengths, np.full(count, WIDTH)], axis=1)
     strides, offsets = np.stack([np.ones(count, np.int64), lengths], axis=1), segments.offsets[:-1] * WIDTH
@@ -56,7 +65,7 @@ def arguments(load: str, device: str) -> dict[str, tuple[Any, ...]]:
     packed = Segments.from_lengths(few).offsets[:-1] * WIDTH
     made = np.stack([packed, rows[:, 1], rows[:, 2]], axis=1)
     heads = Heads(table, rows, rows, rows, made, None, WIDTH, WIDTH, 0.25, False)
-    out, saved = quietly(get_backend(device).attention, flat, flat, flat, None, heads)
+    out, saved = quietly(backend.attention, flat, flat, flat, None, heads)
     elementwise = dict.fromkeys(["relu", "gelu", "silu", "erf", "erfc", "sgn", "copy", "sum_all", "sum_last"], (x,))
     reductions = ["sum", "prod", "max", "min", "argmax", "argmin", "softmax", "cumsum"]
     return elementwise | dict.fromkeys([f"segment_{name}" for name in reductions], (x, segments)) | {
@@ -72,7 +81,7 @@ def arguments(load: str, device: str) -> dict[str, tuple[Any, ...]]:
         "cross_entropy": (x, target, None, -100, 0.0),
         "cross_entropy_backward": (g[:, 0], x, target, None, -100, 0.0, scale),
         "pad": (x, segments, length, 0.0),
-        "unpad": (plain.pad(x, segments, length, 0.0), segments),
+        "unpad": (quietly(backend.pad, x, segments, length, 0.0), segments),
         "take_rows": (x, index),
         "add_rows": (x, index, segments.rows),
         "gather_components": (flat, *placement),
@@ -85,8 +94,8 @@ def arguments(load: str, device: str) -> dict[str, tuple[Any, ...]]:
 
 
 def rows(load: str, names: list[str]) -> Iterator[tuple[Case, Calls]]:
-    """Yield the calls of each kernel."""
-    operands = {device: arguments(load, device) for device in ("cpu", "plain")}
+    """Yield the calls of each kernel on "cpu" and on "plain"."""
+    operands = {device: arguments(*LOADS["cpu"][load], device) for device in ("cpu", "plain")}
     for name in names:
         calls = {}
         for device, args in operands.items():
@@ -94,16 +103,62 @@ def rows(load: str, names: list[str]) -> Iterator[tuple[Case, Calls]]:
         yield Case(name, "float32", load, "forward", ""), calls
 
 
+def check(device: str, names: list[str]) -> None:
+    """Raise an AssertionError if a kernel differs from the plain one on small segments."""
+    for size in LOADS["emulated"].values():
+        expected, found = arguments(*size, "plain"), arguments(*size, device)
+        for name in names:
+            right, result = (
+                np.asarray(to_host(parts_of(getattr(get_backend(place), name)(*args[name]))[0]), np.float64)
+                for place, args in (("plain", expected), (device, found))
+            )
+            np.testing.assert_allclose(result, right, TOLERANCE, TOLERANCE * np.abs(right).max(initial=1), err_msg=name)
+
+
+def parts_of(result: Any) -> Any:
+    """Return the arrays of a result, of which the first is the value."""
+    return result if isinstance(result, tuple | list) else [result]
+
+
+def beside_a_copy(device: str, names: list[str]) -> Times:
+    """Print the bytes that each kernel moves in a second, beside those of a copy, and return the minimum times."""
+    backend, clock = get_backend(device), Clock(device)
+
+    def seconds(call: Any) -> float:
+        """Return the least time of a call, after two that compile and warm up what it needs."""
+        clock(call, 2)
+        return min(clock(call, 20 if device == "cuda" else 1) for _ in range(3))
+
+    source, target = (backend.xp.ones(COPIED[device] // 4, np.float32) for _ in range(2))
+    copy = seconds(lambda: backend.xp.copyto(target, source))
+    ceiling = 2 * source.nbytes / copy
+    print(f"{'copy, the ceiling':40} {ceiling / 1e9:9.1f} GB/s")
+    times = {Case("copy", "float32", "kernels", "forward", device): copy}
+    for load, size in LOADS[device].items():
+        for name, args in arguments(*size, device).items():
+            if name in names:
+                call = partial(getattr(backend, name), *args)
+                moved = sum(getattr(part, "nbytes", 0) for arg in (args, call()) for part in parts_of(arg))
+                taken = times[Case(name, "float32", load, "forward", device)] = seconds(call)
+                speed = moved / taken
+                print(f"{f'{name}, {load}':40} {speed / 1e9:9.1f} GB/s {speed / ceiling:7.1%} {taken * 1e6:10.1f} us")
+    return times
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line(__doc__)
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--only", nargs="*", choices=kernels(), help="kernels to time")
-    json_option(parser)
+    parser.add_argument("--only", nargs="*", choices=kernels(), default=kernels(), help="kernels to time")
+    parser.add_argument("--device", default="cpu", choices=[*LOADS])
     args = parser.parse_args()
     times: Times = {}
     with without_garbage_collector():
-        for load in LOADS:
-            times |= time_table(load, ["cpu", "plain"], rows(load, args.only or kernels()), args.rounds, Clock())
+        if args.device != "cpu":
+            check(args.device, args.only)
+            write_times(beside_a_copy(args.device, args.only), args.json)
+            return
+        for load in LOADS["cpu"]:
+            times |= time_table(load, ["cpu", "plain"], rows(load, args.only), args.rounds, Clock())
     print(f"\nless than {ENOUGH} times as fast as the plain kernel: {', '.join(slow_kernels(times)) or 'none'}")
     write_times(times, args.json)
 

@@ -23,7 +23,7 @@ import pynested as pn
 
 from . import contenders
 from .contenders import LEAVES, PYNESTED, Contender, Workload
-from .harness import Calls, Case, Clock, Times, json_option, time_table, write_times
+from .harness import Calls, Case, Clock, Times, command_line, time_table, write_times
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 HAS_AWKWARD = importlib.util.find_spec("awkward") is not None
@@ -167,7 +167,7 @@ def time_building(count: int, rounds: int, only: set[str]) -> Times:
 
 def parsed(arguments: list[str] | None) -> argparse.Namespace:
     """Return the options of the command line."""
-    parser = argparse.ArgumentParser(description="time operators against PyTorch, NumPy and awkward")
+    parser = command_line(__doc__)
     parser.add_argument("--quick", action="store_true", help="few rounds, and no input larger than tiny")
     parser.add_argument("--op", action="append", choices=[*PYNESTED, "build"], help="only these; may be repeated")
     parser.add_argument("--load", action="append", choices=list(workloads()), help="only these inputs")
@@ -177,7 +177,6 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
     everyone = ",".join(library for library in LIBRARIES if library not in missing)
     parser.add_argument("--only", default=everyone, type=contender_names, help=f"libraries or contenders ({everyone})")
     parser.add_argument("--samples", type=int, help="times of each call on large input (9, or 5 if --quick)")
-    json_option(parser)
     options = parser.parse_args(arguments)
     options.samples = options.samples or (5 if options.quick else 9)
     options.load = options.load or (["tiny"] if options.quick else ["tiny", "long", "short"])
