@@ -16,7 +16,7 @@ function of scores. All scores together would take the memory of the last column
 
 from __future__ import annotations
 
-import os
+import argparse
 import time
 import tracemalloc
 from collections.abc import Callable
@@ -27,82 +27,11 @@ import numpy as np
 import pynested as pn
 from pynested.backends.memory import release_kept
 
-from .contenders import Workload
-from .harness import Case, Clock, Times, command_line, time_table, write_times
-from .operators import HAS_TORCH, workloads
+from .contenders import ATTENTION, Workload
+from .harness import Times, command_line, write_times
+from .operators import HAS_TORCH, time_operators, workloads
 
 MIB = 1024 * 1024
-HEADS = {"tiny": 2, "short": 4, "long": 4}
-OURS = "pynested"
-
-
-def layers(width: int) -> list[dict[str, Any]]:
-    """Parameters of two layers of a transformer, by PyTorch's names."""
-    generator = np.random.default_rng(3)
-    sizes = {
-        "self_attn.in_proj_": (3 * width, width), "self_attn.out_proj.": (width, width),
-        "linear1.": (2 * width, width), "linear2.": (width, 2 * width), "norm1.": (width,), "norm2.": (width,),
-    }  # fmt: skip
-    every = [(f"{name}{what}", size) for name, size in sizes.items() for what in ("weight", "bias")]
-    shapes = [(name, size if name.endswith("weight") else size[:1]) for name, size in every]
-    return [
-        {name: generator.standard_normal(shape, np.float32) / np.float32(width**0.5) for name, shape in shapes}
-        for _ in range(2)
-    ]
-
-
-def calls(given: list[list[Any]], parameters: list[dict[str, Any]], heads: int, backward: bool) -> dict[str, Any]:
-    """Return our calls."""
-    parts = [pn.nested_array(one, layout=pn.jagged, requires_grad=True) for one in given]
-    split = [x.unflatten(-1, (heads, -1)).transpose(1, 2) for x in parts]
-    weights = [{name: pn.array(one, requires_grad=True) for name, one in layer.items()} for layer in parameters]
-
-    def attention(causal: bool) -> Any:
-        return pn.scaled_dot_product_attention(split[0], split[1], split[2], is_causal=causal)
-
-    mask = pn.create_nested_block_mask(lambda b, h, i, j: i >= j, split[0].detach())
-
-    def two_layers() -> Any:
-        x = parts[0]
-        for layer in weights:
-            x = pn.transformer_encoder_layer(x, layer, heads, activation="gelu")
-        return x
-
-    def pulled(forward: Callable[[], Any], leaves: list[Any]) -> Callable[[], Any]:
-        cotangent = pn.ones_like(forward().detach())
-        return (lambda: pn.grad(forward(), leaves, cotangent)) if backward else pn.no_grad()(forward)
-
-    return {
-        "attention": pulled(lambda: attention(False), split),
-        "causal attention": pulled(lambda: attention(True), split),
-        "flex causal": pulled(lambda: pn.flex_attention(split[0], split[1], split[2], block_mask=mask), split),
-        "two layers": pulled(two_layers, [parts[0], *(one for layer in weights for one in layer.values())]),
-    }
-
-
-def compare(name: str, load: Workload, rounds: int) -> Times:
-    """Print the two tables of one load, and return the minimum times."""
-    generator, cuts = np.random.default_rng(0), np.cumsum(load.lengths)[:-1]
-    shape = int(load.lengths.sum()), load.width
-    given = [np.split(generator.standard_normal(shape, np.float32), cuts) for _ in range(3)]
-    heads, parameters = HEADS[name], layers(load.width)
-    clock = Clock("cpu", time.thread_time if name == "tiny" else time.perf_counter)
-    times: Times = {}
-    for backward in (False, True):
-        columns = {OURS: calls(given, parameters, heads, backward)}
-        if HAS_TORCH:
-            from . import torch_attention
-
-            columns |= torch_attention.contenders(given, parameters, heads, backward)
-        direction = "with gradient" if backward else "forward"
-        case = Case("", "nested", load.name.partition(":")[0], direction, "")
-        rows = [
-            (case._replace(operator=row), {name: own[row] for name, own in columns.items() if row in own})
-            for row in columns[OURS]
-        ]
-        title = f"{load.name}, {heads} heads, {'forward and backward' if backward else 'forward'}"
-        times |= time_table(title, [*columns], rows, rounds, clock)
-    return times
 
 
 def watched(calls: list[Callable[[Any], Any]], each: list[int]) -> list[tuple[float, float]]:
@@ -157,30 +86,25 @@ def one_component(rows: int, heads: int, width: int) -> None:
 
 def main() -> None:
     """Print the tables, and the two lines of one long component."""
-    options = command_line(__doc__)
-    options.add_argument("--quick", action="store_true", help="an eighth of the components, and few rounds")
-    options.add_argument("--load", action="append", choices=[*HEADS, "none"], help="only these inputs")
-    options.add_argument("--rows", type=int, default=16384, help="of one long component; 0 leaves it out")
-    options.add_argument("--heads", type=int, default=8)
-    options.add_argument("--width", type=int, default=64)
-    asked = options.parse_args()
+    parser = command_line(__doc__)
+    parser.add_argument("--quick", action="store_true", help="an eighth of the components")
+    parser.add_argument("--load", action="append", choices=["tiny", "short", "long", "none"], help="only these inputs")
+    parser.add_argument("--rows", type=int, default=16384, help="of one long component; 0 leaves it out")
+    parser.add_argument("--heads", type=int, default=8)
+    parser.add_argument("--width", type=int, default=64)
+    options = parser.parse_args()
     times: Times = {}
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in `benchmarks.operators`
-    loads = workloads()
-    for name in asked.load or HEADS:
-        if name == "none":
-            continue
-        if HAS_TORCH:
-            from . import torch_contenders
-
-            torch_contenders.set_threads(1 if name == "tiny" else 0)
-        load = loads[name]
-        if asked.quick and name != "tiny":
-            load = Workload(f"an eighth of {load.name}", load.lengths[::8], load.width)
-        times |= compare(name, load, 15 if name == "tiny" else 5)
-    write_times(times, asked.json)
-    if asked.rows:
-        one_component(asked.rows, asked.heads, asked.width)
+    libraries = {"pynested", "torch jagged", "torch padded", "torch dense"} if HAS_TORCH else {"pynested"}
+    settings = argparse.Namespace(device="cpu", only=libraries, samples=5)
+    for name in options.load or ["tiny", "short", "long"]:
+        if name != "none":
+            load = workloads()[name]
+            if options.quick and name != "tiny":
+                load = Workload(f"an eighth of {load.name}", load.lengths[::8], load.width)
+            times |= time_operators(load, "nested", list(ATTENTION), settings)
+    write_times(times, options.json)
+    if options.rows:
+        one_component(options.rows, options.heads, options.width)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -30,6 +31,17 @@ LEAVES: dict[str, tuple[str, ...]] = {
     "amax of numbers": ("numbers",),
     "unbind": (),
 }
+LAYER_SIZES: dict[str, tuple[int, ...]] = {  # of a transformer's layer, by PyTorch's names and in widths of a row
+    "self_attn.in_proj_weight": (3, 1), "self_attn.in_proj_bias": (3,),
+    "self_attn.out_proj.weight": (1, 1), "self_attn.out_proj.bias": (1,),
+    "linear1.weight": (2, 1), "linear1.bias": (2,), "linear2.weight": (1, 2), "linear2.bias": (1,),
+    "norm1.weight": (1,), "norm1.bias": (1,), "norm2.weight": (1,), "norm2.bias": (1,),
+}  # fmt: skip
+LEAVES |= dict.fromkeys(["attention", "causal attention", "flex causal"], ("x", "y"))
+LEAVES["two layers"] = ("x", *LAYER_SIZES)
+# Rows of `benchmarks.attention`, which `benchmarks.operators` times if they are named.
+ATTENTION = ("attention", "causal attention", "flex causal", "two layers")
+HEADS = 4
 # Operators that compute each element by itself.
 ELEMENTWISE = frozenset({"add", "mul (D,)", "relu", "gelu", "tanh", "exp"})
 
@@ -65,6 +77,10 @@ class Workload:
             "table": numbers(VOCABULARY, self.width),
             "indices": nested(generator.integers(0, VOCABULARY, size)),
             "labels": nested(generator.integers(0, self.width, size)),
+            **{
+                name: numbers(*(size * self.width for size in sizes)) / np.float32(self.width**0.5)
+                for name, sizes in LAYER_SIZES.items()
+            },
         }
 
     def dense_operands(self) -> dict[str, Any]:
@@ -95,7 +111,10 @@ def pynested(given: dict[str, Any], layout: Any, name: str, device: str) -> Cont
         return pn.array(value, device=device, requires_grad=wanted)
 
     def namespace(grad: bool) -> SimpleNamespace:
-        return SimpleNamespace(**{name: convert(value, grad) for name, value in given.items()})
+        made = SimpleNamespace(**{name: convert(value, grad) for name, value in given.items()})
+        queries = heads(made.x.detach())
+        made.block_mask = cache(lambda: pn.create_nested_block_mask(lambda b, h, i, j: i >= j, queries))
+        return made
 
     return Contender(name, PYNESTED, namespace(False), namespace(True), pn.grad, pn.ones_like)
 
@@ -125,10 +144,28 @@ def operators(of: Any) -> dict[str, Call]:
         "embedding": lambda n: of.embedding(n.indices, n.table),
         "cross_entropy": lambda n: of.cross_entropy(n.x, n.labels),
         "cat last": lambda n: of.cat([n.x, n.y], 2),
+        "attention": lambda n: of.scaled_dot_product_attention(heads(n.x), heads(n.y), heads(n.x)),
+        "causal attention": lambda n: of.scaled_dot_product_attention(
+            heads(n.x), heads(n.y), heads(n.x), is_causal=True
+        ),
     }
 
 
-PYNESTED = operators(pn) | {"to_padded": lambda n: pn.to_padded_array(n.x, 0.0)}
+def heads(x: Any) -> Any:
+    """Split rows into heads: (B, *, W) -> (B, H, *, W / H)."""
+    return x.unflatten(-1, (HEADS, -1)).transpose(-3, -2)
+
+
+def _layer(x: Any, n: SimpleNamespace) -> Any:
+    weights = {name: getattr(n, name) for name in LAYER_SIZES}
+    return pn.transformer_encoder_layer(x, weights, HEADS, activation="gelu")
+
+
+PYNESTED = operators(pn) | {
+    "to_padded": lambda n: pn.to_padded_array(n.x, 0.0),
+    "flex causal": lambda n: pn.flex_attention(heads(n.x), heads(n.y), heads(n.x), block_mask=n.block_mask()),
+    "two layers": lambda n: _layer(_layer(n.x, n), n),
+}
 
 
 def _exp_shifted(x: Any) -> Any:

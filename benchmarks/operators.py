@@ -22,9 +22,11 @@ import numpy as np
 import pynested as pn
 
 from . import contenders
-from .contenders import LEAVES, PYNESTED, Contender, Workload
+from .contenders import ATTENTION, LEAVES, PYNESTED, Contender, Workload
 from .harness import Calls, Case, Clock, Times, command_line, time_table, write_times
 
+# Threads of OpenMP look for work for a while after their own turn, and would take a core from whoever is next.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 HAS_AWKWARD = importlib.util.find_spec("awkward") is not None
 LIBRARIES = {
@@ -74,10 +76,12 @@ def all_contenders(workload: Workload, kind: str, device: str, only: set[str]) -
     if HAS_TORCH:
         from . import torch_contenders
 
-        of_kind = ("jagged", "strided", "padded") if kind == "nested" else ("dense",)
         there = "cuda" if device == "cuda" else "cpu"
-        for name in of_kind:
-            makers[f"torch {name}"] = partial(getattr(torch_contenders, name), given, there)
+        of_kind = {"torch dense": torch_contenders.dense}
+        if kind == "nested":
+            of_kind = {f"torch {name}": getattr(torch_contenders, name) for name in ("jagged", "strided", "padded")}
+            of_kind["torch dense"] = torch_contenders.components
+        makers |= {name: partial(make, given, there) for name, make in of_kind.items()}
     return [make() for name, make in makers.items() if name in only]
 
 
@@ -100,7 +104,6 @@ def prepared(contender: Contender, op: str, backward: bool) -> Callable[[], Any]
     if made is None:
         return None
     cotangent = made()
-    cotangent = cotangent.detach() if cotangent.requires_grad else cotangent
     return _supported(lambda: forward_backward(cotangent))
 
 
@@ -115,12 +118,20 @@ def _supported(function: Callable[[], Any]) -> Callable[[], Any] | None:
 def time_operators(workload: Workload, kind: str, ops: list[str], options: argparse.Namespace) -> Times:
     """Print the two tables of one workload, and return the least times."""
     load = workload.name.partition(":")[0]
-    contenders_of_kind = all_contenders(workload, kind, options.device, options.only)
+    contenders_of_kind = [
+        contender
+        for contender in all_contenders(workload, kind, options.device, options.only)
+        if not contender.operators.keys().isdisjoint(ops)
+    ]
     names = [contender.name for contender in contenders_of_kind]
     times: Times = {}
     if not names:
         return times
     alone = options.device == "cpu" and load == "tiny"  # one thread does all of a tiny call
+    if HAS_TORCH:
+        from . import torch_contenders
+
+        torch_contenders.set_threads(1 if load == "tiny" else 0)
     clock = Clock(options.device, thread_time if alone else perf_counter)
     rounds = 15 if load == "tiny" else options.samples
     for backward in (False, True):
@@ -187,8 +198,6 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
 def main(arguments: list[str] | None = None) -> None:
     """Time what the command line names."""
     options = parsed(arguments)
-    # Threads of OpenMP look for work for a while after their own turn, and would take a core from whoever is next.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     if HAS_TORCH:
         from . import torch_contenders
 
@@ -197,10 +206,8 @@ def main(arguments: list[str] | None = None) -> None:
         print(f"pynested {pn.__version__}; PyTorch is not installed and not compared with")
     loads = workloads()
     times: Times = {}
-    ops = [op for op in PYNESTED if not options.op or op in options.op]
+    ops = [op for op in PYNESTED if (op in options.op if options.op else op not in ATTENTION)]
     for name in options.load if ops else ():
-        if HAS_TORCH:
-            torch_contenders.set_threads(1 if name == "tiny" else 0)
         for kind in options.kind:
             times |= time_operators(loads[name], kind, ops, options)
     if options.device == "cpu" and "nested" in options.kind and (not options.op or "build" in options.op):

@@ -1,20 +1,53 @@
-"""PyTorch's three ways to hold components: nested jagged, nested strided, and padded with a mask; and dense tensors."""
+"""PyTorch's three ways to hold components: nested jagged, nested strided, and padded with a mask; and dense tensors.
+
+Its flex attention takes padded operands alone, has no gradient on the CPU, and is compiled where a C++ compiler is at
+hand: without one it takes several times as long.
+"""
 
 from __future__ import annotations
 
+import shutil
 import warnings
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
 import torch
 from torch.nn import functional
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
-from .contenders import Call, Contender, operators
+from .contenders import ATTENTION, LAYER_SIZES, Call, Contender, heads, operators
 
 warnings.filterwarnings("ignore", message=".*nested tensors is in prototype stage.*")
 
 FUNCTIONS = SimpleNamespace(**{**vars(torch), **vars(functional)})
-NESTED = operators(FUNCTIONS) | {"to_padded": lambda n: torch.nested.to_padded_tensor(n.x, 0.0)}
+attend = functional.scaled_dot_product_attention
+
+
+def _layers(n: SimpleNamespace, mask: Any = None) -> Any:
+    """Return the result of `pynested.transformer_encoder_layer`, twice."""
+
+    def linear(name: str, x: Any) -> Any:
+        return functional.linear(x, getattr(n, f"{name}weight"), getattr(n, f"{name}bias"))
+
+    def normed(name: str, x: Any) -> Any:
+        weight = getattr(n, f"{name}.weight")
+        return functional.layer_norm(x, weight.shape, weight, getattr(n, f"{name}.bias"))
+
+    x = n.x
+    for _ in range(2):
+        parts = linear("self_attn.in_proj_", x).chunk(3, -1)
+        q, k, v = (heads(part.contiguous() if part.is_nested else part) for part in parts)  # or it has no kernel
+        taken = attend(q, k, v, attn_mask=mask).transpose(-3, -2).flatten(-2)
+        x = normed("norm1", x + linear("self_attn.out_proj.", taken))
+        x = normed("norm2", x + linear("linear2.", functional.gelu(linear("linear1.", x))))
+    return x
+
+
+NESTED = operators(FUNCTIONS) | {
+    "to_padded": lambda n: torch.nested.to_padded_tensor(n.x, 0.0),
+    "two layers": _layers,
+}
 # Elementwise operators compute on the padding too; whatever mixes rows looks at the mask.
 PADDED: dict[str, Call] = {
     **{name: call for name, call in NESTED.items() if name != "to_padded" and not name.endswith("of numbers")},
@@ -23,6 +56,10 @@ PADDED: dict[str, Call] = {
     "amax ragged": lambda n: n.x.masked_fill(n.hidden, -torch.inf).amax(dim=1),
     "softmax ragged": lambda n: torch.softmax(n.x.masked_fill(n.hidden, -torch.inf), 1),
     "cross_entropy": lambda n: functional.cross_entropy(n.x.flatten(0, 1), n.labels.flatten()),
+    "attention": lambda n: attend(heads(n.x), heads(n.y), heads(n.x), attn_mask=n.keys),
+    "causal attention": lambda n: attend(heads(n.x), heads(n.y), heads(n.x), attn_mask=n.causal),
+    "flex causal": lambda n: n.flex()(heads(n.x), heads(n.y), heads(n.x)),
+    "two layers": lambda n: _layers(n, n.keys),
 }
 THREADS = torch.get_num_threads()
 # Elements. Above it the jagged layout takes 13 GB of memory to pad 50 MB, and 19 GB to reduce numbers: it pads every
@@ -41,7 +78,13 @@ def set_threads(count: int) -> None:
 
 
 def _pull(out: Any, leaves: list[Any], cotangent: Any) -> Any:
-    return torch.autograd.grad(out, leaves, cotangent)
+    """Return the gradients; an operand or a result of `components` is a list."""
+    flat = [tensor for leaf in leaves for tensor in (leaf if isinstance(leaf, list) else [leaf])]
+    return torch.autograd.grad(out, flat, cotangent)
+
+
+def _ones_like(out: Any) -> Any:
+    return [_ones_like(part) for part in out] if isinstance(out, list) else torch.ones_like(out).detach()
 
 
 def _contender(name: str, operators: dict[str, Call], given: dict[str, Any], nest: Any, device: str) -> Contender:
@@ -58,7 +101,7 @@ def _contender(name: str, operators: dict[str, Call], given: dict[str, Any], nes
     def namespace(grad: bool) -> SimpleNamespace:
         return SimpleNamespace(**{name: convert(value, grad) for name, value in given.items()})
 
-    return Contender(name, operators, namespace(False), namespace(True), _pull, torch.ones_like)
+    return Contender(name, operators, namespace(False), namespace(True), _pull, _ones_like)
 
 
 def jagged(given: dict[str, Any], device: str) -> Contender:
@@ -100,7 +143,39 @@ def padded(given: dict[str, Any], device: str) -> Contender:
         operands.hidden = ~inside[:, :, None]
         operands.lengths = lengths[:, None].float()
         operands.labels = operands.labels.masked_fill(~inside, -100)
+        operands.keys = inside[:, None, None, :]
+        operands.causal = operands.keys & torch.ones(longest, longest, dtype=torch.bool, device=device).tril()
+        operands.flex = cache(lambda: _causal_flex(lengths, longest))
     return made
+
+
+def _causal_flex(lengths: Any, longest: int) -> Any:
+    """Return flex attention of padded operands, each query of which meets no key after it, and none of the padding."""
+
+    def seen(b: Any, h: Any, i: Any, j: Any) -> Any:
+        return (i >= j) & (j < lengths[b])
+
+    blocks = create_block_mask(seen, len(lengths), None, longest, longest, device=lengths.device)
+    flex = torch.compile(flex_attention, dynamic=False) if shutil.which("g++") else flex_attention
+    return lambda q, k, v: flex(q, k, v, block_mask=blocks)
+
+
+def components(given: dict[str, Any], device: str) -> Contender:
+    """Return the dense attention, called for each component."""
+
+    def namespace(grad: bool) -> SimpleNamespace:
+        of_layer = {name: torch.tensor(given[name], device=device, requires_grad=grad) for name in LAYER_SIZES}
+        nested = {
+            name: [torch.tensor(component[None], device=device, requires_grad=grad) for component in given[name]]
+            for name in ("x", "y")
+        }
+        return SimpleNamespace(**of_layer, **nested)
+
+    def for_each(call: Call) -> Call:
+        return lambda n: [call(SimpleNamespace(**{**vars(n), "x": x, "y": y})) for x, y in zip(n.x, n.y, strict=True)]
+
+    calls = {name: for_each(NESTED[name]) for name in ATTENTION if name in NESTED}
+    return Contender("torch dense", calls, namespace(False), namespace(True), _pull, _ones_like)
 
 
 def dense(given: dict[str, Any], device: str) -> Contender:
