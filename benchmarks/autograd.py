@@ -1,9 +1,10 @@
-"""Costs of recording and reading the tape, against the same arithmetic written by hand in NumPy, and PyTorch.
+"""Costs of recording and reading a long tape, against the same arithmetic written by hand in NumPy, and PyTorch.
 
     python -m benchmarks.autograd [--rounds N] [--elements N]
 
-The tables are those of `benchmarks.harness`, of processor time and with the garbage collector off. The budget of the
-chain of tiny operations is nine times the time of hand-written NumPy, a ratio of 0.11.
+The table is that of `benchmarks.harness`, of processor time and with the garbage collector off. The budget of the chain
+of tiny operations is nine times the time of hand-written NumPy, a ratio of 0.11. Single operations and their gradients
+are rows of `benchmarks.operators`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import pynested as pn
-from pynested.autograd import Array, grad, jvp, no_grad
+from pynested.autograd import grad, jvp, no_grad
 
 from .harness import Case, Clock, command_line, time_table, without_garbage_collector, write_times
 
@@ -25,10 +26,8 @@ Contenders = dict[str, Callable[[], Any]]
 LINKS = 333  # of three operations each
 
 
-# ---- the chain: x = tanh(x * w + b), over and over ----------------------------------------------------------------
-
-
 def chain_by_hand(x: Numbers, w: Numbers, b: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+    """Return the gradients of `chain`."""
     values = [x]
     for _ in range(LINKS):
         values.append(np.tanh(values[-1] * w + b))
@@ -42,6 +41,7 @@ def chain_by_hand(x: Numbers, w: Numbers, b: Numbers) -> tuple[Numbers, Numbers,
 
 
 def chain(x: Any, w: Any, b: Any) -> Any:
+    """Return ``x = tanh(x * w + b)``, over and over."""
     for _ in range(LINKS):
         x = (x * w + b).tanh()
     return x
@@ -80,81 +80,6 @@ def chains(elements: int) -> Contenders:
     return contenders
 
 
-# ---- one operation, forwards and backwards ------------------------------------------------------------------------
-
-
-def softmax_by_hand(x: Numbers) -> Numbers:
-    y = np.exp(x - x.max(-1, keepdims=True))
-    y /= y.sum(-1, keepdims=True)
-    return y * (1 - (y * 1).sum(-1, keepdims=True))
-
-
-def layer_norm_by_hand(x: Numbers) -> Numbers:
-    centred = x - x.mean(-1, keepdims=True)
-    scale = 1 / np.sqrt((centred * centred).mean(-1, keepdims=True) + 1e-5)
-    n, g = centred * scale, np.ones(x.shape)
-    return scale * (g - g.mean(-1, keepdims=True) - n * (g * n).mean(-1, keepdims=True))
-
-
-def placed_by_hand(x: Numbers) -> Numbers:
-    zeros = np.zeros(x.shape)
-    zeros[1:] = np.ones(x[1:].shape)
-    return zeros
-
-
-# The operation, in pynested and in PyTorch; and the value and the gradient of its sum, by hand.
-OPERATIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Numbers], Any]]] = {
-    "x + x": (lambda x: x + x, lambda x: (x + x, np.ones(x.shape) + np.ones(x.shape))),
-    "x * x": (lambda x: x * x, lambda x: (x * x, x * 1 + x * 1)),
-    "x / 3": (lambda x: x / 3, lambda x: (x / 3, np.ones(x.shape) / 3)),
-    "tanh": (lambda x: x.tanh(), lambda x: (y := np.tanh(x), np.ones(x.shape) * (1 - y * y))),
-    "exp": (lambda x: x.exp(), lambda x: (y := np.exp(x), np.ones(x.shape) * y)),
-    "relu": (lambda x: x.relu(), lambda x: (y := np.maximum(x, 0), np.where(y > 0, np.ones(x.shape), 0))),
-    "sum(1)": (lambda x: x.sum(1), lambda x: (x.sum(1), np.broadcast_to(np.ones((len(x), 1)), x.shape).copy())),
-    "amax(1)": (
-        lambda x: x.amax(1),
-        lambda x: (y := x.max(1, keepdims=True), (t := x == y) / t.sum(1, keepdims=True)),
-    ),
-    "softmax(1)": (lambda x: x.softmax(1), softmax_by_hand),
-    "layer_norm": (lambda x: _layer_norm(x), layer_norm_by_hand),
-    "x @ x.T": (lambda x: x @ x.T, lambda x: (x @ x.T, (g := np.ones((len(x), len(x)))) @ x + g.T @ x)),
-    "x[1:]": (lambda x: x[1:], placed_by_hand),
-}
-
-
-def _layer_norm(x: Any) -> Any:
-    if isinstance(x, Array):
-        return pn.layer_norm(x, x.shape[-1])
-    import torch
-
-    return torch.nn.functional.layer_norm(x, x.shape[-1:])
-
-
-def operation(name: str, shape: tuple[int, int]) -> Contenders:
-    function, by_hand = OPERATIONS[name]
-    point = np.random.default_rng(0).standard_normal(shape)
-
-    def ours() -> Any:
-        x = pn.array(point, copy=False, requires_grad=True)
-        y = function(x)
-        return grad(y, x, pn.ones(y.shape))
-
-    contenders: Contenders = {"pynested": ours, "NumPy by hand": lambda: by_hand(point)}
-    if importlib.util.find_spec("torch") is not None:
-        import torch
-
-        def theirs() -> Any:
-            x = torch.from_numpy(point).requires_grad_()
-            y = function(x)
-            return torch.autograd.grad(y, x, torch.ones_like(y))
-
-        contenders["PyTorch"] = theirs
-    return contenders
-
-
-# ---- depth --------------------------------------------------------------------------------------------------------
-
-
 def depth(nodes: int) -> None:
     """Print the times to record a graph of that many nodes, to run it backward, to free it, and to run it forward."""
 
@@ -189,13 +114,6 @@ def main() -> None:
     clock = Clock("cpu", process_time)
     with without_garbage_collector():
         times = time_table(title, list(contenders), [(case, contenders)], options.rounds, clock)
-        for shape in ((2, 4), (1024, 1024)):
-            rows = [
-                (Case(name, "dense", f"{shape[0]} x {shape[1]}", "with gradient", ""), operation(name, shape))
-                for name in OPERATIONS
-            ]
-            title = f"one operation on float64 {shape}, forwards and backwards"
-            times |= time_table(title, list(rows[0][1]), rows, options.rounds, clock)
     write_times(times, options.json)
     depth(1_000_000)
 
