@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -30,6 +30,7 @@ LEAVES: dict[str, tuple[str, ...]] = {
     "sum of numbers": ("numbers",),
     "amax of numbers": ("numbers",),
     "unbind": (),
+    "nested_array": (),
 }
 LAYER_SIZES: dict[str, tuple[int, ...]] = {  # of a transformer's layer, by PyTorch's names and in widths of a row
     "self_attn.in_proj_weight": (3, 1), "self_attn.in_proj_bias": (3,),
@@ -112,6 +113,7 @@ def pynested(given: dict[str, Any], layout: Any, name: str, device: str) -> Cont
 
     def namespace(grad: bool) -> SimpleNamespace:
         made = SimpleNamespace(**{name: convert(value, grad) for name, value in given.items()})
+        made.build, made.components = partial(pn.nested_array, layout=layout, device=device), list(given["x"])
         queries = heads(made.x.detach())
         made.block_mask = cache(lambda: pn.create_nested_block_mask(lambda b, h, i, j: i >= j, queries))
         return made
@@ -163,6 +165,7 @@ def _layer(x: Any, n: SimpleNamespace) -> Any:
 
 PYNESTED = operators(pn) | {
     "to_padded": lambda n: pn.to_padded_array(n.x, 0.0),
+    "nested_array": lambda n: n.build(n.components),
     "flex causal": lambda n: pn.flex_attention(heads(n.x), heads(n.y), heads(n.x), block_mask=n.block_mask()),
     "two layers": lambda n: _layer(_layer(n.x, n), n),
 }
@@ -192,6 +195,7 @@ NUMPY: dict[str, Call] = {
     "unbind": lambda n: np.split(n.x, n.starts[1:]),
     "embedding": lambda n: n.table[n.indices],
     "cat last": lambda n: np.concatenate([n.x, n.y], axis=-1),
+    "nested_array": lambda n: np.concatenate(n.components),
 }
 
 
@@ -200,7 +204,8 @@ def numpy(given: dict[str, Any]) -> Contender:
     lengths = np.array([len(component) for component in given["x"]])
     starts = np.cumsum(lengths) - lengths
     counts = lengths[:, None].astype(np.float32)
-    return Contender("numpy", NUMPY, SimpleNamespace(**flat, starts=starts, lengths=counts))
+    operands = SimpleNamespace(**flat, starts=starts, lengths=counts, components=given["x"])
+    return Contender("numpy", NUMPY, operands)
 
 
 DENSE_NUMPY: dict[str, Call] = {
@@ -217,7 +222,7 @@ DENSE_NUMPY: dict[str, Call] = {
 
 
 def dense_numpy(given: dict[str, Any]) -> Contender:
-    return Contender("numpy", DENSE_NUMPY, SimpleNamespace(**given))
+    return Contender("numpy", DENSE_NUMPY, SimpleNamespace(**given, components=list(given["x"])))
 
 
 AWKWARD: dict[str, Call] = {

@@ -153,34 +153,11 @@ def _calls(contenders_of_kind: list[Contender], op: str, backward: bool) -> Call
     return {name: call for name, call in calls.items() if call is not None}
 
 
-def time_building(count: int, rounds: int, only: set[str]) -> Times:
-    """Print the times of making a nested array of a list of small arrays, and return the least ones."""
-    generator = np.random.default_rng(2)
-    arrays = [generator.standard_normal((n, 8), np.float32) for n in generator.integers(1, 6, count)]
-    calls: dict[str, Callable[[], Any]] = {
-        "numpy": lambda: np.concatenate(arrays),
-        "pynested": lambda: pn.nested_array(arrays, layout=pn.jagged),
-        "our strided": lambda: pn.nested_array(arrays),
-    }
-    if HAS_TORCH:
-        import torch
-
-        tensors = [torch.from_numpy(array) for array in arrays]
-        calls["torch jagged"] = lambda: torch.nested.nested_tensor(tensors, layout=torch.jagged)
-        calls["torch strided"] = lambda: torch.nested.nested_tensor(tensors)
-    calls = {name: call for name, call in calls.items() if name in only}
-    if not calls:
-        return {}
-    title = f"building from a list of {count} arrays of 1-5 rows of 8, times by that of {next(iter(calls))}"
-    case = Case("nested_array", "nested", "short", "forward", "")
-    return time_table(title, list(calls), [(case, calls)], rounds, Clock())
-
-
 def parsed(arguments: list[str] | None) -> argparse.Namespace:
     """Return the options of the command line."""
     parser = command_line(__doc__)
     parser.add_argument("--quick", action="store_true", help="few rounds, and no input larger than tiny")
-    parser.add_argument("--op", action="append", choices=[*PYNESTED, "build"], help="only these; may be repeated")
+    parser.add_argument("--op", action="append", choices=list(PYNESTED), help="only these; may be repeated")
     parser.add_argument("--load", action="append", choices=list(workloads()), help="only these inputs")
     parser.add_argument("--kind", action="append", choices=["nested", "dense"], help="only these operands")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda", "emulated"], help="of all operands")
@@ -207,11 +184,9 @@ def main(arguments: list[str] | None = None) -> None:
     loads = workloads()
     times: Times = {}
     ops = [op for op in PYNESTED if (op in options.op if options.op else op not in ATTENTION)]
-    for name in options.load if ops else ():
+    for name in options.load:
         for kind in options.kind:
             times |= time_operators(loads[name], kind, ops, options)
-    if options.device == "cpu" and "nested" in options.kind and (not options.op or "build" in options.op):
-        times |= time_building(5_000 if options.quick else 100_000, 5, options.only)
     write_times(times, options.json)
 
 

@@ -46,11 +46,13 @@ def _layers(n: SimpleNamespace, mask: Any = None) -> Any:
 
 NESTED = operators(FUNCTIONS) | {
     "to_padded": lambda n: torch.nested.to_padded_tensor(n.x, 0.0),
+    "nested_array": lambda n: torch.nested.nested_tensor(n.components, layout=n.x.layout),
     "two layers": _layers,
 }
+ONLY_NESTED = {"to_padded", "nested_array"}
 # Elementwise operators compute on the padding too; whatever mixes rows looks at the mask.
 PADDED: dict[str, Call] = {
-    **{name: call for name, call in NESTED.items() if name != "to_padded" and not name.endswith("of numbers")},
+    **{name: call for name, call in NESTED.items() if name not in ONLY_NESTED and not name.endswith("of numbers")},
     "sum ragged": lambda n: (n.x * n.mask).sum(dim=1),
     "mean ragged": lambda n: (n.x * n.mask).sum(dim=1) / n.lengths,
     "amax ragged": lambda n: n.x.masked_fill(n.hidden, -torch.inf).amax(dim=1),
@@ -99,7 +101,9 @@ def _contender(name: str, operators: dict[str, Call], given: dict[str, Any], nes
         return made.requires_grad_() if grad and made.is_floating_point() else made
 
     def namespace(grad: bool) -> SimpleNamespace:
-        return SimpleNamespace(**{name: convert(value, grad) for name, value in given.items()})
+        made = SimpleNamespace(**{name: convert(value, grad) for name, value in given.items()})
+        made.components = [torch.tensor(component, device=device) for component in given["x"]]
+        return made
 
     return Contender(name, operators, namespace(False), namespace(True), _pull, _ones_like)
 
