@@ -11,6 +11,5 @@ from .nested.pickling import deep_copy, pickle_parts
 from .numpy_protocol import call_function, call_ufunc
 from .operators import *
 from .operators.indexing.in_place_writes import assign, overwrite, write
-from .operators.movement.dense_views import as_strided, broadcast_to, narrowed
-from .operators.movement.reshaping import expand
+from .operators.movement.reshaping import as_strided, broadcast_to, expand, narrowed
 from .operators.random_fills import normal_, uniform_

@@ -1,21 +1,25 @@
 """The chapter *conversion*: conversion of an array to a new dtype, device, layout or memory.
 
-The chapter also has `to_padded_array` (module `padding`), `getitem` (folder `indexing`) and the functions that make
-nested arrays (`pynested.construct`).
+The chapter also has `getitem` (folder `indexing`) and the functions that make nested arrays (`pynested.construct`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.operands import as_array, canonical_dtype
+from pynested.autograd.arguments.operands import as_array, as_arrays_on_one_device, canonical_dtype
+from pynested.autograd.arguments.scalars import checked_scalar
+from pynested.autograd.arguments.shapes import canonical_shape, check_possible_shape
 from pynested.autograd.dispatch import operator
 from pynested.autograd.primitives import movement
-from pynested.autograd.primitives.movement import converted
-from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, StructureError
+from pynested.backends import packed_strides, strided_index
+from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, GradientError, ShapeError, StructureError
+from pynested.backends.host import from_host
 from pynested.backends.registry import canonical_device, devices
 from pynested.construct import (
     as_nested_array,
@@ -28,10 +32,10 @@ from pynested.construct import (
 from pynested.nested import layout_conversion
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayT, DType
+from pynested.structure import Jagged
 from pynested.structure.layout import Layout, canonical_layout
 
 from .indexing.getitem import getitem
-from .padding import to_padded_array
 
 __all__ = [
     "as_nested_array", "contiguous", "getitem", "masked_select", "narrow", "nested_array", "nested_array_from_jagged",
@@ -133,7 +137,7 @@ def _convert_dense(x: Array, *targets: Any, dtype: Any, device: str | None) -> A
             raise ArgumentError(f"to: two {what} are given, {names[0]!r} and {names[1]!r}. Give only one.")
     new_device = target_devices[0] if target_devices else x.device
     new_dtype = _target_dtype(target_dtypes[0] if target_dtypes else x.dtype, new_device)
-    return converted(x, new_device, new_dtype)
+    return movement.converted(x, new_device, new_dtype)
 
 
 def _target_dtype(dtype: Any, device: str) -> np.dtype[Any]:
@@ -172,3 +176,113 @@ def pin_memory(self: Any) -> Any:
     raise DeviceError(
         f"pin_memory: an array on {self.device!r} cannot be pinned, as no accelerator is in use. Leave it out."
     )
+
+
+@operator
+def to_padded_array(
+    input: NestedArray, padding: float, output_size: Sequence[int] | None = None, out: Array | None = None
+) -> Array:
+    """Pad the components with ``padding`` at the end of each dimension to one size: ``(B, *, D) -> (B, max(*), D)``.
+
+    The dtype stays. Gaps have no effect. If all components are empty, the result has the shape (B, 0, ...); without
+    components it has the shape (0, ...). Gradient: the cotangent at the position of each element; the cotangent of the
+    padding is not used. Clauses: TO_PADDED_ARRAY-1 to TO_PADDED_ARRAY-10. After `torch.nested.to_padded_tensor`.
+
+    Parameters
+    ----------
+    padding : number
+        The dtype must be able to represent it: 0.0 pads integers with 0.
+    output_size : sequence of int, optional
+        A size for every dimension, the batch included, large enough for all components; by default the smallest sizes.
+        Slices beyond the last component contain only ``padding``.
+    out : Array, optional
+        The array to write to and to return, of the shape and dtype of the result. It is refused if ``input`` requires
+        grad.
+
+    Raises
+    ------
+    ShapeError
+        For a size that is too small (components are not truncated), for a wrong number of sizes, and for an ``out`` of
+        the wrong shape or dtype.
+    DTypeError
+        For a ``padding`` that no element can equal: 0.5, inf or NaN for integers, 2 for bools.
+    OverflowError
+        For an integer outside the range of the integer dtype: 300 for int8.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
+    >>> pn.to_padded_array(nt, -1, output_size=(2, 3))
+    array([[ 1,  2, -1],
+           [ 3, -1, -1]])
+    """
+    if type(input) is not NestedArray:
+        raise StructureError(f"to_padded_array: the input must be nested, not {type(input).__name__}.")
+    fill = checked_scalar("to_padded_array", padding, input.dtype)
+    _, target = as_arrays_on_one_device("to_padded_array", input.data, out, optional=1)
+    min_shape = (len(input), *input.extents.max(axis=0, initial=0).tolist())
+    shape = min_shape if output_size is None else _checked_output_size(output_size, min_shape)
+    padded = _padded(layout_conversion.packed(input), check_possible_shape("to_padded_array", shape), fill)
+    return padded if target is None else _copy_to_out(padded, target)
+
+
+def _checked_output_size(output_size: Any, min_shape: tuple[int, ...]) -> tuple[int, ...]:
+    shape = canonical_shape("to_padded_array", (output_size,))
+    if len(shape) != len(min_shape):
+        raise ShapeError(
+            f"to_padded_array: output_size {shape} has {len(shape)} sizes and the nested array has {len(min_shape)} "
+            "dimensions."
+        )
+    for dim, (size, min_size) in enumerate(zip(shape, min_shape, strict=True)):
+        if size < min_size:
+            raise ShapeError(
+                "to_padded_array: Value in output_size is less than NestedArray padded size. Truncation is not "
+                f"supported: dimension {dim} needs {min_size}, output_size {shape} has {size}. Slice the nested array "
+                "first."
+            )
+    return shape
+
+
+def _padded(x: NestedArray, shape: tuple[int, ...], fill: Any) -> Array:
+    """Pad a packed array: as segments if only the ragged dimension needs padding, else element by element."""
+    jagged_view = layout_conversion.as_jagged_view(x)
+    x = x if jagged_view is None else jagged_view
+    structure = x.structure
+    if isinstance(structure, Jagged) and shape[0] == len(x):
+        ragged_dim = structure.ragged_dim
+        regular_sizes = x.data.shape[: ragged_dim - 1] + x.data.shape[ragged_dim:]
+        if regular_sizes == shape[1:ragged_dim] + shape[ragged_dim + 1 :]:
+            if ragged_dim == 1:
+                return movement.pad(x.data, structure.segments, shape[1], fill)
+            rows = layout_conversion.axis_to_front(x.data, ragged_dim - 1)
+            padded = movement.pad(rows, structure.segments, shape[ragged_dim], fill)
+            # The padded ragged dimension is dimension 1; move it back to its position.
+            order = (0, *range(2, ragged_dim + 1), 1, *range(ragged_dim + 1, x.ndim))
+            return movement.transpose(padded, order).contiguous()
+    return _pad_elements(layout_conversion.to_strided(x), shape, fill)
+
+
+def _pad_elements(x: NestedArray, shape: tuple[int, ...], fill: Any) -> Array:
+    """Pad along any dimensions: gather the result from one flat array of all elements and one element of padding."""
+    strides = packed_strides(np.array([shape], np.int64))[0]
+    sizes = x.component_sizes()
+    component_strides = np.broadcast_to(strides[1:], sizes.shape)
+    positions = strided_index(sizes, component_strides, np.arange(len(x)) * strides[0])
+    total = prod(shape)
+    element_index = np.full(total, positions.size, np.int64)  # the index of the padding, the last element of `flat`
+    element_index[positions] = np.arange(positions.size)
+    padding = Array(from_host(np.full(1, fill, x.dtype), x.device), x.device)
+    flat = movement.concatenate([layout_conversion.gather_elements(x), padding], 0)
+    return movement.reshape(movement.take_rows(flat, element_index), shape)
+
+
+def _copy_to_out(padded: Array, target: Array) -> Array:
+    """Copy ``padded`` into ``target``."""
+    if target.shape != padded.shape or target.dtype != padded.dtype:
+        raise ShapeError(
+            f"to_padded_array: out has shape {target.shape} and dtype {target.dtype}; it must have shape "
+            f"{padded.shape} and dtype {padded.dtype}."
+        )
+    if padded.requires_grad:
+        raise GradientError("to_padded_array: out= cannot be used if the input requires grad. Leave it out.")
+    return target.copy_(padded)

@@ -23,31 +23,11 @@ A gradient is the cotangent ``g`` times the derivative, summed over the elements
 Bools and integers have none.
 """
 
-from .activations import clamp, gelu, relu, silu
-from .arithmetic import abs, add, div, floor_divide, maximum, minimum, mul, neg, pow, remainder, sgn, sub
-from .classification import isfinite, isinf, isnan
-from .exponential import (
-    cbrt,
-    erf,
-    erfc,
-    exp,
-    exp2,
-    expm1,
-    log,
-    log1p,
-    log2,
-    log10,
-    logaddexp,
-    reciprocal,
-    rsqrt,
-    sigmoid,
-    sqrt,
-    square,
-)
-from .logical import bitwise_and, bitwise_or, bitwise_xor, logical_and, logical_or, logical_xor
-from .relational import eq, ge, gt, le, lt, ne
-from .rounding import ceil, floor, round, trunc
-from .trigonometric import acos, acosh, asin, asinh, atan, atanh, cos, cosh, deg2rad, sin, sinh, tan, tanh
+from .activations import *
+from .arithmetic import *
+from .exponential import *
+from .logical import *
+from .trigonometric import *
 
 __all__ = [
     "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atanh", "bitwise_and", "bitwise_or", "bitwise_xor", "cbrt",
