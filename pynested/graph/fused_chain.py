@@ -20,8 +20,8 @@ from pynested.autograd.tape import BackwardPass, SourceCotangents, grad_mode, so
 from pynested.autograd.tape import Node as TapeNode
 from pynested.backends.dtypes import is_float
 from pynested.backends.quiet import without_warnings
+from pynested.lifting.broadcasting import broadcasts_behind
 from pynested.nested.nested_array import NestedArray, wrap_unchecked
-from pynested.structure import Jagged
 
 from .block_program import BlockProgram
 from .cuda_program import CudaProgram, has_custom_kernels
@@ -103,12 +103,13 @@ class FusedChain:
             structure, shape, full = operands[first]._structure, datas[first].shape, self.nested
             if not structure.is_packed or not all(structure.same_placement(operands[i]._structure) for i in full):
                 return None
-            num_rows = structure.ragged_dim if type(structure) is Jagged else len(shape)
+            num_leading = structure.ragged_dim or 1
         else:
-            structure, shape, num_rows = None, max([x.shape for x in datas], key=len), 1
+            structure, shape, num_leading = None, max([x.shape for x in datas], key=len), 1
             full = frozenset(i for i, x in enumerate(datas) if shape and x.shape == shape)
         for i, x in enumerate(datas):
-            if not (x.shape == shape and x.flags.c_contiguous if i in full else _is_behind(x.shape, shape, num_rows)):
+            is_full = x.shape == shape and x.flags.c_contiguous
+            if not (is_full if i in full else broadcasts_behind(x.shape, shape, num_leading)):
                 return None
         return BroadcastPlan(shape, structure, full) if self._has_full_steps(full) else None
 
@@ -124,12 +125,6 @@ class FusedChain:
                     found.add(step.result)
             self._full_steps[full] = found.issuperset(step.result for step in self.steps)
         return self._full_steps[full]
-
-
-def _is_behind(small: tuple[int, ...], shape: tuple[int, ...], num_rows: int) -> bool:
-    """Return whether an operand broadcasts against the dimensions of ``shape`` behind the first ``num_rows``."""
-    sizes = zip(reversed(small), reversed(shape), strict=False)
-    return not small or (len(small) <= len(shape) - num_rows and all(size in (1, large) for size, large in sizes))
 
 
 def _one_or_all(results: Sequence[Any]) -> Any:

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
+from pynested.autograd.call_errors import check_optional_flags
 from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ExchangeError
 from pynested.nested.nested_array import NestedArray
 
-from .exchange_checks import ARROW, check_may_copy, checked_import, import_for_export, values_for_export
+from .exchange_checks import ARROW, check_exportable, check_may_copy, import_optional, values_for_export
 from .list_arrays import ListLevel, NestedLists, from_lists, level_from_offsets, level_from_starts, to_lists
 
 
@@ -28,7 +29,8 @@ def from_arrow(array: Any, *, copy: bool | None = None) -> NestedArray | Array:
     >>> pn.from_arrow(pyarrow.array([[1.0, 2.0], [3.0]])).offsets()  # doctest: +SKIP
     array([0, 2, 3])
     """
-    pa = checked_import("from_arrow", copy, "pyarrow")
+    check_optional_flags("from_arrow", copy=copy)
+    pa = import_optional("from_arrow", "pyarrow")
     if isinstance(array, pa.ChunkedArray):
         if array.num_chunks != 1:
             check_may_copy("from_arrow", copy, f"there are {array.num_chunks} chunks")
@@ -119,7 +121,8 @@ def to_arrow(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     >>> pn.to_arrow(x).type  # doctest: +SKIP
     LargeListType(large_list<item: int64>)
     """
-    pa = import_for_export("to_arrow", x, copy, "pyarrow")
+    check_exportable("to_arrow", x, copy)
+    pa = import_optional("to_arrow", "pyarrow")
     if isinstance(x, Array):
         return _dense_to_arrow(pa, values_for_export(ARROW, x, copy))
     lists = to_lists(ARROW, x, copy)

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
+from pynested.autograd.call_errors import check_optional_flags
 from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ExchangeError
 from pynested.nested.nested_array import NestedArray
 
-from .exchange_checks import AWKWARD, check_may_copy, checked_import, import_for_export, values_for_export
+from .exchange_checks import AWKWARD, check_exportable, check_may_copy, import_optional, values_for_export
 from .list_arrays import ListLevel, NestedLists, from_lists, level_from_offsets, level_from_starts, to_lists
 
 
@@ -30,7 +31,8 @@ def from_awkward(array: Any, *, copy: bool | None = None) -> NestedArray | Array
       array([3.]),
     ], shape=(2, j1), layout=pn.jagged)
     """
-    ak = checked_import("from_awkward", copy, "awkward")
+    check_optional_flags("from_awkward", copy=copy)
+    ak = import_optional("from_awkward", "awkward")
     return from_lists("from_awkward", _to_nested_lists(ak, ak.to_layout(array), copy), copy)
 
 
@@ -91,7 +93,8 @@ def to_awkward(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     >>> pn.to_awkward(x)  # doctest: +SKIP
     <Array [[1, 2], [3]] type='2 * var * int64'>
     """
-    ak = import_for_export("to_awkward", x, copy, "awkward")
+    check_exportable("to_awkward", x, copy)
+    ak = import_optional("to_awkward", "awkward")
     if isinstance(x, Array):
         return ak.Array(ak.contents.NumpyArray(values_for_export(AWKWARD, x, copy)))
     lists = to_lists(AWKWARD, x, copy)

@@ -116,21 +116,9 @@ def import_optional(name: str, module: str, package: str | None = None) -> Any:
         ) from error
 
 
-def checked_import(name: str, copy: bool | None, module: str, package: str | None = None) -> Any:
-    """Check the option ``copy`` of an exchange, and import the module of the other library."""
+def check_exportable(name: str, x: Any, copy: bool | None = None) -> None:
+    """Check the arguments of an export; raise GradientError for an array whose gradients would be lost."""
     check_optional_flags(name, copy=copy)
-    return import_optional(name, module, package)
-
-
-def import_for_export(name: str, x: Any, copy: bool | None, module: str, package: str | None = None) -> Any:
-    """Check the arguments of an export, and import the module of the other library."""
-    library = checked_import(name, copy, module, package)
-    check_exportable(name, x)
-    return library
-
-
-def check_exportable(name: str, x: Any) -> None:
-    """Raise GradientError for an array whose gradients would be lost, and ArgumentError if ``x`` is not an array."""
     if not isinstance(x, Array | NestedArray):
         raise ArgumentError(
             f"{name}: takes an array of pynested, not {named_type(x)}. Make one of it: pn.array(x), or "

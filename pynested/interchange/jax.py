@@ -18,8 +18,9 @@ from pynested.structure import Jagged
 from .exchange_checks import (
     JAX_32_BIT,
     JAX_64_BIT,
+    check_exportable,
     check_known_dtype,
-    import_for_export,
+    import_optional,
     values_for_export,
 )
 
@@ -69,7 +70,8 @@ def to_jax(x: NestedArray, *, copy: bool | None = None) -> JaxParts:
     >>> pn.to_jax(x).offsets  # doctest: +SKIP
     Array([0, 2, 3], dtype=int32)
     """
-    jnp = import_for_export("to_jax", x, copy, "jax.numpy", "jax")
+    check_exportable("to_jax", x, copy)
+    jnp = import_optional("to_jax", "jax.numpy", "jax")
     if isinstance(x, Array):
         raise ArgumentError("to_jax: takes a nested array, not a dense array. Use jax.numpy.from_dlpack(x).")
     structure = x.structure

@@ -77,8 +77,7 @@ def to_numpy(x: NestedArray | Array, *, copy: bool | None = None) -> NDArray[Any
     >>> pn.to_numpy(pn.nested_array([[1, 2], [3]]))
     array([array([1, 2]), array([3])], dtype=object)
     """
-    check_optional_flags("to_numpy", copy=copy)
-    check_exportable("to_numpy", x)
+    check_exportable("to_numpy", x, copy)
     if isinstance(x, Array):
         return values_for_export(NUMPY, x, copy)
     components = np.empty(len(x), dtype=object)

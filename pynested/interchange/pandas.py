@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from pynested.autograd import Array
+from pynested.autograd.call_errors import check_optional_flags
 from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ExchangeError
 from pynested.nested.nested_array import NestedArray
 from pynested.structure.layout import jagged
 
 from .arrow import from_arrow, to_arrow
-from .exchange_checks import check_may_copy, checked_import
+from .exchange_checks import check_may_copy, import_optional
 from .numpy import from_numpy
 
 
@@ -26,7 +27,8 @@ def from_pandas(series: Any, *, copy: bool | None = None) -> NestedArray | Array
     >>> pn.from_pandas(pandas.Series([[1, 2], [3]])).offsets()  # doctest: +SKIP
     array([0, 2, 3])
     """
-    pd = checked_import("from_pandas", copy, "pandas")
+    check_optional_flags("from_pandas", copy=copy)
+    pd = import_optional("from_pandas", "pandas")
     if not isinstance(series, pd.Series):
         raise ExchangeError(f"from_pandas: takes a Series, which is one column, not {type(series).__name__}.")
     if isinstance(series.dtype, pd.ArrowDtype):
@@ -46,5 +48,5 @@ def to_pandas(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     >>> pn.to_pandas(pn.nested_array([[1, 2], [3]], layout=pn.jagged)).dtype  # doctest: +SKIP
     large_list<item: int64>[pyarrow]
     """
-    pd = checked_import("to_pandas", copy, "pandas")
+    pd = import_optional("to_pandas", "pandas")
     return pd.Series(pd.arrays.ArrowExtensionArray(to_arrow(x, copy=copy)))

@@ -21,8 +21,9 @@ from pynested.autograd.arguments.operands import as_plain_ndarray
 from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ArgumentError, ExchangeError, named_type
 from pynested.backends.host import stored_once
-from pynested.nested.layout_conversion import contiguous, drop_gaps
+from pynested.nested.layout_conversion import contiguous
 from pynested.nested.nested_array import NestedArray
+from pynested.nested.pickling import without_gaps
 from pynested.structure import Jagged, Strided
 
 from .exchange_checks import check_exportable, import_optional, values_on_host
@@ -99,7 +100,7 @@ def _split_parts(x: Value) -> tuple[dict[str, Any], Parts]:
     if isinstance(x, Array):
         values = values_on_host("save", x, None)
         return {"kind": "dense", "shape": values.shape}, {"values": stored_once(values)}
-    x = drop_gaps(x)
+    x = without_gaps(x)
     header, parts = _split_parts(x.data)
     parts["offsets"] = x.structure.offsets
     if isinstance(x.structure, Jagged):

@@ -15,8 +15,9 @@ from pynested.structure.layout import jagged
 
 from .exchange_checks import (
     CSR,
+    check_exportable,
     check_may_copy,
-    import_for_export,
+    import_optional,
     values_for_export,
     values_for_import,
 )
@@ -63,7 +64,8 @@ def to_csr(x: NestedArray, *, copy: bool | None = None) -> Any:
     array([[1, 2],
            [3, 0]])
     """
-    sparse = import_for_export("to_csr", x, copy, "scipy.sparse", "scipy")
+    check_exportable("to_csr", x, copy)
+    sparse = import_optional("to_csr", "scipy.sparse", "scipy")
     if x.ndim != 2:
         raise ShapeError(f"to_csr: takes an array of two dimensions, (B, *), not of {x.ndim}.")
     if not x.structure.is_packed:

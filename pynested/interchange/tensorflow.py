@@ -7,16 +7,17 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
+from pynested.autograd.call_errors import check_optional_flags
 from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ExchangeError
 from pynested.nested.nested_array import NestedArray
 
 from .exchange_checks import (
     TENSORFLOW,
+    check_exportable,
     check_known_dtype,
     check_may_copy,
-    checked_import,
-    import_for_export,
+    import_optional,
     values_for_export,
     values_for_import,
 )
@@ -36,7 +37,8 @@ def from_tensorflow(tensor: Any, *, copy: bool | None = None) -> NestedArray | A
     >>> pn.from_tensorflow(tf.ragged.constant([[1, 2], [3]])).offsets()  # doctest: +SKIP
     array([0, 2, 3])
     """
-    tf = checked_import("from_tensorflow", copy, "tensorflow", "tensorflow-cpu")
+    check_optional_flags("from_tensorflow", copy=copy)
+    tf = import_optional("from_tensorflow", "tensorflow", "tensorflow-cpu")
     if isinstance(tensor, tf.RaggedTensor):
         levels = tuple(level_from_offsets(splits.numpy())[0] for splits in tensor.nested_row_splits)
         lists = NestedLists(levels, _memory_of(tensor.flat_values), len(levels[0].list_lengths))
@@ -66,7 +68,8 @@ def to_tensorflow(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     >>> pn.to_tensorflow(pn.nested_array([[1, 2], [3]], layout=pn.jagged))  # doctest: +SKIP
     <tf.RaggedTensor [[1, 2], [3]]>
     """
-    tf = import_for_export("to_tensorflow", x, copy, "tensorflow", "tensorflow-cpu")
+    check_exportable("to_tensorflow", x, copy)
+    tf = import_optional("to_tensorflow", "tensorflow", "tensorflow-cpu")
     if isinstance(x, Array):
         return _tensor(tf, values_for_export(TENSORFLOW, x, copy))
     if not x.structure.is_packed:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
+from pynested.autograd.call_errors import check_optional_flags
 from pynested.autograd.dispatch import operator
 from pynested.autograd.exchange import from_dlpack
 from pynested.backends.errors import ExchangeError, GradientError
@@ -14,7 +15,7 @@ from pynested.construct.from_buffers import nested_array_from_jagged, nested_arr
 from pynested.nested.nested_array import NestedArray
 from pynested.structure import Jagged
 
-from .exchange_checks import TORCH, check_known_dtype, checked_import, import_for_export, values_for_export
+from .exchange_checks import TORCH, check_exportable, check_known_dtype, import_optional, values_for_export
 
 
 @operator
@@ -27,7 +28,8 @@ def from_torch(tensor: Any, *, copy: bool | None = None) -> NestedArray | Array:
     >>> pn.from_torch(torch.ones(2))  # doctest: +SKIP
     array([1., 1.], dtype=float32)
     """
-    torch = checked_import("from_torch", copy, "torch")
+    check_optional_flags("from_torch", copy=copy)
+    torch = import_optional("from_torch", "torch")
     if not isinstance(tensor, torch.Tensor):
         raise ExchangeError(f"from_torch: takes a tensor of PyTorch, not {type(tensor).__name__}. Use pn.array(value).")
     if tensor.requires_grad:
@@ -62,7 +64,8 @@ def to_torch(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     >>> pn.to_torch(pn.ones(2))  # doctest: +SKIP
     tensor([1., 1.], dtype=torch.float64)
     """
-    torch = import_for_export("to_torch", x, copy, "torch")
+    check_exportable("to_torch", x, copy)
+    torch = import_optional("to_torch", "torch")
     if isinstance(x, Array):
         return _dense_to_torch(torch, x, copy)
     structure, values = x.structure, _dense_to_torch(torch, x.data, copy)

@@ -16,7 +16,6 @@ from pynested.autograd.arguments.operands import as_array
 from pynested.autograd.arguments.shapes import canonical_dim
 from pynested.autograd.primitives import movement
 from pynested.backends import Segments
-from pynested.backends.errors import DimensionError
 from pynested.nested.layout_conversion import (
     as_jagged_view,
     axis_to_front,
@@ -28,11 +27,10 @@ from pynested.nested.layout_conversion import (
     with_dtype,
 )
 from pynested.nested.nested_array import NestedArray, wrap_unchecked
-from pynested.nested.operands import ArrayT, DType
-from pynested.nested.shape_comparison import other_dims_hint
+from pynested.nested.operands import ArrayT, DType, canonical_component_dim
 from pynested.structure import Jagged, Strided
 
-from .result_dtypes import DTypeRule
+from .result_dtypes import DTypeConversion
 
 OnSegments = Callable[[Array, Segments], Array]  # rows (N, ...) and their segments -> rows of the same shape
 OnAxis = Callable[[Array, int], Array]  # values and one of their axes -> values of the same shape
@@ -44,44 +42,23 @@ def along_dim(
     dim: int,
     on_segments: OnSegments,
     on_axis: OnAxis,
-    dtype_rule: DTypeRule,
+    convert: DTypeConversion,
     dtype: DType | None = None,
 ) -> ArrayT:
-    """Apply an operator to each segment of an operand, dense or nested, along ``dim``.
+    """Apply an operator to each segment of an operand, dense or nested, along ``dim``, which is not the batch.
 
-    Parameters
-    ----------
-    name : str
-        The operator, for error messages.
-    self : NestedArray or Array
-        The operand.
-    dim : int
-        Any dimension but the batch.
-    on_segments, on_axis : callable
-        The operator on each segment of rows, and along an axis of values.
-    dtype_rule : callable
-        A `DTypeRule`, which chooses the dtype of the computation and the dtype of the result.
-    dtype : optional
-        The dtype that the user requested, an argument of ``dtype_rule``.
-
-    Returns
-    -------
-    NestedArray or Array
-        Of the layout of the operand; a nested result is packed.
+    ``on_segments`` and ``on_axis`` are the operator on each segment of rows, and along an axis of values. ``dtype`` is
+    the dtype that the user requested, an argument of ``convert``. The result has the layout of the operand; a nested
+    result is packed.
     """
     if type(self) is not NestedArray:
         array = as_array(name, self)
         axis = canonical_dim(name, dim, array.ndim)
-        array, result_dtype = dtype_rule(name, array, dtype)
+        array, result_dtype = convert(name, array, dtype)
         return movement.to_dtype(on_axis(array, axis), result_dtype)  # type: ignore[return-value]
-    values, result_dtype = dtype_rule(name, self._buffer, dtype)
+    values, result_dtype = convert(name, self._buffer, dtype)
     x = self if values is self._buffer else wrap_unchecked(values, self._structure)
-    axis = canonical_dim(name, dim, x.ndim) - 1
-    if axis < 0:
-        raise DimensionError(
-            f"{name}: dimension 0 is the batch dimension. The operator works inside each component. "
-            f"{other_dims_hint(x.ndim)}"
-        )
+    axis = canonical_component_dim(name, dim, x.ndim) - 1
     structure = x._structure
     if isinstance(structure, Strided) and structure.packed.jagged_view is None:
         return with_dtype(_along_buffer(x, structure, axis, on_segments), result_dtype)

@@ -10,8 +10,8 @@ operand:
 
 - `jagged_operands` is for a jagged ``template``. It returns arrays that broadcast against the packed values of
   ``template``, or None if a nested operand is irregular along a different dimension.
-- `row_operands` is for a strided ``template`` whose rows, the slices of components along dimension 1, lie one after
-  another. It returns arrays that broadcast against these rows, or None if a nested operand has other rows.
+- `jagged_view_operands` is for a strided ``template`` whose rows, the slices of components along dimension 1, lie one
+  after another. It returns arrays that broadcast against these rows, or None if a nested operand has other rows.
 - `strided_operands` gathers every operand into a flat buffer, and never returns None.
 
 All three raise an error if the operands do not broadcast.
@@ -92,15 +92,11 @@ def dense_mismatch_message(
     )
 
 
-def broadcasts_behind_ragged(
-    shape: tuple[int, ...], values_shape: tuple[int, ...], structure: Jagged | Strided
-) -> bool:
-    """Return whether a dense operand of ``shape`` broadcasts against the dimensions behind the ragged dimension."""
-    if not shape:
-        return True
-    if isinstance(structure, Strided) or len(shape) > len(values_shape) - structure.ragged_dim:
-        return False
-    return all(size in (1, full_size) for size, full_size in zip(reversed(shape), reversed(values_shape), strict=False))
+def broadcasts_behind(shape: tuple[int, ...], full_shape: tuple[int, ...], num_leading: int) -> bool:
+    """Return whether ``shape`` broadcasts against the dimensions of ``full_shape`` behind the first ``num_leading``."""
+    if len(shape) > len(full_shape) - num_leading:
+        return not shape
+    return all(size in (1, full_size) for size, full_size in zip(reversed(shape), reversed(full_shape), strict=False))
 
 
 def dense_rows(name: str, x: Array, nested: NestedArray, structure: Jagged) -> Array:
@@ -160,7 +156,7 @@ def _jagged_values(name: str, template: NestedArray, structure: Jagged, x: Neste
     return packed(x).data
 
 
-def row_operands(name: str, template: NestedArray, operands: Sequence[Any]) -> list[Any] | None:
+def jagged_view_operands(name: str, template: NestedArray, operands: Sequence[Any]) -> list[Any] | None:
     """Return operands that broadcast against the rows of ``template``, which is strided.
 
     Return None if a nested operand has no `as_jagged_view`, or components of other lengths. Also return None if

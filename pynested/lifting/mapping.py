@@ -31,10 +31,10 @@ from pynested.structure import Jagged, Strided
 from pynested.structure.layout import Layout, jagged
 
 from .broadcasting import (
-    broadcasts_behind_ragged,
+    broadcasts_behind,
     dense_mismatch_message,
     jagged_operands,
-    row_operands,
+    jagged_view_operands,
     strided_operands,
 )
 from .result_layout import like_first_operand, nest_results, ragged_dim_of_results
@@ -52,6 +52,7 @@ def map_elementwise(name: str, function: Callable[..., Array], *operands: Operan
     # The fast path: if all operands have the same packed placement, the function takes their buffers as they are.
     if structure.is_packed:
         buffers: list[Any] = []
+        num_leading = structure.ragged_dim or 1  # the dimensions of the buffer up to that of the rows
         for x in operands:
             if type(x) is NestedArray:
                 other = x._structure
@@ -59,7 +60,7 @@ def map_elementwise(name: str, function: Callable[..., Array], *operands: Operan
                     break
                 buffers.append(x._buffer)
             elif type(x) in (int, float, bool) or (
-                type(x) is Array and broadcasts_behind_ragged(x._raw.shape, shape, structure)
+                type(x) is Array and broadcasts_behind(x._raw.shape, shape, num_leading)
             ):
                 buffers.append(x)
             else:
@@ -73,7 +74,7 @@ def map_elementwise(name: str, function: Callable[..., Array], *operands: Operan
         if aligned is not None:  # None if a nested operand is irregular along a different dimension
             return NestedArray(function(*aligned), structure.packed)
     else:
-        rows = row_operands(name, template, arrays)
+        rows = jagged_view_operands(name, template, arrays)
         if rows is not None:  # None if the operands do not have equal rows
             return rows_to_strided(function(*rows), structure)
     flats, extents = strided_operands(name, template, arrays)
@@ -121,7 +122,7 @@ def elementwise(name: str, function: Callable[..., Array], *operands: Operand) -
 
     def checked_function(*arrays: Any) -> Array:
         result = function(*arrays)
-        _check_result(name, "", result)
+        _check_result(name, result)
         shape = broadcast_shape(name, *[x.shape for x in arrays if type(x) is Array])
         if result.shape != shape:
             raise ShapeError(
@@ -138,12 +139,12 @@ def _as_pynested_array(result: Any, device: str) -> Any:
     return as_array("map_components", result, device) if isinstance(result, np.ndarray | np.generic) else result
 
 
-def _check_result(name: str, where: str, result: Any) -> None:
-    """Raise unless the result of a function is an array of a supported dtype."""
+def _check_result(name: str, result: Any, component: str = "") -> None:
+    """Raise unless the result of a function, for a ``component`` if named, is an array of a supported dtype."""
     if type(result) is not Array:
         raise ArgumentError(
-            f"{name}: {where}the function returned {type(result).__name__}; it must return a dense pn.Array, such as "
-            "pn.array(result)."
+            f"{name}: {component}the function returned {type(result).__name__}; it must return a dense pn.Array, such "
+            "as pn.array(result)."
         )
     canonical_dtype(result.dtype, result.device)
 
@@ -203,7 +204,7 @@ def map_components(
         return _map_empty_batch(function, arrays, layout or template.layout)
     results = [_as_pynested_array(function(*row), template.device) for row in zip(*arguments_by_operand, strict=True)]
     for i, result in enumerate(results):
-        _check_result(name, f"for component {i} ", result)
+        _check_result(name, result, f"for component {i} ")
         if result.ndim != results[0].ndim:
             raise StructureError(
                 f"{name}: the function returned {results[0].ndim} dimensions for component 0 and {result.ndim} for "
@@ -227,7 +228,7 @@ def _map_empty_batch(function: Callable[..., Any], operands: Sequence[Any], layo
     """Return the result for an empty batch. Its shape, dtype and history come from one call with arrays of zeros."""
     nested = [x for x in operands if isinstance(x, NestedArray)]
     result = _as_pynested_array(function(*[_probe_argument(x, nested[0]) for x in operands]), nested[0].device)
-    _check_result("map_components", "", result)
+    _check_result("map_components", result)
     flat: Array = movement.slice_(movement.reshape(result, (result.numel(),)), (slice(0, 0),))
     if not result.ndim:
         return flat

@@ -1,16 +1,16 @@
 """Reducers: one interface for reducing a dense array along axes, and rows along segments.
 
-A formula that calls the methods of `Reducer` works for both. A *slice* is the elements from which one element of the
+A formula that calls the methods of a `Reducer` works for both. A *slice* is the elements from which one element of the
 result is computed: those along the axes, or the rows of one segment. Components of nested arrays are segments of rows.
 """
 
-# ruff: noqa: D102 - Reducer describes the methods of both classes
+# ruff: noqa: D102 - the methods of SegmentReducer are those of AxisReducer
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 
@@ -22,31 +22,6 @@ from pynested.backends import Segments, get_backend
 from pynested.backends.host import from_host
 
 
-class Reducer(Protocol):
-    """Reductions of each slice of an array."""
-
-    def sum(self, x: Array) -> Array:
-        """Return the sum of each slice; +0 for an empty slice."""
-
-    def prod(self, x: Array) -> Array:
-        """Return the product of each slice; 1 for an empty slice."""
-
-    def amax(self, x: Array) -> Array:
-        """Return the maximum of each slice; the least value of the dtype for an empty slice."""
-
-    def amin(self, x: Array) -> Array:
-        """Return the minimum of each slice; the greatest value of the dtype for an empty slice."""
-
-    def arg_reduce(self, kernel: str, x: Array) -> Array:
-        """Return an index for each slice; ``kernel`` is ``segment_argmax`` or ``segment_argmin``."""
-
-    def count(self, x: Array, correction: float = 0) -> Array | float:
-        """Return the divisor of ``sum(x)``: the number of elements of each slice minus ``correction``, at least 0."""
-
-    def spread(self, y: Array, x: Array) -> Array:
-        """Repeat each entry of ``y`` for all elements of its slice; ``y`` has one entry for each slice of ``x``."""
-
-
 class AxisReducer:
     """Reducer of a dense array along ``axes``, counted from the front. The result has the remaining axes."""
 
@@ -56,24 +31,31 @@ class AxisReducer:
         self.axes = axes
 
     def sum(self, x: Array) -> Array:
+        """Return the sum of each slice; +0 for an empty slice."""
         return axis_primitives.sum_axes(x, self.axes)
 
     def prod(self, x: Array) -> Array:
+        """Return the product of each slice; 1 for an empty slice."""
         return self._as_segment(x, segment_primitives.segment_prod)
 
     def amax(self, x: Array) -> Array:
+        """Return the maximum of each slice; the least value of the dtype for an empty slice."""
         return axis_primitives.amax(x, self.axes)
 
     def amin(self, x: Array) -> Array:
+        """Return the minimum of each slice; the greatest value of the dtype for an empty slice."""
         return axis_primitives.amin(x, self.axes)
 
     def arg_reduce(self, kernel: str, x: Array) -> Array:
+        """Return an index for each slice; ``kernel`` is ``segment_argmax`` or ``segment_argmin``."""
         return self._as_segment(x, lambda rows, segments: SegmentReducer(segments).arg_reduce(kernel, rows))
 
     def count(self, x: Array, correction: float = 0) -> float:
+        """Return the divisor of ``sum(x)``: the number of elements of each slice minus ``correction``, at least 0."""
         return max(math.prod([x.shape[axis] for axis in self.axes]) - correction, 0)
 
     def spread(self, y: Array, x: Array) -> Array:
+        """Repeat each entry of ``y`` for all elements of its slice; ``y`` has one entry for each slice of ``x``."""
         return movement.broadcast_to(movement.reshape(y, axis_primitives.keepdim_shape(x.shape, self.axes)), x.shape)
 
     def _as_segment(self, x: Array, reduce_segments: Callable[[Array, Segments], Array]) -> Array:
@@ -113,6 +95,9 @@ class SegmentReducer:
 
     def spread(self, y: Array, x: Array) -> Array:
         return segment_primitives.spread(y, self.segments)
+
+
+Reducer: TypeAlias = AxisReducer | SegmentReducer
 
 
 def subtract_maximum(reducer: Reducer, x: Array) -> tuple[Array, Array]:

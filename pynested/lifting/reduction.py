@@ -38,7 +38,7 @@ from pynested.nested.shape_comparison import shape_text
 from pynested.structure import Jagged, Strided
 
 from .reducers import AxisReducer, Reducer, SegmentReducer
-from .result_dtypes import DTypeRule, same_dtype
+from .result_dtypes import DTypeConversion, keep_dtype
 
 Formula = Callable[[Reducer, Array], Array]  # returns one element for each slice of the array
 
@@ -52,40 +52,21 @@ def reduce_dims(
     *,
     empty: float | None,
     quantity: str = "",
-    dtype_rule: DTypeRule = same_dtype,
+    convert: DTypeConversion = keep_dtype,
     dtype: DType | None = None,
     returns_index: bool = False,
 ) -> ArrayResult:
-    """Reduce an operand, dense or nested, over ``dims``.
+    """Reduce an operand, dense or nested, over ``dims``; None reduces all dimensions.
 
-    Parameters
-    ----------
-    name : str
-        The operator, for error messages.
-    x : NestedArray or Array
-        The operand.
-    dims : int, tuple of int or None
-        The dimensions to reduce; 0 is the batch. None reduces all.
-    keepdim : bool
-        Whether a reduced dimension stays, with size 1.
-    formula : callable
-        Takes a `Reducer` and an array; returns an array with one element for each slice.
-    empty : float or None
-        The result of the formula for a slice without elements. None raises EmptyReductionError instead.
-    quantity : str
-        The name of the result in EmptyReductionError, such as ``maximum``.
-    dtype_rule : callable
-        A `DTypeRule`, which chooses the dtype of the computation and the dtype of the result.
-    dtype : optional
-        The dtype that the user requested, an argument of ``dtype_rule``.
-    returns_index : bool
-        Whether the formula returns indices. If so, ``dims`` must be one dimension.
+    The ``formula`` computes one element for each slice. ``empty`` is its result for a slice without elements; None
+    raises EmptyReductionError, which calls the result ``quantity``. ``dtype`` is the dtype that the user requested, an
+    argument of ``convert``. A formula that ``returns_index`` reduces one dimension.
     """
     reduction = _Reduction(name, formula, empty, quantity, returns_index)
     if type(x) is not NestedArray:
-        return _reduce_dense(reduction, as_array(name, x), dims, keepdim, dtype_rule, dtype)
+        return _reduce_dense(reduction, as_array(name, x), dims, keepdim, convert, dtype)
     canonical = reduction.canonical_dims(dims, x.ndim)
-    values, result_dtype = dtype_rule(name, x.data, dtype)
+    values, result_dtype = convert(name, x.data, dtype)
     converted = x if values is x.data else NestedArray(values, x.structure)
     result: Any = _reduce_nested(reduction, converted, canonical, keepdim)
     return with_dtype(result, result_dtype)  # type: ignore[no-any-return]
@@ -156,15 +137,15 @@ def _stop_gradient(result: Array, has_elements: NDArray[np.bool_]) -> Array:
 
 
 def _reduce_dense(
-    reduction: _Reduction, x: Array, dims: Dims, keepdim: bool, dtype_rule: DTypeRule, dtype: DType | None
+    reduction: _Reduction, x: Array, dims: Dims, keepdim: bool, convert: DTypeConversion, dtype: DType | None
 ) -> Array:
     if dims is None and reduction.returns_index:  # the index among all elements, in C order
         if not x.numel():
             raise reduction.empty_error(f"an array of shape {x.shape} has no elements", "Join an element to it first.")
-        index = _reduce_dense(reduction, movement.reshape(x, (x.numel(),)), 0, False, dtype_rule, dtype)
+        index = _reduce_dense(reduction, movement.reshape(x, (x.numel(),)), 0, False, convert, dtype)
         return movement.reshape(index, (1,) * x.ndim) if keepdim else index
     axes = reduction.canonical_dims(dims, x.ndim)
-    x, result_dtype = dtype_rule(reduction.name, x, dtype)
+    x, result_dtype = convert(reduction.name, x, dtype)
     result = reduction.reduce_axes(x, axes)
     return movement.to_dtype(
         movement.reshape(result, axis_primitives.keepdim_shape(x.shape, axes)) if keepdim else result, result_dtype

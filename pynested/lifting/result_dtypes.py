@@ -1,8 +1,8 @@
-"""Dtypes in which operators compute, and dtypes of their results.
+"""Conversion of operands to the dtype in which an operator computes, and the dtype of its result.
 
-A `DTypeRule` returns an operand in the dtype in which an operator computes, and the dtype of the result. Its arguments
-are the name of the operator, for error messages; the operand; and the dtype that the user requested, or None. A dtype
-is *wider* than another if it represents more numbers: float16 is computed in float32.
+A `DTypeConversion` returns the converted operand, and the dtype of the result. Its arguments are the name of the
+operator, for error messages; the operand; and the dtype that the user requested, or None. A dtype is *wider* than
+another if it represents more numbers: float16 is computed in float32.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from pynested.autograd.primitives.movement import to_dtype
 from pynested.backends.dtypes import computing_dtype, is_float
 from pynested.backends.errors import DTypeError
 
-DTypeRule: TypeAlias = Callable[[str, Array, Any], tuple[Array, np.dtype[Any]]]
+DTypeConversion: TypeAlias = Callable[[str, Array, Any], tuple[Array, np.dtype[Any]]]
 
 
-def sum_dtype(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
+def convert_for_sum(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
     """Sum floats in their dtype or wider, bools and integers in int64."""
     if dtype is not None:
         result = canonical_dtype(dtype, x.device)
@@ -31,32 +31,32 @@ def sum_dtype(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
     return to_dtype(to_dtype(x, result), wide), result
 
 
-def mean_dtype(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
+def convert_for_mean(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
     """Average floats in their dtype or wider, bools and integers in float64."""
     result = x.dtype if is_float(x.dtype) else np.dtype(np.float64)
     if dtype is not None:
         result = canonical_dtype(dtype, x.device)
         if not is_float(result):
             raise DTypeError(f"{name}: a mean is a floating point number, which dtype={result} cannot represent.")
-    return sum_dtype(name, x, result)
+    return convert_for_sum(name, x, result)
 
 
-def same_dtype(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
+def keep_dtype(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
     """Compute in the dtype of the operand, which the result has too."""
     return x, x.dtype
 
 
-def bool_dtype(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
+def convert_to_bool(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
     """Convert each element to a bool, False only for zeros; the result is bool."""
     return to_dtype(x, np.dtype(np.bool_)), np.dtype(np.bool_)
 
 
-def index_dtype(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
+def convert_for_index(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
     """Compare elements in their dtype, without a gradient, and return int64 indices."""
     return x.detach(), np.dtype(np.int64)
 
 
-def float_dtype(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
+def convert_to_float(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
     """Compute floats in their dtype, or in ``dtype``. It is for kernels that accumulate in a wider dtype themselves."""
     x = x if dtype is None else to_dtype(x, canonical_dtype(dtype, x.device))
     result = x._raw.dtype
@@ -65,9 +65,9 @@ def float_dtype(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
     return x, result
 
 
-def wide_float_dtype(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
+def convert_to_wide_float(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
     """Compute floats in their dtype, or in ``dtype``, or in a wider dtype."""
-    x, result = float_dtype(name, x, dtype)
+    x, result = convert_to_float(name, x, dtype)
     return to_dtype(x, computing_dtype(result)), result
 
 

@@ -45,8 +45,11 @@ def slice_dim(x: NestedArray, dim: int, entries: slice) -> NestedArray:
     return x if entries == FULL_SLICE else apply_view(x, x.structure.slice_axis(dim - 1, entries))
 
 
-def expand_axes(x: NestedArray, sizes: Mapping[int, int]) -> NestedArray:
-    """Return a view in which axes of size 1 are repeated. ``sizes`` maps each repeated axis to its new size."""
+def expand_axes(x: NestedArray, sizes: Mapping[int, Any]) -> NestedArray:
+    """Return a view in which axes of size 1 are repeated.
+
+    ``sizes`` maps each repeated axis to its new size. In the strided layout that can be a size for each component.
+    """
     structure = x.structure
     if isinstance(structure, Jagged):
         shape = tuple(sizes.get(axis, size) for axis, size in enumerate(x.data.shape))

@@ -80,38 +80,6 @@ def contiguous(x: NestedArray) -> NestedArray:
     return NestedArray(packed_x.data.contiguous(), packed_x.structure)
 
 
-def drop_gaps(x: NestedArray) -> NestedArray:
-    """Return ``x`` itself if its components are packed in their order, else a row-major copy without gaps.
-
-    A dimension of stride 0 repeats elements. The copy stores the repeated elements once, with stride 0, too.
-    """
-    if isinstance(x.structure, Jagged):
-        return x if x.structure.is_packed else _drop_jagged_gaps(x.data, x.structure)
-    is_full = int(x.structure.numels.sum()) == x.structure.buffer_size
-    return x if is_full and x.structure.is_contiguous else _drop_strided_gaps(x.data, x.structure)
-
-
-def _drop_jagged_gaps(values: Array, structure: Jagged) -> NestedArray:
-    axis = structure.ragged_dim - 1
-    index = [slice(0, 1) if step == 0 and i != axis else slice(None) for i, step in enumerate(values.stride())]
-    rows = take_along(values[tuple(index)], axis, structure.row_index)
-    shape = (*values.shape[:axis], rows.shape[axis], *values.shape[axis + 1 :])
-    return NestedArray(rows.broadcast_to(shape), structure.repacked)
-
-
-def _drop_strided_gaps(values: Array, structure: Strided) -> NestedArray:
-    sizes, strides = structure.sizes, structure.strides
-    repeats = ((strides == 0) | (sizes <= 1)).all(axis=0) & (sizes > 1).any(axis=0)
-    stored_extents = np.where(repeats, np.minimum(structure.extents, 1), structure.extents)
-    stored = Strided.from_extents(stored_extents, structure.count)
-    stored_values = movement.gather(values, stored.sizes, strides, structure.offsets)
-    if not np.count_nonzero(repeats):
-        return wrap_unchecked(stored_values, stored)
-    new_strides = np.where(repeats, 0, stored.strides)
-    repeated = Strided.from_validated(structure.extents, new_strides, stored.offsets, stored.buffer_size)
-    return wrap_unchecked(stored_values, repeated)
-
-
 # ---- all elements in one flat array ---------------------------------------------------------------------------------
 
 
@@ -182,8 +150,8 @@ def as_strided_parts(x: NestedArray) -> tuple[Array, Strided]:
         sizes = np.array([ordered.shape], np.int64)
         # Computed from the shape, as NumPy gives any strides to dimensions of size 0 and 1.
         strides = packed_strides(sizes)[0, np.argsort(order)]
-        steps = np.broadcast_to(strides, (structure.count, values.ndim))
-        return Strided.from_validated(x.extents, steps, structure.offsets[:-1] * strides[axis], values.numel())
+        all_strides = np.broadcast_to(strides, (structure.count, values.ndim))
+        return Strided.from_validated(x.extents, all_strides, structure.offsets[:-1] * strides[axis], values.numel())
 
     # Arrays with the same segments share the result. With gaps it also depends on the offsets, so it is not cached.
     key = "as_strided_parts", axis, order, shape[:axis], shape[axis + 1 :]

@@ -1,4 +1,4 @@
-"""Operands of operators: type aliases, the search for the first nested operand, and checks of devices."""
+"""Operands of operators: type aliases, the first nested operand, and checks of devices and dimensions."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from numpy.typing import DTypeLike
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_array
+from pynested.autograd.arguments.shapes import canonical_dim
 from pynested.autograd.primitives.primitive import device_error as device_mismatch_error
-from pynested.backends.errors import ArgumentError
+from pynested.backends.errors import ArgumentError, DimensionError
 
 from .nested_array import NestedArray
 
@@ -58,3 +59,17 @@ def check_devices(name: str, operands: Sequence[Any]) -> None:
     devices = {operand.device for operand in operands if isinstance(operand, NestedArray | Array)}
     if len(devices) > 1:
         raise device_mismatch_error(name, devices)
+
+
+def canonical_component_dim(name: str, dim: Any, ndim: int) -> int:
+    """Return ``dim`` counted from the front; raise for the batch dimension."""
+    dim = canonical_dim(name, dim, ndim)
+    if dim:
+        return dim  # type: ignore[no-any-return]
+    if ndim < 3:
+        advice = "The only other dimension is 1." if ndim == 2 else "The components have no dimensions."
+    else:
+        advice = f"Name a dimension from 1 to {ndim - 1}."
+    raise DimensionError(
+        f"{name}: dimension 0 is the batch dimension of a nested array, which is not supported here. {advice}"
+    )

@@ -105,10 +105,3 @@ def mismatch_message(name: str, a: NestedArray, b: NestedArray, broadcast: bool 
         f"{shape_text(right[i])}). Components must have equal shapes; pad, narrow or select so that {component} "
         "has the same length in both."
     )
-
-
-def other_dims_hint(ndim: int) -> str:
-    """Return the end of an error message: the dimensions that are allowed instead of the batch."""
-    if ndim < 2:
-        return "The components have no dimensions."
-    return "The only other dimension is 1." if ndim == 2 else f"Name a dimension from 1 to {ndim - 1}."

@@ -7,7 +7,7 @@ from pynested.backends.errors import ArgumentError
 from pynested.nested.operands import Dims
 
 
-def either_dim(name: str, dim: int | None, axis: int | None) -> int:
+def dim_or_axis(name: str, dim: int | None, axis: int | None) -> int:
     """Return the dimension, which must be given under exactly one of its two names."""
     if dim is not None and axis is not None:
         raise _both_names_error(name, "dim", dim, "axis", axis)
@@ -19,7 +19,7 @@ def either_dim(name: str, dim: int | None, axis: int | None) -> int:
     return dimension
 
 
-def either_dims(name: str, dim: Dims, keepdim: bool, axis: Dims, keepdims: bool | None) -> tuple[Dims, bool]:
+def dims_or_axis(name: str, dim: Dims, keepdim: bool, axis: Dims, keepdims: bool | None) -> tuple[Dims, bool]:
     """Return the dimensions to reduce, None for all, and whether they stay with size 1."""
     check_flags(name, keepdim=keepdim)
     check_optional_flags(name, keepdims=keepdims)

@@ -83,123 +83,91 @@ def cross_entropy(
     """
     if reduction not in ("none", "mean", "sum"):
         raise ArgumentError(f"cross_entropy: reduction must be 'none', 'mean' or 'sum', not {reduction!r}.")
-    ignore, smoothing = _checked_options(ignore_index, label_smoothing)
+    ignore = canonical_int("cross_entropy", "ignore_index", ignore_index)
+    if not -(2**63) <= ignore < 2**63:
+        raise OverflowError(f"cross_entropy: ignore_index {number_text(ignore)} is out of bounds for int64.")
+    smoothing = canonical_real("cross_entropy", "label_smoothing", label_smoothing, 0, 1)
     if type(self) is not NestedArray and type(target) is not NestedArray:
-        return _dense_cross_entropy(self, target, weight, reduction, ignore, smoothing)
-    x, labels = _paired_operands(self, target)
-    *_, class_weights = as_arrays_on_one_device("cross_entropy", x.data, labels.data, weight, optional=1)
-    classes = x.regular_size(x.ndim - 1)
-    if classes is None:
+        x, targets, class_weights = as_arrays_on_one_device("cross_entropy", self, target, weight, optional=1)
+        scores = check_float("cross_entropy", x)
+        if not x.ndim or x.shape[:-1] != targets.shape:
+            raise ShapeError(
+                f"cross_entropy: scores of shape {x.shape} need targets of shape {x.shape[:-1]}, not {targets.shape}."
+            )
+        losses = _losses(scores, x.shape[-1], targets, targets, class_weights, reduction, ignore, smoothing)
+        return movement.reshape(losses, targets.shape) if reduction == "none" else losses
+    nested, targets = _paired_operands(self, target)
+    *_, class_weights = as_arrays_on_one_device("cross_entropy", nested.data, targets.data, weight, optional=1)
+    num_classes = nested.regular_size(nested.ndim - 1)
+    if num_classes is None:
         raise StructureError(
             "cross_entropy: the last dimension, the classes, is irregular. Every row must have equally many scores."
         )
-    scores = check_float("cross_entropy", elements(x))
-    losses = _losses(scores, labels, elements(labels), class_weights, classes, reduction, ignore, smoothing)
+    scores = check_float("cross_entropy", elements(nested))
+    losses = _losses(scores, num_classes, targets, elements(targets), class_weights, reduction, ignore, smoothing)
     if reduction != "none":
         return losses
-    return from_elements(losses, np.maximum(x.extents[:, :-1], labels.extents), len(x), labels.structure.ragged_dim)
-
-
-def _dense_cross_entropy(scores: Any, target: Any, weight: Any, reduction: str, ignore: int, smoothing: float) -> Array:
-    """Compute the cross entropy of dense operands: ``(..., C), (...) -> ()`` or ``(...)``."""
-    x, labels, class_weights = as_arrays_on_one_device("cross_entropy", scores, target, weight, optional=1)
-    x = check_float("cross_entropy", x)
-    if not x.ndim or x.shape[:-1] != labels.shape:
-        raise ShapeError(
-            f"cross_entropy: scores of shape {x.shape} need targets of shape {x.shape[:-1]}, not {labels.shape}."
-        )
-    losses = _losses(x, labels, labels, class_weights, x.shape[-1], reduction, ignore, smoothing)
-    return movement.reshape(losses, labels.shape) if reduction == "none" else losses
-
-
-# ---- checks ---------------------------------------------------------------------------------------------------------
+    extents = np.maximum(nested.extents[:, :-1], targets.extents)
+    return from_elements(losses, extents, len(nested), targets.structure.ragged_dim)
 
 
 def _paired_operands(scores: Any, target: Any) -> tuple[NestedArray, NestedArray]:
     """Return scores ``(B, *, C)`` and targets ``(B, *)`` in contiguous memory; raise unless they are nested and fit."""
     if type(scores) is not NestedArray or type(target) is not NestedArray:
         raise StructureError("cross_entropy: scores and targets must both be nested, or both dense.")
-    x, labels = contiguous(scores), contiguous(target)
-    if x.ndim != labels.ndim + 1 or len(x) != len(labels):
+    x, targets = contiguous(scores), contiguous(target)
+    if x.ndim != targets.ndim + 1 or len(x) != len(targets):
         raise StructureError(
             f"cross_entropy: scores of {x.ndim} dimensions and {len(x)} components need targets of {x.ndim - 1} "
-            f"dimensions and {len(x)} components, not {labels.ndim} and {len(labels)}."
+            f"dimensions and {len(x)} components, not {targets.ndim} and {len(targets)}."
         )
-    row_sizes, label_sizes = x.extents[:, :-1], labels.extents
-    difference = first_difference(row_sizes, label_sizes)
+    row_sizes, target_sizes = x.extents[:, :-1], targets.extents
+    difference = first_difference(row_sizes, target_sizes)
     if difference:
         i = difference[0]
         raise StructureError(
             f"cross_entropy: {component_text(i, len(x))} has scores for positions {shape_text(row_sizes[i])} and "
-            f"targets for {shape_text(label_sizes[i])}; they must be equal."
+            f"targets for {shape_text(target_sizes[i])}; they must be equal."
         )
-    return x, labels
-
-
-def _checked_options(ignore_index: Any, label_smoothing: Any) -> tuple[int, float]:
-    """Return the label to ignore, an int64, and the smoothing, a number from 0 to 1."""
-    ignore = canonical_int("cross_entropy", "ignore_index", ignore_index)
-    if not -(2**63) <= ignore < 2**63:
-        raise OverflowError(f"cross_entropy: ignore_index {number_text(ignore)} is out of bounds for int64.")
-    return ignore, canonical_real("cross_entropy", "label_smoothing", label_smoothing, 0, 1)
-
-
-# ---- losses of rows -------------------------------------------------------------------------------------------------
+    return x, targets
 
 
 def _losses(
-    scores: Array, target: NestedArray | Array, labels: Array, weight: Array | None, classes: int, reduction: str,
-    ignore: int, smoothing: float,
+    scores: Array, num_classes: int, targets: NestedArray | Array, numbers: Array, weight: Array | None,
+    reduction: str, ignore: int, smoothing: float,
 ) -> Array:  # fmt: skip
-    """Return the losses of all rows as a flat array, 0 for an ignored label; or their sum or mean, see ``reduction``.
+    """Return the losses of all rows as a flat array, 0 for an ignored target; or their sum or mean, see ``reduction``.
 
-    ``labels`` are the elements of ``target``. An error names the position of a label in ``target``.
+    ``numbers`` are the elements of ``targets``. An error names the position of a number in ``targets``.
     """
-    wide_scores = movement.to_dtype(scores, computing_dtype(scores.dtype))
-    rows, flat_labels, raw_weights = _prepare_rows(wide_scores, target, labels, weight, ignore, classes)
-    losses = row_primitives.cross_entropy(rows, flat_labels, raw_weights, ignore, smoothing)
+    if numbers.dtype.kind not in "iu":
+        raise DTypeError(f"cross_entropy: targets must be integers, the numbers of classes, not {numbers.dtype}.")
+    flat_targets, is_outside = _flat_indices(numbers, num_classes, ignore)
+    if is_outside.any():
+        raise IndexOutOfRange(
+            f"cross_entropy: target {_first_out_of_range(targets, num_classes, ignore)} is not one of the "
+            f"{num_classes} classes 0..{num_classes - 1}, nor ignore_index {ignore}."
+        )
+    if weight is not None and weight.shape != (num_classes,):
+        raise ShapeError(f"cross_entropy: weight must have shape ({num_classes},), not {weight.shape}.")
+    x = movement.to_dtype(scores, computing_dtype(scores.dtype))
+    # The raw weights are always a copy, which no later write changes.
+    raw_weights = None if weight is None else get_backend(x.device).cast(weight.data, x.dtype)
+    rows = movement.reshape(x, (flat_targets.size, num_classes))
+    losses = row_primitives.cross_entropy(rows, flat_targets, raw_weights, ignore, smoothing)
     if reduction != "none":
-        losses = _reduce_losses(losses, flat_labels, raw_weights, ignore, reduction)
+        losses = axis_primitives.sum_axes(losses, (0,))
+    if reduction == "mean":  # NaN if the weights add up to an infinity, or to 0, as they do if all targets are ignored
+        total_weight = _total_weight(flat_targets, raw_weights, ignore)
+        losses = losses / total_weight if 0 < abs(total_weight) < np.inf else losses * np.nan
     return movement.to_dtype(losses, scores.dtype)  # halves are rounded once, after the reduction
 
 
-def _prepare_rows(
-    x: Array, target: NestedArray | Array, labels: Array, weight: Array | None, ignore: int, classes: int
-) -> tuple[Array, Any, Any]:
-    """Return the rows of scores, their labels as raw int64, and the raw weights of the classes or None."""
-    if labels.dtype.kind not in "iu":
-        raise DTypeError(f"cross_entropy: targets must be integers, the numbers of classes, not {labels.dtype}.")
-    flat_labels, is_outside = _flat_indices(labels, classes, ignore)
-    if is_outside.any():
-        raise IndexOutOfRange(
-            f"cross_entropy: target {_first_out_of_range(target, classes, ignore)} is not one of the {classes} classes "
-            f"0..{classes - 1}, nor ignore_index {ignore}."
-        )
-    raw_weights = None
-    if weight is not None:
-        if weight.shape != (classes,):
-            raise ShapeError(f"cross_entropy: weight must have shape ({classes},), not {weight.shape}.")
-        raw_weights = get_backend(x.device).cast(weight.data, x.dtype)  # always a copy, which no later write changes
-    return movement.reshape(x, (flat_labels.size, classes)), flat_labels, raw_weights
-
-
-def _reduce_losses(losses: Array, labels: Any, weights: Any, ignore: int, reduction: str) -> Array:
-    """Return the sum of the losses, or their mean, weighted by the weight of each label.
-
-    The mean is NaN if the weights add up to 0 or to an infinity. They add up to 0 if all labels are ignored.
-    """
-    total = axis_primitives.sum_axes(losses, (0,))
-    if reduction == "sum":
-        return total
-    total_weight = _total_weight(labels, weights, ignore)
-    return total / total_weight if 0 < abs(total_weight) < np.inf else total * np.nan
-
-
 @without_warnings
-def _total_weight(labels: Any, weights: Any, ignore: int) -> float:
-    """Return the sum of the weights of all labels that are not ignored; without weights, the number of such labels."""
-    valid_labels = labels[labels != ignore]
-    return float(valid_labels.size if weights is None else weights[valid_labels].sum(dtype=np.float64))
+def _total_weight(targets: Any, weights: Any, ignore: int) -> float:
+    """Return the sum of the weights of all targets that are not ignored; without weights, their number."""
+    valid = targets[targets != ignore]
+    return float(valid.size if weights is None else weights[valid].sum(dtype=np.float64))
 
 
 @overload

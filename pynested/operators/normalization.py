@@ -27,13 +27,13 @@ from pynested.backends.errors import ShapeError, StructureError
 from pynested.backends.host import from_host
 from pynested.lifting.along_dim import along_dim, swap_axes
 from pynested.lifting.reducers import AxisReducer, Reducer, SegmentReducer
-from pynested.lifting.result_dtypes import check_float, float_dtype, wide_float_dtype
+from pynested.lifting.result_dtypes import check_float, convert_to_float, convert_to_wide_float
 from pynested.nested.layout_conversion import contiguous, packed
 from pynested.nested.nested_array import NestedArray, wrap_unchecked
 from pynested.nested.operands import ArrayT, Dense, DType
 from pynested.structure.ragged_size import RaggedSize
 
-from .dim_parameters import either_dim
+from .dim_parameters import dim_or_axis
 
 __all__ = ["dropout", "layer_norm", "log_softmax", "softmax", "softmin"]
 
@@ -51,8 +51,8 @@ def softmax(self: ArrayT, dim: int | None = None, *, dtype: DType | None = None,
     >>> pn.softmax(nt, 1).unbind()
     (array([0.5, 0.5]), array([0., 1.]), array([]))
     """
-    chosen_dim = either_dim("softmax", dim, axis)
-    return along_dim("softmax", self, chosen_dim, segment_softmax, _softmax_of_axis, float_dtype, dtype)
+    chosen_dim = dim_or_axis("softmax", dim, axis)
+    return along_dim("softmax", self, chosen_dim, segment_softmax, _softmax_of_axis, convert_to_float, dtype)
 
 
 def _softmax_of_axis(x: Array, axis: int) -> Array:
@@ -73,10 +73,10 @@ def log_softmax(self: ArrayT, dim: int | None = None, *, dtype: DType | None = N
     >>> pn.log_softmax(nt, 1).unbind()
     (array([-0.69314718, -0.69314718]), array([-inf,   0.]), array([]))
     """
-    chosen_dim = either_dim("log_softmax", dim, axis)
+    chosen_dim = dim_or_axis("log_softmax", dim, axis)
     return along_dim(
         "log_softmax", self, chosen_dim, lambda rows, segments: _log_softmax(SegmentReducer(segments), rows),
-        lambda x, axis: _log_softmax(AxisReducer((axis,)), x), wide_float_dtype, dtype,
+        lambda x, axis: _log_softmax(AxisReducer((axis,)), x), convert_to_wide_float, dtype,
     )  # fmt: skip
 
 
@@ -97,10 +97,10 @@ def softmin(self: ArrayT, dim: int | None = None, *, dtype: DType | None = None,
     >>> pn.softmin(pn.nested_array([[1000.0, 1000.0], [np.inf, 3.0], []], layout=pn.jagged), 1).unbind()
     (array([0.5, 0.5]), array([0., 1.]), array([]))
     """
-    chosen_dim = either_dim("softmin", dim, axis)
+    chosen_dim = dim_or_axis("softmin", dim, axis)
     return along_dim(
         "softmin", self, chosen_dim, lambda rows, segments: segment_softmax(-rows, segments),
-        lambda x, axis: _softmax_of_axis(-x, axis), float_dtype, dtype,
+        lambda x, axis: _softmax_of_axis(-x, axis), convert_to_float, dtype,
     )  # fmt: skip
 
 

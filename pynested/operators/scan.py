@@ -13,10 +13,10 @@ from pynested.autograd.dispatch import operator
 from pynested.autograd.primitives.segment import segment_cumsum
 from pynested.backends import Segments
 from pynested.lifting.along_dim import along_dim, swap_axes
-from pynested.lifting.result_dtypes import sum_dtype
+from pynested.lifting.result_dtypes import convert_for_sum
 from pynested.nested.operands import ArrayT, DType
 
-from .dim_parameters import either_dim
+from .dim_parameters import dim_or_axis
 
 __all__ = ["cumsum"]
 
@@ -34,8 +34,8 @@ def cumsum(self: ArrayT, dim: int | None = None, *, dtype: DType | None = None, 
     >>> pn.cumsum(nt, 1).unbind()
     (array([1, 3, 6]), array([]), array([10, 30]))
     """
-    chosen_dim = either_dim("cumsum", dim, axis)
-    return along_dim("cumsum", self, chosen_dim, segment_cumsum, _cumsum_of_axis, sum_dtype, dtype)
+    chosen_dim = dim_or_axis("cumsum", dim, axis)
+    return along_dim("cumsum", self, chosen_dim, segment_cumsum, _cumsum_of_axis, convert_for_sum, dtype)
 
 
 def _cumsum_of_axis(x: Array, axis: int) -> Array:

@@ -19,12 +19,12 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from .base import FULL_SLICE, StructureView
-from .extents import Ints, as_frozen, component_numels, merge_axes, readonly_copy, regular_sizes
+from .extents import Ints, as_readonly, component_numels, merge_axes, readonly_copy, regular_sizes
 from .jagged import Jagged
 from .strided import Strided
 
 __all__ = [
-    "FULL_SLICE", "STRUCTURES", "Ints", "Jagged", "Strided", "Structure", "StructureView", "as_frozen",
+    "FULL_SLICE", "STRUCTURES", "Ints", "Jagged", "Strided", "Structure", "StructureView", "as_readonly",
     "component_numels", "merge_axes", "readonly_copy", "regular_sizes",
 ]  # fmt: skip
 

@@ -22,7 +22,7 @@ Ints: TypeAlias = NDArray[np.int64]
 # ---- read-only arrays -----------------------------------------------------------------------------------------------
 
 
-def as_frozen(numbers: Any) -> Ints:
+def as_readonly(numbers: Any) -> Ints:
     """Return ``numbers`` as a read-only, C-contiguous int64 array that owns its memory; it is copied if needed."""
     array = np.asarray(numbers, dtype=np.int64)
     if array.flags.writeable or array.base is not None or not array.flags.c_contiguous:
@@ -31,7 +31,7 @@ def as_frozen(numbers: Any) -> Ints:
     return array
 
 
-def freeze(numbers: Ints) -> Ints:
+def make_readonly(numbers: Ints) -> Ints:
     """Make an array read-only, without a copy, and return it. The caller must hold the only reference to it."""
     numbers.setflags(write=False)
     return numbers
@@ -39,7 +39,7 @@ def freeze(numbers: Ints) -> Ints:
 
 def readonly_copy(numbers: Ints) -> Ints:
     """Return a read-only copy for users."""
-    # The user can make the copy writeable again. Therefore it is a view, which `as_frozen` copies for a new structure.
+    # The user can make it writeable again. Therefore it is a view, which `as_readonly` copies for a new structure.
     copy = np.array(numbers, order="C")[...]
     copy.setflags(write=False)
     return copy
@@ -87,7 +87,7 @@ def replace_columns(table: Ints, start: int, stop: int, columns: Ints) -> Ints:
     result[:, :start] = table[:, :start]
     result[:, start:end] = columns
     result[:, end:] = table[:, stop:]
-    return freeze(result)
+    return make_readonly(result)
 
 
 def merge_axes(extents: Ints, first: int, last: int) -> Ints:

@@ -15,7 +15,7 @@ from pynested.backends.errors import DimensionError, StructureError
 from pynested.backends.limits import MOST_DIMENSIONS
 
 from .base import ImmutableStructure, StructureView, slice_bounds
-from .extents import Ints, as_frozen, component_matrices, freeze
+from .extents import Ints, as_readonly, component_matrices, make_readonly
 from .layout import Layout, jagged
 from .validation import as_integers, check_offsets
 
@@ -63,8 +63,8 @@ class Jagged(ImmutableStructure):
     @classmethod
     def from_validated(cls, offsets: Ints, lengths: Ints | None = None, ragged_dim: int = 1) -> Jagged:
         """Return the structure of offsets, and lengths, that are known to be valid."""
-        structure, offsets = cls.__new__(cls), as_frozen(offsets)
-        lengths = None if lengths is None else as_frozen(lengths)
+        structure, offsets = cls.__new__(cls), as_readonly(offsets)
+        lengths = None if lengths is None else as_readonly(lengths)
         structure.__dict__.update(
             offsets=offsets, lengths=lengths, ragged_dim=ragged_dim, count=offsets.size - 1, is_packed=lengths is None
         )
@@ -75,7 +75,7 @@ class Jagged(ImmutableStructure):
         """Return the packed structure of components of these lengths."""
         offsets = np.zeros(len(lengths) + 1, np.int64)
         np.add.accumulate(lengths, out=offsets[1:])
-        return cls.from_validated(freeze(offsets), None, ragged_dim)
+        return cls.from_validated(make_readonly(offsets), None, ragged_dim)
 
     # ---- rows of the components -------------------------------------------------------------------------------------
 
@@ -171,7 +171,7 @@ class Jagged(ImmutableStructure):
             sizes = np.empty((max(self.count, 1), len(shape)), np.int64)
             sizes[:] = shape
             sizes[:, axis] = self.component_lengths if self.count else -1
-            return freeze(sizes)
+            return make_readonly(sizes)
 
         return self.segments.cached(("extents", axis, shape[:axis], shape[axis + 1 :]), compute)
 
@@ -237,7 +237,7 @@ class Jagged(ImmutableStructure):
             if step == 1:
                 offsets = self.offsets[start : max(start, stop) + 1]
                 start_row, end_row = int(offsets[0]), int(offsets[-1])
-                structure = Jagged.from_validated(freeze(offsets - start_row), None, self.ragged_dim)
+                structure = Jagged.from_validated(make_readonly(offsets - start_row), None, self.ragged_dim)
                 return StructureView(structure, self.ragged_dim - 1, slice(start_row, end_row))
         return StructureView(self._with_rows(self.offsets[:-1][index], self.component_lengths[index]))
 
@@ -259,7 +259,7 @@ class Jagged(ImmutableStructure):
     def _with_rows(self, starts: Ints, lengths: Ints) -> Jagged:
         """Return a structure for the same values, whose components have these first rows and lengths."""
         end = int((starts + lengths).max(initial=0))
-        structure = Jagged.from_validated(freeze(np.append(starts, end)), lengths, self.ragged_dim)
+        structure = Jagged.from_validated(make_readonly(np.append(starts, end)), lengths, self.ragged_dim)
         structure.__dict__["rows"] = end
         return structure
 

@@ -18,10 +18,10 @@ from .base import ImmutableStructure, StructureView, slice_bounds
 from .extents import (
     Ints,
     are_disjoint,
-    as_frozen,
+    as_readonly,
     component_matrices,
     extents_of_regular_sizes,
-    freeze,
+    make_readonly,
     merge_axes,
     regular_sizes,
     replace_columns,
@@ -78,8 +78,8 @@ class Strided(ImmutableStructure):
         sizes, buffer_size = as_integers(name, "sizes", sizes, 2), canonical_int(name, "buffer_size", buffer_size)
         extents = sizes if len(sizes) else empty_batch_extents(name, sizes.shape[1], regular)
         check_extents(name, extents, len(sizes))
-        strides = freeze(packed_strides(sizes)) if strides is None else as_integers(name, "strides", strides, 2)
-        offsets = freeze(packed_offsets(sizes)) if offsets is None else as_integers(name, "offsets", offsets, 1)
+        strides = make_readonly(packed_strides(sizes)) if strides is None else as_integers(name, "strides", strides, 2)
+        offsets = make_readonly(packed_offsets(sizes)) if offsets is None else as_integers(name, "offsets", offsets, 1)
         if strides.shape != sizes.shape or offsets.shape != sizes.shape[:1]:
             raise StructureError(
                 f"{name}: sizes {sizes.shape}, strides {strides.shape} and offsets {offsets.shape} must be (B, d), "
@@ -93,11 +93,11 @@ class Strided(ImmutableStructure):
     @classmethod
     def from_validated(cls, extents: Ints, strides: Ints, offsets: Ints, buffer_size: int) -> Strided:
         """Return the structure of integers that are known to be valid, with one offset for each component."""
-        structure, extents, offsets = cls.__new__(cls), as_frozen(extents), as_frozen(offsets)
+        structure, extents, offsets = cls.__new__(cls), as_readonly(extents), as_readonly(offsets)
         structure.__dict__.update(
             extents=extents,
             sizes=extents if offsets.size else extents[:0],
-            strides=as_frozen(strides),
+            strides=as_readonly(strides),
             offsets=offsets,
             buffer_size=buffer_size,
             count=offsets.size,
@@ -114,11 +114,11 @@ class Strided(ImmutableStructure):
         numels = np.multiply.reduce(sizes, axis=1, dtype=np.int64)
         if np.count_nonzero(numels) < max(count, 1) or sizes.shape[1] >= MOST_DIMENSIONS:
             check_size_limits("nested array", extents)  # components without elements can have sizes of any product
-        structure, extents = cls.__new__(cls), as_frozen(extents)
+        structure, extents = cls.__new__(cls), as_readonly(extents)
         structure.__dict__.update(
             extents=extents,
             sizes=extents if count else extents[:0],
-            numels=freeze(numels),
+            numels=make_readonly(numels),
             buffer_size=int(np.add.reduce(numels)),
             count=count,
             is_contiguous=True,
@@ -132,14 +132,14 @@ class Strided(ImmutableStructure):
     @cached_property
     def strides(self) -> Ints:
         """The row-major strides of a structure from `from_extents`; other constructors set the attribute."""
-        return freeze(packed_strides(self.sizes))
+        return make_readonly(packed_strides(self.sizes))
 
     @cached_property
     def offsets(self) -> Ints:
         """The packed offsets of a structure from `from_extents`; other constructors set the attribute."""
         offsets = np.zeros(self.count, np.int64)
         np.add.accumulate(self.numels[:-1], out=offsets[1:])
-        return freeze(offsets)
+        return make_readonly(offsets)
 
     # ---- sizes ------------------------------------------------------------------------------------------------------
 
@@ -151,7 +151,7 @@ class Strided(ImmutableStructure):
     @cached_property
     def numels(self) -> Ints:
         """The number of elements of each component: int64 (B,)."""
-        return as_frozen(self.sizes.prod(axis=1, dtype=np.int64))
+        return as_readonly(self.sizes.prod(axis=1, dtype=np.int64))
 
     @cached_property
     def matrices(self) -> Matrices:
@@ -213,7 +213,7 @@ class Strided(ImmutableStructure):
         return bool((np.logical_and.reduce(is_in_order, axis=1) | (self.numels == 0)).all())
 
     @cached_property
-    def has_adjacent_rows(self) -> bool:
+    def has_contiguous_rows(self) -> bool:
         """Whether the elements along the last axis of each component are adjacent in memory."""
         return not ((self.strides[:, -1] != 1) & (self.sizes[:, -1] > 1)).any()
 
@@ -250,7 +250,7 @@ class Strided(ImmutableStructure):
     def with_axes(self, order: Sequence[int]) -> Strided:
         """Return the structure with the axes of every component in ``order``, which can leave out axes of size 1."""
         axes = np.array(order, np.intp)
-        return self._with_shape(freeze(self.extents.take(axes, 1)), freeze(self.strides.take(axes, 1)))
+        return self._with_shape(make_readonly(self.extents.take(axes, 1)), make_readonly(self.strides.take(axes, 1)))
 
     def with_new_axis(self, axis: int) -> Strided:
         """Return the structure with a new axis of size 1 before ``axis``."""
@@ -264,8 +264,8 @@ class Strided(ImmutableStructure):
         new_sizes = np.array([sizes], np.int64).reshape(1, len(sizes))
         extents = replace_columns(self.extents, axis, axis + 1, new_sizes)
         check_size_limits("unflatten", extents)
-        steps = self.strides[:, axis : axis + 1] * packed_strides(new_sizes)
-        return self._with_shape(extents, replace_columns(self.strides, axis, axis + 1, steps))
+        new_strides = self.strides[:, axis : axis + 1] * packed_strides(new_sizes)
+        return self._with_shape(extents, replace_columns(self.strides, axis, axis + 1, new_strides))
 
     def flattened(self, first: int, last: int) -> Strided | None:
         """Return the structure with the axes from ``first`` to ``last`` merged; None if the result needs a copy."""
@@ -280,7 +280,7 @@ class Strided(ImmutableStructure):
         """Return the structure with new sizes of equal products; None unless all components are row-major."""
         if not self._is_row_major():
             return None
-        return self._with_shape(extents, freeze(packed_strides(extents[: self.count])))
+        return self._with_shape(extents, make_readonly(packed_strides(extents[: self.count])))
 
     # ---- indexing: the buffer stays ---------------------------------------------------------------------------------
 
@@ -305,7 +305,7 @@ class Strided(ImmutableStructure):
         strides[:, axis] *= step
         if step < 0:
             positions = strided_index(extents[: self.count], strides, offsets)
-            return StructureView(Strided.from_extents(extents, self.count), 0, positions)
+            return StructureView(Strided.from_extents(extents, self.count), entries=positions)
         return StructureView(self._with_placement(extents, strides, offsets))
 
     def _with_placement(self, extents: Ints, strides: Ints, offsets: Ints) -> Strided:

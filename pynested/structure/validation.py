@@ -17,7 +17,7 @@ from pynested.backends.errors import DTypeError, PynestedError, StructureError
 from pynested.backends.host import to_host
 from pynested.backends.limits import MOST_DIMENSIONS, MOST_ELEMENTS
 
-from .extents import Ints, as_frozen, freeze
+from .extents import Ints, as_readonly, make_readonly
 
 # A sum that is below this limit in float64 also fits into int64, in spite of rounding.
 _MAX_FLOAT_SUM = 2.0**62
@@ -50,8 +50,8 @@ def as_integers(name: str, argument: str, value: Any, ndim: int | None = None) -
         )
     if array.dtype == np.uint64 and array.size and int(array.max()) > _MAX_INT64:
         raise StructureError(f"{name}: {argument} holds {array.max()}, which is beyond int64.")
-    # The caller can make a read-only array writeable again. A view of it is always copied by `as_frozen`.
-    return as_frozen(array.astype(np.int64, copy=False)[...])
+    # The caller can make a read-only array writeable again. A view of it is always copied by `as_readonly`.
+    return as_readonly(array.astype(np.int64, copy=False)[...])
 
 
 def empty_batch_extents(name: str, num_axes: int, regular: Sequence[int | None] | None) -> Ints:
@@ -147,10 +147,10 @@ def validate_placement(name: str, sizes: Ints, strides: Ints, offsets: Ints, buf
     nonempty = np.logical_and.reduce(sizes > 0, axis=1)
     _check_bounds(name, sizes, strides, offsets, buffer_size, nonempty)
     if np.count_nonzero(nonempty) < nonempty.size:
-        offsets = freeze(np.where(nonempty, offsets, _clamp(offsets, buffer_size)))
+        offsets = make_readonly(np.where(nonempty, offsets, _clamp(offsets, buffer_size)))
     is_used = nonempty[:, None] & (sizes > 1)
     if np.count_nonzero(is_used) < is_used.size:
-        strides = freeze(np.where(is_used, strides, _clamp(strides, buffer_size)))
+        strides = make_readonly(np.where(is_used, strides, _clamp(strides, buffer_size)))
     return strides, offsets
 
 

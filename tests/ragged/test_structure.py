@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import pynested as pn
 from pynested.backends.errors import ReadOnlyError
 from pynested.spec.components import layouts
-from pynested.structure import Jagged, Strided, as_frozen
+from pynested.structure import Jagged, Strided, as_readonly
 from pynested.structure.ragged_size import RaggedSize
 
 from ..nests import JAGGED, JAGGED_2, LAYOUTS, PLACEMENTS, assert_same, batch, nest, plain
@@ -75,7 +75,7 @@ def test_jagged_structures_are_compared_by_value() -> None:
 
 
 def test_ragged_sizes_are_equal_by_value() -> None:
-    a, b, c = (RaggedSize(as_frozen(lengths)) for lengths in ([1, 2], [1, 2], [2, 1]))
+    a, b, c = (RaggedSize(as_readonly(lengths)) for lengths in ([1, 2], [1, 2], [2, 1]))
     assert a == b and hash(a) == hash(b) and repr(a) == repr(b)
     assert a != c and repr(a) != repr(c) and a != 2
     x, y = nest(batch([(2, 2), (1, 2)])), nest(batch([(2, 3), (1, 3)]), pn.strided, "holes")

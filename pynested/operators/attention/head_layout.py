@@ -139,7 +139,7 @@ def _as_operand(op: str, name: str, x: Any, count: int, dims: int) -> tuple[Arra
     if isinstance(x, NestedArray):
         x = x if name == MASK else packed(x)
         flat, structure = as_strided_parts(x)
-        if name != MASK and not structure.has_adjacent_rows:
+        if name != MASK and not structure.has_contiguous_rows:
             flat, structure = as_strided_parts(contiguous(x))
         return flat, AttentionOperand(op, name, structure, x.regular, True)
     shape = (1,) * (dims + 1 - x.ndim) + x.shape

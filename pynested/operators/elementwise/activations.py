@@ -13,7 +13,7 @@ from pynested.lifting.mapping import map_elementwise
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayResult, ArrayT, DenseLike, Operand
 
-from .function_application import BOOLS, INTEGERS, apply_primitive, paired_operands
+from .function_application import NO_BOOLS, ONLY_FLOATS, apply_primitive, paired_operands
 
 _GELU_PRIMITIVES = {"none": unary.gelu, "tanh": unary.gelu_tanh}
 
@@ -61,7 +61,7 @@ def relu(self: ArrayT) -> ArrayT:
     >>> pn.relu(pn.nested_array([[-1, 2], [3]])).unbind()
     (array([0, 2]), array([3]))
     """
-    return apply_primitive(unary.relu, self, BOOLS)
+    return apply_primitive(unary.relu, self, NO_BOOLS)
 
 
 @operator
@@ -92,7 +92,7 @@ def gelu(self: ArrayT, approximate: str = "none") -> ArrayT:
     """
     if approximate not in _GELU_PRIMITIVES:
         raise ArgumentError(f"gelu: approximate must be 'none' or 'tanh', not {approximate!r}.")
-    return apply_primitive(_GELU_PRIMITIVES[approximate], self, BOOLS + INTEGERS)
+    return apply_primitive(_GELU_PRIMITIVES[approximate], self, ONLY_FLOATS)
 
 
 @operator
@@ -107,4 +107,4 @@ def silu(self: ArrayT) -> ArrayT:
     >>> pn.silu(pn.nested_array([[0.0, 1.0], [np.inf]])).unbind()
     (array([0.        , 0.73105858]), array([inf]))
     """
-    return apply_primitive(unary.silu, self, BOOLS + INTEGERS)
+    return apply_primitive(unary.silu, self, ONLY_FLOATS)

@@ -26,7 +26,7 @@ from pynested.nested.operands import ArrayResult, ArrayT, DenseLike, Operand
 
 from ..signatures import binary_signature
 from .function_application import (
-    BOOLS,
+    NO_BOOLS,
     apply_pair,
     apply_primitive,
     paired_operands,
@@ -165,7 +165,7 @@ def floor_divide(self: Operand, other: Operand) -> ArrayResult:
     >>> pn.floor_divide(pn.nested_array([[7, -7], [6]]), 2).unbind()
     (array([ 3, -4]), array([3]))
     """
-    return apply_pair(binary.floor_divide, self, other, BOOLS, refuse_zeros)
+    return apply_pair(binary.floor_divide, self, other, NO_BOOLS, refuse_zeros)
 
 
 @operator
@@ -182,7 +182,7 @@ def remainder(self: Operand, other: Operand) -> ArrayResult:
     >>> pn.remainder(pn.nested_array([[7, -7], [6]]), 4).unbind()
     (array([3, 1]), array([2]))
     """
-    return apply_pair(binary.remainder, self, other, BOOLS, refuse_zeros)
+    return apply_pair(binary.remainder, self, other, NO_BOOLS, refuse_zeros)
 
 
 @operator
@@ -199,7 +199,7 @@ def pow(self: Operand, other: Operand) -> ArrayResult:
     >>> pn.pow(pn.nested_array([[1.0, -2.0], [0.0]]), 3).unbind()
     (array([ 1., -8.]), array([0.]))
     """
-    return apply_pair(binary.pow_, self, other, BOOLS, refuse_negative)
+    return apply_pair(binary.pow_, self, other, NO_BOOLS, refuse_negative)
 
 
 @operator
@@ -240,7 +240,7 @@ def neg(self: ArrayT) -> ArrayT:
     >>> pn.neg(pn.nested_array([[0.0, 2.0], [-3.0]])).unbind()
     (array([-0., -2.]), array([3.]))
     """
-    return apply_primitive(unary.neg, self, BOOLS)
+    return apply_primitive(unary.neg, self, NO_BOOLS)
 
 
 @operator
@@ -266,7 +266,7 @@ def sgn(self: ArrayT) -> ArrayT:
     >>> pn.sgn(pn.nested_array([[0.5, -2.0], [np.nan]])).unbind()
     (array([ 1., -1.]), array([nan]))
     """
-    return apply_primitive(unary.sgn, self, BOOLS)
+    return apply_primitive(unary.sgn, self, NO_BOOLS)
 
 
 @operator
@@ -280,7 +280,7 @@ def floor(self: ArrayT) -> ArrayT:
     >>> pn.floor(pn.nested_array([[2.5, -0.5], [-np.inf]])).unbind()
     (array([ 2., -1.]), array([-inf]))
     """
-    return apply_primitive(unary.floor, self, BOOLS)
+    return apply_primitive(unary.floor, self, NO_BOOLS)
 
 
 @operator
@@ -293,7 +293,7 @@ def ceil(self: ArrayT) -> ArrayT:
     >>> pn.ceil(pn.nested_array([[2.5, -0.5], [-np.inf]])).unbind()
     (array([ 3., -0.]), array([-inf]))
     """
-    return apply_primitive(unary.ceil, self, BOOLS)
+    return apply_primitive(unary.ceil, self, NO_BOOLS)
 
 
 @operator
@@ -307,7 +307,7 @@ def round(self: ArrayT) -> ArrayT:
     >>> pn.round(pn.nested_array([[2.5, -0.5], [-1.6]])).unbind()
     (array([ 2., -0.]), array([-2.]))
     """
-    return apply_primitive(unary.round_, self, BOOLS)
+    return apply_primitive(unary.round_, self, NO_BOOLS)
 
 
 @operator
@@ -321,4 +321,4 @@ def trunc(self: ArrayT) -> ArrayT:
     >>> pn.trunc(pn.nested_array([[2.5, -0.5], [-1.6]])).unbind()
     (array([ 2., -0.]), array([-1.]))
     """
-    return apply_primitive(unary.trunc, self, BOOLS)
+    return apply_primitive(unary.trunc, self, NO_BOOLS)

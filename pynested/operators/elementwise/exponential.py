@@ -11,7 +11,7 @@ from pynested.autograd.primitives import binary, unary
 from pynested.nested.operands import ArrayResult, ArrayT, Operand
 
 from ..signatures import binary_signature
-from .function_application import BOOLS, INTEGERS, apply_pair, apply_primitive
+from .function_application import NO_BOOLS, ONLY_FLOATS, apply_pair, apply_primitive
 
 
 @operator
@@ -122,7 +122,7 @@ def logaddexp(self: Operand, other: Operand) -> ArrayResult:
     >>> pn.logaddexp(pn.nested_array([[0.0, 1000.0], [-np.inf]]), 0.0).unbind()
     (array([6.93147181e-01, 1.00000000e+03]), array([0.]))
     """
-    return apply_pair(binary.logaddexp, self, other, BOOLS + INTEGERS)
+    return apply_pair(binary.logaddexp, self, other, ONLY_FLOATS)
 
 
 @operator
@@ -177,7 +177,7 @@ def square(self: ArrayT) -> ArrayT:
     >>> pn.square(pn.nested_array([[-3.0, 0.5], [np.inf]])).unbind()
     (array([9.  , 0.25]), array([inf]))
     """
-    return apply_primitive(unary.square, self, BOOLS)
+    return apply_primitive(unary.square, self, NO_BOOLS)
 
 
 @operator

@@ -27,7 +27,8 @@ from pynested.nested.operands import ArrayResult, ArrayT, Operand
 
 Check = Callable[[str, Any, Any], None]  # raises an error for operands of an operator
 
-BOOLS, INTEGERS, FLOATS = "b", "iu", "f"  # kinds of dtype, as in NumPy's `dtype.kind`, that an operator can refuse
+# Kinds of dtype, as in NumPy's `dtype.kind`, that an operator refuses.
+NO_BOOLS, NO_FLOATS, ONLY_FLOATS = "b", "f", "biu"
 
 
 def apply_primitive(primitive: Primitive, self: ArrayT, refused: str = "") -> ArrayT:
@@ -36,7 +37,7 @@ def apply_primitive(primitive: Primitive, self: ArrayT, refused: str = "") -> Ar
     x: Any = self._buffer if type(self) is NestedArray else self
     x = x if type(x) is Array else as_array(name, x)
     if refused and x.dtype.kind in refused:
-        accepted = "floating point" if INTEGERS in refused else "numbers"
+        accepted = "floating point" if refused == ONLY_FLOATS else "numbers"
         raise DTypeError(f"{name}: takes {accepted}, not {x.dtype}. Convert the array first: x.to(pn.float64).")
     result: Any = map_elementwise(name, primitive, self) if type(self) is NestedArray else primitive(x)
     return result  # type: ignore[no-any-return]
@@ -77,11 +78,11 @@ def _check_pair(name: str, refused: str, check: Check | None, a: Any, b: Any) ->
     """Raise for dtypes that the operator does not support, and for integers whose result is undefined."""
     dtype = common_dtype(a, b)
     if is_float(dtype):
-        if FLOATS in refused:
+        if refused == NO_FLOATS:
             raise DTypeError(
                 f"{name}: takes bools and integers, not {dtype}. Compare first, or convert: x.to(pn.int64)."
             )
-    elif INTEGERS in refused:
+    elif refused == ONLY_FLOATS:
         raise DTypeError(f"{name}: takes floats, not {dtype}. Convert one of them first: x.to(pn.float64).")
     elif dtype.kind in refused:
         raise DTypeError(f"{name}: takes numbers, not bools. Convert one of them first: x.to(pn.int8).")

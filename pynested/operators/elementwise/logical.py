@@ -11,7 +11,7 @@ from pynested.autograd.primitives import binary, unary
 from pynested.nested.operands import ArrayResult, ArrayT, Operand
 
 from ..signatures import binary_signature
-from .function_application import FLOATS, apply_pair, apply_primitive
+from .function_application import NO_FLOATS, apply_pair, apply_primitive
 
 
 @operator
@@ -196,7 +196,7 @@ def bitwise_and(self: Operand, other: Operand) -> ArrayResult:
     >>> pn.bitwise_and(pn.nested_array([[6, 3], [-1]]), 5).unbind()
     (array([4, 1]), array([5]))
     """
-    return apply_pair(binary.bitwise_and, self, other, FLOATS)
+    return apply_pair(binary.bitwise_and, self, other, NO_FLOATS)
 
 
 @operator
@@ -210,7 +210,7 @@ def bitwise_or(self: Operand, other: Operand) -> ArrayResult:
     >>> pn.bitwise_or(pn.nested_array([[6, 3], [-1]]), 5).unbind()
     (array([7, 7]), array([-1]))
     """
-    return apply_pair(binary.bitwise_or, self, other, FLOATS)
+    return apply_pair(binary.bitwise_or, self, other, NO_FLOATS)
 
 
 @operator
@@ -224,7 +224,7 @@ def bitwise_xor(self: Operand, other: Operand) -> ArrayResult:
     >>> pn.bitwise_xor(pn.nested_array([[6, 3], [-1]]), 5).unbind()
     (array([3, 6]), array([-6]))
     """
-    return apply_pair(binary.bitwise_xor, self, other, FLOATS)
+    return apply_pair(binary.bitwise_xor, self, other, NO_FLOATS)
 
 
 @operator

@@ -20,7 +20,6 @@ from pynested.autograd.arguments.shapes import broadcast_shape
 from pynested.autograd.array import READ_ONLY, UNRECORDED, raw
 from pynested.autograd.array_methods import ArrayMethods
 from pynested.autograd.dispatch import method
-from pynested.autograd.primitives.primitive import same_device
 from pynested.autograd.tape import grad_mode
 from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, GradientError, PynestedError, ShapeError, StructureError
@@ -86,7 +85,7 @@ def _assign_dense(self: Array, index: Any, value: Any) -> None:
     if not has_arrays(index):
         write(getitem(self, index), "assignment", value)
         return
-    new_value = _array_to_write("assignment", value, self)
+    new_value = _operand_to_write("assignment", value, self)
     check_write(self, "assignment", (new_value,))
     _write_at_positions(self, "assignment", getitem(_element_positions(self), index), new_value)
 
@@ -160,13 +159,11 @@ def _refuse_recorded(self: Any, values: Array, name: str, arguments: tuple[Any, 
     arrays_with_grad = [x for x in arrays if x.requires_grad]
     if arrays_with_grad:
         reason = "this array requires grad" if arrays_with_grad[0] is self else "an operand requires grad"
-        raise _unrecorded_write_error(name, reason)
-    if values.guard == UNRECORDED:
-        raise _unrecorded_write_error(name, "this array is a view, made inside no_grad, of an array that requires grad")
-
-
-def _unrecorded_write_error(name: str, reason: str) -> GradientError:
-    return GradientError(
+    elif values.guard == UNRECORDED:
+        reason = "this array is a view, made inside no_grad, of an array that requires grad"
+    else:
+        return
+    raise GradientError(
         f"{name}: {reason}, and a write in place would not be recorded. Use the functional form, "
         f"{_functional_form(name)}, or write inside pn.no_grad()."
     )
@@ -181,28 +178,18 @@ def _functional_form(name: str) -> str:
 
 
 def _operand_to_write(name: str, value: Any, self: Any) -> Any:
-    """Return ``value`` as a nested or dense array on the device of ``self``."""
-    if not isinstance(self, NestedArray):
-        return _array_to_write(name, value, self)
-    if not isinstance(value, NestedArray):
-        return _array_to_write(name, value, self.data)
-    check_devices(name, (self, value))
-    return value
-
-
-def _array_to_write(name: str, value: Any, target: Array) -> Array:
-    """Return ``value`` as an array on the device of ``target``. Arrays must lie there already."""
+    """Return ``value`` as a nested or dense array on the device of ``self``. Arrays must lie there already."""
     if isinstance(value, list | tuple):
         listed = as_plain_ndarray(name, _list_to_numpy(name, value))
         if not listed.size:  # NumPy makes an empty list float64, which the dtype of the target may not represent
-            listed = listed.astype(target.dtype)
-        return Array(from_host(listed, target.device), target.device)
-    array = as_operand(name, value, target.device)
-    if type(array) is not Array:
-        return as_array(name, checked_scalar(name, array, target.dtype), target.device)
-    if array.storage.device != target.storage.device:
-        same_device(name, (target, array))
-    return array
+            listed = listed.astype(self.dtype)
+        return Array(from_host(listed, self.device), self.device)
+    is_nested = isinstance(self, NestedArray) and isinstance(value, NestedArray)
+    operand = value if is_nested else as_operand(name, value, self.device)
+    if not isinstance(operand, Array | NestedArray):
+        return as_array(name, checked_scalar(name, operand, self.dtype), self.device)
+    check_devices(name, (self, operand))
+    return operand
 
 
 def _list_to_numpy(name: str, value: Any) -> np.ndarray[Any, Any]:

@@ -7,7 +7,6 @@ first the batch: ``(0, 3, 1, 2)``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_array
@@ -17,19 +16,7 @@ from pynested.autograd.primitives import movement
 from pynested.backends.errors import DimensionError, ShapeError
 from pynested.nested.component_views import with_structure
 from pynested.nested.nested_array import NestedArray
-from pynested.nested.operands import ArrayT, Dims
-from pynested.nested.shape_comparison import other_dims_hint
-
-
-def canonical_component_dim(name: str, dim: Any, ndim: int) -> int:
-    """Return ``dim`` counted from the front; raise for the batch dimension."""
-    dim = canonical_dim(name, dim, ndim)
-    if not dim:
-        raise DimensionError(
-            f"{name}: dimension 0 is the batch dimension of a nested array, which is not supported here. "
-            f"{other_dims_hint(ndim)}"
-        )
-    return dim  # type: ignore[no-any-return]
+from pynested.nested.operands import ArrayT, Dims, canonical_component_dim
 
 
 @operator

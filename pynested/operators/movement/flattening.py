@@ -25,10 +25,8 @@ from pynested.backends.errors import DimensionError
 from pynested.nested.component_views import with_structure
 from pynested.nested.layout_conversion import elements, from_elements
 from pynested.nested.nested_array import NestedArray
-from pynested.nested.operands import ArrayT
+from pynested.nested.operands import ArrayT, canonical_component_dim
 from pynested.structure import Jagged, Structure, merge_axes
-
-from .axes import canonical_component_dim
 
 
 @operator

@@ -33,7 +33,7 @@ from pynested.nested.operands import Dense, check_devices
 from pynested.nested.shape_comparison import check_same_shape, component_text, first_difference, same_shape, shape_text
 from pynested.structure import Jagged, Strided
 
-from .axes import canonical_component_dim, unsqueeze
+from .axes import unsqueeze
 
 
 def _array_list(name: str, arrays: Any) -> list[Any]:
@@ -229,7 +229,6 @@ def stack(arrays: Sequence[Any], dim: int = 0) -> NestedArray | Array:
         raise DimensionError(
             "stack: a new dimension before the batch would nest nested arrays. To join batches, use pn.cat(arrays, 0)."
         )
-    canonical_component_dim("stack", dim, nested[0].ndim + 1)
     check_possible_ndim("stack", nested[0].ndim + 1)
     for x in nested[1:]:
         check_same_shape("stack", nested[0], x)

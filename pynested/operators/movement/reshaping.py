@@ -33,7 +33,7 @@ from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayT, Dense, Operand
 from pynested.nested.shape_comparison import component_text, first_difference, shape_text
 from pynested.structure import Ints, Jagged, StructureView, component_numels
-from pynested.structure.extents import freeze
+from pynested.structure.extents import make_readonly
 from pynested.structure.ragged_size import RaggedSize
 from pynested.structure.validation import check_size_limits
 
@@ -96,7 +96,7 @@ def _target_extents(name: str, x: NestedArray, shape: tuple[int, ...]) -> Ints:
             f"{name}: {component_text(i, len(x))} has shape {shape_text(extents[i])}, {old_numels[i]} elements, which "
             f"do not fill {shape_text(target[i])} of shape {shape}.{_FLATTEN_HINT * (len(shape) == 1)}"
         )
-    return freeze(target)
+    return make_readonly(target)
 
 
 @operator

@@ -27,7 +27,6 @@ from pynested.nested.operands import ArrayT, Dense, Operand
 from pynested.structure import Ints
 
 MAX_EMPTY_PIECES = 2**20  # pieces with entries are limited by the number of entries
-Pieces = list[tuple[int, int]]  # the start and the length of each piece
 
 
 @overload
@@ -120,33 +119,40 @@ def chunk(self: ArrayT, chunks: int, dim: int = 0) -> tuple[ArrayT, ...]:
     >>> [len(piece) for piece in pn.chunk(nt, 2)]
     [2, 1]
     """
-    if not isinstance(self, NestedArray):
-        x = as_array("chunk", self)
-        dim = canonical_dim("chunk", dim, x.ndim)
-        return _split_dense(x, dim, _chunk_pieces(chunks, x.shape[dim]))
-    dim = canonical_dim("chunk", dim, self.ndim)
-    size = self.regular_size(dim)
+    x, dim, size = _operand_and_size("chunk", self, dim)
     if size is None:
         raise DimensionError(
             f"chunk: dimension {dim} is irregular; pieces of one size exist only along the batch or a regular "
             "dimension."
         )
-    return _split_nested(self, dim, _chunk_pieces(chunks, size))
+    return _slices(x, dim, _chunk_pieces(chunks, size))
 
 
-def _chunk_pieces(chunks: Any, size: int) -> Pieces:
+def _operand_and_size(name: str, self: Any, dim: int) -> tuple[Any, int, int | None]:
+    """Return an operand, ``dim`` counted from the front, and the size along it; None if ``dim`` is irregular."""
+    x: Any = self if isinstance(self, NestedArray) else as_array(name, self)
+    dim = canonical_dim(name, dim, x.ndim)
+    return x, dim, x.regular_size(dim) if isinstance(x, NestedArray) else x.shape[dim]
+
+
+def _chunk_pieces(chunks: Any, size: int) -> list[slice]:
     """Return at most ``chunks`` pieces of ``size`` entries."""
     count = canonical_int("chunk", "chunks", chunks)
     if count < 1:
         raise ArgumentError(f"chunk: chunks must be greater than 0, not {count}.")
-    if not size and count > MAX_EMPTY_PIECES:
+    if size:
+        return _equal_pieces(size, -(-size // count))
+    if count > MAX_EMPTY_PIECES:
         raise ArgumentError(
             f"chunk: a dimension of size 0 is split into {count} empty pieces, which are too many. Give at most "
             f"{MAX_EMPTY_PIECES}."
         )
-    piece_size = max(-(-size // count), 1)
-    starts = range(0, size, piece_size) if size else range(count)
-    return [(start, min(piece_size, size - start)) if size else (0, 0) for start in starts]
+    return [slice(0, 0)] * count
+
+
+def _equal_pieces(size: int, piece_size: int) -> list[slice]:
+    """Return pieces of ``piece_size`` entries, of which the last can be smaller."""
+    return [slice(start, min(start + piece_size, size)) for start in range(0, max(size, 1), piece_size)]
 
 
 @operator
@@ -180,63 +186,48 @@ def split(self: ArrayT, sizes: int | Sequence[int], dim: int = 0) -> tuple[Array
     (array([[2, 3]]), array([[5, 6],
            [8, 9]]))
     """
-    if not isinstance(self, NestedArray):
-        x = as_array("split", self)
-        dim = canonical_dim("split", dim, x.ndim)
-        pieces = _split_pieces(sizes, x.shape[dim], x.numel())
-        _check_total(pieces, np.array([x.shape[dim]]), f"dimension {dim}")
-        return _split_dense(x, dim, pieces)
-    dim = canonical_dim("split", dim, self.ndim)
-    size = self.regular_size(dim)
+    x, dim, size = _operand_and_size("split", self, dim)
     if size is None and not is_sequence(sizes):
         raise DimensionError(
             f"split: dimension {dim} is irregular; pieces of one size exist only along the batch or a regular "
             "dimension. Give the sizes of the pieces, which add up to the length of every component, or slice: "
             "x[:, a:b]."
         )
-    pieces = _split_pieces(sizes, size or 0, self.numel())
-    lengths = self.extents[:, dim - 1] if dim else np.array([len(self)])
-    _check_total(pieces, lengths, f"dimension {dim}" + " of component {}" * (size is None))
-    return _split_nested(self, dim, pieces)
+    pieces = _split_pieces(sizes, size or 0, x.numel())
+    lengths = x.extents[:, dim - 1] if size is None else np.array([size])
+    wrong = np.flatnonzero((lengths != pieces[-1].stop) & (lengths >= 0))  # a length of -1 is unknown
+    if wrong.size:
+        component = f" of component {wrong[0]}" if size is None else ""
+        raise ShapeError(
+            f"split: the sizes {[piece.stop - piece.start for piece in pieces]} add up to {pieces[-1].stop}, and "
+            f"dimension {dim}{component} has size {lengths[wrong[0]]}."
+        )
+    return _slices(x, dim, pieces)
 
 
-def _split_pieces(sizes: Any, size: int, numel: int) -> Pieces:
+def _split_pieces(sizes: Any, size: int, numel: int) -> list[slice]:
     """Return pieces of the given sizes; if ``sizes`` is one number, as many pieces of this size as needed."""
     if not is_sequence(sizes):
         piece_size = canonical_int("split", "the size of a piece", sizes)
         if piece_size < 1:
             raise ArgumentError(f"split: a piece has at least 1 entry, not {piece_size}.")
-        count = max(-(-size // piece_size), 1)
+        count = -(-size // piece_size)
         if count > max(numel, MAX_EMPTY_PIECES):
             raise ArgumentError(
                 f"split: {count} pieces without elements are too many; give at most {MAX_EMPTY_PIECES}."
             )
-        return [(i * piece_size, min(piece_size, size - i * piece_size)) for i in range(count)]
+        return _equal_pieces(size, piece_size)
     lengths = canonical_ints("split", "the size of a piece", (sizes,))
     if not lengths or min(lengths) < 0:
         raise ArgumentError(f"split: there must be at least one size, and all must be 0 or more, not {lengths}.")
-    return [(end - length, length) for end, length in zip(accumulate(lengths), lengths, strict=True)]
+    return [slice(end - length, end) for end, length in zip(accumulate(lengths), lengths, strict=True)]
 
 
-def _check_total(pieces: Pieces, sizes: Ints, where: str) -> None:
-    """Raise ShapeError unless the pieces add up to each of ``sizes``; -1 is an unknown size, which is not checked."""
-    total = pieces[-1][0] + pieces[-1][1]
-    wrong = np.flatnonzero((sizes != total) & (sizes >= 0))
-    if wrong.size:
-        raise ShapeError(
-            f"split: the sizes {[length for _, length in pieces]} add up to {total}, and {where.format(wrong[0])} has "
-            f"size {sizes[wrong[0]]}."
-        )
-
-
-def _split_dense(x: Array, dim: int, pieces: Pieces) -> tuple[Array, ...]:
-    before = (slice(None),) * dim
-    return tuple(movement.slice_(x, (*before, slice(start, start + length))) for start, length in pieces)
-
-
-def _split_nested(x: NestedArray, dim: int, pieces: Pieces) -> tuple[NestedArray, ...]:
-    slices = [slice(start, start + length) for start, length in pieces]
-    return tuple(slice_dim(x, dim, entries) if dim else select_components(x, entries) for entries in slices)
+def _slices(x: Any, dim: int, pieces: list[slice]) -> tuple[Any, ...]:
+    """Return the pieces of an array along ``dim``, as views."""
+    if isinstance(x, Array):
+        return tuple(movement.slice_(x, (*[slice(None)] * dim, piece)) for piece in pieces)
+    return tuple(slice_dim(x, dim, piece) if dim else select_components(x, piece) for piece in pieces)
 
 
 @operator

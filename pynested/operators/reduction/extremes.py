@@ -5,11 +5,11 @@ from __future__ import annotations
 from pynested.autograd import Array
 from pynested.autograd.dispatch import operator
 from pynested.lifting.reduction import reduce_dims
-from pynested.lifting.result_dtypes import bool_dtype, index_dtype
+from pynested.lifting.result_dtypes import convert_for_index, convert_to_bool
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dims, Operand
 
-from ..dim_parameters import either_dims
+from ..dim_parameters import dims_or_axis
 from ..signatures import index_reduction_signature, reduction_signature
 
 
@@ -28,7 +28,7 @@ def amax(
     >>> pn.amax(nt, 1)
     array([-inf,   2.,  nan])
     """
-    dims, is_kept = either_dims("amax", dim, keepdim, axis, keepdims)
+    dims, is_kept = dims_or_axis("amax", dim, keepdim, axis, keepdims)
     return reduce_dims("amax", self, dims, is_kept, lambda reducer, x: reducer.amax(x), empty=None, quantity="maximum")
 
 
@@ -46,7 +46,7 @@ def amin(
     >>> pn.amin(pn.nested_array([[np.inf], [1.0, 2.0], [3.0, np.nan]], layout=pn.jagged), 1)
     array([inf,  1., nan])
     """
-    dims, is_kept = either_dims("amin", dim, keepdim, axis, keepdims)
+    dims, is_kept = dims_or_axis("amin", dim, keepdim, axis, keepdims)
     return reduce_dims("amin", self, dims, is_kept, lambda reducer, x: reducer.amin(x), empty=None, quantity="minimum")
 
 
@@ -67,10 +67,10 @@ def argmax(
     >>> pn.argmax(pn.nested_array([[1, 3], [7], [2, 9, 9]], layout=pn.jagged), 1)
     array([1, 0, 1])
     """
-    dims, is_kept = either_dims("argmax", dim, keepdim, axis, keepdims)
+    dims, is_kept = dims_or_axis("argmax", dim, keepdim, axis, keepdims)
     return reduce_dims(
         "argmax", self, dims, is_kept, lambda reducer, x: reducer.arg_reduce("segment_argmax", x),
-        empty=None, quantity="maximum", dtype_rule=index_dtype, returns_index=True,
+        empty=None, quantity="maximum", convert=convert_for_index, returns_index=True,
     )  # fmt: skip
 
 
@@ -91,10 +91,10 @@ def argmin(
     >>> pn.argmin(pn.nested_array([[1, 3], [7], [2, 9, 9]], layout=pn.jagged), 1)
     array([0, 0, 0])
     """
-    dims, is_kept = either_dims("argmin", dim, keepdim, axis, keepdims)
+    dims, is_kept = dims_or_axis("argmin", dim, keepdim, axis, keepdims)
     return reduce_dims(
         "argmin", self, dims, is_kept, lambda reducer, x: reducer.arg_reduce("segment_argmin", x),
-        empty=None, quantity="minimum", dtype_rule=index_dtype, returns_index=True,
+        empty=None, quantity="minimum", convert=convert_for_index, returns_index=True,
     )  # fmt: skip
 
 
@@ -111,9 +111,9 @@ def any(
     >>> pn.any(pn.nested_array([[0, 1], [], [0]], layout=pn.jagged), 1)
     array([ True, False, False])
     """
-    dims, is_kept = either_dims("any", dim, keepdim, axis, keepdims)
+    dims, is_kept = dims_or_axis("any", dim, keepdim, axis, keepdims)
     return reduce_dims(
-        "any", self, dims, is_kept, lambda reducer, x: reducer.amax(x), empty=False, dtype_rule=bool_dtype
+        "any", self, dims, is_kept, lambda reducer, x: reducer.amax(x), empty=False, convert=convert_to_bool
     )
 
 
@@ -130,7 +130,7 @@ def all(
     >>> pn.all(pn.nested_array([[0, 1], [], [0]], layout=pn.jagged), 1)
     array([False,  True, False])
     """
-    dims, is_kept = either_dims("all", dim, keepdim, axis, keepdims)
+    dims, is_kept = dims_or_axis("all", dim, keepdim, axis, keepdims)
     return reduce_dims(
-        "all", self, dims, is_kept, lambda reducer, x: reducer.amin(x), empty=True, dtype_rule=bool_dtype
+        "all", self, dims, is_kept, lambda reducer, x: reducer.amin(x), empty=True, convert=convert_to_bool
     )

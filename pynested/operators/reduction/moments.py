@@ -15,11 +15,11 @@ from pynested.autograd.primitives import binary, movement, unary
 from pynested.backends import get_backend
 from pynested.lifting.reducers import Reducer, subtract_maximum
 from pynested.lifting.reduction import reduce_dims
-from pynested.lifting.result_dtypes import mean_dtype
+from pynested.lifting.result_dtypes import convert_for_mean
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dims, DType, Operand
 
-from ..dim_parameters import either_dims
+from ..dim_parameters import dims_or_axis
 from ..signatures import correction_reduction_signature, dtype_reduction_signature
 
 
@@ -40,10 +40,10 @@ def mean(
     >>> pn.mean(nt, 1), pn.mean(nt), pn.mean(nt, 0)
     (array([1.5, nan, 6. ]), array(3.), array([3.5, 2. ]))
     """
-    dims, is_kept = either_dims("mean", dim, keepdim, axis, keepdims)
+    dims, is_kept = dims_or_axis("mean", dim, keepdim, axis, keepdims)
     return reduce_dims(
         "mean", self, dims, is_kept, lambda reducer, x: reducer.sum(x) / reducer.count(x),
-        empty=nan, dtype_rule=mean_dtype, dtype=dtype,
+        empty=nan, convert=convert_for_mean, dtype=dtype,
     )  # fmt: skip
 
 
@@ -62,8 +62,10 @@ def nanmean(
     >>> pn.nanmean(pn.nested_array([[1.0, np.nan, 2.0], [], [np.nan]], layout=pn.jagged), 1)
     array([1.5, nan, nan])
     """
-    dims, is_kept = either_dims("nanmean", dim, keepdim, axis, keepdims)
-    return reduce_dims("nanmean", self, dims, is_kept, _mean_without_nan, empty=nan, dtype_rule=mean_dtype, dtype=dtype)
+    dims, is_kept = dims_or_axis("nanmean", dim, keepdim, axis, keepdims)
+    return reduce_dims(
+        "nanmean", self, dims, is_kept, _mean_without_nan, empty=nan, convert=convert_for_mean, dtype=dtype
+    )
 
 
 def _mean_without_nan(reducer: Reducer, x: Array) -> Array:
@@ -88,11 +90,11 @@ def var(
     >>> pn.var(nt, 1), pn.var(nt, 1, correction=0)
     (array([ 2., nan, nan]), array([ 1., nan,  0.]))
     """
-    dims, is_kept = either_dims("var", dim, keepdim, axis, keepdims)
+    dims, is_kept = dims_or_axis("var", dim, keepdim, axis, keepdims)
     correction = canonical_real("var", "correction", correction, 0)
     return reduce_dims(
         "var", self, dims, is_kept, lambda reducer, x: _variance(reducer, x, correction),
-        empty=nan, dtype_rule=mean_dtype,
+        empty=nan, convert=convert_for_mean,
     )  # fmt: skip
 
 
@@ -122,11 +124,11 @@ def std(
     >>> pn.std(pn.nested_array([[1.0, 3.0, 5.0], [], [4.0, 4.0]], layout=pn.jagged), 1)
     array([ 2., nan,  0.])
     """
-    dims, is_kept = either_dims("std", dim, keepdim, axis, keepdims)
+    dims, is_kept = dims_or_axis("std", dim, keepdim, axis, keepdims)
     correction = canonical_real("std", "correction", correction, 0)
     return reduce_dims(
         "std", self, dims, is_kept, lambda reducer, x: _standard_deviation(reducer, x, correction),
-        empty=nan, dtype_rule=mean_dtype,
+        empty=nan, convert=convert_for_mean,
     )  # fmt: skip
 
 
