@@ -299,10 +299,7 @@ def _check_ranks(name: str, arrays: list[Any]) -> None:
 
 
 def _common_dtype(name: str, arrays: list[Any], dtype: Any, device: str) -> tuple[np.dtype[Any], bool]:
-    """Return the dtype of the result, and whether the arrays differ in dtype.
-
-    The result has ``dtype``, or by default the dtype of the first array, which must be able to represent all arrays.
-    """
+    """Return the dtype of the result, which must represent all arrays, and whether the arrays differ in dtype."""
     array_dtypes = {x.dtype for x in arrays}
     for array_dtype in array_dtypes:
         if dtype is None or (array_dtype.kind not in "biufc" and not is_bfloat16(array_dtype)):

@@ -109,11 +109,10 @@ def slices_as_nested(name: str, x: Array, layout: Layout) -> NestedArray:
     """Return the slices of a dense array along dimension 0 as components: a view if ``x`` is contiguous."""
     check_is_batch(name, x)
     count, *shape = x.shape
-    extents = np.tile(np.array(shape, np.int64), (max(count, 1), 1))
-    if layout is jagged:
-        structure = Jagged.from_lengths(extents[:count, 0])
-        return NestedArray(movement.reshape(x, (count * shape[0], *shape[1:])), structure)
-    return NestedArray(movement.reshape(x, (x.numel(),)).contiguous(), Strided.from_extents(extents, count))
+    if layout is strided:
+        return NestedArray(*slices_as_components(x, count))
+    values = movement.reshape(x, (count * shape[0], *shape[1:]))
+    return NestedArray(values, Jagged.from_lengths(np.full(count, shape[0], np.int64)))
 
 
 def _narrow_nested(x: NestedArray, dim: int, start: Any, length: Any) -> NestedArray:

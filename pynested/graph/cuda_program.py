@@ -87,10 +87,7 @@ class CudaProgram:
 def cuda_source(
     title: str, inputs: Sequence[LazyArray], broadcasting: Sequence[int], results: Sequence[LazyArray]
 ) -> str:
-    """Return the source of the kernel that computes ``results``.
-
-    ``broadcasting`` are the positions of the inputs that broadcast.
-    """
+    """Return the source of the kernel that computes ``results``; the inputs at positions ``broadcasting`` broadcast."""
     names = {x: f"x.r{k}" for k, x in enumerate(inputs)}
     lines: list[str] = []
     for x in topological_order(results, frozenset(inputs)):

@@ -114,10 +114,7 @@ class FusedChain:
         return BroadcastPlan(shape, structure, full) if self._has_full_steps(full) else None
 
     def _has_full_steps(self, full: frozenset[int]) -> bool:
-        """Return whether all steps have full size.
-
-        A smaller step sums its gradient before it rounds, which no block can do.
-        """
+        """Return whether all steps have full size. A smaller step sums its gradient before it rounds; no block can."""
         if full not in self._full_steps:
             found = {self.inputs[i] for i in full}
             for step in self.steps:

@@ -85,10 +85,7 @@ def resolve_dtypes(ufunc: np.ufunc, operands: Iterable[Any]) -> tuple[np.dtype[A
 
 
 class LazyBackend:
-    """In the place of a backend: its kernels return lazy arrays.
-
-    On the CPU a kernel that is one of NumPy's functions is recorded as that function, which can write into a buffer.
-    """
+    """A backend whose kernels return lazy arrays: of NumPy's functions, which can write into a buffer, if possible."""
 
     device = "cpu"  # whose kernels are looked up
 
@@ -128,10 +125,7 @@ RECOMPUTED = frozenset({
 
 
 class FusibleOp(NamedTuple):
-    """One elementwise operation.
-
-    There is a ``vjp(backend, cotangent, result, *operands)`` for each operand; None if there is no gradient.
-    """
+    """An elementwise operation, with a ``vjp(backend, cotangent, result, *operands)`` or None for each operand."""
 
     compute: Callable[..., Any]  # of the backend and the operands
     vjps: tuple[Callable[..., Any] | None, ...]

@@ -171,10 +171,7 @@ class Replay:
 
 
 def _store(tree: Any, result: Any, objects: dict[int, Any]) -> bool:
-    """Store the parts of ``result`` for which ``tree`` has values.
-
-    Return whether all other parts equal those of ``tree``.
-    """
+    """Store the parts of ``result`` for which ``tree`` has values; return whether all other parts are equal."""
     if type(tree) is Value:
         objects[tree.number] = result
         return True

@@ -11,9 +11,10 @@ from pynested.autograd.call_errors import check_optional_flags
 from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ExchangeError
 from pynested.nested.nested_array import NestedArray
+from pynested.structure import Jagged
 
 from .exchange_checks import ARROW, check_exportable, check_may_copy, import_optional, values_for_export
-from .list_arrays import ListLevel, NestedLists, from_lists, level_from_offsets, level_from_starts, to_lists
+from .list_arrays import NestedLists, from_lists, level_from_offsets, level_from_starts, to_lists
 
 
 @operator
@@ -42,7 +43,7 @@ def from_arrow(array: Any, *, copy: bool | None = None) -> NestedArray | Array:
 
 def _to_nested_lists(pa: Any, outer: Any, copy: bool | None) -> NestedLists:
     """Return the levels of an Arrow array, outermost first, and the numbers inside."""
-    levels: list[ListLevel | int] = []
+    levels: list[Jagged | int] = []
     shape: tuple[int, ...] = ()
     array = outer
     while True:
@@ -145,7 +146,7 @@ def _list_counts(lists: NestedLists) -> list[int]:
     """Return the number of lists of each level."""
     counts = [lists.count]
     for level in lists.levels[:-1]:
-        counts.append(counts[-1] * level if isinstance(level, int) else int(level.list_lengths.sum()))
+        counts.append(counts[-1] * level if isinstance(level, int) else int(level.component_lengths.sum()))
     return counts
 
 

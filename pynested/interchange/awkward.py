@@ -11,9 +11,10 @@ from pynested.autograd.call_errors import check_optional_flags
 from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ExchangeError
 from pynested.nested.nested_array import NestedArray
+from pynested.structure import Jagged
 
 from .exchange_checks import AWKWARD, check_exportable, check_may_copy, import_optional, values_for_export
-from .list_arrays import ListLevel, NestedLists, from_lists, level_from_offsets, level_from_starts, to_lists
+from .list_arrays import NestedLists, from_lists, level_from_offsets, level_from_starts, to_lists
 
 
 @operator
@@ -41,7 +42,7 @@ def _to_nested_lists(ak: Any, outer: Any, copy: bool | None) -> NestedLists:
 
     Only the outermost lists of a nested array can have gaps. If inner lists have gaps, the layout is packed first.
     """
-    levels: list[ListLevel | int] = []
+    levels: list[Jagged | int] = []
     layout, has_gaps = outer, False
     while not layout.is_numpy:
         if layout.is_unknown:

@@ -209,13 +209,6 @@ def _aligned_copy(values: NDArray[Any], alignment: int) -> NDArray[Any]:
 # ---- from a library to pynested -------------------------------------------------------------------------------------
 
 
-def to_c_order(name: str, values: NDArray[Any], copy: bool | None) -> NDArray[Any]:
-    """Return ``values`` in C order, copied if they are not."""
-    if not values.flags.c_contiguous:
-        check_may_copy(name, copy, f"values of strides {values.strides} are not in C order")
-    return np.ascontiguousarray(values)
-
-
 def values_for_import(name: str, values: NDArray[Any], copy: bool | None) -> NDArray[Any]:
     """Return values of a library as a NumPy array in native byte order; raise unless pynested has their dtype."""
     native_dtype = values.dtype.newbyteorder("=")

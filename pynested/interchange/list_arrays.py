@@ -24,36 +24,9 @@ from pynested.structure import Ints, Jagged
 from .exchange_checks import (
     Receiver,
     check_may_copy,
-    to_c_order,
     values_for_export,
     values_for_import,
 )
-
-
-@dataclass(frozen=True)
-class ListLevel:
-    """Lists of variable length; their items are the lists of the next level, or elements of the content.
-
-    Attributes
-    ----------
-    offsets : int64 (n + 1,)
-        The first row of each list.
-    lengths : int64 (n,) or None
-        The number of rows of each list. None if list ``i`` ends at ``offsets[i + 1]``.
-    """
-
-    offsets: Ints
-    lengths: Ints | None = None
-
-    @property
-    def list_lengths(self) -> Ints:
-        """The length of each list."""
-        return np.diff(self.offsets) if self.lengths is None else self.lengths
-
-    @property
-    def num_rows(self) -> int:
-        """The smallest number of rows that contains all lists."""
-        return int((self.offsets[:-1] + self.list_lengths).max(initial=0))
 
 
 @dataclass(frozen=True)
@@ -62,38 +35,33 @@ class NestedLists:
 
     Attributes
     ----------
-    levels : tuple of ListLevel or int
-        From the outermost lists inwards; an integer is the length of all lists of its level.
+    levels : tuple of Jagged or int
+        From the outermost lists inwards. The components of a structure are the lists of its level; their rows are the
+        lists of the next level, or elements of the content. An integer is the length of all lists of its level.
     content : ndarray
         The rows of the innermost lists.
     count : int
         The number of outermost lists.
     """
 
-    levels: tuple[ListLevel | int, ...]
+    levels: tuple[Jagged | int, ...]
     content: NDArray[Any]
     count: int
 
 
-def level_from_offsets(offsets: Any) -> tuple[ListLevel, slice]:
+def level_from_offsets(offsets: Any) -> tuple[Jagged, slice]:
     """Return the level with offsets that begin at 0, and the part of the content that its lists use."""
     absolute = np.asarray(offsets).astype(np.int64)
-    content_start, content_end = (int(absolute[0]), int(absolute[-1])) if absolute.size else (0, 0)
-    relative = absolute - content_start if absolute.size else np.zeros(1, np.int64)
-    return ListLevel(relative), slice(content_start, content_end)
+    if not absolute.size:
+        absolute = np.zeros(1, np.int64)
+    return Jagged.from_validated(absolute - absolute[0]), slice(int(absolute[0]), int(absolute[-1]))
 
 
-def level_from_starts(starts: Any, lengths: Any) -> ListLevel:
+def level_from_starts(starts: Any, lengths: Any) -> Jagged:
     """Return the level of lists with these starts and lengths, in any order and with gaps."""
     list_lengths = np.asarray(lengths).astype(np.int64)
     offsets = np.where(list_lengths > 0, np.asarray(starts), 0).astype(np.int64)
-    return ListLevel(np.append(offsets, 0), list_lengths)
-
-
-def _level_from_lengths(lengths: Ints) -> ListLevel:
-    offsets = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return ListLevel(offsets)
+    return Jagged.from_validated(np.append(offsets, 0), list_lengths)
 
 
 # ---- nested arrays to lists -----------------------------------------------------------------------------------------
@@ -107,8 +75,7 @@ def to_lists(receiver: Receiver, x: NestedArray, copy: bool | None) -> NestedLis
     """
     structure = x.structure
     if isinstance(structure, Jagged) and structure.ragged_dim == 1:
-        level = ListLevel(structure.offsets, structure.lengths)
-        return NestedLists((level,), values_for_export(receiver, x.data, copy), len(x))
+        return NestedLists((structure,), values_for_export(receiver, x.data, copy), len(x))
     if isinstance(structure, Jagged) or not structure.is_contiguous:
         check_may_copy(receiver.function, copy, "the elements of a component do not lie one after another")
     return _lists_over_elements(x, values_for_export(receiver, elements(x), copy))
@@ -118,11 +85,11 @@ def _lists_over_elements(x: NestedArray, flat: NDArray[Any]) -> NestedLists:
     """Return lists over ``flat``, the elements of all components in order."""
     sizes, regular = x.component_sizes(), x.regular
     last_irregular = max((dim for dim, size in enumerate(regular) if size is None), default=0)
-    levels: list[ListLevel | int] = [_level_from_lengths(sizes[:, 0])]
+    levels: list[Jagged | int] = [Jagged.from_lengths(sizes[:, 0])]
     lists_per_component = sizes[:, 0]
     for dim in range(1, last_irregular + 1):
         size = regular[dim]
-        levels.append(_level_from_lengths(np.repeat(sizes[:, dim], lists_per_component)) if size is None else size)
+        levels.append(Jagged.from_lengths(np.repeat(sizes[:, dim], lists_per_component)) if size is None else size)
         lists_per_component = lists_per_component * sizes[:, dim]
     row_shape = [size or 0 for size in regular[last_irregular + 1 :]]
     return NestedLists(tuple(levels), flat.reshape(int(lists_per_component.sum()), *row_shape), len(x))
@@ -134,7 +101,7 @@ def _lists_over_elements(x: NestedArray, flat: NDArray[Any]) -> NestedLists:
 def from_lists(name: str, lists: NestedLists, copy: bool | None) -> NestedArray | Array:
     """Return lists as an array.
 
-    It is dense if no level is a `ListLevel`, jagged if only the outermost level is, and strided otherwise.
+    It is dense if no level is a `Jagged`, jagged if only the outermost level is, and strided otherwise.
     """
     content, levels = values_for_import(name, lists.content, copy), lists.levels
     outermost, inner_sizes = levels[0] if levels else 0, [level for level in levels[1:] if isinstance(level, int)]
@@ -142,7 +109,7 @@ def from_lists(name: str, lists: NestedLists, copy: bool | None) -> NestedArray 
         return _strided_from_lists(name, lists, content, copy)
     if isinstance(outermost, int):
         return Array.over(content.reshape(lists.count, *levels, *content.shape[1:]))
-    rows = len(content) // math.prod(inner_sizes) if 0 not in inner_sizes else outermost.num_rows
+    rows = len(content) // math.prod(inner_sizes) if 0 not in inner_sizes else outermost.rows
     values = content.reshape(rows, *inner_sizes, *content.shape[1:])
     return nested_array_from_jagged(values, outermost.offsets, outermost.lengths)
 
@@ -151,16 +118,18 @@ def _strided_from_lists(name: str, lists: NestedLists, content: NDArray[Any], co
     """Return a strided array of lists of several levels; every component must be a rectangle."""
     sizes_along_dims, component_of_list = [], np.arange(lists.count)
     for dim, level in enumerate(lists.levels, 1):
-        lengths = np.full(len(component_of_list), level, np.int64) if isinstance(level, int) else level.list_lengths
+        lengths = np.full(len(component_of_list), level) if isinstance(level, int) else level.component_lengths
         sizes_along_dims.append(_component_lengths(name, dim, component_of_list, lengths, lists.count, level))
         component_of_list = np.repeat(component_of_list, lengths)
     row_sizes = [np.full(lists.count, size, np.int64) for size in content.shape[1:]]
     sizes = np.stack([*sizes_along_dims, *row_sizes], axis=1)
-    return nested_array_from_strided(to_c_order(name, content, copy).reshape(-1), sizes)
+    if not content.flags.c_contiguous:
+        check_may_copy(name, copy, f"values of strides {content.strides} are not in C order")
+    return nested_array_from_strided(np.ascontiguousarray(content).reshape(-1), sizes)
 
 
 def _component_lengths(
-    name: str, dim: int, component_of_list: Ints, lengths: Ints, count: int, level: ListLevel | int
+    name: str, dim: int, component_of_list: Ints, lengths: Ints, count: int, level: Jagged | int
 ) -> Ints:
     """Return the length of the lists of each component; raise an error about a component with different lengths."""
     longest = np.full(count, level if isinstance(level, int) else 0, np.int64)

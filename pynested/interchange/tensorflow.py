@@ -11,6 +11,7 @@ from pynested.autograd.call_errors import check_optional_flags
 from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ExchangeError
 from pynested.nested.nested_array import NestedArray
+from pynested.structure import Jagged
 
 from .exchange_checks import (
     TENSORFLOW,
@@ -21,7 +22,7 @@ from .exchange_checks import (
     values_for_export,
     values_for_import,
 )
-from .list_arrays import ListLevel, NestedLists, from_lists, level_from_offsets, to_lists
+from .list_arrays import NestedLists, from_lists, level_from_offsets, to_lists
 
 
 @operator
@@ -41,7 +42,7 @@ def from_tensorflow(tensor: Any, *, copy: bool | None = None) -> NestedArray | A
     tf = import_optional("from_tensorflow", "tensorflow", "tensorflow-cpu")
     if isinstance(tensor, tf.RaggedTensor):
         levels = tuple(level_from_offsets(splits.numpy())[0] for splits in tensor.nested_row_splits)
-        lists = NestedLists(levels, _memory_of(tensor.flat_values), len(levels[0].list_lengths))
+        lists = NestedLists(levels, _memory_of(tensor.flat_values), levels[0].count)
         return from_lists("from_tensorflow", lists, copy)
     if not hasattr(tensor, "numpy"):
         raise ExchangeError(f"from_tensorflow: takes an eager tensor or a ragged tensor, not {type(tensor).__name__}.")
@@ -78,7 +79,7 @@ def to_tensorflow(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     lists = to_lists(TENSORFLOW, x, copy)
     result = _tensor(tf, lists.content)
     for level in reversed(lists.levels):
-        if isinstance(level, ListLevel):
+        if isinstance(level, Jagged):
             result = tf.RaggedTensor.from_row_splits(result, level.offsets, validate=False)
         else:
             result = tf.RaggedTensor.from_uniform_row_length(result, level)

@@ -27,7 +27,7 @@ from pynested.nested.layout_conversion import (
     with_dtype,
 )
 from pynested.nested.nested_array import NestedArray, wrap_unchecked
-from pynested.nested.operands import ArrayT, DType, canonical_component_dim
+from pynested.nested.operands import ArrayT, DType, batch_dim_error
 from pynested.structure import Jagged, Strided
 
 from .result_dtypes import DTypeConversion
@@ -58,7 +58,9 @@ def along_dim(
         return movement.to_dtype(on_axis(array, axis), result_dtype)  # type: ignore[return-value]
     values, result_dtype = convert(name, self._buffer, dtype)
     x = self if values is self._buffer else wrap_unchecked(values, self._structure)
-    axis = canonical_component_dim(name, dim, x.ndim) - 1
+    axis = canonical_dim(name, dim, x.ndim) - 1
+    if axis < 0:
+        raise batch_dim_error(name, x.ndim)
     structure = x._structure
     if isinstance(structure, Strided) and structure.packed.jagged_view is None:
         return with_dtype(_along_buffer(x, structure, axis, on_segments), result_dtype)
@@ -99,10 +101,7 @@ def swap_axes(x: Array, axis0: int, axis1: int) -> Array:
 
 
 def map_last_dims(x: NestedArray, sizes: tuple[int, ...], function: Callable[[Array], Array]) -> NestedArray:
-    """Apply ``function`` to the packed values of ``x``, whose last dimensions have ``sizes``.
-
-    The function maps values ``(..., *sizes)`` to ``(..., *new_sizes)``, with any number of new sizes.
-    """
+    """Apply ``function``, ``(..., *sizes) -> (..., *new_sizes)``, to the packed values of ``x``."""
     x = packed(x)
     structure = x.structure
     if isinstance(structure, Jagged):

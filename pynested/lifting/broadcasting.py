@@ -120,10 +120,7 @@ def dense_rows(name: str, x: Array, nested: NestedArray, structure: Jagged) -> A
 
 
 def jagged_operands(name: str, template: NestedArray, structure: Jagged, operands: Sequence[Any]) -> list[Any] | None:
-    """Return operands that broadcast against the packed values of ``template``, which is jagged.
-
-    Return None if a nested operand is irregular along any dimension but the ragged dimension of ``template``.
-    """
+    """Return operands that broadcast against the packed values of a jagged ``template``; None if that is impossible."""
     aligned: list[Any] = []
     for x in operands:
         if type(x) is NestedArray:
@@ -157,11 +154,7 @@ def _jagged_values(name: str, template: NestedArray, structure: Jagged, x: Neste
 
 
 def jagged_view_operands(name: str, template: NestedArray, operands: Sequence[Any]) -> list[Any] | None:
-    """Return operands that broadcast against the rows of ``template``, which is strided.
-
-    Return None if a nested operand has no `as_jagged_view`, or components of other lengths. Also return None if
-    dimension 1 of ``template`` can broadcast, because it is regular and has size 1.
-    """
+    """Return operands that broadcast against the rows of a strided ``template``; None if rows differ or broadcast."""
     rows = as_jagged_view(template)
     if rows is None or template.regular_size(1) == 1:
         return None

@@ -29,6 +29,7 @@ from pynested.nested.layout_conversion import (
     gather_elements,
     packed,
     rows_to_strided,
+    slices_as_components,
     to_strided,
     with_dtype,
 )
@@ -214,16 +215,10 @@ def _reduce_ragged(reduction: _Reduction, x: NestedArray, structure: Jagged, axe
 
 
 def _in_strided_layout(result: ArrayResult, x: NestedArray) -> ArrayResult:
-    """Convert the result of `_reduce_jagged` for the rows of a strided array to the strided layout.
-
-    A result of shape (B,) stays dense, as its components have no dimensions.
-    """
+    """Convert a result of `_reduce_jagged` to the strided layout; a result of shape (B,) stays dense."""
     if isinstance(result, NestedArray):
         return rows_to_strided(result.data, x.structure)  # type: ignore[arg-type]
-    if result.ndim == 1:
-        return result
-    sizes = np.tile(np.array(result.shape[1:], np.int64), (len(x), 1))
-    return NestedArray(movement.reshape(result, (result.numel(),)), Strided.from_extents(sizes, len(x)))
+    return result if result.ndim == 1 else NestedArray(*slices_as_components(result, len(x)))
 
 
 def _describe_component(x: NestedArray, i: int) -> str:

@@ -18,10 +18,7 @@ from .nested_array import NestedArray, wrap_unchecked
 
 
 def with_structure(x: NestedArray, structure: Structure, view: Callable[..., Array], *args: Any) -> NestedArray:
-    """Return a view of ``x`` with a new structure.
-
-    A strided array keeps its buffer. The values of a jagged array become ``view(values, *args)``.
-    """
+    """Return a view with a new structure: of the same buffer if it is strided, else of ``view(values, *args)``."""
     return wrap_unchecked(movement.alias(x.data) if isinstance(structure, Strided) else view(x.data, *args), structure)
 
 

@@ -16,6 +16,7 @@ from pynested.autograd import Array
 from pynested.autograd.arguments.shapes import check_possible_shape
 from pynested.autograd.primitives import movement
 from pynested.backends import Matrices, packed_strides
+from pynested.backends.dtypes import promoted
 from pynested.backends.errors import ArgumentError, GradientError, LayoutError, StructureError
 from pynested.structure import Ints, Jagged, Strided, regular_sizes
 from pynested.structure.layout import Layout, jagged, strided
@@ -126,6 +127,12 @@ def with_dtype(x: ArrayT, dtype: np.dtype[Any]) -> ArrayT:
     return movement.to_dtype(x, dtype)
 
 
+def in_promoted_dtype(*arrays: Any) -> list[Any]:
+    """Return arrays, nested or dense, in the dtype to which their dtypes promote."""
+    dtype = promoted(*[x.dtype for x in arrays])
+    return [with_dtype(x, dtype) for x in arrays]
+
+
 # ---- strided and jagged ---------------------------------------------------------------------------------------------
 
 
@@ -177,10 +184,7 @@ def to_layout(x: NestedArray, layout: Layout) -> NestedArray:
 
 
 def irregular_dim(regular: Sequence[int | None]) -> int:
-    """Return the irregular dimension, or 1 if all are regular. Raise an error for several irregular dimensions.
-
-    The entry of an irregular dimension in ``regular`` is None.
-    """
+    """Return the irregular dimension, whose size is None, or 1 if all are regular; raise an error for several."""
     if not regular:
         raise StructureError(
             "jagged: components without dimensions cannot have a ragged dimension. Use layout=pn.strided."
@@ -258,10 +262,7 @@ def nest(components: Sequence[Array], layout: Layout, ragged_dim: int | None = N
 
 
 def slices_as_components(x: Array, count: int) -> tuple[Array, Strided]:
-    """Return the flat values of a dense array, and the structure of ``count`` components in them.
-
-    The components are the slices of ``x`` along dimension 0, or ``count`` times its only slice.
-    """
+    """Return the slices of ``x`` along dimension 0, or ``count`` times its only slice: flat values and structure."""
     shape = np.array([x.shape], np.int64)
     strides = packed_strides(shape)  # not those of an ndarray, which can be anything along sizes of 0 and 1
     offsets = np.arange(count) * (strides[0, 0] if x.shape[0] != 1 else 0)

@@ -64,12 +64,17 @@ def check_devices(name: str, operands: Sequence[Any]) -> None:
 def canonical_component_dim(name: str, dim: Any, ndim: int) -> int:
     """Return ``dim`` counted from the front; raise for the batch dimension."""
     dim = canonical_dim(name, dim, ndim)
-    if dim:
-        return dim  # type: ignore[no-any-return]
+    if not dim:
+        raise batch_dim_error(name, ndim)
+    return dim  # type: ignore[no-any-return]
+
+
+def batch_dim_error(name: str, ndim: int) -> DimensionError:
+    """Return the error for the batch dimension, with the dimensions to name instead."""
     if ndim < 3:
         advice = "The only other dimension is 1." if ndim == 2 else "The components have no dimensions."
     else:
         advice = f"Name a dimension from 1 to {ndim - 1}."
-    raise DimensionError(
+    return DimensionError(
         f"{name}: dimension 0 is the batch dimension of a nested array, which is not supported here. {advice}"
     )

@@ -29,10 +29,10 @@ from pynested.autograd.call_errors import check_flags
 from pynested.autograd.dispatch import operator
 from pynested.autograd.primitives import binary, movement
 from pynested.backends import get_backend
-from pynested.backends.dtypes import is_float, promoted
+from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.lifting.mapping import map_elementwise
-from pynested.nested.layout_conversion import elements
+from pynested.nested.layout_conversion import elements, in_promoted_dtype
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayResult, Dense, DenseLike, Operand, check_devices
 from pynested.nested.shape_comparison import first_difference, same_shape
@@ -123,36 +123,31 @@ def allclose(self: Operand, other: Operand, rtol: float = 1e-05, atol: float = 1
     check_flags("allclose", equal_nan=equal_nan)
     relative, absolute = canonical_real("allclose", "rtol", rtol, 0), canonical_real("allclose", "atol", atol, 0)
 
-    def are_close(a: Any, b: Any) -> Array:
-        return _are_close(a, b, relative, absolute, equal_nan)
+    def are_close(*operands: Any) -> Array:
+        arrays = as_arrays_on_one_device("allclose", *[nearest_float(x) if type(x) is int else x for x in operands])
+        a, b = [movement.to_dtype(x.detach(), np.dtype(np.float64)) for x in arrays]
+        broadcast_shape("allclose", a.shape, b.shape)
+        magnitude = abs(b)
+        are_finite = (abs(a) < math.inf) & (magnitude < math.inf)
+        is_close = (abs(a - b) <= magnitude * relative + absolute) & are_finite | (a == b)
+        return is_close | (a != a) & (b != b) if equal_nan else is_close
 
     is_nested = NestedArray in (type(self), type(other))
     result = map_elementwise("allclose", are_close, self, other).data if is_nested else are_close(self, other)
     return bool(result.data.all())
 
 
-def _are_close(self: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> Array:
-    """Return for each element whether ``|a - b| <= atol + rtol * |b|``; a and b are the nearest float64s."""
-    operands = [nearest_float(x) if type(x) is int else x for x in (self, other)]
-    a, b = [movement.to_dtype(x.detach(), np.dtype(np.float64)) for x in as_arrays_on_one_device("allclose", *operands)]
-    broadcast_shape("allclose", a.shape, b.shape)
-    magnitude = abs(b)
-    are_finite = (abs(a) < math.inf) & (magnitude < math.inf)
-    is_close = (abs(a - b) <= magnitude * rtol + atol) & are_finite | (a == b)
-    return is_close | (a != a) & (b != b) if equal_nan else is_close
-
-
 def _where(condition: Any, self: Any, other: Any) -> Array:
     """Select between dense operands; the result has their promoted dtype."""
     device = device_of(self, other, condition)
-    a, b = _in_promoted_dtype(as_operand("where", self, device), as_operand("where", other, device), device)
+    a, b = _promoted_operands(as_operand("where", self, device), as_operand("where", other, device), device)
     raw_condition = as_raw_bools("where", "condition", condition, a, b)
     broadcast_shape("where", raw_condition.shape, np.shape(raw(a)), np.shape(raw(b)))
     result: Array = binary.where(a, b, copy_if_any_requires_grad(raw_condition, a, b))
     return result
 
 
-def _in_promoted_dtype(a: Any, b: Any, device: str) -> tuple[Any, Any]:
+def _promoted_operands(a: Any, b: Any, device: str) -> tuple[Any, Any]:
     """Return two operands of `where` in their promoted dtype, at least one as an Array.
 
     A Python number beside an Array becomes a scalar of the promoted dtype, which must be able to represent the number.
@@ -163,8 +158,8 @@ def _in_promoted_dtype(a: Any, b: Any, device: str) -> tuple[Any, Any]:
         return checked_scalar("where", a, weak_dtype(a, b.dtype)), b
     if type(b) is not Array:
         return a, checked_scalar("where", b, weak_dtype(b, a.dtype))
-    dtype = promoted(a.dtype, b.dtype)
-    return movement.to_dtype(a, dtype), movement.to_dtype(b, dtype)
+    a, b = in_promoted_dtype(a, b)
+    return a, b
 
 
 @overload

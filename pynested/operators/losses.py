@@ -249,10 +249,7 @@ def _take_table_rows(x: NestedArray | Array, values: Array, table: Array, paddin
 
 
 def _flat_indices(indices: Array, count: int, ignored: int | None = None) -> tuple[Any, Any]:
-    """Return integers as a flat raw int64 copy, and a mask of those that are outside 0 to ``count`` - 1.
-
-    The integer ``ignored`` is never outside.
-    """
+    """Return integers as flat raw int64, and which of them, except ``ignored``, are outside 0 to ``count`` - 1."""
     flat = indices.data.reshape(-1).astype(np.int64)
     is_outside = (flat < 0) | (flat >= count)
     return flat, is_outside if ignored is None else is_outside & (flat != ignored)

@@ -27,7 +27,7 @@ from pynested.backends.limits import MOST_ELEMENTS
 from pynested.lifting.along_dim import map_last_dims
 from pynested.lifting.mapping import map_components
 from pynested.lifting.result_layout import common_ragged_dim, wrap_elements
-from pynested.nested.layout_conversion import as_matrices, elements, slices_as_components
+from pynested.nested.layout_conversion import as_matrices, elements, in_promoted_dtype, slices_as_components
 from pynested.nested.nested_array import NestedArray, wrap_unchecked
 from pynested.nested.shape_comparison import (
     broadcast_extents,
@@ -44,11 +44,8 @@ from pynested.structure.layout import strided
 
 
 def matmul_dense(self: Any, other: Any) -> Array:
-    """Return the matrix product of dense operands. Dimensions before the matrices broadcast.
-
-    A left vector is a row, a right vector is a column.
-    """
-    a, b = _in_promoted_dtype(*as_arrays_on_one_device("matmul", self, other))
+    """Return the matrix product of dense operands; a left vector is a row, a right vector is a column."""
+    a, b = in_promoted_dtype(*as_arrays_on_one_device("matmul", self, other))
     if not a.ndim or not b.ndim:
         raise ShapeError(
             f"matmul: the operands have shapes {a.shape} and {b.shape}; both need at least one dimension. Use mul."
@@ -60,13 +57,6 @@ def matmul_dense(self: Any, other: Any) -> Array:
             f"right operand of shape {b.shape} have {inner}; the numbers must be equal."
         )
     return _matmul(a, b)
-
-
-def _in_promoted_dtype(a: Array, b: Array) -> tuple[Array, Array]:
-    if a.dtype == b.dtype:
-        return a, b
-    dtype = promoted(a.dtype, b.dtype)
-    return movement.to_dtype(a, dtype), movement.to_dtype(b, dtype)
 
 
 def _matmul(a: Array, b: Array) -> Array:
@@ -104,7 +94,7 @@ def linear_dense(x: Array, weight: Array, bias: Array | None) -> Array:
         if product_dtype != dtype:
             wide = [movement.to_dtype(operand, product_dtype) for operand in (x, weight, bias)]
             return movement.to_dtype(linear_dense(*wide), promoted(dtype, bias.dtype))
-    product = _matmul(*_in_promoted_dtype(x, matrix_primitives.swapped(weight)))
+    product = _matmul(*in_promoted_dtype(x, matrix_primitives.swapped(weight)))
     return product if bias is None else binary.add(product, bias)
 
 

@@ -8,10 +8,9 @@ from typing import Any, overload
 from pynested.autograd import Array
 from pynested.autograd.arguments import operands
 from pynested.autograd.dispatch import operator
-from pynested.backends.dtypes import promoted
 from pynested.backends.errors import PynestedError, ShapeError, StructureError
 from pynested.lifting.along_dim import map_last_dims
-from pynested.nested.layout_conversion import with_dtype
+from pynested.nested.layout_conversion import in_promoted_dtype
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayResult, Dense, Operand, on_one_device
 
@@ -58,8 +57,7 @@ def matmul(self: Operand, other: Operand) -> NestedArray | Array:
     a, b = on_one_device("matmul", self, other)
     _check_ranks(a, b)
     if a.dtype != b.dtype:
-        dtype = promoted(a.dtype, b.dtype)
-        a, b = with_dtype(a, dtype), with_dtype(b, dtype)
+        a, b = in_promoted_dtype(a, b)
     if type(b) is Array:
         return matmul_nested_dense(a, b)
     return matmul_nested_nested(a, b) if type(a) is NestedArray else matmul_dense_nested(a, b)

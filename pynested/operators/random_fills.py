@@ -125,10 +125,7 @@ def _checked_parameters(name: str, x: Any, **parameters: float) -> list[float]:
 
 
 def _fill(x: Target, name: str, draw: Callable[..., Any], scale: Callable[[NDArray[Any]], None]) -> Target:
-    """Draw numbers in float64, scale them, round them once and write them into ``x``.
-
-    If ``x`` is contiguous, float64 and on the CPU, the numbers are drawn into its memory.
-    """
+    """Draw numbers in float64, into ``x`` itself if possible; scale them, round them once and write them into ``x``."""
     if isinstance(x, NestedArray):
         packed = empty_like(x.detach())
         _fill(packed.data, name, draw, scale)

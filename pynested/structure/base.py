@@ -57,10 +57,7 @@ class StructureView(NamedTuple):
 
 
 def slice_bounds(entries: slice, sizes: Ints) -> tuple[Ints, Ints, int]:
-    """Return the first index and the number of entries that a slice selects for each size, and its step.
-
-    A size of -1 is unknown; its number of entries is -1, too.
-    """
+    """Return the first index and the number of entries of a slice for each size, and its step; -1 is unknown."""
     step = entries.indices(0)[2]
     bounds_by_size = {-1: (0, -1)}
     for size in np.unique(sizes).tolist():

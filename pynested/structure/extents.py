@@ -78,10 +78,7 @@ def component_matrices(sizes: Ints) -> Matrices:
 
 
 def replace_columns(table: Ints, start: int, stop: int, columns: Ints) -> Ints:
-    """Return the table with ``columns`` instead of ``table[:, start:stop]``.
-
-    ``columns`` has the shape (B, k), or (k,) for one row that all components share.
-    """
+    """Return the table with ``columns``, (B, k) or one row (k,) for all, instead of ``table[:, start:stop]``."""
     end = start + columns.shape[-1]
     result = np.empty((len(table), table.shape[1] - stop + end), np.int64)
     result[:, :start] = table[:, :start]

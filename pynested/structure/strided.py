@@ -106,10 +106,7 @@ class Strided(ImmutableStructure):
 
     @classmethod
     def from_extents(cls, extents: Ints, count: int) -> Strided:
-        """Return the packed structure of ``count`` row-major components.
-
-        Strides and offsets are computed when they are first read.
-        """
+        """Return the packed structure of row-major components, which computes strides and offsets when first read."""
         sizes = extents if count else extents[:0]
         numels = np.multiply.reduce(sizes, axis=1, dtype=np.int64)
         if np.count_nonzero(numels) < max(count, 1) or sizes.shape[1] >= MOST_DIMENSIONS:

@@ -74,10 +74,7 @@ def check_lengths(name: str, lengths: Ints) -> None:
 
 
 def check_offsets(name: str, offsets: Ints, lengths: Ints | None) -> None:
-    """Check the offsets and the lengths of a jagged structure.
-
-    Without lengths, offsets must begin with 0 and not decrease. With lengths, components can begin anywhere.
-    """
+    """Check the offsets and the lengths of a jagged structure."""
     if not offsets.size:
         raise StructureError(f"{name}: offsets are empty. B components need B + 1 offsets; [0] is a batch of none.")
     if lengths is None:

@@ -92,16 +92,11 @@ def _check_pair(name: str, refused: str, check: Check | None, a: Any, b: Any) ->
         check(name, a, b)
 
 
-def _first_true(mask: Any) -> list[int]:
-    """Return the index of the first True in C order."""
-    return [int(k) for k in np.unravel_index(mask.reshape(-1).tolist().index(True), mask.shape)]
-
-
 def refuse_zeros(name: str, a: Any, b: Any) -> None:
     """Raise DivisionByZero if a divisor is 0, as integers have no infinity."""
     is_zero = np.asarray(b == 0) if is_number(b) else raw(b) == 0
     if is_zero.any():
-        divisor = f"by the divisor 0 at {_first_true(is_zero)}" if is_zero.ndim else "by 0"
+        divisor = f"by the divisor 0{_position_of_first(is_zero)}" if is_zero.ndim else "by 0"
         raise DivisionByZero(
             f"{name}: an integer is divided {divisor}. Divide floats, which gives infinities and NaN, "
             "x.to(pn.float64), or put another divisor there with pn.where."
@@ -112,11 +107,16 @@ def refuse_negative(name: str, a: Any, b: Any) -> None:
     """Raise ArgumentError if an exponent is negative, as the power of an integer would not be an integer."""
     is_negative = np.asarray(b < 0) if is_number(b) else raw(b) < 0
     if is_negative.any():
-        exponent = f"the exponent at {_first_true(is_negative)}" if is_negative.ndim else "the exponent"
         raise ArgumentError(
-            f"{name}: {exponent} is negative, and a negative power of an integer is no integer. Take the power of "
-            "floats: x.to(pn.float64)."
+            f"{name}: the exponent{_position_of_first(is_negative)} is negative, and a negative power of an integer is "
+            "no integer. Take the power of floats: x.to(pn.float64)."
         )
+
+
+def _position_of_first(mask: Any) -> str:
+    """Return the index of the first True in C order, for an error message; nothing for a mask without dimensions."""
+    index = [int(k) for k in np.unravel_index(mask.reshape(-1).tolist().index(True), mask.shape)]
+    return f" at {index}" if index else ""
 
 
 def _raise_for_component(name: str, function: Callable[[Any, Any], Array], *operands: Operand) -> None:

@@ -224,10 +224,7 @@ def getitem_dense(x: Array, index: Any) -> Array:
 
 
 def without_scalar_mask(x: Array, index: Any) -> tuple[Array, Any]:
-    """Replace a first entry that is a mask without dimensions by a mask of shape ``(1,)``; return array and index.
-
-    The array gets a new first dimension of size 1, to which the new mask applies.
-    """
+    """Replace a leading mask without dimensions by one of shape ``(1,)``, for a new first dimension of the array."""
     if not is_scalar_mask(first_entry(index)):
         return x, index
     mask, *later_entries = index_entries(index)

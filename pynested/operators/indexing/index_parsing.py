@@ -93,10 +93,7 @@ def expand_ellipsis(entries: list[Any], ndim: int) -> list[Any]:
 
 
 def read_array(entry: Any, indexed: Array) -> NDArray[Any]:
-    """Return an array-like entry as a NumPy array of integers or bools.
-
-    An Array must lie on the device of ``indexed``.
-    """
+    """Return an array-like entry as a NumPy array of integers or bools. An Array must lie where ``indexed`` does."""
     if getattr(entry, "is_nested", False):
         raise StructureError("index: the mask is nested and the array is dense. Nest the array first.")
     if type(entry) is Array:
@@ -118,10 +115,7 @@ def read_array(entry: Any, indexed: Array) -> NDArray[Any]:
 
 
 def positions(source: str, index: NDArray[Any], size: int) -> NDArray[np.int64]:
-    """Return the positions, from 0 to ``size - 1``, that a vector of integers or bools selects.
-
-    Error messages call the array from which the index selects ``source``.
-    """
+    """Return the positions, 0 or more, that a vector of integers or bools selects from ``source`` of this size."""
     if index.ndim != 1:
         raise ArgumentError(f"index: an array that selects from {source} must have one dimension, not {index.ndim}.")
     if index.dtype == np.bool_:

@@ -18,15 +18,14 @@ from pynested.autograd.arguments.shapes import canonical_dim, check_possible_ndi
 from pynested.autograd.dispatch import operator
 from pynested.autograd.primitives import movement
 from pynested.backends import strided_index
-from pynested.backends.dtypes import promoted
 from pynested.backends.errors import ArgumentError, DimensionError, ShapeError, StructureError
 from pynested.nested.layout_conversion import (
     as_jagged_view,
     gather_elements,
+    in_promoted_dtype,
     packed,
     take_along,
     to_strided,
-    with_dtype,
 )
 from pynested.nested.nested_array import NestedArray, wrap_unchecked
 from pynested.nested.operands import Dense, check_devices
@@ -59,15 +58,7 @@ def _promoted_nested(name: str, arrays: list[Any]) -> list[NestedArray]:
         if x.ndim != arrays[0].ndim:
             raise StructureError(f"{name}: array {i} has {x.ndim} dimensions and array 0 has {arrays[0].ndim}.")
     check_devices(name, arrays)
-    dtype = promoted(*[x.dtype for x in arrays])
-    return [with_dtype(x, dtype) for x in arrays]
-
-
-def _promoted_dense(name: str, arrays: list[Any]) -> list[Array]:
-    """Return dense arrays in their promoted dtype. They must lie on the same device."""
-    operands = as_arrays_on_one_device(name, *arrays)
-    dtype = promoted(*[array.dtype for array in operands])
-    return [movement.to_dtype(array, dtype) for array in operands]
+    return in_promoted_dtype(*arrays)
 
 
 @overload
@@ -94,7 +85,7 @@ def cat(arrays: Sequence[Any], dim: int = 0) -> NestedArray | Array:
     """
     array_list = _array_list("cat", arrays)
     if not any(type(x) is NestedArray for x in array_list):
-        return _cat_dense(_promoted_dense("cat", array_list), dim)
+        return _cat_dense(in_promoted_dtype(*as_arrays_on_one_device("cat", *array_list)), dim)
     nested = _promoted_nested("cat", array_list)
     dim = canonical_dim("cat", dim, nested[0].ndim)
     ragged_dim = nested[0].structure.ragged_dim
@@ -222,7 +213,7 @@ def stack(arrays: Sequence[Any], dim: int = 0) -> NestedArray | Array:
     """
     array_list = _array_list("stack", arrays)
     if not any(type(x) is NestedArray for x in array_list):
-        return _stack_dense(_promoted_dense("stack", array_list), dim)
+        return _stack_dense(in_promoted_dtype(*as_arrays_on_one_device("stack", *array_list)), dim)
     nested = _promoted_nested("stack", array_list)
     dim = canonical_dim("stack", dim, nested[0].ndim + 1)
     if not dim:

@@ -212,10 +212,7 @@ def _reshape_nested(name: str, x: NestedArray, shape: tuple[int, ...], may_copy:
 def _reshape_jagged(
     name: str, x: NestedArray, structure: Jagged, shape: tuple[int, ...], may_copy: bool
 ) -> NestedArray | None:
-    """Reshape the values of a jagged array.
-
-    Return None if this is not possible, because elements of several components would move across the ragged dimension.
-    """
+    """Reshape the values; return None if elements of several components would move across the ragged dimension."""
     ragged_dim = structure.ragged_dim
     axis = ragged_dim - 1
     if len(shape) <= ragged_dim:
