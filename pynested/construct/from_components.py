@@ -262,11 +262,7 @@ def _raw_arrays(name: str, entries: list[Any], dtype: Any, device: str) -> list[
     if set(map(type, entries)) == {np.ndarray}:
         return entries
     arrays = [x.data if type(x) is Array else _entry_to_numpy(name, i, x) for i, x in enumerate(entries)]
-    return _with_typed_empty_lists(arrays, entries, dtype, device)
-
-
-def _with_typed_empty_lists(arrays: list[Any], entries: list[Any], dtype: Any, device: str) -> list[Any]:
-    """Convert the arrays of empty lists, which are float64, to ``dtype`` or the dtype of the first other array."""
+    # NumPy makes empty lists float64. They get the dtype of the result, or that of the first other array.
     is_empty = [type(entry) in (list, tuple) and not x.size for entry, x in zip(entries, arrays, strict=True)]
     if True not in is_empty or (dtype is None and all(is_empty)):
         return arrays

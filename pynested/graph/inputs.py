@@ -80,10 +80,7 @@ def substitute(tree: Any, objects: Mapping[int, Any]) -> Any:
 
 # ---- signatures -------------------------------------------------------------------------------------------------
 def signature_of(tree: Any, arrays: list[Any]) -> Any:
-    """Return a hashable key of all facts about arguments that select a graph: dtypes, ranks, constants, but no sizes.
-
-    Append the arrays and the random generators among the arguments to ``arrays``.
-    """
+    """Return a hashable key of what selects a graph: dtypes, ranks, constants, no sizes; add arrays to ``arrays``."""
     kind = type(tree)
     if kind is NestedArray:
         arrays.append(tree)

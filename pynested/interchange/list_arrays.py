@@ -21,12 +21,7 @@ from pynested.nested.layout_conversion import elements
 from pynested.nested.nested_array import NestedArray
 from pynested.structure import Ints, Jagged
 
-from .exchange_checks import (
-    Receiver,
-    check_may_copy,
-    values_for_export,
-    values_for_import,
-)
+from .exchange_checks import Receiver, check_may_copy, values_for_export, values_for_import
 
 
 @dataclass(frozen=True)

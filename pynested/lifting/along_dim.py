@@ -20,6 +20,7 @@ from pynested.nested.layout_conversion import (
     as_jagged_view,
     axis_to_front,
     contiguous,
+    exchanged_axes,
     front_to_axis,
     gather_elements,
     packed,
@@ -95,9 +96,7 @@ def _along_buffer(x: NestedArray, structure: Strided, axis: int, on_segments: On
 
 def swap_axes(x: Array, axis0: int, axis1: int) -> Array:
     """Exchange two axes of a dense array."""
-    order = list(range(x.ndim))
-    order[axis0], order[axis1] = axis1, axis0
-    return x if axis0 == axis1 else movement.transpose(x, tuple(order))
+    return x if axis0 == axis1 else movement.transpose(x, exchanged_axes(x.ndim, axis0, axis1))
 
 
 def map_last_dims(x: NestedArray, sizes: tuple[int, ...], function: Callable[[Array], Array]) -> NestedArray:

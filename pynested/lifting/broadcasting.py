@@ -42,12 +42,7 @@ from pynested.nested.layout_conversion import (
     to_strided,
 )
 from pynested.nested.nested_array import NestedArray, wrap_unchecked
-from pynested.nested.shape_comparison import (
-    broadcast_extents,
-    broadcasting_axes,
-    first_difference,
-    mismatch_message,
-)
+from pynested.nested.shape_comparison import broadcast_extents, broadcasting_axes, first_difference, mismatch_message
 from pynested.structure import Ints, Jagged, Strided
 from pynested.structure.validation import check_size_limits
 

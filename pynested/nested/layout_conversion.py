@@ -33,6 +33,13 @@ def axis_first(axis: int, ndim: int) -> tuple[int, ...]:
     return (axis, *[i for i in range(ndim) if i != axis])
 
 
+def exchanged_axes(ndim: int, a: int, b: int) -> tuple[int, ...]:
+    """Return the order of ``ndim`` axes that exchanges two axes."""
+    order = list(range(ndim))
+    order[a], order[b] = b, a
+    return tuple(order)
+
+
 def axis_to_front(x: Array, axis: int) -> Array:
     """Return ``x`` with ``axis`` as its first axis; the other axes keep their order."""
     return movement.transpose(x, axis_first(axis, x.ndim)) if axis else x

@@ -107,9 +107,7 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
 
     def component_sizes(self) -> Ints:
         """Return the shape of each component: int64 (B, d). Clauses: PARTS-8, PARTS-9."""
-        if isinstance(self.structure, Strided):
-            return readonly_copy(self.structure.sizes)
-        return readonly_copy(self.extents if self.structure.count else self.extents[:0])
+        return readonly_copy(self.extents[: self.structure.count])
 
     @property
     def extents(self) -> Ints:
@@ -128,18 +126,11 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
 
     def component_shape(self, i: int) -> tuple[int, ...]:
         """Return the shape of component ``i``."""
-        if isinstance(self.structure, Strided):
-            return tuple(self.structure.sizes[i].tolist())
-        axis, shape = self.structure.ragged_dim - 1, self.data.shape
-        return (*shape[:axis], int(self.structure.component_lengths[i]), *shape[axis + 1 :])
+        return tuple(self.extents[: self.structure.count][i].tolist())
 
     def lengths_along(self, dim: int) -> Ints:
         """Return the size of each component along the canonical dimension ``dim``, 1 or more: int64 (B,)."""
-        if isinstance(self.structure, Strided):
-            return readonly_copy(self.structure.sizes[:, dim - 1])
-        if dim == self.structure.ragged_dim:
-            return readonly_copy(self.structure.component_lengths)
-        return np.full(self.structure.count, self.data.shape[dim - 1], np.int64)
+        return readonly_copy(self.extents[: self.structure.count, dim - 1])
 
     def regular_size(self, dim: int) -> int | None:
         """Return the size of all components along the canonical dimension ``dim``; None if it is irregular.

@@ -136,18 +136,15 @@ def _convert_dense(x: Array, *targets: Any, dtype: Any, device: str | None) -> A
         if len(names) > 1:
             raise ArgumentError(f"to: two {what} are given, {names[0]!r} and {names[1]!r}. Give only one.")
     new_device = target_devices[0] if target_devices else x.device
-    new_dtype = _target_dtype(target_dtypes[0] if target_dtypes else x.dtype, new_device)
-    return movement.converted(x, new_device, new_dtype)
-
-
-def _target_dtype(dtype: Any, device: str) -> np.dtype[Any]:
-    """Return a dtype of the device. An unknown name could mean a dtype or a device, so the error lists both."""
+    dtype = target_dtypes[0] if target_dtypes else x.dtype
     try:
-        return canonical_dtype(dtype, device)
+        new_dtype = canonical_dtype(dtype, new_device)
     except DTypeError as error:
         if not isinstance(dtype, str):
             raise
+        # The unknown name could mean a dtype or a device.
         raise DTypeError(f"to: {error} Devices are {', '.join(map(repr, devices()))}.") from None
+    return movement.converted(x, new_device, new_dtype)
 
 
 @operator

@@ -29,13 +29,7 @@ from pynested.lifting.mapping import map_components
 from pynested.lifting.result_layout import common_ragged_dim, wrap_elements
 from pynested.nested.layout_conversion import as_matrices, elements, in_promoted_dtype, slices_as_components
 from pynested.nested.nested_array import NestedArray, wrap_unchecked
-from pynested.nested.shape_comparison import (
-    broadcast_extents,
-    component_text,
-    first_difference,
-    mismatch_message,
-    shape_text,
-)
+from pynested.nested.shape_comparison import broadcast_extents, component_text, first_difference, shape_text
 from pynested.operators.movement.axes import transpose
 from pynested.structure import Ints
 from pynested.structure.layout import strided
@@ -105,7 +99,7 @@ def matmul_nested_dense(a: NestedArray, b: Array) -> NestedArray | Array:
     """Return the products of components with a dense right operand, or with its slices along dimension 0."""
     _check_slices(b, a)
     if b.ndim == 3 and a.ndim == 3 and b.shape[0] == len(a):
-        return _matmul_buffers(a, b)
+        return matmul_buffers(a, b)
     if b.ndim == 3 and a.ndim == 3:
         b = movement.reshape(b, b.shape[1:])
     if b.ndim > 2 or a.structure.ragged_dim == a.ndim - 1:
@@ -118,7 +112,7 @@ def matmul_dense_nested(a: Array, b: NestedArray) -> NestedArray | Array:
     """Return the products of a dense left operand, or of its slices along dimension 0, with components."""
     _check_slices(a, b)
     if b.ndim == 3 and a.ndim == 3 and a.shape[0] == len(b):
-        return _matmul_buffers(a, b)
+        return matmul_buffers(a, b)
     if b.ndim != 3 or a.ndim != 2:
         return _matmul_each(a, b)
     _check_inner_sizes(a, b, np.array(a.shape[1:]), b.extents[:, 0])
@@ -141,14 +135,7 @@ def _check_slices(dense: Array, nested: NestedArray) -> None:
 # ---- matrices in flat buffers ---------------------------------------------------------------------------------------
 
 
-def matmul_nested_nested(a: NestedArray, b: NestedArray) -> NestedArray | Array:
-    """Return the product of component ``i`` of ``a`` and component ``i`` of ``b``, for every ``i``."""
-    if a.structure.count != b.structure.count:
-        raise StructureError(mismatch_message("matmul", a, b))
-    return _matmul_buffers(a, b)
-
-
-def _matmul_buffers(a: NestedArray | Array, b: NestedArray | Array) -> NestedArray | Array:
+def matmul_buffers(a: NestedArray | Array, b: NestedArray | Array) -> NestedArray | Array:
     """Return the products of components in one kernel call, if all sizes before the matrices are equal.
 
     The components of a dense operand, which has three dimensions, are its slices along dimension 0.

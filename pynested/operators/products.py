@@ -13,14 +13,15 @@ from pynested.lifting.along_dim import map_last_dims
 from pynested.nested.layout_conversion import in_promoted_dtype
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayResult, Dense, Operand, on_one_device
+from pynested.nested.shape_comparison import mismatch_message
 
 from .matmul_dispatch import (
     check_linear,
     linear_dense,
+    matmul_buffers,
     matmul_dense,
     matmul_dense_nested,
     matmul_nested_dense,
-    matmul_nested_nested,
 )
 
 __all__ = ["bmm", "linear", "matmul"]
@@ -60,7 +61,11 @@ def matmul(self: Operand, other: Operand) -> NestedArray | Array:
         a, b = in_promoted_dtype(a, b)
     if type(b) is Array:
         return matmul_nested_dense(a, b)
-    return matmul_nested_nested(a, b) if type(a) is NestedArray else matmul_dense_nested(a, b)
+    if type(a) is Array:
+        return matmul_dense_nested(a, b)
+    if a.structure.count != b.structure.count:
+        raise StructureError(mismatch_message("matmul", a, b))
+    return matmul_buffers(a, b)
 
 
 def _check_ranks(a: Any, b: Any) -> None:

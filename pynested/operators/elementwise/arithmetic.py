@@ -25,14 +25,7 @@ from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayResult, ArrayT, DenseLike, Operand
 
 from ..signatures import binary_signature
-from .function_application import (
-    NO_BOOLS,
-    apply_pair,
-    apply_primitive,
-    paired_operands,
-    refuse_negative,
-    refuse_zeros,
-)
+from .function_application import NO_BOOLS, apply_pair, apply_primitive, paired_operands, refuse_negative, refuse_zeros
 
 
 def _is_bool(value: Any) -> bool:

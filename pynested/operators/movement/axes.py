@@ -15,6 +15,7 @@ from pynested.autograd.dispatch import operator
 from pynested.autograd.primitives import movement
 from pynested.backends.errors import DimensionError, ShapeError
 from pynested.nested.component_views import with_structure
+from pynested.nested.layout_conversion import exchanged_axes
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayT, Dims, canonical_component_dim
 
@@ -37,17 +38,11 @@ def transpose(self: ArrayT, dim0: int, dim1: int) -> ArrayT:
     if not isinstance(self, NestedArray):
         x = as_array("transpose", self)
         a, b = canonical_dim("transpose", dim0, x.ndim), canonical_dim("transpose", dim1, x.ndim)
-        return movement.transpose(x, _exchanged_axes(x.ndim, a, b))
+        return movement.transpose(x, exchanged_axes(x.ndim, a, b))
     ndim = self.ndim
     a, b = canonical_component_dim("transpose", dim0, ndim), canonical_component_dim("transpose", dim1, ndim)
-    axes = _exchanged_axes(ndim - 1, a - 1, b - 1)
+    axes = exchanged_axes(ndim - 1, a - 1, b - 1)
     return with_structure(self, self.structure.with_axes(axes), movement.transpose, axes)
-
-
-def _exchanged_axes(ndim: int, a: int, b: int) -> tuple[int, ...]:
-    axes = list(range(ndim))
-    axes[a], axes[b] = b, a
-    return tuple(axes)
 
 
 @operator
