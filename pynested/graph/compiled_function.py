@@ -30,15 +30,12 @@ _MAX_GRAPHS = 8  # kept for a signature; a warning appears once a function has m
 
 @dataclass
 class Specialization:
-    """One graph of a compiled function: ``program`` is the recording with fused chains.
+    """One graph of a compiled function."""
 
-    ``reason`` says what was new about the call for which it was recorded. ``calls`` counts its uses.
-    """
-
-    reason: str
-    program: Recording
+    reason: str  # what was new about the call for which it was recorded
+    program: Recording  # with fused chains
     replay: Callable[..., Any]
-    calls: int = 1
+    calls: int = 1  # the number of uses
 
     @property
     def chains(self) -> list[FusedChain]:

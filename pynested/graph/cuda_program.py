@@ -48,16 +48,12 @@ _BITS = {"inf": "0x7ff0000000000000", "-inf": "0xfff0000000000000", "nan": "0x7f
 
 
 class CudaProgram:
-    """A function ``program(shape, operands) -> results`` on one device, with the interface of `BlockProgram`.
-
-    ``reads`` are the positions of the operands that the kernel reads. ``source_names`` maps the positions of the
-    operands that broadcast to the name of the kernel's source.
-    """
+    """A function ``program(shape, operands) -> results`` on one device, with the interface of `BlockProgram`."""
 
     def __init__(self, title: str, inputs: Sequence[LazyArray], results: Sequence[LazyArray], device: str) -> None:
         needed = frozenset(topological_order(results, frozenset(inputs)))
         self.reads = [i for i, x in enumerate(inputs) if x in needed]
-        self.source_names: dict[tuple[int, ...], str] = {}
+        self.source_names: dict[tuple[int, ...], str] = {}  # by the positions of the operands that broadcast
         self._title, self._device = title, device
         self._inputs, self._results = [inputs[i] for i in self.reads], results
 

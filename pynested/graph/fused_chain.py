@@ -46,8 +46,6 @@ class FusedChain:
 
     All results are nested arrays, or all are dense. A call whose operands do not share one memory layout runs the
     operators one by one; they know what to do, or which error to raise.
-
-    ``steps`` are the operators as lazy arrays; ``nested`` are the positions of the nested inputs.
     """
 
     def __init__(
@@ -58,8 +56,10 @@ class FusedChain:
         self.is_tracked = [facts[value.number].tracked for value in outputs]
         self.one_by_one = Replay(inputs, nodes, tuple(outputs))
         self.inputs = [LazyArray(canonical_dtype(facts[x.number].dtype, self.device)) for x in inputs]
+        # The positions of the nested inputs.
         self.nested = frozenset(i for i, x in enumerate(inputs) if facts[x.number].kind == "nested")
         lazy: dict[Any, LazyArray] = dict(zip(inputs, self.inputs, strict=True))
+        # The operators as lazy arrays.
         self.steps = list(lower_steps(nodes, facts, lazy, LazyBackend(self.device)))
         self.outputs = [lazy[value] for value in outputs]
         self.operation = FusedOperation(self)

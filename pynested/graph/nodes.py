@@ -79,35 +79,26 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """The facts about a value that hold in every replay.
+    """The facts about a value that hold in every replay."""
 
-    ``kind`` is ``nested``, ``dense`` or ``other``. ``tracked`` is True if gradients flow through the array. ``shape``
-    describes the array of the recording; ``text`` adds its dtype and layout.
-    """
-
-    kind: str
-    text: str
-    shape: str = ""
+    kind: str  # nested, dense or other
+    text: str  # the shape with dtype and layout
+    shape: str = ""  # of the array of the recording
     dtype: str = ""
     device: str = ""
-    tracked: bool = False
+    tracked: bool = False  # whether gradients flow through the array
 
 
 @dataclass
 class Recording:
-    """One run of a function, as the calls that it made.
-
-    ``captured`` maps the value of each array or generator that a call took from a variable or an attribute to its
-    source. ``constants`` are the sources whose contents must be the same in a replay. ``facts`` holds the facts about
-    each value, by its number.
-    """
+    """One run of a function, as the calls that it made."""
 
     inputs: Any
-    captured: dict[Value, Source] = field(default_factory=dict)
-    constants: list[Source] = field(default_factory=list)
+    captured: dict[Value, Source] = field(default_factory=dict)  # arrays and generators from variables and attributes
+    constants: list[Source] = field(default_factory=list)  # whose contents must be the same in a replay
     nodes: list[Node] = field(default_factory=list)
     outputs: Any = None
-    facts: dict[int, Fact] = field(default_factory=dict)
+    facts: dict[int, Fact] = field(default_factory=dict)  # by the numbers of the values
 
 
 def fact_of(real: Any, names: dict[RaggedSize, str]) -> Fact:

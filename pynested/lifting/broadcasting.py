@@ -75,7 +75,7 @@ def dense_mismatch_message(
 ) -> str:
     """Return the error message for a dense operand that does not broadcast to component ``i``, of ``length``."""
     component = f" of component {i}" if len(nested) else ""
-    where = f"the batch of {length} components" if dim == 0 else f"length {length}{component} along dimension {dim}"
+    expected = f"the batch of {length} components" if dim == 0 else f"length {length}{component} along dimension {dim}"
     hint = ""
     if 1 < x.ndim < nested.ndim and x.shape[0] == len(nested):
         hint = " To use one slice for each component, align dimension 0 with the batch: v[:, None, ...]."
@@ -83,7 +83,7 @@ def dense_mismatch_message(
         hint = " To use one number for each component, align it with the batch: v[:, None]."
     return (
         f"{name}: a dense operand of shape {x.shape}, aligned at the right as {shape}, has size {shape[dim]} for "
-        f"{where}; the size must be equal or 1.{hint}"
+        f"{expected}; the size must be equal or 1.{hint}"
     )
 
 
