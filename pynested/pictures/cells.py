@@ -14,6 +14,10 @@ from .truncation import Gap, hidden_count
 Element = NDArray[Any]  # a number, or a row of numbers
 Owners = tuple[int, ...]  # the components that an element belongs to
 Look = Literal["number", "hidden", "unused", "repeated"]  # filled; paler, for several elements; hatched; dashed
+Rows = Sequence[int | Gap]  # numbers of components, and the gaps where some are hidden
+NameOf = Callable[[int], str]  # name of a component
+Columns = Mapping[float, Callable[[int], Sequence["Cell"]]]  # cells of a component, by the x where the column begins
+Texts = Mapping[int, Sequence[str]]  # texts of a row, by its number
 ROW, LINE = 26, 31  # height of a component that is drawn as one row, and of the row with its margin
 TABLE_LINE = 24
 
@@ -124,15 +128,8 @@ def _draw_dashed(sheet: Sheet, x: float, y: float, width: float, height: float, 
     sheet.rect(x, y, width, height, "none", round=4, stroke=color, stroke_width="1.3", stroke_dasharray="3 2.5")
 
 
-def draw_components(
-    sheet: Sheet,
-    x: float,
-    y: float,
-    rows: Sequence[int | Gap],
-    name_of: Callable[[int], str],
-    columns: Mapping[float, Callable[[int], Sequence[Cell]]],
-) -> None:
-    """Draw the name of each component, one component a line, and its cells in each column, which begins at an x."""
+def draw_components(sheet: Sheet, x: float, y: float, rows: Rows, name_of: NameOf, columns: Columns) -> None:
+    """Draw the name of each component, one component a line, and its cells in each column."""
     for k, row in enumerate(rows):
         top = y + k * LINE
         if isinstance(row, Gap):
@@ -145,14 +142,7 @@ def draw_components(
         sheet.note(x, y + 17.5, "no components")
 
 
-def draw_table(
-    sheet: Sheet,
-    x: float,
-    y: float,
-    headings: Sequence[str],
-    rows: Sequence[int | Gap],
-    texts: Mapping[int, Sequence[str]],
-) -> float:
+def draw_table(sheet: Sheet, x: float, y: float, headings: Sequence[str], rows: Rows, texts: Texts) -> float:
     """Draw the texts of each row below their headings, and return where the table ends."""
     lefts = [x]
     for column in zip(headings, *texts.values(), strict=True):

@@ -53,23 +53,12 @@ class Component:
 
 
 class DrawnBuffer:
-    """A buffer, its components, and the part that is drawn.
+    """A buffer, its components, and the part of them that is drawn, which is copied to the host.
 
-    Parameters
-    ----------
-    values : array on any device, (N, ...)
-        Only the part that is drawn is copied to the host. An element can be a row of numbers.
-    sizes, strides : int64 (B, d)
-    offsets : int64 (B,)
-    level : tuple of int
-        The number of components that are drawn; and along each of the last dimensions, of elements.
-    least : float
-        The smallest width of a cell.
-
-    Attributes
-    ----------
-    shown : dict of int to Component
-        The components that are drawn.
+    ``values`` (N, ...) can be on any device, and its elements can be rows of numbers. ``sizes`` and ``strides`` are
+    (B, d), ``offsets`` is (B,). ``level`` is the number of components that are drawn and, along each of the last
+    dimensions, of elements. ``least`` is the smallest width of a cell. ``shown`` has the components that are drawn, by
+    their numbers.
     """
 
     def __init__(

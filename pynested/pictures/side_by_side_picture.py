@@ -17,6 +17,8 @@ from .cells import LINE, Cell, CellFormat, Element, Look, draw_components
 from .svg import PAGE, Sheet, text_width
 from .truncation import visible_indices, with_gaps
 
+Names = Collection[str]
+
 _LEVELS = ((12, 12), (12, 8), (8, 5), (6, 4), (6, 2))  # components, elements of each
 _LEFT, _TOP, _APART = 18, 40, 26
 _CELL = 30
@@ -36,9 +38,7 @@ class _Column(NamedTuple):
         )
 
 
-def draw_side_by_side(
-    arrays: Mapping[str, Any], padded: Collection[str] = (), stretched: Collection[str] = ()
-) -> Sheet:
+def draw_side_by_side(arrays: Mapping[str, Any], padded: Names = (), stretched: Names = ()) -> Sheet:
     """Draw arrays side by side; ``padded`` and ``stretched`` name dense ones, the lengths are those of the nested."""
     lengths = _check(arrays, padded, stretched)
     count = len(lengths)
@@ -78,26 +78,24 @@ def _column(
     An element is a number or a row of numbers. Padding begins at the length of the component. The element of a
     component that is stretched is repeated up to that length; a component of length 0 has none.
     """
-    parts: dict[int, list[tuple[Element, Look]]] = {}
+    rows: dict[int, list[tuple[Element, Look]]] = {}
     for i, row in elements.items():
         end = min(lengths[i], len(row)) if is_padded else len(row)
-        repeats = len(visible_indices(lengths[i], limit)) - 1 if is_stretched else 0
-        parts[i] = [(row[:end], "number"), (row[end:], "unused"), (row[:1].repeat(max(repeats, 0), 0), "repeated")]
-        if repeats < 0:
-            parts[i] = []
-    shown = [part[k] for row in parts.values() for part, _ in row for k in visible_indices(len(part), limit)]
+        repeats = max(len(visible_indices(lengths[i], limit)) - 1, 0) if is_stretched else 0
+        rows[i] = [(row[:end], "number"), (row[end:], "unused"), (row[:1].repeat(repeats, 0), "repeated")]
+        if is_stretched and not lengths[i]:
+            rows[i] = []
+    shown = [part[k] for row in rows.values() for part, _ in row for k in visible_indices(len(part), limit)]
     form = CellFormat(shown, _CELL)
-    return _Column(name, {
-        i: [
-            form.cell(item, part.__getitem__, (i,), look)
-            for part, look in row
-            for item in with_gaps(visible_indices(len(part), limit), len(part))
-        ]
-        for i, row in parts.items()
-    })  # fmt: skip
+
+    def cells(i: int, part: Element, look: Look) -> list[Cell]:
+        items = with_gaps(visible_indices(len(part), limit), len(part))
+        return [form.cell(item, part.__getitem__, (i,), look) for item in items]
+
+    return _Column(name, {i: [cell for part, look in row for cell in cells(i, part, look)] for i, row in rows.items()})
 
 
-def _check(arrays: Any, padded: Collection[str], stretched: Collection[str]) -> list[int]:
+def _check(arrays: Any, padded: Names, stretched: Names) -> list[int]:
     """Return the lengths of the first nested array; ArgumentError for arguments that cannot be drawn."""
     if not isinstance(arrays, Mapping) or not all(isinstance(name, str) for name in arrays):
         raise ArgumentError(
