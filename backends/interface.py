@@ -6,6 +6,8 @@ from typing import Any
 
 from numpy.typing import DTypeLike
 
+from .memory import ALLOCATORS
+
 
 class Backend:
     """The array module of a device, its memory, and its kernels: methods that compute on flat arrays and segments.
@@ -41,9 +43,13 @@ class Backend:
         """Return the function that this backend calls for ``function`` of ``xp``: itself, or one that uses threads."""
         return function
 
-    def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
-        """Return a new C-contiguous array whose contents are arbitrary."""
+    def new(self, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
+        """Return a new C-contiguous array from the memory of the device; its contents are arbitrary."""
         return self.xp.empty(shape, dtype)
+
+    def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
+        """Return a new C-contiguous array from the registered allocator, or from `new`."""
+        return ALLOCATORS.get(self.device, self.new)(shape, dtype)
 
     def __repr__(self) -> str:
         return f"<backend {self.device}>"

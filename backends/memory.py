@@ -22,7 +22,7 @@ ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
 LARGE = 1024 * 1024  # bytes; malloc itself keeps what is smaller
 SIZES = 8  # block sizes between two powers of two, so that arrays of similar size share blocks
 MOST_KEPT = whole_number("PYNESTED_KEPT_MIB", 512) * 1024 * 1024  # bytes
-TEST_ALLOCATORS: dict[str, Allocator] = {}  # by device, an allocator of a test, which `allocator.filled` enters
+ALLOCATORS: dict[str, Allocator] = {}  # by device, the registered ones, and those of `allocator.filled`
 
 
 class Counters:
@@ -58,14 +58,14 @@ def kept_bytes() -> int:
 
 
 def release_kept() -> None:
-    """Give the blocks that wait back to the operating system."""
+    """Return all kept blocks to the operating system."""
     _kept.clear()
 
 
 def empty(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     """Return a new C-contiguous array whose contents are arbitrary."""
-    if "cpu" in TEST_ALLOCATORS:
-        return TEST_ALLOCATORS["cpu"](shape, dtype)  # type: ignore[no-any-return]
+    if "cpu" in ALLOCATORS:
+        return ALLOCATORS["cpu"](shape, dtype)  # type: ignore[no-any-return]
     return np.empty(shape, dtype) if prod(shape) * np.dtype(dtype).itemsize < LARGE else allocate_cpu(shape, dtype)
 
 

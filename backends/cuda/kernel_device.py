@@ -9,13 +9,12 @@ from math import prod
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from ..dtypes import is_bfloat16
 from ..errors import DeviceError
 from ..events import emit_around, listening
 from ..interface import Backend
-from ..memory import TEST_ALLOCATORS
 from ..segments import Segments
 from ..storage import address
 from .naming import WORDS
@@ -68,7 +67,7 @@ class KernelDevice(Backend):
         self.xp = xp
         self.launcher = launcher
         self.blas_from = blas_from
-        self.new: Callable[[tuple[int, ...], DTypeLike], RawArray] = new
+        self.new = new  # type: ignore[method-assign]
 
     def adapted(self, function: Any) -> Any:
         """Return a function of ``xp`` that takes Python numbers beside bfloat16, as it does beside other floats."""
@@ -100,10 +99,6 @@ class KernelDevice(Backend):
         if starts.rows:
             components = self.upload(table), self.upload(starts.offsets), np.int64(starts.count)
             self.launch(file, name, (starts.rows, *rest_of_grid), block, (*components, *args))
-
-    def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> RawArray:
-        """Return a new array whose contents are arbitrary."""
-        return TEST_ALLOCATORS.get(self.device, self.new)(shape, dtype)
 
     def as_contiguous(self, x: Any) -> RawArray:
         """Return ``x`` contiguous; DeviceError unless it lies on the device."""

@@ -65,6 +65,8 @@ class NumpyBackend(PlainBackend):
         """Return a function of NumPy; a ufunc runs on all threads if its operands are large."""
         return elementwise.threaded_ufunc(function) if isinstance(function, np.ufunc) else function
 
+    new = staticmethod(memory.allocate_cpu)
+
     def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
         """Return a new C-contiguous array whose contents are arbitrary; a large one reuses memory."""
         return memory.empty(shape, dtype)

@@ -12,9 +12,8 @@ import pytest
 
 import pynested as pn
 from pynested.backends import PlainBackend, Storage, allocate, get_backend, register_allocator
-from pynested.backends.allocator import _allocators
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError
-from pynested.backends.memory import ALIGNMENT
+from pynested.backends.memory import ALIGNMENT, ALLOCATORS
 from pynested.profiling.kernel_table import kernel_location
 
 from .kernel_checks import KERNELS
@@ -95,13 +94,13 @@ def test_new_memory_is_filled_for_kernels_too(device: str) -> None:
         with pn.allocators.filled(0, device):
             assert pn.empty(4, device=device).tolist() == [0.0] * 4
         assert np.isnan(allocate(device, (2,), np.float32)).all()
-    with pytest.raises(DeviceError, match="no allocator"), pn.allocators.filled(0, "tpu"):
+    with pytest.raises(DeviceError, match="no backend"), pn.allocators.filled(0, "tpu"):
         pass
     with pytest.raises(ArgumentError, match="0 to 255"), pn.allocators.filled(256):
         pass
 
 
 def test_an_allocator_is_registered_for_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(_allocators, "elsewhere", None)
+    monkeypatch.setitem(ALLOCATORS, "elsewhere", None)
     register_allocator("elsewhere", lambda shape, dtype: ("memory", shape, dtype))
     assert allocate("elsewhere", (2,), np.int8) == ("memory", (2,), np.int8)
