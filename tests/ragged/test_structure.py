@@ -153,6 +153,11 @@ def test_neighbours_without_gaps_leave_the_rows_of_others_behind() -> None:
     )
 
 
+def test_a_slice_that_ends_before_it_begins_has_no_components() -> None:
+    for structure in (Jagged([0, 2, 5, 6]), Jagged([0, 2, 5, 6], [1, 1, 1]), Strided([[2], [3]], None, None, 5)):
+        assert structure.select_components(slice(2, 1)).structure.count == 0
+
+
 def test_a_component_that_is_left_empty_lies_within_the_buffer() -> None:
     structure = Strided([[3, 0], [1, 4]], [[4, 1], [4, 1]], [4, 0], 4)
     assert structure.slice_axis(0, slice(2, None)).structure.offsets.tolist() == [0, 0]

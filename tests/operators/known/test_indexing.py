@@ -80,7 +80,8 @@ def test_any_index(
         with pytest.raises(PynestedError):
             made.array[entries]
         return
-    if not due:  # NumPy cannot say whether an index of no components is in range
+    if not due:  # NumPy cannot say whether the other entries are in range of no components
+        assert inner or len(made.array[entries]) == 0
         return
     picked, is_one = made.array[entries], np.ndim(as_numpy(first)) == 0 and not isinstance(first, slice)
     assert_same([picked.detach()] if is_one else picked.detach(), due)
