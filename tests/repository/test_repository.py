@@ -94,7 +94,7 @@ def test_the_file_for_type_checkers_runs_and_has_its_types() -> None:
 LAYOUTS = {"Jagged", "Strided", "jagged", "strided"}
 # Functions that compute the same components in another way for each layout, and the reason.
 ALLOWED = {
-    "padding._padded": "rows of one length are padded as segments, all else is padded element by element",
+    "conversion._padded": "rows of one length are padded as segments, all else is padded element by element",
     "getitem._select_by_mask": "selected elements are jagged if the ragged dimension is among those of the mask",
     "joining.cat": "arrays of one ragged dimension are joined as values, all others in flat buffers",
     "flattening.flatten": "jagged segments are scaled by the width of the values, which no structure knows",
