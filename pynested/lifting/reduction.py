@@ -169,7 +169,10 @@ def _reduce_nested(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...],
     jagged_view = as_jagged_view(x)
     if jagged_view is None:
         return _reduce_strided(reduction, x, dims, keepdim)
-    return _in_strided_layout(_reduce_jagged(reduction, jagged_view, dims, keepdim), x)
+    reduced = _reduce_jagged(reduction, jagged_view, dims, keepdim)
+    if isinstance(reduced, NestedArray):
+        return rows_to_strided(reduced.data, x.structure)
+    return reduced if reduced.ndim == 1 else NestedArray(*slices_as_components(reduced, len(x)))
 
 
 def _reduce_jagged(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...], keepdim: bool) -> ArrayResult:
@@ -212,13 +215,6 @@ def _reduce_ragged(reduction: _Reduction, x: NestedArray, structure: Jagged, axe
         return result
     result = movement.reshape(result, (*[shape[axis] for axis in before], len(x), *result.shape[1:]))
     return axis_to_front(result, len(before)).contiguous()
-
-
-def _in_strided_layout(result: ArrayResult, x: NestedArray) -> ArrayResult:
-    """Convert a result of `_reduce_jagged` to the strided layout; a result of shape (B,) stays dense."""
-    if isinstance(result, NestedArray):
-        return rows_to_strided(result.data, x.structure)  # type: ignore[arg-type]
-    return result if result.ndim == 1 else NestedArray(*slices_as_components(result, len(x)))
 
 
 def _describe_component(x: NestedArray, i: int) -> str:

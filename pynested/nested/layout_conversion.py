@@ -270,11 +270,12 @@ def nest(components: Sequence[Array], layout: Layout, ragged_dim: int | None = N
 
 def slices_as_components(x: Array, count: int) -> tuple[Array, Strided]:
     """Return the slices of ``x`` along dimension 0, or ``count`` times its only slice: flat values and structure."""
-    shape = np.array([x.shape], np.int64)
-    strides = packed_strides(shape)  # not those of an ndarray, which can be anything along sizes of 0 and 1
-    offsets = np.arange(count) * (strides[0, 0] if x.shape[0] != 1 else 0)
-    extents, strides = np.tile(shape[:, 1:], (max(count, 1), 1)), np.tile(strides[:, 1:], (count, 1))
-    return movement.reshape(x, (x.numel(),)).contiguous(), Strided.from_validated(extents, strides, offsets, x.numel())
+    flat = movement.reshape(x, (x.numel(),)).contiguous()
+    extents = np.tile(np.array([x.shape[1:]], np.int64), (max(count, 1), 1))
+    if x.shape[0] == count:
+        return flat, Strided.from_extents(extents, count)
+    strides = packed_strides(extents[:count])
+    return flat, Strided.from_validated(extents, strides, np.zeros(count, np.int64), x.numel())
 
 
 def as_dense(name: str, x: NestedArray) -> Array:
