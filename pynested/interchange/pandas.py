@@ -48,5 +48,6 @@ def to_pandas(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     >>> pn.to_pandas(pn.nested_array([[1, 2], [3]], layout=pn.jagged)).dtype  # doctest: +SKIP
     large_list<item: int64>[pyarrow]
     """
+    check_optional_flags("to_pandas", copy=copy)
     pd = import_optional("to_pandas", "pandas")
     return pd.Series(pd.arrays.ArrowExtensionArray(to_arrow(x, copy=copy)))
