@@ -20,7 +20,7 @@ Allocator: TypeAlias = Callable[[tuple[int, ...], DTypeLike], Any]
 
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
 LARGE = 1024 * 1024  # bytes; malloc itself keeps what is smaller
-SIZES = 8  # block sizes between two powers of two, so that arrays of similar size share blocks
+SIZES_PER_DOUBLING = 8  # block sizes between two powers of two, so that arrays of similar size share blocks
 MOST_KEPT = whole_number("PYNESTED_KEPT_MIB", 512) * 1024 * 1024  # bytes
 ALLOCATORS: dict[str, Allocator] = {}  # by device, the registered ones, and those of `allocator.filled`
 
@@ -73,15 +73,16 @@ def allocate_cpu(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     """Return a new C-contiguous array whose first element lies on a multiple of `ALIGNMENT`."""
     nbytes = prod(shape) * np.dtype(dtype).itemsize + ALIGNMENT
     try:
-        memory = np.empty(nbytes, np.uint8) if nbytes < LARGE else np.asarray(Block(_block(nbytes)))
+        memory = np.empty(nbytes, np.uint8) if nbytes < LARGE else np.asarray(Block(_take_memory(nbytes)))
     except MemoryError:
         needs = f"an array of shape {shape} and dtype {np.dtype(dtype)} takes {nbytes - ALIGNMENT:,} bytes"
         raise MemoryError(f"{needs}, more memory than there is.") from None
     return np.ndarray(shape, dtype, memory, -memory.ctypes.data % ALIGNMENT)
 
 
-def _block(nbytes: int) -> NDArray[np.uint8]:
-    step = (1 << nbytes.bit_length() - 1) // SIZES
+def _take_memory(nbytes: int) -> NDArray[np.uint8]:
+    """Return a kept block of the size above ``nbytes``, or fresh memory."""
+    step = (1 << nbytes.bit_length() - 1) // SIZES_PER_DOUBLING
     size = -(-nbytes // step) * step
     try:
         block = _kept[size].pop()

@@ -22,11 +22,11 @@ class Storage:
     Attributes
     ----------
     data : array
-        The flat array that was allocated, or the caller's array, which keeps the owner of its memory alive.
+        The flat array that was allocated; or the caller's array, which keeps the owner of its memory alive.
     device : str
         ``"cpu"`` or the name of another registered device.
     version : int
-        The number of writes so far; a result that needs an old value compares it.
+        The number of writes so far. A node compares it with the number when it saved the array.
     """
 
     __slots__ = ("__weakref__", "data", "device", "version")

@@ -16,7 +16,7 @@ from .kernel_device import BLOCK, RawArray, in_words
 from .naming import ctype, instantiation, wide_dtype
 
 MOST_TILES = 65535  # along the y axis of a grid
-SHORT = 1024  # elements of a mean segment; below, a warp takes it, from there on a block
+SHORT = 1024  # elements of a segment on average; a warp computes a shorter segment, a block a longer one
 PIECE = 1 << 15  # elements of a piece, where segments are long enough to be cut
 KEPT_ROWS = 4  # rows a thread of a softmax keeps in registers
 
@@ -185,7 +185,7 @@ class SegmentKernels(ElementwiseKernels):
 
 
 def cut_segments(segments: Segments, rows: int) -> tuple[Segments, Segments]:
-    """Return segments cut into pieces of at most ``rows`` rows, and the pieces of each segment."""
+    """Return pieces of at most ``rows`` rows, and segments of pieces: those into which each segment was cut."""
 
     def make() -> tuple[Segments, Segments]:
         pieces = np.maximum(1, -(-segments.lengths // rows))

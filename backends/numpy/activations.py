@@ -16,7 +16,7 @@ SILU_TAIL = {np.dtype(np.float32): -80.0, np.dtype(np.float64): -700.0}  # below
 
 # In float32, erf(x / sqrt 2) = tanh(C x (s + K + D1 / (s + E1 + D2 / (s + E2)))) with s = x * x, to 3e-7 everywhere:
 # np.tanh is vectorised and scipy.special.erf is not, and a continued fraction takes the fewest passes.
-# The numbers are arrays, which NumPy takes as they are; it would look at Python's anew in every call.
+# The numbers are arrays: NumPy would convert Python's numbers in every call.
 C, K, D1, E1, D2, E2, HALF = (np.asarray(number, np.float32) for number in (
     0.018138638785613056, 65.23510487637967, -146.969813681375, -23.606133102222024, 1383.4133779479805,
     45.32311438965074, 0.5,
@@ -42,13 +42,15 @@ def gelu_backward(cotangent: NDArray[Any], x: NDArray[Any], /, approximate: str 
 
 
 def normal_distribution(x: NDArray[Any], /) -> NDArray[Any]:
-    """``Phi(x)`` of float32 or float64, of which `gelu` is x times as much."""
+    """``Phi(x)`` of float32 or float64; ``gelu(x) = x Phi(x)``."""
     return blockwise(_normal_distribution, x, extra=1)
 
 
-def gelu_backward_of(cotangent: NDArray[Any], x: NDArray[Any], distribution: NDArray[Any], /) -> NDArray[Any]:
+def gelu_backward_from_distribution(
+    cotangent: NDArray[Any], x: NDArray[Any], distribution: NDArray[Any], /
+) -> NDArray[Any]:
     """`gelu_backward`, where ``Phi(x)`` is known."""
-    return blockwise(_gelu_backward_of_kernel, cotangent, x, distribution, extra=1)
+    return blockwise(_gelu_backward_from_distribution_kernel, cotangent, x, distribution, extra=1)
 
 
 def gelu_tanh(x: NDArray[Any], /) -> NDArray[Any]:
@@ -80,14 +82,15 @@ def _erfc_kernel(out: NDArray[Any], x: NDArray[Any]) -> None:
     from scipy import special
 
     special.erfc(x, out)
-    if out.dtype == np.float64:  # where SciPy's loses x * x times the roundoff: exp(-x * x) of an x * x that is rounded
+    if out.dtype == np.float64:  # SciPy rounds x * x before exp(-x * x), an error of x * x roundoffs
         tail = np.flatnonzero(x > 0.5)
-        right = np.minimum(x[tail], 30)  # from there on it is 0
-        near = np.rint(right * 2**20) / 2**20  # whose square is exact
-        out[tail] = np.exp(-near * near) * np.exp((near - right) * (near + right)) * special.erfcx(right)
+        clipped = np.minimum(x[tail], 30)  # beyond 30 the result is 0
+        rounded = np.rint(clipped * 2**20) / 2**20  # whose square is exact
+        rest = np.exp((rounded - clipped) * (rounded + clipped))
+        out[tail] = np.exp(-rounded * rounded) * rest * special.erfcx(clipped)
 
 
-def _erf_of_root(out: NDArray[Any], x: NDArray[Any], square: NDArray[Any]) -> None:
+def _erf_of_normal(out: NDArray[Any], x: NDArray[Any], square: NDArray[Any]) -> None:
     """``out <- erf(x / sqrt 2)`` in float32, and ``square <- x * x``."""
     np.multiply(x, x, square)
     np.add(square, E2, out)
@@ -105,7 +108,7 @@ def _erf_of_root(out: NDArray[Any], x: NDArray[Any], square: NDArray[Any]) -> No
 def _normal_distribution(out: NDArray[Any], x: NDArray[Any], square: NDArray[Any]) -> None:
     """``out <- Phi(x) = (1 + erf(x / sqrt 2)) / 2``, and ``square <- x * x``."""
     if out.dtype == np.float32:
-        _erf_of_root(out, x, square)
+        _erf_of_normal(out, x, square)
         np.multiply(out, HALF, out)
         np.add(out, HALF, out)
     else:
@@ -126,7 +129,7 @@ def _gelu_backward_kernel(out: NDArray[Any], cotangent: NDArray[Any], x: NDArray
     _times_slope(out, cotangent, x, out, density)
 
 
-def _gelu_backward_of_kernel(
+def _gelu_backward_from_distribution_kernel(
     out: NDArray[Any], cotangent: NDArray[Any], x: NDArray[Any], distribution: NDArray[Any], density: NDArray[Any]
 ) -> None:
     np.multiply(x, x, density)
@@ -136,7 +139,7 @@ def _gelu_backward_of_kernel(
 def _times_slope(
     out: NDArray[Any], cotangent: NDArray[Any], x: NDArray[Any], distribution: NDArray[Any], density: NDArray[Any]
 ) -> None:
-    """``out <- cotangent * gelu'(x)``, where ``density`` is x * x yet."""
+    """``out <- cotangent * gelu'(x)``; ``density`` holds x * x at first."""
     np.multiply(density, -0.5, density)
     np.exp(density, density)
     np.multiply(density, 1 / sqrt(2 * pi), density)
@@ -193,7 +196,7 @@ def _silu_kernel(out: NDArray[Any], x: NDArray[Any]) -> None:
     np.divide(x, out, out=out)
     threshold = SILU_TAIL[out.dtype]
     if out.size and not minimum_of(x) >= threshold:  # or NaN
-        # Here exp(-x) overflows or soon will, though x exp(x) is still a number: half the exponent, twice.
+        # exp(-x) overflows, or nearly, but x exp(x) is still a number: x times exp(x / 2), twice.
         tail = np.flatnonzero(x < threshold)
         root = np.exp(x[tail] * 0.5)
         out[tail] = x[tail] * root * root
@@ -212,11 +215,12 @@ def _silu_backward_kernel(out: NDArray[Any], cotangent: NDArray[Any], x: NDArray
     np.multiply(out, cotangent, out=out)
 
 
-# The function of a block of each kernel, and the number of its scratch arrays, for callers that cut arrays into blocks
-# themselves: ``function(out, *inputs, *scratch)``, where no input is out.
+# By kernel, the function that computes a block and its number of scratch arrays. Fused chains cut arrays into blocks
+# themselves and call ``function(out, *inputs, *scratch)``; no input may be ``out``.
 KERNELS: dict[Callable[..., Any], tuple[Kernel, int]] = {
     erfc: (_erfc_kernel, 0), gelu: (_gelu_kernel, 1), gelu_backward: (_gelu_backward_kernel, 1),
     relu_backward: (_relu_backward_kernel, 0), silu: (_silu_kernel, 0), silu_backward: (_silu_backward_kernel, 1),
-    normal_distribution: (_normal_distribution, 1), gelu_backward_of: (_gelu_backward_of_kernel, 1),
+    normal_distribution: (_normal_distribution, 1),
+    gelu_backward_from_distribution: (_gelu_backward_from_distribution_kernel, 1),
     gelu_tanh: (_gelu_tanh_kernel, 2), gelu_tanh_backward: (_gelu_tanh_backward_kernel, 2),
 }  # fmt: skip

@@ -59,7 +59,7 @@ def attention_backward(
         for operand_places, batch_grad, grad in zip(places[:3], batch_grads, grads, strict=True):
             operand_places.write(batch_grad, grad)
 
-    # Jobs can share elements of a mask: 0 bytes of work run on one thread.
+    # Jobs can share elements of a mask. With its gradient they run on one thread, as for 0 bytes.
     run(work, [(job,) for job in jobs], 0 if with_mask else heads.pairs * q.itemsize)
     q_grad, k_grad, v_grad = (x.astype(q.dtype, copy=False) for x in grads)
     return q_grad, k_grad, v_grad, None if mask_grad is None else mask_grad.astype(q.dtype, copy=False)

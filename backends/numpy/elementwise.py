@@ -51,9 +51,10 @@ def keep_where(condition: NDArray[np.bool_], x: NDArray[Any], out: NDArray[Any])
 
 
 def threaded_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
-    """Return a function that computes the ufunc of positional operands and ``out`` on all threads.
+    """Return a function that computes the ufunc on all threads if operands are large and contiguous.
 
-    Large contiguous operands are cut into a piece for each thread; the result goes into memory that was used before.
+    The operands are cut into a piece for each thread, and the result lies in memory that the allocator kept. With
+    ``out``, the ufunc runs on one thread.
     """
     if ufunc.nout > 1 or ufunc.nin > 2 or ufunc.signature is not None:
         return ufunc

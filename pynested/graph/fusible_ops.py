@@ -184,7 +184,12 @@ _GELU_TANH = FusibleOp(
 _DISTRIBUTION = FusibleOp(lambda backend, x: LazyArray(x.dtype, activations.normal_distribution, (x,)), (None,))
 _TIMES_DISTRIBUTION = FusibleOp(
     lambda backend, distribution, x: distribution * x,
-    (None, lambda backend, g, y, normal, x: LazyArray(g.dtype, activations.gelu_backward_of, (g, x, normal))),
+    (
+        None,
+        lambda backend, g, y, normal, x: LazyArray(
+            g.dtype, activations.gelu_backward_from_distribution, (g, x, normal)
+        ),
+    ),
 )
 
 
