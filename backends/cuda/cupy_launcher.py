@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from importlib import import_module
 from pathlib import Path
@@ -24,14 +25,15 @@ BLAS_FROM = 64.0**3  # multiplications; for fewer, a tile of our own kernel take
 POISON = 0xFF  # in every byte of a new array, while launches are checked
 
 
-def failures(cupy: Any) -> tuple[type[Exception], ...]:
-    """Return the classes of errors of the compiler, of libraries that are loaded late, and of the driver."""
-    return RuntimeError, ImportError, OSError, cupy.cuda.compiler.CompileException
-
-
-def failure(name: str, error: Exception) -> Exception:
-    """Return one DeviceError for such an error; errors of pynested stay as they are."""
-    return error if isinstance(error, PynestedError) else device_error(name, error)
+@contextmanager
+def reporting(cupy: Any, name: str) -> Iterator[None]:
+    """Raise one DeviceError for an error of the compiler, of a library that is loaded late, or of the driver."""
+    try:
+        yield
+    except PynestedError:
+        raise
+    except (RuntimeError, ImportError, OSError, cupy.cuda.compiler.CompileException) as error:
+        raise device_error(name, error) from error
 
 
 class Reported:
@@ -47,10 +49,8 @@ class Reported:
 
         @wraps(function)
         def call(*args: Any, **options: Any) -> Any:
-            try:
+            with reporting(self._cupy, name):
                 return function(*args, **options)
-            except failures(self._cupy) as error:
-                raise failure(name, error) from error
 
         return call
 
@@ -70,27 +70,22 @@ class Gpu:
 
     def run(self, file: str, name: str, grid: Triple, block: Triple, args: Sequence[Any], shared: int) -> None:
         """Launch a kernel; it runs when the stream comes to it."""
-        try:
-            self._launch(file, name, grid, block, args, shared)
-        except failures(self._cupy) as error:
-            raise failure(name, error) from error
-
-    def _launch(self, file: str, name: str, grid: Triple, block: Triple, args: Sequence[Any], shared: int) -> None:
-        function = self._functions.get((file, name)) or self._load(file, name)
-        if shared > SHARED_BY_DEFAULT:
-            function.max_dynamic_shared_size_bytes = shared
-        # A null pointer is passed as a number of the same size.
-        given = tuple(np.uint64(0) if one is None else one for one in args)
-        function(grid, block, given, shared_mem=shared)
-        if self.check:
-            self._cupy.cuda.get_current_stream().synchronize()
+        with reporting(self._cupy, name):
+            function = self._functions.get((file, name)) or self._load(file, name)
+            if shared > SHARED_BY_DEFAULT:
+                function.max_dynamic_shared_size_bytes = shared
+            # A null pointer is passed as a number of the same size.
+            arguments = tuple(np.uint64(0) if argument is None else argument for argument in args)
+            function(grid, block, arguments, shared_mem=shared)
+            if self.check:
+                self._cupy.cuda.get_current_stream().synchronize()
 
     def new(self, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
-        """A new array from CuPy's pool."""
-        made = self._cupy.empty(shape, dtype)
+        """Return a new array from CuPy's pool."""
+        array = self._cupy.empty(shape, dtype)
         if self.check:
-            made.reshape(-1).view(np.uint8).fill(POISON)
-        return made
+            array.reshape(-1).view(np.uint8).fill(POISON)
+        return array
 
     def _load(self, file: str, name: str) -> Any:
         module = self._cupy.RawModule(code=inlined(file, self.kernels), options=OPTIONS, name_expressions=(name,))
