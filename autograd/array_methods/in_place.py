@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from inspect import unwrap
-from typing import Any, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import numpy as np
 
@@ -16,10 +16,13 @@ from .element_methods import ElementMethods
 from .operator_methods import OperatorMethods
 from .reduction_methods import Result
 
-Method = TypeVar("Method", bound=Callable[..., Any])
+Written = TypeVar("Written")
+Parameters = ParamSpec("Parameters")
 
 
-def in_place(function: Method) -> Method:
+def in_place(
+    function: Callable[Concatenate[Any, Parameters], Any],
+) -> Callable[Concatenate[Written, Parameters], Written]:
     """Return the method that writes the result of the method ``function`` into the array, and returns the array."""
     compute = unwrap(function)
 

@@ -42,10 +42,10 @@ __all__ = ["dropout", "layer_norm", "log_softmax", "softmax", "softmin"]
 def softmax(self: ArrayT, dim: int | None = None, *, dtype: DType | None = None, axis: int | None = None) -> ArrayT:
     """Return ``exp(x - max) / sum`` along ``dim``: ``(B, *, D) -> (B, *, D)``.
 
-    The shift keeps finite input finite: (1000, 1001) gives the numbers of (0, 1). An empty segment stays empty. -inf
-    beside finite elements becomes +0. A segment that holds a NaN or +inf, or only -inf, becomes all NaN; no other
-    segment does. Gradient: ``y * (g - sum(y * g))`` with ``y`` the result. Clauses: SOFTMAX-1 to SOFTMAX-9. After
-    `torch.nn.functional.softmax`.
+    The shift keeps finite input finite: (1000, 1001) gives the numbers of (0, 1). An empty component stays empty. -inf
+    beside finite elements becomes +0. The elements along ``dim`` become all NaN if one of them is NaN or +inf, or all
+    are -inf; no others do. Gradient: ``y * (g - sum(y * g))`` with ``y`` the result. Clauses: SOFTMAX-1 to SOFTMAX-9.
+    After `torch.nn.functional.softmax`.
 
     >>> nt = pn.nested_array([[1000.0, 1000.0], [-np.inf, 3.0], []], layout=pn.jagged)
     >>> pn.softmax(nt, 1).unbind()
