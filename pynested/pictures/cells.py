@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -57,8 +57,8 @@ class CellFormat:
         """Return the cell of the element ``read(item)``, or of a gap."""
         if isinstance(item, Gap):
             block: Look = "hidden" if look == "number" else look
-            width = self.width if item.size == 1 else self.block_width
-            return Cell(hidden_count(item.size), width, owners, block, size=item.size)
+            width = self.width if len(item) == 1 else self.block_width
+            return Cell(hidden_count(len(item)), width, owners, block, size=len(item))
         element = read(item)
         text = self.text(element)
         in_full = str(element.tolist()) if element.size <= 12 else np.array2string(element, threshold=12)
@@ -128,12 +128,17 @@ def _draw_dashed(sheet: Sheet, x: float, y: float, width: float, height: float, 
     sheet.rect(x, y, width, height, "none", round=4, stroke=color, stroke_width="1.3", stroke_dasharray="3 2.5")
 
 
+def labelled_width(name: str, rows: Iterable[Sequence[Cell]]) -> float:
+    """Return the width of some rows with a name above them."""
+    return max([text_width(name, 12), *(sum(cell.width for cell in row) or 60.0 for row in rows)])
+
+
 def draw_components(sheet: Sheet, x: float, y: float, rows: Rows, name_of: NameOf, columns: Columns) -> None:
     """Draw the name of each component, one component a line, and its cells in each column."""
     for k, row in enumerate(rows):
         top = y + k * LINE
         if isinstance(row, Gap):
-            sheet.note(x, top + 17.5, hidden_count(row.size, "component"))
+            sheet.note(x, top + 17.5, hidden_count(len(row), "component"))
             continue
         sheet.text(x, top + 17.5, name_of(row), size=12, anchor="start", bold=True, fill=line_color(row))
         for left, cells_of in columns.items():
@@ -152,7 +157,7 @@ def draw_table(sheet: Sheet, x: float, y: float, headings: Sequence[str], rows: 
     for k, row in enumerate(rows):
         baseline = y + 20 + k * TABLE_LINE
         if isinstance(row, Gap):
-            sheet.text(x, baseline, hidden_count(row.size), size=12, anchor="start", opacity=0.9)
+            sheet.text(x, baseline, hidden_count(len(row)), size=12, anchor="start", opacity=0.9)
             continue
         name, *others = texts[row]
         sheet.text(x, baseline, name, size=12, anchor="start", bold=True, fill=line_color(row))

@@ -23,7 +23,7 @@ from .truncation import Gap, visible_indices, with_gaps
 
 Ints = NDArray[np.int64]
 
-_SHORT_HOLE = 4  # a longer stretch that no component uses is drawn as one block
+_SHORT_GAP = 4  # a longer stretch that no component uses is drawn as one block
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,14 @@ class DrawnBuffer:
     ``values`` (N, ...) can be on any device, and its elements can be rows of numbers. ``sizes`` and ``strides`` are
     (B, d), ``offsets`` is (B,). ``level`` is the number of components that are drawn and, along each of the last
     dimensions, of elements. ``least`` is the smallest width of a cell. ``shown`` has the components that are drawn, by
-    their numbers.
+    their numbers; ``rows`` has the numbers, and the gaps between them.
     """
 
     def __init__(
         self, values: Any, sizes: Ints, strides: Ints, offsets: Ints, level: Sequence[int], least: float
     ) -> None:
         count, rank = sizes.shape
-        self._values, self._count = values, count
+        self._values = values
         steps = np.maximum(sizes - 1, 0) * strides
         self._lowest = offsets + np.minimum(steps, 0).sum(axis=1)
         above = offsets + np.maximum(steps, 0).sum(axis=1) + 1
@@ -78,6 +78,7 @@ class DrawnBuffer:
             )
             for i in visible_indices(count, level[0])
         }  # fmt: skip
+        self.rows = with_gaps(list(self.shown), count)
         drawn = sum(prod(map(len, component.shown)) for component in self.shown.values())
         self._is_complete = drawn == sizes.prod(axis=1).sum()
         self._owners = self._owners_of_cells()
@@ -89,12 +90,7 @@ class DrawnBuffer:
     @cached_property
     def strip(self) -> list[Cell]:
         """The whole buffer as cells."""
-        return [cell for start, stop in pairwise(self._edges()) for cell in self._cells(Gap(start, stop))]
-
-    @property
-    def rows(self) -> list[int | Gap]:
-        """Numbers of the components that are drawn, and the gaps between them."""
-        return with_gaps(list(self.shown), self._count)
+        return [cell for start, stop in pairwise(self._edges()) for cell in self._cells(start, stop)]
 
     def fits(self, room: float) -> bool:
         """Return whether the strip is at most as wide as the room; its elements alone can be too wide."""
@@ -125,19 +121,20 @@ class DrawnBuffer:
         within = {bound for bound in bounds if {bound - 1, bound} <= owners.keys()}
         return sorted({0, len(self._values)} | bounds - within | changes)
 
-    def _cells(self, stretch: Gap) -> list[Cell]:
+    def _cells(self, start: int, stop: int) -> list[Cell]:
         """Return the cells of a stretch between two edges: elements, or one that stands for hidden or unused ones."""
-        start, stop = stretch
         if start in self._owners:
             return [self.format.cell(k, self._elements.__getitem__, self._owners[start]) for k in range(start, stop)]
         lowest, beyond = self._lowest, self._beyond
         (reaching,) = np.nonzero((lowest < stop) & (beyond > start) & (beyond > lowest))
         if reaching.size and not self._is_complete:
             is_inside = reaching.size == 1 and lowest[reaching[0]] <= start and beyond[reaching[0]] >= stop
-            return [self.format.cell(stretch, self._elements.__getitem__, (int(reaching[0]),) if is_inside else ())]
-        if stretch.size <= _SHORT_HOLE:
-            return [Cell("", self.format.width, look="unused")] * stretch.size
-        return [Cell(f"{stretch.size} unused", self.format.block_width, look="unused", size=stretch.size)]
+            owners = (int(reaching[0]),) if is_inside else ()
+            return [self.format.cell(Gap(start, stop), self._elements.__getitem__, owners)]
+        size = stop - start
+        if size <= _SHORT_GAP:
+            return [Cell("", self.format.width, look="unused")] * size
+        return [Cell(f"{size} unused", self.format.block_width, look="unused", size=size)]
 
 
 def fit_buffer(
@@ -161,11 +158,7 @@ class Strip:
         self._cells = buffer.strip
         self._starts = list(accumulate((cell.size for cell in self._cells), initial=0))
         self._lefts = list(accumulate((cell.width for cell in self._cells), initial=x))
-
-    @property
-    def right(self) -> float:
-        """Right end of the strip."""
-        return self._lefts[-1]
+        self.right = self._lefts[-1]
 
     def left_of(self, position: int) -> float:
         """Return the x of the left edge of an element; the length of the buffer gives the end."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .cells import LINE, ROW, Cell, draw_cells, draw_components
 from .drawn_buffer import DrawnBuffer, Strip, fit_buffer
-from .svg import PAGE, Sheet, assign_lanes, line_color, text_span, text_width
+from .svg import PAGE, Sheet, assign_lanes, captioned_span, line_color, text_width
 from .truncation import Gap, listing
 
 Ints = NDArray[np.int64]
@@ -35,7 +35,6 @@ class _Jagged:
         sizes = self.lengths.reshape(-1, 1)
         room = PAGE - _CAPTION
         self.buffer: DrawnBuffer = fit_buffer(values, sizes, np.ones_like(sizes), self.starts, _LEVELS, _CELL, room)
-        self.shown = list(self.buffer.shown)
 
     def called(self, component: int) -> str:
         """Return the name of a component."""
@@ -61,7 +60,7 @@ def draw_jagged(values: Any, offsets: Ints, lengths: Ints | None = None, name: s
         f"in one buffer of {len(values)} values; offsets {listing(offsets.tolist())}"
     )
     sheet.heading(_LEFT, 24, "what you see")
-    x = _LEFT + text_width(array.called(max(array.shown, default=0)), 12) + 10
+    x = _LEFT + text_width(array.called(max(buffer.shown, default=0)), 12) + 10
     cells = {x: lambda i: buffer.row(buffer.shown[i])}
     draw_components(sheet, _LEFT, _TOP, buffer.rows, array.called, cells)
     bottom = _TOP + len(buffer.rows) * LINE
@@ -118,12 +117,11 @@ def _draw_arrows(sheet: Sheet, array: _Jagged, strip: Strip, left: float, y: flo
 def _draw_brackets(sheet: Sheet, array: _Jagged, strip: Strip, top: float) -> None:
     """Draw the name of each component under its cells: below a bracket or, if it is empty, below a dashed line."""
     marks = []
-    for i in array.shown:
+    for i in array.buffer.shown:
         left, right = (strip.left_of(array.starts[i] + length) for length in (0, array.lengths[i]))
         text = array.called(i) if array.lengths[i] else f"{array.called(i)} empty"
         marks.append((i, left, right, text))
-    texts = [text_span((left + right) / 2, text, 11) for _, left, right, text in marks]
-    lanes = assign_lanes([(min(a, m[1] + 4), max(b, m[2] - 4)) for m, (a, b) in zip(marks, texts, strict=True)])
+    lanes = assign_lanes([captioned_span(left + 4, right - 4, text, 11) for _, left, right, text in marks])
     for lane, (i, left, right, text) in sorted(zip(lanes, marks, strict=True)):
         color, y = line_color(i), top + _CELL_HEIGHT + 20 + lane * _LANE
         if left < right:

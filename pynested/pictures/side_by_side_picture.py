@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from pynested.backends.host import to_host
 from pynested.nested.component_views import component_ndarray
 from pynested.nested.nested_array import NestedArray
 
-from .cells import LINE, Cell, CellFormat, Element, Look, draw_components
+from .cells import LINE, Cell, CellFormat, Element, Look, draw_components, labelled_width
 from .svg import PAGE, Sheet, text_width
 from .truncation import visible_indices, with_gaps
 
@@ -24,56 +24,43 @@ _LEFT, _TOP, _APART = 18, 40, 26
 _CELL = 30
 
 
-class _Column(NamedTuple):
-    """An array: its name, and the cells of each component that is shown."""
-
-    name: str
-    rows: dict[int, list[Cell]]
-
-    @property
-    def width(self) -> float:
-        """Width of the name and of the longest component."""
-        return max(
-            [text_width(self.name, 12), *(sum(cell.width for cell in row) or 60.0 for row in self.rows.values())]
-        )
-
-
 def draw_side_by_side(arrays: Mapping[str, Any], padded: Names = (), stretched: Names = ()) -> Sheet:
     """Draw arrays side by side; ``padded`` and ``stretched`` name dense ones, the lengths are those of the nested."""
     lengths = _check(arrays, padded, stretched)
     count = len(lengths)
     for components, limit in _LEVELS:
         shown = visible_indices(count, components)
-        elements = {name: _read(name, array, count, shown) for name, array in arrays.items()}
-        columns = [
-            _column(name, rows, lengths, limit, name in padded, name in stretched) for name, rows in elements.items()
-        ]
-        if sum(column.width + _APART for column in columns) <= PAGE:
+        columns = {
+            name: _column(_read(name, array, count, shown), lengths, limit, name in padded, name in stretched)
+            for name, array in arrays.items()
+        }
+        widths = {name: labelled_width(name, rows.values()) for name, rows in columns.items()}
+        if sum(widths.values()) + _APART * len(widths) <= PAGE:
             break
     sheet = Sheet(f"Side by side, {count} components of each: {', '.join(arrays)}")
     lines = with_gaps(shown, count)
     left = _LEFT + text_width(f"[{max(shown, default=0)}]", 12) + 14
-    bands: list[dict[float, _Column]] = [{}]  # columns by their left ends
+    bands: list[dict[float, str]] = [{}]  # names of columns by their left ends
     x = left
-    for column in columns:
-        if x > left and x + column.width > PAGE:
+    for name, width in widths.items():
+        if x > left and x + width > PAGE:
             x = left
             bands.append({})
-        bands[-1][x] = column
-        x += column.width + _APART
+        bands[-1][x] = name
+        x += width + _APART
     for k, band in enumerate(bands):
         top = _TOP + k * (len(lines) * LINE + 54)
-        for x, column in band.items():
-            sheet.text(x, top - 10, column.name, size=12, anchor="start", bold=True)
-        cells = {x: column.rows.__getitem__ for x, column in band.items()}
+        for x, name in band.items():
+            sheet.text(x, top - 10, name, size=12, anchor="start", bold=True)
+        cells = {x: columns[name].__getitem__ for x, name in band.items()}
         draw_components(sheet, _LEFT, top, lines, lambda i: f"[{i}]", cells)
     return sheet
 
 
 def _column(
-    name: str, elements: dict[int, Element], lengths: list[int], limit: int, is_padded: bool, is_stretched: bool
-) -> _Column:
-    """Return the cells of an array: the elements of each component, the padding behind them, and the repeats.
+    elements: dict[int, Element], lengths: list[int], limit: int, is_padded: bool, is_stretched: bool
+) -> dict[int, list[Cell]]:
+    """Return the cells of each component: its elements, the padding behind them, and the repeats.
 
     An element is a number or a row of numbers. Padding begins at the length of the component. The element of a
     component that is stretched is repeated up to that length; a component of length 0 has none.
@@ -92,7 +79,7 @@ def _column(
         items = with_gaps(visible_indices(len(part), limit), len(part))
         return [form.cell(item, part.__getitem__, (i,), look) for item in items]
 
-    return _Column(name, {i: [cell for part, look in row for cell in cells(i, part, look)] for i, row in rows.items()})
+    return {i: [cell for part, look in row for cell in cells(i, part, look)] for i, row in rows.items()}
 
 
 def _check(arrays: Any, padded: Names, stretched: Names) -> list[int]:

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from pynested.autograd import Array
 from pynested.backends import get_backend
 
-from .cells import Cell, draw_cells, draw_table
+from .cells import Cell, draw_cells, draw_table, labelled_width
 from .drawn_buffer import Component, DrawnBuffer, Strip, fit_buffer
-from .svg import PAGE, Sheet, assign_lanes, line_color, text_span, text_width
+from .svg import PAGE, Sheet, assign_lanes, captioned_span, line_color, text_width
 from .truncation import Gap, hidden_count, listing
 
 Ints = NDArray[np.int64]
@@ -39,12 +39,6 @@ class _Panel(NamedTuple):
     name: str
     color: str = "currentColor"
     rows: Sequence[list[Cell] | Gap] = ()
-
-    @property
-    def width(self) -> float:
-        """Width of the name and of the longest row."""
-        widths = [sum(cell.width for cell in row) or 60.0 for row in self.rows if not isinstance(row, Gap)]
-        return max([text_width(self.name, 12), *widths])
 
 
 class _Drawing(NamedTuple):
@@ -117,10 +111,11 @@ def _draw_components(drawing: _Drawing) -> float:
         drawing.sheet.note(_LEFT, _TOP + 17, "no components")
     x, y, bottom = float(_LEFT), float(_TOP), float(_TOP + _ROW)
     for panel in _panels(drawing):
-        if x > _LEFT and x + panel.width > PAGE:
+        width = labelled_width(panel.name, [row for row in panel.rows if not isinstance(row, Gap)])
+        if x > _LEFT and x + width > PAGE:
             x, y = _LEFT, bottom + _TOP - 24
         bottom = max(bottom, _draw_panel(drawing.sheet, panel, x, y))
-        x += panel.width + _APART
+        x += width + _APART
     return bottom
 
 
@@ -129,7 +124,7 @@ def _panels(drawing: _Drawing) -> Iterator[_Panel]:
     buffer = drawing.buffer
     for number in buffer.rows:
         if isinstance(number, Gap):
-            yield _Panel(hidden_count(number.size))
+            yield _Panel(hidden_count(len(number)))
             continue
         component = buffer.shown[number]
         leads, is_full = list(product(*component.shown[:-2])), 0 not in component.sizes
@@ -150,7 +145,7 @@ def _draw_panel(sheet: Sheet, panel: _Panel, x: float, y: float) -> float:
     sheet.text(x, y - 8, panel.name, size=12, anchor="start", bold=True, fill=panel.color)
     for row in panel.rows:
         if isinstance(row, Gap):
-            sheet.note(x, y + 18, hidden_count(row.size, "row"))
+            sheet.note(x, y + 18, hidden_count(len(row), "row"))
         else:
             draw_cells(sheet, x, y, _ROW, row, panel.color)
         y += _ROW + 2
@@ -203,9 +198,7 @@ def _arcs(drawing: _Drawing, strip: Strip) -> list[_Arc]:
 
 def _draw_arcs(sheet: Sheet, arcs: list[_Arc], y: float) -> float:
     """Draw the arcs, each above the shorter ones that it meets, and return how much room they take."""
-    texts = [text_span((arc.left + arc.right) / 2, arc.text, 10) for arc in arcs]
-    spans = [(min(a, b, start), max(a, b, end)) for (_, a, b, _, _), (start, end) in zip(arcs, texts, strict=True)]
-    lanes = assign_lanes(spans)
+    lanes = assign_lanes([captioned_span(left, right, text, 10) for _, left, right, text, _ in arcs])
     foot = y + 2 + _ARC * (1 + max(lanes, default=-1))
     for (_, left, right, text, color), lane in zip(arcs, lanes, strict=True):
         lift = 14 + lane * _ARC

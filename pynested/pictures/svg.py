@@ -58,10 +58,10 @@ def text_width(text: str, size: float) -> float:
     return len(text) * size * _CHARACTER
 
 
-def text_span(centre: float, text: str, size: float) -> tuple[float, float]:
-    """Return the left and the right end of a text around its centre."""
-    half = text_width(text, size) / 2
-    return centre - half, centre + half
+def captioned_span(left: float, right: float, text: str, size: float) -> tuple[float, float]:
+    """Return the left and the right end of a mark with a text at its middle."""
+    centre, half = (left + right) / 2, text_width(text, size) / 2
+    return min(left, right, centre - half), max(left, right, centre + half)
 
 
 def assign_lanes(spans: Sequence[tuple[float, float]], apart: float = 5) -> list[int]:

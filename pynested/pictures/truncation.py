@@ -4,19 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
-
-class Gap(NamedTuple):
-    """A hidden stretch ``[start, stop)``."""
-
-    start: int
-    stop: int
-
-    @property
-    def size(self) -> int:
-        """Number of hidden things."""
-        return self.stop - self.start
+Gap = range  # of hidden things
 
 
 def visible_indices(count: int, limit: int) -> list[int]:
@@ -37,7 +26,7 @@ def with_gaps(shown: Sequence[int], count: int) -> list[int | Gap]:
     """Return ``shown``, ascending, with a gap wherever some of ``range(count)`` are hidden.
 
     >>> with_gaps([0, 1, 9], 10)
-    [0, 1, Gap(start=2, stop=9), 9]
+    [0, 1, range(2, 9), 9]
     """
     items: list[int | Gap] = []
     for before, after in pairwise([-1, *shown, count]):
