@@ -1,11 +1,10 @@
-"""Lines of Python by area, functions of ours that a call enters, and two words that say too little.
+"""Lines of Python by area, and the number of functions of ours that a call enters.
 
 python -m tools.count
 """
 
 from __future__ import annotations
 
-import re
 import subprocess
 from collections import Counter
 from collections.abc import Iterable
@@ -48,8 +47,6 @@ AREAS = {
     ),
 }
 ELSEWHERE = "elsewhere"
-WORDS = {"for one in": re.compile(r"\bfor one in\b"), "Any": re.compile(r"\bAny\b")}
-FOLDERS = ("pynested", "autograd", "backends", "spec")
 
 
 def area_of(path: str) -> str:
@@ -73,20 +70,9 @@ def lines_by_area(root: Path, paths: Iterable[str]) -> Counter[str]:
     return lines
 
 
-def words_by_folder(root: Path, paths: Iterable[str]) -> dict[str, Counter[str]]:
-    """Return the number of times that each word stands in each folder."""
-    found: dict[str, Counter[str]] = {word: Counter() for word in WORDS}
-    for path in paths:
-        folder, text = path.partition("/")[0], (root / path).read_text(encoding="utf-8")
-        for word, pattern in WORDS.items():
-            found[word][folder] += len(pattern.findall(text))
-    return found
-
-
 def main() -> None:
-    """Print three tables."""
-    paths = python_files(ROOT)
-    lines = lines_by_area(ROOT, paths)
+    """Print two tables."""
+    lines = lines_by_area(ROOT, python_files(ROOT))
     print(f"{'area':<24}{'lines':>9}{'limit':>9}{'over':>9}")
     for name, area in AREAS.items():
         print(f"{name:<24}{lines[name]:>9,}{area.limit:>9,}{max(0, lines[name] - area.limit):>9,}")
@@ -96,10 +82,6 @@ def main() -> None:
     print(f"\n{'functions entered by':<24}{'plain':>9}{'recorded':>9}{'backward':>9}")
     for name, entered in counted().items():
         print(f"{name:<24}" + "".join(f"{len(codes):>9}" for codes in entered))
-    print(f"\n{'words':<24}" + "".join(f"{folder:>9}" for folder in FOLDERS) + f"{'all':>9}")
-    for word, by_folder in words_by_folder(ROOT, paths).items():
-        counts = [by_folder[folder] for folder in FOLDERS]
-        print(f"{word:<24}" + "".join(f"{count:>9,}" for count in (*counts, sum(counts))))
 
 
 if __name__ == "__main__":
