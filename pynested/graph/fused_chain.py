@@ -118,7 +118,7 @@ class FusedChain:
         if full not in self._full_steps:
             found = {self.inputs[i] for i in full}
             for step in self.steps:
-                if not found.isdisjoint(step.reads):
+                if not found.isdisjoint(step.operands):
                     found.add(step.result)
             self._full_steps[full] = found.issuperset(step.result for step in self.steps)
         return self._full_steps[full]
@@ -186,7 +186,7 @@ class FusedOperation:
         cotangents = {chain.outputs[i]: self.seeds[i] for i in request.arrived}
         reached = {chain.inputs[i] for i in request.wanted}  # arrays between the wanted inputs and the outputs
         for step in chain.steps:
-            if is_float(step.result.dtype) and not reached.isdisjoint(step.reads):
+            if is_float(step.result.dtype) and not reached.isdisjoint(step.operands):
                 reached.add(step.result)
         parts: list[tuple[int, LazyArray]] = []
         for step in reversed(chain.steps):

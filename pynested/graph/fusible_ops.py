@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,9 +31,6 @@ from .inputs import Value
 from .nodes import Fact, Node
 
 # ---- lazy arrays ----------------------------------------------------------------------------------------------------
-
-# Kernels of the CPU that are one of NumPy's functions if the dtype is a float.
-_NUMPY: dict[Any, Callable[..., Any]] = {relu: lambda x: np.maximum(x, 0), sgn: np.sign}
 
 
 @dataclass(eq=False)
@@ -91,12 +89,18 @@ class LazyBackend:
 
     def __init__(self, device: str) -> None:
         self._kernels: dict[Any, Any] = {where: np.where, cast: LazyArray.astype, copy: lambda x: x}
-        self._kernels |= _NUMPY if device == "cpu" else {}
+        if device == "cpu":  # where relu and sgn of floats are functions of NumPy
+            self._kernels |= {relu: lambda x: np.maximum(x, 0), sgn: np.sign}
 
     def __getattr__(self, kernel: str) -> Callable[..., Any]:
         function: Any = getattr(get_backend("cpu"), kernel)
         known: Any = getattr(function, "wrapped_ufunc", None) or self._kernels.get(function)
-        return known or (lambda *operands: LazyArray(operands[0].dtype, function, operands))
+        return known or partial(call_lazily, function)
+
+
+def call_lazily(function: Callable[..., Any], *operands: Any) -> LazyArray:
+    """Return the result of a call, which has the dtype of the first operand, as a lazy array."""
+    return LazyArray(operands[0].dtype, function, operands)
 
 
 def topological_order(results: Iterable[LazyArray], leaves: frozenset[LazyArray] = frozenset()) -> Iterator[LazyArray]:
@@ -142,11 +146,6 @@ class ChainStep(NamedTuple):
     operands: tuple[Any, ...]
     result: LazyArray
 
-    @property
-    def reads(self) -> list[LazyArray]:
-        """The lazy arrays among the operands."""
-        return [x for x in self.operands if type(x) is LazyArray]
-
 
 def _from_primitive(primitive: Primitive) -> FusibleOp:
     vjps: Any = primitive.vjps
@@ -177,19 +176,14 @@ OPERATIONS: dict[str, FusibleOp] = {
 }
 _CLAMP_MIN, _CLAMP_MAX = map(_from_primitive, (binary.clamp_min, binary.clamp_max))
 _GELU_TANH = FusibleOp(
-    lambda backend, x: LazyArray(x.dtype, activations.gelu_tanh, (x,)),
-    (lambda backend, g, y, x: LazyArray(g.dtype, activations.gelu_tanh_backward, (g, x)),),
+    lambda backend, x: call_lazily(activations.gelu_tanh, x),
+    (lambda backend, g, y, x: call_lazily(activations.gelu_tanh_backward, g, x),),
 )
 # On the CPU gelu is two operations: the distribution is slow, and the forward and the backward pass both read it.
-_DISTRIBUTION = FusibleOp(lambda backend, x: LazyArray(x.dtype, activations.normal_distribution, (x,)), (None,))
+_DISTRIBUTION = FusibleOp(lambda backend, x: call_lazily(activations.normal_distribution, x), (None,))
 _TIMES_DISTRIBUTION = FusibleOp(
     lambda backend, distribution, x: distribution * x,
-    (
-        None,
-        lambda backend, g, y, normal, x: LazyArray(
-            g.dtype, activations.gelu_backward_from_distribution, (g, x, normal)
-        ),
-    ),
+    (None, lambda backend, g, y, normal, x: call_lazily(activations.gelu_backward_from_distribution, g, x, normal)),
 )
 
 
