@@ -29,7 +29,7 @@ from pynested.backends.memory import release_kept
 
 from .contenders import ATTENTION, Workload
 from .harness import Times, command_line, write_times
-from .operators import HAS_TORCH, time_operators, workloads
+from .operators import INSTALLED, time_operators, workloads
 
 MIB = 1024 * 1024
 
@@ -94,7 +94,7 @@ def main() -> None:
     parser.add_argument("--width", type=int, default=64)
     options = parser.parse_args()
     times: Times = {}
-    libraries = {"pynested", "torch jagged", "torch padded", "torch dense"} if HAS_TORCH else {"pynested"}
+    libraries = {"pynested", "torch jagged", "torch padded", "torch dense"} if "torch" in INSTALLED else {"pynested"}
     settings = argparse.Namespace(device="cpu", only=libraries, samples=5)
     for name in options.load or ["tiny", "short", "long"]:
         if name != "none":

@@ -8,12 +8,10 @@ median over the rounds of their time divided by ours. The file has the minimum o
 from __future__ import annotations
 
 import argparse
-import gc
 import importlib
 import json
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -108,17 +106,6 @@ class Clock:
         if self.wait:
             self.wait()
         return (self.now() - start) / repeat
-
-
-@contextmanager
-def without_garbage_collector() -> Iterator[None]:
-    """Collect garbage, and turn the collector off inside."""
-    gc.collect()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def in_turns(calls: Calls, rounds: int, clock: Clock) -> dict[str, list[float]]:

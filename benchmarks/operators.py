@@ -27,14 +27,13 @@ from .harness import Calls, Case, Clock, Times, command_line, time_table, write_
 
 # Threads of OpenMP look for work for a while after their own turn, and would take a core from whoever is next.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-HAS_TORCH = importlib.util.find_spec("torch") is not None
-HAS_AWKWARD = importlib.util.find_spec("awkward") is not None
-LIBRARIES = {
+LIBRARIES = {  # the contenders of each library, by its module
     "pynested": ["pynested", "our strided"],
     "numpy": ["numpy"],
     "awkward": ["awkward"],
     "torch": ["torch jagged", "torch strided", "torch padded", "torch dense"],
 }
+INSTALLED = [library for library in LIBRARIES if importlib.util.find_spec(library)]
 
 
 def workloads() -> dict[str, Workload]:
@@ -54,10 +53,9 @@ def contender_names(words: str) -> set[str]:
     known = [name for library in LIBRARIES.values() for name in library]
     if names.difference(known):
         raise SystemExit(f"operators: {words!r} names an unknown contender. Choose from {', '.join(known)}.")
-    if not HAS_TORCH and names.intersection(LIBRARIES["torch"]):
-        raise SystemExit("operators: PyTorch is not installed. Install it, or leave it out of --only.")
-    if not HAS_AWKWARD and "awkward" in names:
-        raise SystemExit("operators: awkward is not installed. Install it, or leave it out of --only.")
+    for library, of_library in LIBRARIES.items():
+        if library not in INSTALLED and names.intersection(of_library):
+            raise SystemExit(f"operators: {library} is not installed. Install it, or leave it out of --only.")
     return names
 
 
@@ -71,9 +69,9 @@ def all_contenders(workload: Workload, kind: str, device: str, only: set[str]) -
         makers["our strided"] = lambda: contenders.pynested(given, pn.strided, "our strided", device)
     if device != "cuda":
         makers["numpy"] = lambda: (contenders.numpy if kind == "nested" else contenders.dense_numpy)(given)
-    if HAS_AWKWARD and kind == "nested" and device != "cuda":
+    if "awkward" in INSTALLED and kind == "nested" and device != "cuda":
         makers["awkward"] = lambda: contenders.awkward(given)
-    if HAS_TORCH:
+    if "torch" in INSTALLED:
         from . import torch_contenders
 
         there = "cuda" if device == "cuda" else "cpu"
@@ -128,7 +126,7 @@ def time_operators(workload: Workload, kind: str, ops: list[str], options: argpa
     if not names:
         return times
     alone = options.device == "cpu" and load == "tiny"  # one thread does all of a tiny call
-    if HAS_TORCH:
+    if "torch" in INSTALLED:
         from . import torch_contenders
 
         torch_contenders.set_threads(1 if load == "tiny" else 0)
@@ -161,8 +159,7 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--load", action="append", choices=list(workloads()), help="only these inputs")
     parser.add_argument("--kind", action="append", choices=["nested", "dense"], help="only these operands")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda", "emulated"], help="of all operands")
-    missing = {name for name, there in (("torch", HAS_TORCH), ("awkward", HAS_AWKWARD)) if not there}
-    everyone = ",".join(library for library in LIBRARIES if library not in missing)
+    everyone = ",".join(INSTALLED)
     parser.add_argument("--only", default=everyone, type=contender_names, help=f"libraries or contenders ({everyone})")
     parser.add_argument("--samples", type=int, help="times of each call on large input (9, or 5 if --quick)")
     options = parser.parse_args(arguments)
@@ -175,7 +172,7 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
 def main(arguments: list[str] | None = None) -> None:
     """Time what the command line names."""
     options = parsed(arguments)
-    if HAS_TORCH:
+    if "torch" in INSTALLED:
         from . import torch_contenders
 
         print(f"pynested {pn.__version__}, {torch_contenders.described()}; one thread for tiny input")

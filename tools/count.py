@@ -1,4 +1,4 @@
-"""Lines of Python by area, and the number of functions of ours that a call enters.
+"""Lines of Python by area.
 
 python -m tools.count
 """
@@ -10,8 +10,6 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
-
-from benchmarks.calls import counted
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -71,7 +69,7 @@ def lines_by_area(root: Path, paths: Iterable[str]) -> Counter[str]:
 
 
 def main() -> None:
-    """Print two tables."""
+    """Print the table."""
     lines = lines_by_area(ROOT, python_files(ROOT))
     print(f"{'area':<24}{'lines':>9}{'limit':>9}{'over':>9}")
     for name, area in AREAS.items():
@@ -79,9 +77,6 @@ def main() -> None:
     if lines[ELSEWHERE]:
         print(f"{ELSEWHERE:<24}{lines[ELSEWHERE]:>9,}")
     print(f"{'all':<24}{lines.total():>9,}{sum(area.limit for area in AREAS.values()):>9,}")
-    print(f"\n{'functions entered by':<24}{'plain':>9}{'recorded':>9}{'backward':>9}")
-    for name, entered in counted().items():
-        print(f"{name:<24}" + "".join(f"{len(codes):>9}" for codes in entered))
 
 
 if __name__ == "__main__":

@@ -19,17 +19,14 @@ def format_events(events: Sequence[Event], measured: bool) -> str:
     """Return the events as indented text; if ``measured``, with beginning and duration in front."""
     lines = ["  at ms   took us"] if measured else []
     for event in events:
-        front = f"{1e3 * event.at:7.3f} {_format_duration(event)}  " if measured else ""
+        took = "" if event.took is None else f"{1e6 * event.took:.1f}"
+        front = f"{1e3 * event.at:7.3f} {took:>9}  " if measured else ""
         indent = "  " * event.depth
         width = max(WIDTH - len(front) - len(indent) - 4, 40)
         first, *more = wrap(describe_event(event), width, break_long_words=False)
         lines.append(front + indent + first)
         lines += [" " * len(front) + indent + "    " + line for line in more]
     return "\n".join(lines)
-
-
-def _format_duration(event: Event) -> str:
-    return " " * 9 if event.took is None else f"{1e6 * event.took:9.1f}"
 
 
 def describe_event(event: Event) -> str:

@@ -112,12 +112,12 @@ def test_times_and_contenders_that_are_no_measure_are_refused(
     file = tmp_path / "times.json"
     file.write_text(json.dumps({"checkout": "/elsewhere", "rows": [{**ROW._asdict(), "seconds": 2.0}]}))
     assert read_times(file) == {ROW: 2.0}
-    monkeypatch.setattr(operators, "HAS_TORCH", False)
+    monkeypatch.setattr(operators, "INSTALLED", ["pynested", "numpy"])
     refusals: list[tuple[Callable[[], Any], str]] = [
         (lambda: read_times(file, tmp_path), "imported pynested from /elsewhere"),
         (lambda: compare.run(tmp_path, None, []), "python does not exist"),
         (lambda: status({TORCH: 1.0}, {TORCH: 1.0}), "no row of ours"),
-        (lambda: operators.main(["--only", "pynested,torch"]), r"\Aoperators: [^\n]*PyTorch is not installed[^\n]*\Z"),
+        (lambda: operators.main(["--only", "pynested,torch"]), r"\Aoperators: [^\n]*torch is not installed[^\n]*\Z"),
         (lambda: operators.main(["--only", "pynested,jax"]), r"\Aoperators: [^\n]*unknown contender[^\n]*\Z"),
     ]
     for call, text in refusals:

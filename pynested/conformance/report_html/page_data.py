@@ -106,7 +106,7 @@ def target_page(column: Column, index: Index) -> dict[str, Any]:
     for number, cause in enumerate(column.causes, 1):
         by_kind.setdefault(cause.kind, []).append((number, cause))
     names = [name for names in index.chapters.values() for name in names if name in column.operators]
-    layouts = _layouts(column)
+    layouts = column.run.header["selection"]["layout"]
     return {
         "column": column,
         "index": index,
@@ -148,10 +148,6 @@ def _cells(column: Column, name: str, layouts: Sequence[str], href: str) -> list
         only = ({**result, "parts": {part: result["parts"][part]}} for result in results if part in result["parts"])
         cells.append(check_cell(only, href))
     return cells
-
-
-def _layouts(column: Column) -> list[str]:
-    return [str(layout) for layout in column.run.header["selection"]["layout"]]
 
 
 def _claims(column: Column) -> dict[str, str]:
