@@ -7,13 +7,13 @@ folder CUDA_PATH names.
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import re
 import sysconfig
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pynested.backends.cuda.instantiations import all_instantiations
 from pynested.backends.cuda.kernel_source import KERNELS, inlined
@@ -27,8 +27,7 @@ _REGISTERS = re.compile(r"Used (\d+) registers")
 _SHARED = re.compile(r"(\d+) bytes smem")
 
 
-@dataclass(frozen=True)
-class Resources:
+class Resources(NamedTuple):
     """What one instantiation takes of a multiprocessor."""
 
     registers: int
@@ -141,22 +140,11 @@ def measured(architectures: Sequence[str] = ARCHITECTURES, kernels: Path = KERNE
 
 
 def table_text(table: Table) -> str:
-    """One line an instantiation: registers, bytes spilled and bytes of shared memory on each architecture."""
-    architectures = list(next(iter(table.values()), {}))
-    lines = [f"{'registers spilled shared':58}" + "".join(f"{name:>16}" for name in architectures)]
-    for name, row in table.items():
-        cells = (f"{r.registers} {r.spilled} {r.shared}" for r in row.values())
-        lines.append(f"{name:58}" + "".join(f"{cell:>16}" for cell in cells))
-    return "\n".join(lines) + "\n"
+    """Return a line of JSON for each instantiation: its name, and its resources on each architecture."""
+    return "".join(f"{json.dumps(row)}\n" for row in table.items())
 
 
 def read_table(text: str) -> Table:
-    """What `table_text` wrote."""
-    head, *lines = text.splitlines()
-    architectures = head[58:].split()
-    table = Table()
-    for line in lines:
-        numbers = [int(number) for number in line[58:].split()]
-        triples = zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True)
-        table[line[:58].rstrip()] = {a: Resources(*t) for a, t in zip(architectures, triples, strict=True)}
-    return table
+    """Return the table that `table_text` wrote."""
+    rows = map(json.loads, text.splitlines())
+    return {name: {architecture: Resources(*numbers) for architecture, numbers in row.items()} for name, row in rows}

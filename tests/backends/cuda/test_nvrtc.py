@@ -16,7 +16,7 @@ from pynested.backends.cuda.kernel_source import inlined
 from pynested.backends.errors import DeviceError, MissingDependency
 from tools.nvrtc import ARCHITECTURES, Nvrtc, Resources, Table, measured, read_table, table_text
 
-RESOURCES = Path(__file__).parent / "resources.txt"
+RESOURCES = Path(__file__).parent / "resources.jsonl"
 MORE_REGISTERS, MORE_SPILLED = 8, 64  # that another version of the compiler may take
 STATIC_SHARED = 48 * 1024  # bytes that a kernel may declare
 
