@@ -71,16 +71,15 @@ def contenders(
     def eager(*arrays: Any) -> Any:
         return function(library.functions, *arrays, *others)
 
+    def gradients(forward: Callable[[], Any]) -> Any:
+        return library.grad(forward(), leaves, cotangent)
+
     cotangent = library.ones_like(eager(*inputs)) if backward else None
     calls: dict[str, Callable[[], Any]] = {}
     for name, call in zip(library.names, (library.compile(eager), eager), strict=True):
         forward = partial(call, *leaves)
-        calls[name] = partial(_gradients, library, forward, leaves, cotangent) if backward else forward
+        calls[name] = partial(gradients, forward) if backward else forward
     return calls
-
-
-def _gradients(library: Library, forward: Callable[[], Any], leaves: list[Any], cotangent: Any) -> Any:
-    return library.grad(forward(), leaves, cotangent)
 
 
 def torch_contenders(

@@ -12,6 +12,7 @@ enough. Its output and its exit status are kept in a folder as soon as it ends. 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import platform
@@ -81,13 +82,8 @@ def pieces(device: str) -> Iterator[Piece]:
 
 
 def is_missing(requirement: str) -> bool:
-    """Return whether a program or module is neither on the path nor importable."""
-    if not requirement or shutil.which(requirement):
-        return False
-    return (
-        subprocess.run([sys.executable, "-c", f"import {requirement}"], capture_output=True, check=False).returncode
-        != 0
-    )
+    """Return whether a program or module is not installed."""
+    return bool(requirement) and not shutil.which(requirement) and importlib.util.find_spec(requirement) is None
 
 
 def run_piece(piece: Piece, folder: Path) -> Result:

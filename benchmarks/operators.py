@@ -94,15 +94,11 @@ def prepared(contender: Contender, op: str, backward: bool) -> Callable[[], Any]
     if operands is None:
         return None
     leaves = [getattr(operands, name) for name in LEAVES.get(op, ("x",))]
-
-    def forward_backward(cotangent: Any) -> Any:
-        return contender.pull(call(operands), leaves, cotangent)
-
     made = _supported(lambda: contender.ones_like(call(operands)))
     if made is None:
         return None
     cotangent = made()
-    return _supported(lambda: forward_backward(cotangent))
+    return _supported(lambda: contender.pull(call(operands), leaves, cotangent))
 
 
 def _supported(function: Callable[[], Any]) -> Callable[[], Any] | None:
@@ -175,7 +171,7 @@ def main(arguments: list[str] | None = None) -> None:
     if "torch" in INSTALLED:
         from . import torch_contenders
 
-        print(f"pynested {pn.__version__}, {torch_contenders.described()}; one thread for tiny input")
+        print(f"pynested {pn.__version__}, {torch_contenders.DESCRIPTION}; one thread for tiny input")
     else:
         print(f"pynested {pn.__version__}; PyTorch is not installed and not compared with")
     loads = workloads()

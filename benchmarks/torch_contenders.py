@@ -64,14 +64,10 @@ PADDED: dict[str, Call] = {
     "two layers": lambda n: _layers(n, n.keys),
 }
 THREADS = torch.get_num_threads()
+DESCRIPTION = f"torch {torch.__version__} on {THREADS} threads"
 # Elements. Above it the jagged layout takes 13 GB of memory to pad 50 MB, and 19 GB to reduce numbers: it pads every
 # component to the length of all.
 MOST_TO_PAD = 1_000_000
-
-
-def described() -> str:
-    """Return the version of PyTorch, and its number of threads."""
-    return f"torch {torch.__version__} on {THREADS} threads"
 
 
 def set_threads(count: int) -> None:
@@ -122,13 +118,10 @@ def jagged(given: dict[str, Any], device: str) -> Contender:
 
 
 def strided(given: dict[str, Any], device: str) -> Contender:
-    return _contender(
-        "torch strided",
-        NESTED,
-        given,
-        lambda components, offsets: torch.nested.nested_tensor([torch.tensor(one) for one in components]),
-        device,
-    )
+    def nest(components: list[Any], offsets: Any) -> Any:
+        return torch.nested.nested_tensor([torch.tensor(component) for component in components])
+
+    return _contender("torch strided", NESTED, given, nest, device)
 
 
 def padded(given: dict[str, Any], device: str) -> Contender:
