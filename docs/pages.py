@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import re
 import shutil
-from collections.abc import Iterator
 from functools import cache
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import pynested as pn
+from pynested.conformance.explain import definition_of
 from pynested.spec.table import Operator, load_table
 
 from .plots import write_plots
 
 ROOT = Path(__file__).parents[1]
 SPEC = ROOT / "spec"
-ENTRIES = ("functions.py", "pairs.py", "reductions.py", "runwise.py")  # tables, whose entries are definitions
 MADE = ("readme", "specification", "functions", "notebooks", "speed")
 _CLAUSE = re.compile(r"^- \*\*([A-Z_0-9]+-\d+)\*\*", re.MULTILINE)
 _BLOCK = re.compile(r"<!-- clauses: (\w+) -->\n(.*?)<!-- end -->\n", re.DOTALL)
@@ -93,35 +91,10 @@ def chapter(text: str) -> str:
 
 def defined(name: str) -> str:
     """Return the definition of an operator, folded; an empty text for an idea, which has no definition."""
-    source = definition(name)
-    return f"<details><summary>definition</summary>\n\n```python\n{source}\n```\n\n</details>\n\n" if source else ""
-
-
-def definition(name: str) -> str:
-    """Return the code that defines an operator: a file of its own, or its entry in a table."""
-    own = SPEC / "definitions" / f"{name}.py"
-    return own.read_text(encoding="utf-8").rstrip() if own.exists() else entries().get(name, "")
-
-
-@cache
-def entries() -> dict[str, str]:
-    """Return the text of the entry of each name in the tables of the specification."""
-    found: dict[str, str] = {}
-    for file in ENTRIES:
-        text = (SPEC / file).read_text(encoding="utf-8")
-        for node in ast.walk(ast.parse(text)):
-            for name in _names(node):
-                found.setdefault(name, ast.get_source_segment(text, node) or "")
-    return found
-
-
-def _names(node: ast.AST) -> Iterator[str]:
-    """Yield the operator that a call in a table describes: ``Function("exp", ...)``, ``_bitwise("and", ...)``."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
-        first = node.args[0]
-        if isinstance(first, ast.Constant) and isinstance(first.value, str):
-            own = (first.value, f"{node.func.id.removeprefix('_')}_{first.value}")
-            yield from (name for name in own if name in load_table())
+    if load_table()[name].is_idea:
+        return ""
+    _, code = definition_of(name)
+    return f"<details><summary>definition</summary>\n\n```python\n{code}\n```\n\n</details>\n\n"
 
 
 def outside_links(text: str, folder: Path) -> str:

@@ -103,20 +103,22 @@ def _definition(operator: Operator) -> Iterator[str]:
     """Yield signature and definition; an idea has neither."""
     if operator.is_idea:
         return
-    yield operator.signature
+    file, code = definition_of(operator.name)
+    yield from (operator.signature, "", file)
+    yield from textwrap.indent(code, "    ").splitlines()
     yield ""
-    entry = ENTRIES.get(operator.name)
-    if entry is not None:
-        yield f"spec/{type(entry).__module__.rpartition('.')[2]}.py"
-        value = _formula(entry)
-        own = inspect.isfunction(value)  # and no function of NumPy
-        text = inspect.getsource(value).rstrip() if own else f"numpy.{value.__name__}"
-        yield from textwrap.indent(text, "    ").splitlines()
-    else:
-        path = Path(spec.__file__).parent / "definitions" / f"{operator.name}.py"
-        yield f"spec/definitions/{path.name}"
-        yield from textwrap.indent(path.read_text(encoding="utf-8").rstrip(), "    ").splitlines()
-    yield ""
+
+
+def definition_of(name: str) -> tuple[str, str]:
+    """Return the file that defines an operator, and the code of the definition."""
+    entry = ENTRIES.get(name)
+    if entry is None:
+        path = Path(spec.__file__).parent / "definitions" / f"{name}.py"
+        return f"spec/definitions/{path.name}", path.read_text(encoding="utf-8").rstrip()
+    value = _formula(entry)
+    own = inspect.isfunction(value)  # and no function of NumPy
+    code = textwrap.dedent(inspect.getsource(value)).rstrip() if own else f"numpy.{value.__name__}"
+    return f"spec/{type(entry).__module__.rpartition('.')[2]}.py", code
 
 
 def _formula(entry: Function | Pair | Reduction | RunWise) -> Any:
