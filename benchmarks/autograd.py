@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import pynested as pn
-from pynested.autograd import grad, jvp, no_grad
+from pynested.autograd import grad, no_grad
 
 from .harness import Case, Clock, command_line, time_table, write_times
 
@@ -81,29 +81,6 @@ def chains(elements: int) -> Contenders:
     return contenders
 
 
-def depth(nodes: int) -> None:
-    """Print the times to record a graph of that many nodes, to run it backward, to free it, and to run it forward."""
-
-    def deep(x: Any) -> Any:
-        for _ in range(nodes // 2):
-            x = x * 1.0 + 0.0
-        return x
-
-    start = process_time()
-    x = pn.array(1.0, requires_grad=True)
-    y = deep(x)
-    made = process_time()
-    y.backward(retain_graph=True)
-    read = process_time()
-    del y
-    dropped = process_time()
-    jvp(deep, (pn.array(1.0),), (pn.array(1.0),))
-    print(
-        f"\n{nodes:,} nodes: recorded in {made - start:.1f} s, run backward in {read - made:.1f} s, "
-        f"freed in {dropped - read:.1f} s; recorded and run forward in {process_time() - dropped:.1f} s"
-    )
-
-
 def main() -> None:
     parser = command_line(__doc__)
     parser.add_argument("--rounds", type=int, default=30)
@@ -115,9 +92,7 @@ def main() -> None:
     clock = Clock("cpu", process_time)
     gc.disable()
     times = time_table(title, list(contenders), [(case, contenders)], options.rounds, clock)
-    gc.enable()
     write_times(times, options.json)
-    depth(1_000_000)
 
 
 if __name__ == "__main__":

@@ -88,19 +88,18 @@ def is_missing(requirement: str) -> bool:
 
 def run_piece(piece: Piece, folder: Path) -> Result:
     """Run a piece; keep its output and its result in the folder."""
-    start, reason = time.monotonic(), ""
+    start, ending = time.monotonic(), "passed"
     if is_missing(piece.needs):
-        status, reason = "left out", f"{piece.needs} is not here"
+        ending = f"left out {piece.needs} is not here"
     else:
         with open(folder / f"{piece.name}.txt", "wb") as output:
             try:
-                exit_status = subprocess.run(
-                    piece.command, stdout=output, stderr=subprocess.STDOUT, timeout=LIMIT, check=False
-                ).returncode
-                status, reason = ("failed", f"exit status {exit_status}") if exit_status else ("passed", "")
+                subprocess.run(piece.command, stdout=output, stderr=subprocess.STDOUT, timeout=LIMIT, check=True)
+            except subprocess.CalledProcessError as error:
+                ending = f"failed exit status {error.returncode}"
             except subprocess.TimeoutExpired:
-                status, reason = "failed", f"it took more than {LIMIT} seconds"
-    result = Result(f"{status} {reason}".rstrip(), round(time.monotonic() - start, 1), typed(piece))
+                ending = f"failed it took more than {LIMIT} seconds"
+    result = Result(ending, round(time.monotonic() - start, 1), typed(piece))
     (folder / f"{piece.name}.json").write_text(json.dumps(result._asdict(), indent=1) + "\n", encoding="utf-8")
     return result
 
