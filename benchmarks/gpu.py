@@ -81,15 +81,10 @@ def pieces(device: str) -> Iterator[Piece]:
         yield Piece(f"operators-{load}", asks, (*timed, "--load", load), "torch")
 
 
-def is_missing(requirement: str) -> bool:
-    """Return whether a program or module is not installed."""
-    return bool(requirement) and not shutil.which(requirement) and importlib.util.find_spec(requirement) is None
-
-
 def run_piece(piece: Piece, folder: Path) -> Result:
     """Run a piece; keep its output and its result in the folder."""
     start, ending = time.monotonic(), "passed"
-    if is_missing(piece.needs):
+    if piece.needs and not (shutil.which(piece.needs) or importlib.util.find_spec(piece.needs)):
         ending = f"left out {piece.needs} is not here"
     else:
         with open(folder / f"{piece.name}.txt", "wb") as output:

@@ -125,19 +125,18 @@ def time_operators(workload: Workload, kind: str, ops: list[str], options: argpa
     if "torch" in INSTALLED:
         from . import torch_contenders
 
-        torch_contenders.set_threads(1 if load == "tiny" else 0)
+        torch_contenders.torch.set_num_threads(1 if load == "tiny" else torch_contenders.THREADS)
     clock = Clock(options.device, thread_time if alone else perf_counter)
     rounds = 15 if load == "tiny" else options.samples
-    for backward in (False, True):
+    for direction in ("forward", "with gradient"):
         title = workload.name if kind == "nested" else f"{load}, dense arrays of as many elements"
-        title = f"{title}, {'forward and backward' if backward else 'forward'}"
-        direction = "with gradient" if backward else "forward"
+        backward = direction == "with gradient"
         rows = (
             (Case(op, kind, load, direction, ""), _calls(contenders_of_kind, op, backward))
             for op in ops
             if not (backward and LEAVES.get(op) == ())
         )
-        times |= time_table(title, names, rows, rounds, clock)
+        times |= time_table(f"{title}, {direction}", names, rows, rounds, clock)
     return times
 
 

@@ -70,11 +70,6 @@ DESCRIPTION = f"torch {torch.__version__} on {THREADS} threads"
 MOST_TO_PAD = 1_000_000
 
 
-def set_threads(count: int) -> None:
-    """Set the number of threads that PyTorch uses; 0 for its default."""
-    torch.set_num_threads(count or THREADS)
-
-
 def _pull(out: Any, leaves: list[Any], cotangent: Any) -> Any:
     """Return the gradients; an operand or a result of `components` is a list."""
     flat = [tensor for leaf in leaves for tensor in (leaf if isinstance(leaf, list) else [leaf])]

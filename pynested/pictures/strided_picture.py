@@ -70,21 +70,19 @@ def draw_dense(array: Array, name: str = "x") -> Sheet:
     """Draw a dense array: its matrices, and the stretch of memory that they are read from."""
     data = array.data
     strides = tuple(step // data.itemsize for step in data.strides)
-    steps = [(size - 1) * step for size, step in zip(data.shape, strides, strict=True)]
-    start = -sum(min(step, 0) for step in steps) if data.size else 0
-    buffer = _memory_of(array, 1 + sum(map(abs, steps))) if data.size else data.reshape(-1)
+    if data.size:
+        steps = [(size - 1) * step for size, step in zip(data.shape, strides, strict=True)]
+        start = -sum(min(step, 0) for step in steps)
+        # The memory from the lowest to the highest element, as one row.
+        lowest = data[tuple(slice(0, 1) if step >= 0 else slice(-1, None) for step in strides)]
+        as_strided = get_backend(array.device).xp.lib.stride_tricks.as_strided
+        buffer = as_strided(lowest, (1 + sum(map(abs, steps)),), (data.itemsize,))
+    else:
+        buffer, start = data.reshape(-1), 0
     sizes, steps_of_one = (np.array([row], np.int64).reshape(1, data.ndim) for row in (data.shape, strides))
     drawn = fit_buffer(buffer, sizes, steps_of_one, np.array([start]), _LEVELS, _CELL, PAGE - 30)
     sheet = Sheet(f"A dense array: shape {data.shape}, strides {strides}, in {len(buffer)} values of memory")
     return _draw(_Drawing(sheet, drawn, name, is_dense=True))
-
-
-def _memory_of(array: Array, size: int) -> Any:
-    """Return the memory from the lowest to the highest element, as one row."""
-    data = array.data
-    lowest = data[tuple(slice(0, 1) if step >= 0 else slice(-1, None) for step in data.strides)]
-    as_strided = get_backend(array.device).xp.lib.stride_tricks.as_strided
-    return as_strided(lowest, (size,), (data.itemsize,))
 
 
 def _draw(drawing: _Drawing) -> Sheet:

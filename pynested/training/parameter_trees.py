@@ -44,25 +44,22 @@ def matching_leaves(name: str, parameters: Any, gradients: Any) -> tuple[list[Ar
             raise ArgumentError(f"{name}: parameters{path} has no gradient. {_SAME}")
         if path not in leaves:
             raise ArgumentError(f"{name}: gradients{path} has no parameter. {_SAME}")
-        _check_gradient(f"{name}: parameters{path}", leaves[path], slopes[path])
-    arrays, slopes_in_order = flatten(list(leaves.values()))[0], flatten([slopes[path] for path in leaves])[0]
-    return arrays, slopes_in_order, flatten(parameters)[1]
-
-
-def _check_gradient(label: str, parameter: Any, gradient: Any) -> None:
-    if type(parameter) is not type(gradient):
-        raise ArgumentError(f"{label} is {named_type(parameter)}, and its gradient {named_type(gradient)}. {_SAME}")
-    if isinstance(parameter, NestedArray):
-        check_same_shape(label, parameter, gradient)
-        if not parameter.structure.same_placement(gradient.structure):
-            raise StructureError(f"{label}: its gradient does not lie in memory as the parameter does. {_SAME}")
-    elif parameter.shape != gradient.shape:
-        raise ShapeError(f"{label} has shape {parameter.shape}, and its gradient {gradient.shape}. {_SAME}")
-    if not is_float(parameter.dtype):
-        raise DTypeError(
-            f"{label} has dtype {parameter.dtype}, and steps are made of floats. Leave it out, or convert it: "
-            "x.to(dtype=pn.float32)."
-        )
+        label, parameter, gradient = f"{name}: parameters{path}", leaves[path], slopes[path]
+        if type(parameter) is not type(gradient):
+            raise ArgumentError(f"{label} is {named_type(parameter)}, and its gradient {named_type(gradient)}. {_SAME}")
+        if isinstance(parameter, NestedArray):
+            check_same_shape(label, parameter, gradient)
+            if not parameter.structure.same_placement(gradient.structure):
+                raise StructureError(f"{label}: its gradient does not lie in memory as the parameter does. {_SAME}")
+        elif parameter.shape != gradient.shape:
+            raise ShapeError(f"{label} has shape {parameter.shape}, and its gradient {gradient.shape}. {_SAME}")
+        if not is_float(parameter.dtype):
+            raise DTypeError(
+                f"{label} has dtype {parameter.dtype}, and steps are made of floats. Leave it out, or convert it: "
+                "x.to(dtype=pn.float32)."
+            )
+    arrays, rebuild = flatten(parameters)
+    return arrays, flatten([slopes[path] for path in leaves])[0], rebuild
 
 
 @method

@@ -73,10 +73,9 @@ def verdict_sentence(column: Column) -> str:
 
 def front_page(columns: Sequence[Column], index: Index) -> dict[str, Any]:
     """Return the data of the first page: the targets, their causes by kind, and the matrix."""
+    differing = [column for column in columns if column.causes]
     by_kind = {
-        kind: [
-            [len(cause.members) for cause in column.causes if cause.kind == kind] for column in columns if column.causes
-        ]
+        kind: [[len(cause.members) for cause in column.causes if cause.kind == kind] for column in differing]
         for kind in KINDS
     }
     matrix = {
@@ -94,7 +93,7 @@ def front_page(columns: Sequence[Column], index: Index) -> dict[str, Any]:
         "specs": sorted({column.run.header["spec"] for column in columns}),
         "vectors": sorted({column.run.header["vectors"][:12] for column in columns}),
         "num_cases": len({result["id"] for column in columns for result in column.run.results}),
-        "differing": [column for column in columns if column.causes],
+        "differing": differing,
         "sizes_by_kind": {kind: sizes for kind, sizes in by_kind.items() if any(sizes)},
         "matrix": matrix,
     }
