@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from pynested.operators.block_masks.block_mask import BlockMask
-from pynested.operators.block_masks.block_mask_lists import EMPTY, FULL, coarse_states
+from pynested.operators.block_masks.block_mask_lists import EMPTY, FULL, PARTIAL, coarse_states
 
 from .cells import Cell, draw_cells
 from .svg import PAGE, Sheet
 
 _SIDE, _MOST, _GRIDS = 15, 24, 4  # pixels of a block; blocks along a side; grids
 _LEFT, _TOP, _APART = 18, 48, 28
-_PARTIAL = 1
 _BLOCKS = {
     FULL: Cell("", _SIDE, (0,), "number"),
-    _PARTIAL: Cell("", _SIDE, (0,), "hidden"),
+    PARTIAL: Cell("", _SIDE, (0,), "hidden"),
     EMPTY: Cell("", _SIDE, (), "unused"),
 }
-_MEANING = {FULL: "full: every pair meets", _PARTIAL: "partial: the mask is asked", EMPTY: "empty: not computed"}
+_MEANING = {FULL: "full: every pair meets", PARTIAL: "partial: the mask is asked", EMPTY: "empty: not computed"}
 
 
 def draw_block_mask(mask: BlockMask, name: str = "mask") -> Sheet:
