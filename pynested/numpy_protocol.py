@@ -1,8 +1,8 @@
-"""Operators of pynested that compute NumPy's functions and ufuncs of dense and nested arrays.
+"""NumPy's functions and ufuncs, called with arrays of pynested: which operator computes each of them.
 
 If a function of NumPy has no such operator, NumPy computes it for dense arrays. A nested array raises ArgumentError:
-NumPy would convert it to one dense array, which is possible only if all lengths are equal. The same holds for a call
-with a parameter that only NumPy's function has.
+NumPy would convert it to one dense array, which is possible only if all lengths are equal. A call with a
+parameter that the operator lacks is treated in the same way.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: d
     name = UFUNC_NAMES.get(ufunc)
     if name is None or method != "__call__" or options:
         raise _unsupported_ufunc_error(ufunc, method, options, any(type(x) is NestedArray for x in inputs))
-    # NumPy makes arrays without dimensions of scalars, as in np.int64(3) < x. An array lies on the CPU, but a scalar is
+    # NumPy turns a scalar, as in np.int64(3) < x, into an array without dimensions. That lies on the CPU; a scalar is
     # moved to the device of the other operand.
     operands = [x[()] if type(x) is np.ndarray and not x.ndim else x for x in inputs]
     return getattr(ops, name)(*operands)

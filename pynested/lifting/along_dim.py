@@ -1,4 +1,4 @@
-"""Lifting of operators that keep the shape and work along one dimension (`along_dim`), or on the last dimensions.
+"""Lifting of operators that work along one dimension and keep the shape (`along_dim`), or on the last dimensions.
 
 A *row* is a slice of the values along their first axis. If components lie one after another in the values, the rows of
 each component are a *segment*.

@@ -22,7 +22,7 @@ DTypeConversion: TypeAlias = Callable[[str, Array, Any], tuple[Array, np.dtype[A
 
 
 def convert_for_sum(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
-    """Sum floats in their dtype or wider, bools and integers in int64."""
+    """Convert for a sum: floats to their dtype or a wider one, bools and integers to int64."""
     if dtype is not None:
         result = canonical_dtype(dtype, x.device)
     else:
@@ -32,7 +32,7 @@ def convert_for_sum(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[An
 
 
 def convert_for_mean(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
-    """Average floats in their dtype or wider, bools and integers in float64."""
+    """Convert for a mean: floats to their dtype or a wider one, bools and integers to float64."""
     result = x.dtype if is_float(x.dtype) else np.dtype(np.float64)
     if dtype is not None:
         result = canonical_dtype(dtype, x.device)
@@ -42,7 +42,7 @@ def convert_for_mean(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[A
 
 
 def keep_dtype(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
-    """Compute in the dtype of the operand, which the result has too."""
+    """Return the operand; the result has its dtype."""
     return x, x.dtype
 
 
@@ -52,12 +52,12 @@ def convert_to_bool(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[An
 
 
 def convert_for_index(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
-    """Compare elements in their dtype, without a gradient, and return int64 indices."""
+    """Return the operand without a gradient; the result holds indices, which are int64."""
     return x.detach(), np.dtype(np.int64)
 
 
 def convert_to_float(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
-    """Compute floats in their dtype, or in ``dtype``. It is for kernels that accumulate in a wider dtype themselves."""
+    """Convert to ``dtype`` if it is given: for kernels that compute in a wider dtype themselves."""
     x = x if dtype is None else to_dtype(x, canonical_dtype(dtype, x.device))
     result = x._raw.dtype
     if not is_float(result):
@@ -66,7 +66,7 @@ def convert_to_float(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[A
 
 
 def convert_to_wide_float(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
-    """Compute floats in their dtype, or in ``dtype``, or in a wider dtype."""
+    """Convert to ``dtype`` if it is given, and float16 to float32 besides."""
     x, result = convert_to_float(name, x, dtype)
     return to_dtype(x, computing_dtype(result)), result
 

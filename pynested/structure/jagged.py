@@ -98,7 +98,7 @@ class Jagged(ImmutableStructure):
 
     @cached_property
     def span(self) -> slice | None:
-        """The rows from the first to the last component; None unless they are in order and without gaps between."""
+        """The rows of all components as one slice; None unless they lie in order, without gaps between components."""
         shifts = (self.offsets[:-1] - self.segments.offsets[:-1])[self.component_lengths > 0]
         if (shifts != shifts[:1]).any():
             return None

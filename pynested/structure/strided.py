@@ -46,8 +46,8 @@ class Strided(ImmutableStructure):
     buffer_size : int
         The number of elements of the buffer.
     extents : int64 (max(B, 1), d)
-        The sizes, with one row for an empty batch: the sizes that a component would have, -1 for an unknown size. So
-        checks of shapes need no special case.
+        The sizes. An empty batch has one row of them, those that a component would have, with -1 for an unknown size:
+        so checks of shapes need no special case.
     count : int
         The number of components, B.
     """
@@ -110,7 +110,7 @@ class Strided(ImmutableStructure):
         sizes = extents if count else extents[:0]
         numels = np.multiply.reduce(sizes, axis=1, dtype=np.int64)
         if np.count_nonzero(numels) < max(count, 1) or sizes.shape[1] >= MOST_DIMENSIONS:
-            check_size_limits("nested array", extents)  # components without elements can have sizes of any product
+            check_size_limits("nested array", extents)  # without a size of 0, the product could overflow
         structure, extents = cls.__new__(cls), as_readonly(extents)
         structure.__dict__.update(
             extents=extents,
@@ -274,7 +274,7 @@ class Strided(ImmutableStructure):
         )
 
     def reshaped(self, extents: Ints) -> Strided | None:
-        """Return the structure with new sizes of equal products; None unless all components are row-major."""
+        """Return the structure with new sizes, of the same products; None unless all components are row-major."""
         if not self._is_row_major():
             return None
         return self._with_shape(extents, make_readonly(packed_strides(extents[: self.count])))

@@ -1,4 +1,4 @@
-"""Copies of an array: `clone` copies the memory; `detach` shares the memory, without the history."""
+"""A copy of an array, `clone`, and the same memory without the history, `detach`."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ _FLATTEN_HINT = (
 
 
 def _integer_shape(name: str, x: NestedArray, shape: Any) -> tuple[int, ...]:
-    """Return ``shape`` with -1 instead of each ragged size; raise unless its dimension of ``x`` has this size."""
+    """Return ``shape`` with -1 for each ragged size; raise unless ``x`` has that ragged size in the same dimension."""
     sizes = tuple(shape) if is_sequence(shape) else (shape,)
     for dim, size in enumerate(sizes):
         misfit = _ragged_misfit(x, dim, size) if isinstance(size, RaggedSize) else ""
@@ -59,7 +59,7 @@ def _ragged_misfit(x: NestedArray, dim: int, size: RaggedSize) -> str:
     if dim >= x.ndim:
         return f"dimension {dim} is new. Give an integer: only the irregular dimensions of {x.shape} take ragged sizes."
     lengths, regular = x.lengths_along(dim), x.regular[dim - 1]
-    # Without components, all ragged sizes are equal. A regular dimension is not ragged then, either.
+    # All ragged sizes of no components are equal, so the dimension must be irregular besides.
     if size == RaggedSize(lengths) and (len(x) or regular is None):
         return ""
     if regular is not None:
@@ -88,7 +88,7 @@ def _target_extents(name: str, x: NestedArray, shape: tuple[int, ...]) -> Ints:
             raise ShapeError(f"{name}: dimension {dim} is irregular, so its only valid size is -1, not {size}.")
         target[:, dim - 1] = extents[:, dim - 1] if size == -1 else size
     check_size_limits(name, target)
-    # In a batch of no components, an unknown size, -1, is kept, so it is a factor of both products.
+    # An unknown size of an empty batch is -1, and stays: it is a factor of both products, whose signs do not matter.
     old_numels, new_numels = np.abs(extents.prod(axis=1)), np.abs(target.prod(axis=1))
     if not np.array_equal(old_numels, new_numels):
         i = int(np.flatnonzero(old_numels != new_numels)[0])
@@ -219,7 +219,7 @@ def _reshape_jagged(
         raise ShapeError(f"{name}: shape {shape} has no size for the ragged dimension {ragged_dim}; give -1.")
     data, old_shape = x.data, x.data.shape
     new_shape = [old_shape[k] if size == -1 else size for k, size in enumerate(shape[1:])]
-    # The numbers of elements before and behind the ragged dimension. Arrays without elements have no order to keep.
+    # The products of the sizes before and behind the ragged dimension. Arrays without elements have no order to keep.
     old_widths = prod(old_shape[:axis]), prod(old_shape[axis + 1 :])
     new_widths = prod(new_shape[:axis]), prod(new_shape[axis + 1 :])
     if old_widths != new_widths and any(0 not in widths for widths in (old_widths, new_widths)):
@@ -266,7 +266,7 @@ def as_strided(x: Array, size: Sequence[int], stride: Sequence[int], storage_off
     offset = canonical_int("as_strided", "storage_offset", storage_offset)
     if len(sizes) != len(strides) or min((*sizes, *strides, offset), default=0) < 0:
         raise ShapeError(
-            f"as_strided: sizes {sizes} and strides {strides} must be equally many, and all 0 or more, as the offset."
+            f"as_strided: sizes {sizes} and strides {strides} must be equally many; they and the offset must be >= 0."
         )
     last = offset + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
     if 0 not in sizes and last >= x.numel():
