@@ -28,9 +28,10 @@ SCHEDULES = {
     "forward": ("--schedule", "forward", "--quick", *BY_HAND),
     "reverse": ("--schedule", "reverse", "--quick", *BY_HAND),
     "address": ("--schedule", "random", "--sanitize", "address", *BY_HAND),
-    # ThreadSanitizer is slow: only with gaps, where the kernels that gather and scatter run too.
+    # ThreadSanitizer is slow: only with gaps, where the kernels that gather and scatter run too. It keeps memory of all
+    # threads that ever ran, and a process can map 65,530 pieces of memory: hence several processes.
     "thread": (
-        *("--schedule", "random", "--sanitize", "thread", "--workers", "2"),
+        *("--schedule", "random", "--sanitize", "thread", "--workers", "2", "--processes", "6"),
         *("--layout", "jagged", "--quick", "--placement", "holes-nan"),
     ),
 }

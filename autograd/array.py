@@ -17,7 +17,8 @@ from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import DeviceError, DTypeError, GradientError, named_type
 from pynested.backends.events import emit, listening
-from pynested.backends.host import as_bare, writable
+from pynested.backends.host import as_bare
+from pynested.backends.repeating_views import writable
 from pynested.backends.sharing import same_memory, storage_of_imported
 from pynested.backends.storage import Storage
 
@@ -25,7 +26,7 @@ from .arguments.shapes import canonical_dim
 from .array_methods import ArrayMethods
 from .array_protocols import ArrayProtocols
 from .call_errors import check_flags, check_optional_flags
-from .dispatch import method
+from .decorators import method
 from .tape import Hooks, Leaf, Node, grad_mode
 
 Hook = Callable[["Array"], "Array | None"]  # gets a gradient, and can return another one in its place

@@ -8,7 +8,8 @@ import numpy as np
 
 from pynested.backends import transfer
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, ExchangeError, GradientError
-from pynested.backends.host import stored_once, to_host
+from pynested.backends.host import to_host
+from pynested.backends.repeating_views import stored_once
 from pynested.backends.sharing import register_exported
 
 from .defaults import is_default_dtype

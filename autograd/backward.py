@@ -13,7 +13,7 @@ from pynested.backends.errors import ArgumentError, DeviceError, GradientError, 
 from .array import Array
 from .call_errors import check_flags, check_optional_flags
 from .containers import flatten, flatten_like
-from .dispatch import operator
+from .decorators import operator
 from .hooks import apply_hooks
 from .modes import Mode
 from .primitives.movement import copy

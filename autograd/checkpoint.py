@@ -10,8 +10,8 @@ from pynested.backends.errors import GradientError
 from . import random
 from .array import Array
 from .containers import flatten
+from .decorators import operator
 from .defaults import default_device, default_dtype, set_default_device, set_default_dtype
-from .dispatch import operator
 from .modes import Mode
 from .primitives.primitive import attach_outputs
 from .tape import OFF, RECORDING, BackwardPass, Node, SourceCotangents, grad_mode, next_number, source_of

@@ -101,7 +101,7 @@ def map_leaves(function: Callable[[Any], Any], value: Any, depth: int = 0) -> An
 def flatten_like(name: str, value: Any, given: Any, are_tangents: bool = False) -> list[Array | None]:
     """Return the cotangents, or tangents, ``given`` for ``value``: one for each array in ``value``.
 
-    None in ``given`` in place of a part of ``value`` gives None for each array of this part.
+    A None in ``given`` stands for a whole part of ``value``: each array of this part gets None.
     """
     if given is None:
         return [None] * len(flatten(value)[0])

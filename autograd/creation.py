@@ -26,8 +26,8 @@ from .arguments.scalars import Number, canonical_number, check_fits, checked_sca
 from .arguments.shapes import canonical_shape, check_possible_shape
 from .array import Array
 from .call_errors import check_flags
+from .decorators import operator
 from .defaults import default_dtype, dtype_of_python
-from .dispatch import operator
 from .primitives.movement import converted
 
 _FLOAT64, _INT64 = np.dtype(np.float64), np.dtype(np.int64)

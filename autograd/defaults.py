@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike
 from pynested.backends import canonical_device, get_backend
 from pynested.backends.errors import DTypeError
 
-from .dispatch import operator
+from .decorators import operator
 
 _FLOAT64 = np.dtype(np.float64)
 _FLOATS = (np.dtype(np.float16), np.dtype(np.float32), _FLOAT64)
@@ -130,7 +130,7 @@ def set_default_dtype(dtype: DTypeLike | None) -> DefaultBlock[np.dtype[Any]]:
     dtype. Operators do not read the default: the sine of integers is float64. Every thread has its own default, as in
     PyTorch.
 
-    `repr` names a dtype only if the numbers alone would not make an array of it.
+    The text of an array names its dtype only if `pn.array` of its numbers would have another.
 
     After `torch.set_default_dtype`, which begins with float32.
 

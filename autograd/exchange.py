@@ -16,7 +16,7 @@ from .arguments.operands import canonical_dtype
 from .array import Array
 from .call_errors import check_optional_flags
 from .creation import array
-from .dispatch import operator
+from .decorators import operator
 
 # DLPack's types of device: memory of the CPU, also pinned, and of CUDA, also managed.
 _DEVICE_BY_TYPE = {1: "cpu", 3: "cpu", 2: "cuda", 13: "cuda"}

@@ -18,7 +18,7 @@ from .arguments.operands import as_array
 from .array import Array, check_gradient
 from .backward import grad
 from .containers import Rebuild, flatten, flatten_like, map_leaves
-from .dispatch import operator
+from .decorators import operator
 from .hooks import read_only
 from .modes import Mode, no_grad
 from .primitives.primitive import attach_output, attach_outputs

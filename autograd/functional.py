@@ -20,7 +20,7 @@ from pynested.backends.host import from_host
 from .array import Array, new_zeros
 from .backward import check_shape_and_device, grad, ones_like
 from .containers import flatten, flatten_like
-from .dispatch import operator
+from .decorators import operator
 from .modes import Mode
 from .primitives.movement import alias, copy, stacked
 from .primitives.unary import zeros_like

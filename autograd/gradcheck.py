@@ -27,7 +27,7 @@ from pynested.backends.host import from_host, to_host
 from .array import Array, raw
 from .backward import grad
 from .containers import flatten, flatten_like
-from .dispatch import operator
+from .decorators import operator
 from .functional import jvp, vjp
 from .modes import enable_grad, no_grad
 from .primitives.unary import zeros_like

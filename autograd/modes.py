@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar, overload
 
 from pynested.backends.errors import ArgumentError
 
-from .dispatch import operator
+from .decorators import operator
 from .tape import ANOMALY, OFF, RECORDING, grad_mode
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -24,7 +24,7 @@ from .arguments.shapes import canonical_int
 from .array import Array
 from .call_errors import check_flags
 from .creation import array, canonical_sizes, dtype_or_default, empty
-from .dispatch import operator
+from .decorators import operator
 
 # ---- generators -----------------------------------------------------------------------------------------------------
 

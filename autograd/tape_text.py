@@ -12,7 +12,7 @@ from pynested.backends.errors import ArgumentError, named_type
 
 from .array import Array
 from .containers import flatten
-from .dispatch import operator
+from .decorators import operator
 from .primitives.primitive import PART, Primitive
 from .tape import FREED, Leaf, Node, Unsaved, source_of
 from .traversal import nodes_before

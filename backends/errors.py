@@ -71,7 +71,7 @@ class MissingDependency(PynestedError, ImportError):
 
 
 def named_type(value: object) -> str:
-    """What a message calls a value of a wrong type.
+    """Return the words for a value of a wrong type in a message.
 
     >>> named_type(3), named_type([])
     ('an int', 'a list')

@@ -1,9 +1,10 @@
 """Storages of memory that other libraries hold too.
 
-`register_exported` enters memory that another library receives in a table. `storage_of_imported` looks up memory that
-comes from another library, and enters it if it is new. Arrays whose memory begins at the same address share one
-storage, and so do views of these arrays. Memory that merely overlaps other memory has a storage of its own: a write
-into one is not noticed in the other. Entries are weak, so a storage is gone when the last array is.
+A table finds a storage by the address of its memory. `register_exported` enters memory that another library receives;
+`storage_of_imported` looks up memory that comes from another library, and enters it if it is new. Arrays whose memory
+begins at the same address share one storage, and so do views of these arrays. Memory that merely overlaps other memory
+has a storage of its own: a write into one is not noticed in the other. Entries are weak, so a storage is gone when the
+last array is.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from .host import Window
+from .repeating_views import RepeatingBase
 from .storage import Storage, address
 
 _storages: WeakValueDictionary[tuple[str, int], Storage] = WeakValueDictionary()  # by device and address
@@ -26,16 +27,20 @@ def storage_of_imported(data: Any, device: str) -> Storage:
 
 
 def register_exported(storage: Storage, data: Any) -> None:
-    """Enter the memory of ``storage``, of which the other library receives the view ``data``, to find it again."""
+    """Enter the memory of ``storage`` in the table; the other library receives ``data``, a view of it."""
     if data.size:
-        for array in (data, storage.data, base_array(storage.data)):  # what comes back begins where one of them begins
+        for array in (
+            data,
+            storage.data,
+            base_array(storage.data),
+        ):  # an array that comes back begins where one of these begins
             _storages.setdefault((storage.device, address(array)), storage)
 
 
 def base_array(data: Any) -> Any:
     """Return the array that owns the memory of ``data``: the end of the chain of its bases."""
     base = data.base
-    while base is not None and (type(base) is type(data) or isinstance(base, np.ndarray | Window)):
+    while base is not None and (type(base) is type(data) or isinstance(base, np.ndarray | RepeatingBase)):
         data, base = base, base.base
     return data
 

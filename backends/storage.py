@@ -26,7 +26,7 @@ class Storage:
     device : str
         ``"cpu"`` or the name of another registered device.
     version : int
-        The number of writes so far. A node compares it with the number when it saved the array.
+        The number of writes so far. By it, an operation that saved the array notices a later write.
     """
 
     __slots__ = ("__weakref__", "data", "device", "version")

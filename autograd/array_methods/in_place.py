@@ -11,7 +11,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import numpy as np
 
-from ..dispatch import method
+from ..decorators import method
 from .element_methods import ElementMethods
 from .operator_methods import OperatorMethods
 from .reduction_methods import Result

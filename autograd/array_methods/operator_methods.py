@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
 import numpy as np
 
-from ..dispatch import method
+from ..decorators import method
 from .reduction_methods import Result
 
 if TYPE_CHECKING:

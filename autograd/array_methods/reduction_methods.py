@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, overload
 
-from ..dispatch import method
+from ..decorators import method
 
 if TYPE_CHECKING:
     from pynested.autograd.array import Array

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
 from ..arguments.shapes import is_sequence
-from ..dispatch import method
+from ..decorators import method
 from .reduction_methods import Result
 
 if TYPE_CHECKING:

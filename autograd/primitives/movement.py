@@ -16,9 +16,9 @@ import numpy as np
 
 from pynested.backends import transfer
 from pynested.backends.dtypes import computing_dtype, is_bfloat16, is_float
-from pynested.backends.host import repeating, repeats, window
 from pynested.backends.numpy.parallel import FEW_ROWS
 from pynested.backends.numpy.products import sum_first
+from pynested.backends.repeating_views import repeating_components, repeating_view, repeats
 
 from ..array import Array, new_zeros
 from .primitive import LINEAR, Primitive
@@ -70,7 +70,7 @@ def strided_view(k: Any, flat: Any, sizes: Any, strides: Any, offset: int) -> An
 def _strided(k: Any, x: Any, sizes: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Any:
     flat = x.reshape(-1)
     view = strided_view(k, flat, sizes, strides, offset)
-    return window(view, flat) if k.xp is np and repeats(view) else view
+    return repeating_view(view, flat) if k.xp is np and repeats(view) else view
 
 
 def _strided_vjp(g: Any, y: Any, x: Any, sizes: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Any:
@@ -259,8 +259,8 @@ def _components(k: Any, x: Any, sizes: Any, strides: Any, offsets: Any) -> list[
         for size, stride, offset in zip(sizes.tolist(), strides.tolist(), offsets.tolist(), strict=True)
     ]
     if k.xp is np:
-        for i in repeating(sizes, strides):
-            views[i] = window(views[i], x)
+        for i in repeating_components(sizes, strides):
+            views[i] = repeating_view(views[i], x)
     return views
 
 

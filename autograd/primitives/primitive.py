@@ -30,7 +30,7 @@ from pynested.backends.quiet import quiet_context
 
 from ..arguments.scalars import refused_operand
 from ..array import Array
-from ..dispatch import operator
+from ..decorators import operator
 from ..tape import BackwardPass, Node, SourceCotangents, Unsaved, grad_mode
 
 Derivative = Callable[..., Any]

@@ -21,7 +21,7 @@ class AttentionKernels(MovementKernels):
     def attention(
         self, q: RawArray, k: RawArray, v: RawArray, mask: RawArray | None, heads: Heads, recorded: bool = True, /
     ) -> tuple[RawArray, RawArray | None]:
-        """Flat buffers -> the flat result and, if recorded, the greatest score and the total of each query."""
+        """Flat buffers -> the flat result and, if recorded, the maximum and the sum of exponentials of each query."""
         out = self.empty((heads.rows * heads.value_width,), q.dtype)
         saved = self.empty((2, heads.rows), wide_dtype(q.dtype))
         inputs = *(self.as_contiguous(x) for x in (q, k, v)), *self._masks(mask)
@@ -42,7 +42,7 @@ class AttentionKernels(MovementKernels):
         with_mask: bool,
         /,
     ) -> tuple[RawArray, RawArray, RawArray, RawArray | None]:
-        """Return the cotangents of q, k and v, and of a float mask if ``with_mask``, of the sizes of these buffers."""
+        """Return the cotangents of q, k, v and, if ``with_mask``, of a float mask, each as large as its operand."""
         g, saved = self.as_contiguous(cotangent), self.as_contiguous(saved)
         arrays = tuple(self.as_contiguous(x) for x in (q, k, v))
         delta = self.empty((heads.rows,), saved.dtype)
@@ -80,7 +80,7 @@ class AttentionKernels(MovementKernels):
             self.launch_tiles(file, instantiation(kernel, ctype(dtype)), _table(heads), tiles, (THREADS,), args, grid)
 
     def _masks(self, mask: RawArray | None) -> tuple[RawArray | None, RawArray | None]:
-        """Return the mask as the argument for bools and the argument for floats; the other argument is None."""
+        """Return the arguments for a mask of bools and for a mask of floats, of which at least one is None."""
         mask = None if mask is None else self.as_contiguous(mask)
         return (mask, None) if mask is not None and mask.dtype == np.bool_ else (None, mask)
 

@@ -169,7 +169,7 @@ def _gelu_tanh_backward_kernel(
 ) -> None:
     """``gelu' = (1 + t) / 2 + s + 3 * 0.044715 x x s``, with s = x (1 - t t) sqrt(2 / pi) / 2.
 
-    x multiplies s, which vanishes for large x, and never itself, which would overflow and give inf * 0.
+    The product of x and s vanishes for large x; x * x would overflow and give inf * 0.
     """
     _gelu_tanh(inner, x)
     np.multiply(inner, inner, out=slope)
@@ -196,7 +196,7 @@ def _silu_kernel(out: NDArray[Any], x: NDArray[Any]) -> None:
     np.divide(x, out, out=out)
     threshold = SILU_TAIL[out.dtype]
     if out.size and not minimum_of(x) >= threshold:  # or NaN
-        # exp(-x) overflows, or nearly, but x exp(x) is still a number: x times exp(x / 2), twice.
+        # exp(-x) overflows, or nearly, but x exp(x) does not: multiply x by exp(x / 2) two times.
         tail = np.flatnonzero(x < threshold)
         root = np.exp(x[tail] * 0.5)
         out[tail] = x[tail] * root * root

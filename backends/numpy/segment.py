@@ -27,8 +27,8 @@ LONG_REDUCTION = 512  # the same for `reduceat`, which is slower
 MANY_TERMS = 64  # rows of a segment; a sum of more rows is computed in float64
 # exp of numbers between these and their negatives, and sums of it, are ordinary numbers.
 SAFE_EXPONENT = {np.dtype(np.float32): 40.0, np.dtype(np.float64): 300.0}
-SEGMENTS_FOR_A_STEP = 4  # for each row of the longest: a step of so many costs less than a call for each
-STEP_ELEMENTS = 2048  # elements of one step of all segments that cost less than a call for each segment
+SEGMENTS_FOR_A_STEP = 4  # times the rows left: so many segments make a step of all cheaper than a call for each
+STEP_ELEMENTS = 2048  # so many elements make a step of all segments cheaper than a call for each
 
 
 def is_loop_quick(rows: RawArray, segments: Segments, long: int) -> bool:
@@ -41,7 +41,7 @@ def segment_sum(x: RawArray, segments: Segments, /) -> RawArray:
     rows = as_matrix(x)
     if is_loop_quick(rows, segments, LONG_SUM):
         return plain.segment_sum(x, segments)
-    is_wide = segments.longest > MANY_TERMS or rows.shape[1] == 1  # of a single column, no slower
+    is_wide = segments.longest > MANY_TERMS or rows.shape[1] == 1  # for one column it costs no time
     dtype = np.dtype(np.float64) if is_wide else computing_dtype(x.dtype)
     dtype = dtype if x.dtype.kind == "f" else np.dtype(np.int64)
     sums: RawArray = _selector(segments, dtype) @ rows.astype(dtype, copy=False)
@@ -88,7 +88,7 @@ def _best(better: np.ufunc, x: RawArray, segments: Segments, identity: Any) -> R
 
 
 def _reduce_in_steps(ufunc: np.ufunc, rows: RawArray, segments: Segments, identity: Any) -> RawArray:
-    """(N, D) -> (B, D): go a row further in all segments at a time as long as they are many; then in each alone."""
+    """(N, D) -> (B, D): take the next row of all segments as long as many have one, then each segment's rest alone."""
     order = np.argsort(-segments.lengths, kind="stable")  # the longest first
     starts, lengths = segments.offsets[:-1][order], segments.lengths[order]
     shape = segments.count, rows.shape[1]

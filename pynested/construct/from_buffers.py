@@ -14,7 +14,7 @@ import numpy as np
 
 from pynested.autograd.arguments.operands import as_device_array
 from pynested.autograd.arguments.shapes import canonical_int
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import movement
 from pynested.backends.errors import ArgumentError, DimensionError, StructureError
 from pynested.nested.nested_array import NestedArray

@@ -20,8 +20,8 @@ from pynested.autograd.arguments.operands import as_array, as_device_array, cano
 from pynested.autograd.arguments.scalars import check_fits
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.creation import array
+from pynested.autograd.decorators import operator
 from pynested.autograd.defaults import dtype_of_python
-from pynested.autograd.dispatch import operator
 from pynested.autograd.primitives.movement import converted, to_dtype
 from pynested.backends import get_backend, transfer
 from pynested.backends.dtypes import is_bfloat16, promoted

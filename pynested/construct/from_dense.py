@@ -13,7 +13,7 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_device_array, as_raw_bools
 from pynested.autograd.arguments.shapes import broadcast_shape, canonical_dim
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import movement
 from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, DimensionError, ShapeError, StructureError

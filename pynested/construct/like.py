@@ -21,7 +21,7 @@ import numpy as np
 from pynested.autograd import Array, creation
 from pynested.autograd.arguments.operands import as_array, canonical_dtype, chosen_device
 from pynested.autograd.call_errors import check_flags
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.autograd.random import empty_floats, integers
 from pynested.backends.errors import StructureError
 from pynested.nested.layout_conversion import to_layout

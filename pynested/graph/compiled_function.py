@@ -12,7 +12,7 @@ from types import MethodType
 from typing import Any
 
 from pynested.autograd.call_errors import check_flags
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.autograd.tape import ANOMALY, grad_mode
 from pynested.backends.errors import ArgumentError, TraceError, named_type
 

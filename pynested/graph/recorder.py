@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array, random
-from pynested.autograd.dispatch import Call, unwatched, watching
+from pynested.autograd.decorators import Call, unwatched, watching
 from pynested.autograd.tape import grad_mode
 from pynested.backends.errors import ArgumentError, TraceError, named_type
 from pynested.nested.nested_array import NestedArray

@@ -7,7 +7,7 @@ from typing import Any
 
 from pynested.autograd import random
 from pynested.autograd.array_methods import ArrayMethods
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.pictures.picture import Picture
 from pynested.structure.ragged_size import RaggedSize
 

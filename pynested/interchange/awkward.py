@@ -8,7 +8,7 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.call_errors import check_optional_flags
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.backends.errors import ExchangeError
 from pynested.nested.nested_array import NestedArray
 from pynested.structure import Jagged

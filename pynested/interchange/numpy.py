@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pynested.autograd import Array
 from pynested.autograd.call_errors import check_optional_flags
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.backends.errors import ExchangeError
 from pynested.construct import nested_array
 from pynested.nested.nested_array import NestedArray

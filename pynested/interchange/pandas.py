@@ -6,7 +6,7 @@ from typing import Any
 
 from pynested.autograd import Array
 from pynested.autograd.call_errors import check_optional_flags
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.backends.errors import ExchangeError
 from pynested.nested.nested_array import NestedArray
 from pynested.structure.layout import jagged

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_plain_ndarray
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.backends.errors import ArgumentError, ExchangeError, named_type
-from pynested.backends.host import stored_once
+from pynested.backends.repeating_views import stored_once
 from pynested.nested.layout_conversion import contiguous
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.pickling import without_gaps

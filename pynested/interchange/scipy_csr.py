@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd.call_errors import check_optional_flags
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.backends.errors import ExchangeError, ShapeError
 from pynested.construct.from_buffers import nested_array_from_jagged
 from pynested.nested.nested_array import NestedArray

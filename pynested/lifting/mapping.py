@@ -19,7 +19,7 @@ from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_array, as_operand, canonical_dtype
 from pynested.autograd.arguments.shapes import broadcast_shape
 from pynested.autograd.array import new_zeros
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import movement
 from pynested.backends.errors import ArgumentError, ShapeError, StructureError
 from pynested.nested.component_views import unbind_components

@@ -18,7 +18,7 @@ from pynested.autograd.arguments.shapes import canonical_dim
 from pynested.autograd.array_methods import ArrayMethods
 from pynested.autograd.array_protocols import refuse_numpy_ma
 from pynested.autograd.call_errors import check_flags, check_optional_flags
-from pynested.autograd.dispatch import method
+from pynested.autograd.decorators import method
 from pynested.autograd.primitives.movement import alias
 from pynested.backends.errors import ArgumentError, GradientError, LayoutError, StructureError
 from pynested.structure import STRUCTURES, Ints, Jagged, Strided, Structure, readonly_copy

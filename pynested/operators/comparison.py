@@ -26,7 +26,7 @@ from pynested.autograd.arguments.scalars import canonical_real, checked_scalar, 
 from pynested.autograd.arguments.shapes import broadcast_shape
 from pynested.autograd.array import raw
 from pynested.autograd.call_errors import check_flags
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import binary, movement
 from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float

@@ -15,7 +15,7 @@ from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_array, as_arrays_on_one_device, canonical_dtype
 from pynested.autograd.arguments.scalars import checked_scalar
 from pynested.autograd.arguments.shapes import canonical_shape, check_possible_shape
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import movement
 from pynested.backends import packed_strides, strided_index
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, GradientError, ShapeError, StructureError

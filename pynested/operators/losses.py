@@ -13,7 +13,7 @@ from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_arrays_on_one_device
 from pynested.autograd.arguments.scalars import canonical_real, number_text
 from pynested.autograd.arguments.shapes import canonical_int
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import binary, movement
 from pynested.autograd.primitives import reduction as axis_primitives
 from pynested.autograd.primitives import rows as row_primitives

@@ -19,7 +19,7 @@ from pynested.autograd.arguments.operands import as_array, as_arrays_on_one_devi
 from pynested.autograd.arguments.scalars import canonical_real
 from pynested.autograd.arguments.shapes import canonical_shape, is_sequence
 from pynested.autograd.call_errors import check_flags
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import binary, movement, unary
 from pynested.autograd.primitives import rows as row_primitives
 from pynested.autograd.primitives.segment import segment_softmax, softmax_last

@@ -7,7 +7,7 @@ from typing import Any, overload
 
 from pynested.autograd import Array
 from pynested.autograd.arguments import operands
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.backends.errors import PynestedError, ShapeError, StructureError
 from pynested.lifting.along_dim import map_last_dims
 from pynested.nested.layout_conversion import in_promoted_dtype

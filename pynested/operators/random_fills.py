@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from pynested.autograd import Array, random
 from pynested.autograd.arguments.scalars import canonical_real, checked_scalar, number_text
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.autograd.primitives.movement import converted
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DTypeError, named_type
 from pynested.backends.events import emit_around, listening
-from pynested.backends.host import written_to
 from pynested.backends.memory import empty
+from pynested.backends.repeating_views import writable_view
 from pynested.construct.like import empty_like
 from pynested.nested.nested_array import NestedArray
 
@@ -132,7 +132,7 @@ def _fill(x: Target, name: str, draw: Callable[..., Any], scale: Callable[[NDArr
         return write(x, name, packed)
     draws_in_place = x.device == "cpu" and x.dtype == np.float64 and x.is_contiguous()
     check_write(x, name, ())
-    numbers = written_to(x.data) if draws_in_place else empty(x.shape, np.float64)
+    numbers = writable_view(x.data) if draws_in_place else empty(x.shape, np.float64)
     if listening.count:
         emit_around("kernel", name, draw, out=numbers)
     else:

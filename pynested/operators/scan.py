@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.autograd.primitives.segment import segment_cumsum
 from pynested.backends import Segments
 from pynested.lifting.along_dim import along_dim, swap_axes

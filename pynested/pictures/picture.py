@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 
 from pynested.autograd import Array
-from pynested.autograd.dispatch import method
+from pynested.autograd.decorators import method
 from pynested.autograd.tape_text import Tape
 from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, MissingDependency, named_type

@@ -9,7 +9,7 @@ from typing import Any
 
 from pynested.autograd import Array
 from pynested.autograd.array import raw
-from pynested.autograd.dispatch import Call
+from pynested.autograd.decorators import Call
 from pynested.autograd.primitives.primitive import PART
 from pynested.autograd.tape import Node, grad_mode
 from pynested.backends.storage import address

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from pynested.autograd.dispatch import method
+from pynested.autograd.decorators import method
 from pynested.backends import devices, get_backend
 from pynested.backends.cuda.backend import KernelBackend
 from pynested.backends.registry import registered_kernels

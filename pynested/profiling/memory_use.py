@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from pynested.autograd.dispatch import method
+from pynested.autograd.decorators import method
 from pynested.backends.memory import counters, kept_bytes
 
 

@@ -7,7 +7,7 @@ from os import PathLike
 from types import TracebackType
 from typing import Self
 
-from pynested.autograd.dispatch import watching
+from pynested.autograd.decorators import watching
 from pynested.backends.errors import ArgumentError
 from pynested.backends.events import listened_by
 from pynested.pictures.picture import Picture

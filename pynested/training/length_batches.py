@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.autograd.arguments.shapes import canonical_int
-from pynested.autograd.dispatch import method
+from pynested.autograd.decorators import method
 from pynested.backends.errors import ArgumentError
 from pynested.nested.nested_array import NestedArray
 from pynested.structure.validation import as_integers, check_lengths

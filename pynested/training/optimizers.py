@@ -13,7 +13,7 @@ from pynested import operators as ops
 from pynested.autograd import Array, no_grad
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.containers import flatten
-from pynested.autograd.dispatch import method
+from pynested.autograd.decorators import method
 from pynested.backends.errors import ArgumentError, named_type
 from pynested.backends.host import to_host
 

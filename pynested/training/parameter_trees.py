@@ -10,7 +10,7 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.containers import flatten
-from pynested.autograd.dispatch import method
+from pynested.autograd.decorators import method
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, StructureError, named_type
 from pynested.interchange import from_torch

@@ -13,7 +13,7 @@ import pytest
 
 import pynested as pn
 from pynested import spec
-from pynested.autograd.dispatch import watching
+from pynested.autograd.decorators import watching
 from pynested.backends.errors import ArgumentError
 
 from ..support.methods import PUBLIC

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 import pynested as pn
-from pynested.autograd.dispatch import is_watched
+from pynested.autograd.decorators import is_watched
 from pynested.backends.events import listening
 from pynested.profiling import Event
 from pynested.profiling.timeline_picture import MOST_ROWS

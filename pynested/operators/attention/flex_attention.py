@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, overload
 from pynested.autograd import Array
 from pynested.autograd.arguments.scalars import canonical_flag, number_text
 from pynested.autograd.call_errors import check_flags
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import attention as attention_primitives
 from pynested.backends.errors import ArgumentError
 from pynested.nested.nested_array import NestedArray

@@ -11,7 +11,7 @@ from pynested.autograd.arguments.operands import as_operand
 from pynested.autograd.arguments.scalars import number_text
 from pynested.autograd.arguments.shapes import canonical_int
 from pynested.autograd.call_errors import check_flags
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.backends.errors import ArgumentError, ShapeError, StructureError
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dense, Operand, check_devices

@@ -9,7 +9,7 @@ import numpy as np
 from pynested.autograd import Array, random
 from pynested.autograd.arguments.scalars import canonical_real
 from pynested.autograd.call_errors import check_flags
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import attention as attention_primitives
 from pynested.backends.dtypes import computing_dtype
 from pynested.backends.errors import ArgumentError

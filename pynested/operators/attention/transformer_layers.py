@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from pynested.autograd.call_errors import check_flags
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.backends.errors import ArgumentError, ShapeError, StructureError
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import check_devices

@@ -8,7 +8,7 @@ import numpy as np
 
 from pynested.autograd.arguments.operands import chosen_device
 from pynested.autograd.arguments.scalars import number_text
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.backends.errors import ArgumentError, ShapeError, StructureError
 from pynested.backends.host import to_host
 from pynested.nested.nested_array import NestedArray

@@ -17,7 +17,7 @@ from pynested.autograd.arguments.operands import chosen_device
 from pynested.autograd.arguments.scalars import number_text
 from pynested.autograd.arguments.shapes import canonical_int, check_possible_shape
 from pynested.autograd.array import raw
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, IndexOutOfRange, ShapeError, named_type
 from pynested.backends.host import from_host

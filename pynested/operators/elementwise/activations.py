@@ -6,7 +6,7 @@ from typing import Any, overload
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_array
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import binary, movement, unary
 from pynested.backends.errors import ArgumentError
 from pynested.lifting.mapping import map_elementwise

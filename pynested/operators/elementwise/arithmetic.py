@@ -15,7 +15,7 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_array, device_of
 from pynested.autograd.arguments.scalars import canonical_number, checked_scalar, number_text, weak_dtype
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import binary, movement, unary
 from pynested.autograd.primitives.primitive import same_device
 from pynested.backends.dtypes import is_float, promoted

@@ -6,7 +6,7 @@ NaN stays NaN. Shapes, dtypes and gradients are as `pynested.operators.elementwi
 
 from __future__ import annotations
 
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import unary
 from pynested.nested.operands import ArrayT
 

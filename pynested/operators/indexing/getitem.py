@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_array
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import movement
 from pynested.backends import strided_index
 from pynested.backends.errors import ArgumentError, DimensionError, IndexOutOfRange, StructureError

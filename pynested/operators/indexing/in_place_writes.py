@@ -19,11 +19,12 @@ from pynested.autograd.arguments.scalars import check_fits, checked_scalar
 from pynested.autograd.arguments.shapes import broadcast_shape
 from pynested.autograd.array import READ_ONLY, UNRECORDED, raw
 from pynested.autograd.array_methods import ArrayMethods
-from pynested.autograd.dispatch import method
+from pynested.autograd.decorators import method
 from pynested.autograd.tape import grad_mode
 from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, GradientError, PynestedError, ShapeError, StructureError
-from pynested.backends.host import from_host, written_to
+from pynested.backends.host import from_host
+from pynested.backends.repeating_views import writable_view
 from pynested.lifting.mapping import map_elementwise
 from pynested.nested.component_views import unbind_components
 from pynested.nested.layout_conversion import as_dense, gather_elements, to_strided
@@ -140,7 +141,7 @@ def check_write(self: Any, name: str, arguments: tuple[Any, ...]) -> None:
             )
         return
     _refuse_recorded(self, self, name, arguments)
-    if self.guard == READ_ONLY or written_to(self.data) is None:
+    if self.guard == READ_ONLY or writable_view(self.data) is None:
         raise _read_only_error(name)
 
 
@@ -240,7 +241,7 @@ def _store(self: Any, name: str, result: Any) -> None:
 def _store_dense(self: Array, name: str, value: Array) -> None:
     if broadcast_shape(name, self.shape, value.shape) != self.shape:
         raise ShapeError(f"{name}: a result of shape {value.shape} does not fit into an array of shape {self.shape}.")
-    written_to(self.data)[...] = in_target_dtype(name, value, self.dtype)
+    writable_view(self.data)[...] = in_target_dtype(name, value, self.dtype)
     self.storage.count_write()
 
 
@@ -267,5 +268,5 @@ def _write_at_positions(target: Array, name: str, positions: Array, value: Array
             "array first, and name each element once."
         )
     raw_values = in_target_dtype(name, value, target.dtype)
-    written_to(target.data)[xp.unravel_index(positions.data, target.shape)] = raw_values
+    writable_view(target.data)[xp.unravel_index(positions.data, target.shape)] = raw_values
     target.storage.count_write()

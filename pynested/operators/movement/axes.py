@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_array
 from pynested.autograd.arguments.shapes import canonical_dim, canonical_dims, canonical_order, check_possible_ndim
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import movement
 from pynested.backends.errors import DimensionError, ShapeError
 from pynested.nested.component_views import with_structure

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pynested.autograd.arguments.operands import as_array
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import movement
 from pynested.nested.layout_conversion import packed
 from pynested.nested.nested_array import NestedArray

@@ -19,7 +19,7 @@ from pynested.autograd.arguments.shapes import (
     check_possible_shape,
     resolved_shape,
 )
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import movement
 from pynested.backends.errors import DimensionError
 from pynested.nested.component_views import with_structure

@@ -15,7 +15,7 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_arrays_on_one_device
 from pynested.autograd.arguments.shapes import canonical_dim, check_possible_ndim, check_possible_shape
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import movement
 from pynested.backends import strided_index
 from pynested.backends.errors import ArgumentError, DimensionError, ShapeError, StructureError

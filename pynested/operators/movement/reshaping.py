@@ -24,7 +24,7 @@ from pynested.autograd.arguments.shapes import (
     is_sequence,
     resolved_shape,
 )
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import movement
 from pynested.backends.errors import IndexOutOfRange, ShapeError
 from pynested.nested.component_views import apply_view, expand_axes

@@ -17,7 +17,7 @@ from pynested.autograd.arguments.shapes import (
     canonical_ints,
     is_sequence,
 )
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import movement
 from pynested.backends.errors import ArgumentError, DimensionError, IndexOutOfRange, ShapeError
 from pynested.nested.component_views import apply_view, component_view, select_components, slice_dim, unbind_components

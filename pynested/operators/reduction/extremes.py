@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pynested.autograd import Array
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.lifting.reduction import reduce_dims
 from pynested.lifting.result_dtypes import convert_for_index, convert_to_bool
 from pynested.nested.nested_array import NestedArray

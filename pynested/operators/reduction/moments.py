@@ -10,7 +10,7 @@ from math import nan
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.scalars import canonical_real
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import binary, movement, unary
 from pynested.backends import get_backend
 from pynested.lifting.reducers import Reducer, subtract_maximum

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import inf
 
 from pynested.autograd import Array
-from pynested.autograd.dispatch import operator
+from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import binary, unary
 from pynested.backends import get_backend
 from pynested.lifting.reducers import Reducer, subtract_maximum

@@ -10,7 +10,7 @@ import pytest
 from numpy.lib.stride_tricks import as_strided
 
 from pynested.backends import dtypes
-from pynested.backends.host import repeating, repeats, window, writable, written_to
+from pynested.backends.repeating_views import repeating_components, repeating_view, repeats, writable, writable_view
 
 
 def has_repeats(sizes: Any, strides: Any) -> bool:
@@ -27,7 +27,7 @@ def test_repeated_places(dims: int, draws: int) -> None:
         sizes = generator.integers(0, 7 if dims == 2 else 5, (3, dims))
         strides = generator.integers(0, 9, (3, dims))
         expected = [i for i in range(3) if has_repeats(sizes[i].tolist(), strides[i].tolist())]
-        assert repeating(sizes, strides) == expected, (sizes, strides)
+        assert repeating_components(sizes, strides) == expected, (sizes, strides)
         count += len(expected)
     assert bool(count) == bool(dims)
 
@@ -47,12 +47,12 @@ def test_repeated_places(dims: int, draws: int) -> None:
     ],
 )
 def test_huge_views_take_no_memory(sizes: Any, strides: Any, expected: bool) -> None:
-    assert bool(repeating(np.array([sizes]), np.array([strides]))) is expected
+    assert bool(repeating_components(np.array([sizes]), np.array([strides]))) is expected
 
 
 def view(memory: Any, sizes: Any, strides: Any, offset: int = 0) -> Any:
     steps = tuple(s * memory.strides[0] for s in strides)
-    return window(as_strided(memory[offset:], tuple(sizes), steps), memory)
+    return repeating_view(as_strided(memory[offset:], tuple(sizes), steps), memory)
 
 
 @pytest.mark.parametrize("step", [1, -2])
@@ -61,7 +61,7 @@ def test_a_part_in_which_no_place_repeats_can_be_written(dtype: Any, step: int) 
     kind = dtypes.bfloat16() if dtype == "bfloat16" else np.dtype(dtype)
     memory = np.zeros(6 * abs(step), kind)[::step]
     windows = view(memory, (3, 2, 2), (1, 2, 0), 1)
-    assert windows.dtype == kind and repeats(windows) and not writable(windows) and written_to(windows) is None
+    assert windows.dtype == kind and repeats(windows) and not writable(windows) and writable_view(windows) is None
     for index, places in (
         ((0, 1, 1), [3]),
         ((slice(None, None, -2), 0, 0), [3, 1]),
@@ -70,17 +70,17 @@ def test_a_part_in_which_no_place_repeats_can_be_written(dtype: Any, step: int) 
         memory[:] = 0
         part = windows[(*index, ...)]
         assert not writable(part)
-        written_to(part)[...] = np.arange(1, len(places) + 1, dtype=kind).reshape(part.shape)
+        writable_view(part)[...] = np.arange(1, len(places) + 1, dtype=kind).reshape(part.shape)
         assert memory[places].tolist() == list(range(1, len(places) + 1))
         assert np.count_nonzero(memory) == len(places)
-    assert written_to(windows[0]) is None and written_to(windows[:, :, 0]) is None
-    assert written_to(windows[3:]).shape == (0, 2, 2)
+    assert writable_view(windows[0]) is None and writable_view(windows[:, :, 0]) is None
+    assert writable_view(windows[3:]).shape == (0, 2, 2)
 
 
 def test_memory_that_is_read_only_stays_so() -> None:
     memory = np.zeros(6)
     memory.setflags(write=False)
-    assert written_to(memory[1:]) is None
-    assert written_to(view(memory, (3, 2), (1, 0))[0, :1]) is None
+    assert writable_view(memory[1:]) is None
+    assert writable_view(view(memory, (3, 2), (1, 0))[0, :1]) is None
     broadcast = np.broadcast_to(np.zeros(3), (2, 3))
-    assert written_to(broadcast) is None and written_to(broadcast[0]) is None
+    assert writable_view(broadcast) is None and writable_view(broadcast[0]) is None

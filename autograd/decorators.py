@@ -1,4 +1,4 @@
-"""The decorators of public functions and methods, which pass calls to watchers and explain calls that do not fit.
+"""Decorators of public functions and methods: watchers see each call, and errors explain what is wrong with a call.
 
 `pynested.timeline`, `pynested.trace` and `pynested.compile` are watchers. A watcher is a function that takes a `Call`
 and returns the result that the caller receives:
