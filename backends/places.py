@@ -43,22 +43,23 @@ def past_smaller(sizes: Integers, strides: Integers, extents: Integers) -> NDArr
     return past
 
 
-def use_no_place_twice(sizes: Integers, strides: Integers) -> bool:
-    """Whether the strides show that each component, looked at alone, uses no place twice; False if it is not sure."""
+def surely_without_repeats(sizes: Integers, strides: Integers) -> bool:
+    """Return whether the strides show that no component holds a place twice.
+
+    False may also mean that it is not easy to see.
+    """
     sizes, strides = by_stride(sizes, strides)
     return bool(past_smaller(sizes, strides, (sizes - 1) * strides).all())
 
 
 def surely_apart(sizes: Integers, strides: Integers, offsets: Integers) -> bool:
-    """Whether sorted strides and extents show that components, which all have elements, use no place twice.
+    """Return whether the strides show that components, which all have elements, together hold no place twice.
 
     False may also mean that it is not easy to see.
     """
-    sizes, strides = by_stride(sizes, strides)
-    extents = (sizes - 1) * strides
-    if not past_smaller(sizes, strides, extents).all():
+    if not surely_without_repeats(sizes, strides):
         return False
-    last = offsets + np.add.reduce(extents, axis=1)
+    last = offsets + ((sizes - 1) * strides).sum(axis=1)
     by_start = offsets.argsort(kind="stable")
     return bool((last[by_start[:-1]] < offsets[by_start[1:]]).all())
 

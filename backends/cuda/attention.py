@@ -80,7 +80,7 @@ class AttentionKernels(MovementKernels):
             self.launch_tiles(file, instantiation(kernel, ctype(dtype)), _table(heads), tiles, (THREADS,), args, grid)
 
     def _masks(self, mask: RawArray | None) -> tuple[RawArray | None, RawArray | None]:
-        """Return the arguments for a mask of bools and for a mask of floats, of which at least one is None."""
+        """Return a mask as the arguments for bools and for floats; the argument of the other kind is None."""
         mask = None if mask is None else self.as_contiguous(mask)
         return (mask, None) if mask is not None and mask.dtype == np.bool_ else (None, mask)
 

@@ -17,7 +17,7 @@ def unary(functor: str) -> Any:
     """Return a kernel of one operand that launches elementwise.cu with a functor of functors.cuh."""
 
     def kernel(self: ElementwiseKernels, x: RawArray, /) -> RawArray:
-        return self.launch_elementwise("elementwise.cu", instantiation("unary", functor, ctype(x.dtype)), x.dtype, x)
+        return self.launch_functor(functor, x)
 
     return kernel
 
@@ -26,8 +26,7 @@ def binary(functor: str) -> Any:
     """Return a kernel of two operands of one dtype that launches elementwise.cu with a functor of functors.cuh."""
 
     def kernel(self: ElementwiseKernels, x: RawArray, y: RawArray, /) -> RawArray:
-        name = instantiation("binary", functor, ctype(x.dtype))
-        return self.launch_elementwise("elementwise.cu", name, x.dtype, x, y)
+        return self.launch_functor(functor, x, y)
 
     return kernel
 
@@ -45,15 +44,21 @@ class ElementwiseKernels(KernelDevice):
 
     def gelu(self, x: RawArray, /, approximate: str = "none") -> RawArray:
         """Launch elementwise.cu with the functor Gelu or GeluTanh."""
-        return unary("Gelu" if approximate == "none" else "GeluTanh")(self, x)
+        return self.launch_functor("Gelu" if approximate == "none" else "GeluTanh", x)
 
     def gelu_backward(self, cotangent: RawArray, x: RawArray, /, approximate: str = "none") -> RawArray:
         """Launch elementwise.cu with the functor GeluBackward or GeluTanhBackward."""
-        return binary("GeluBackward" if approximate == "none" else "GeluTanhBackward")(self, cotangent, x)
+        functor = "GeluBackward" if approximate == "none" else "GeluTanhBackward"
+        return self.launch_functor(functor, cotangent, x)
 
     def cast(self, x: RawArray, dtype: np.dtype[Any], /) -> RawArray:
         """Launch cast.cu; ``astype`` of CuPy may flush what is small, and round float64 to float16 twice."""
         return self.launch_elementwise("cast.cu", instantiation("cast", ctype(x.dtype), ctype(dtype)), dtype, x)
+
+    def launch_functor(self, functor: str, *operands: RawArray) -> RawArray:
+        """Launch elementwise.cu with a functor of one or two operands of one dtype, which the result has too."""
+        kind, dtype = "unary" if len(operands) == 1 else "binary", operands[0].dtype
+        return self.launch_elementwise("elementwise.cu", instantiation(kind, functor, ctype(dtype)), dtype, *operands)
 
     def launch_elementwise(self, file: str, name: str, dtype: np.dtype[Any], *operands: RawArray) -> RawArray:
         """Launch a kernel that takes one element of each operand at a time, and return its result, of ``dtype``."""

@@ -201,7 +201,7 @@ def _word(where: Placement, arrays: tuple[RawArray, ...]) -> int:
 
 
 def _in_words(where: Placement, items: int) -> Placement:
-    """Return the placement, counted in words of ``items`` elements."""
+    """Return the same placement in words of ``items`` elements each."""
     sizes = np.concatenate([where.sizes[:, :-1], where.sizes[:, -1:] // items], axis=1)
     strides = tuple(np.concatenate([s[:, :-1] // items, s[:, -1:]], axis=1) for s in where.strides)
     return Placement(sizes, strides, tuple(offset // items for offset in where.offsets))

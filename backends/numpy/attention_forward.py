@@ -33,14 +33,15 @@ def attention(
 ) -> tuple[RawArray, RawArray | None]:
     """Flat buffers -> the flat result and, if recorded, what the gradient needs: all weights, or the log-sums."""
     dtype, jobs, operands = computing_dtype(q.dtype), attention_jobs(heads), contiguous(q, k, v, mask)
+    are_weights = saves_weights(jobs, dtype)
     out, saved = empty((heads.rows * heads.value_width,), q.dtype), None
     if recorded:
         rows, pairs = (jobs[-1].end_row, jobs[-1].end_pair) if jobs else (0, 0)
-        saved = empty((pairs if saves_weights(jobs, dtype) else rows,), dtype)
+        saved = empty((pairs if are_weights else rows,), dtype)
 
     def work(job: Job) -> None:
         places = job_rows(heads, job)
-        batch = read_batch(jobs, job, places, operands, heads, saved)
+        batch = read_batch(job, places, operands, heads, saved, are_weights)
         results = np.empty(places.results.shape, q.dtype)
         for block in row_blocks(batch):
             results[..., block, :] = _attend(batch, heads.scale, block)
@@ -62,16 +63,16 @@ def saves_weights(jobs: list[Job], dtype: np.dtype[Any]) -> bool:
 
 
 def read_batch(
-    jobs: list[Job], job: Job, places: JobRows, operands: tuple[Any, ...], heads: Heads, saved: RawArray | None
+    job: Job, places: JobRows, operands: tuple[Any, ...], heads: Heads, saved: RawArray | None, are_weights: bool
 ) -> HeadBatch:
-    """Return the operands of a job, and the part of the saved weights or log-sums that belongs to it."""
+    """Return the operands of a job, and its part of what is saved: weights, or log-sums."""
     q, k, v, mask = operands
     pairs, causal = read_mask(mask, heads, job, places)
     batch = HeadBatch(places.queries.read(q), places.keys.read(k), places.values.read(v), pairs, causal)
     *shape, _ = places.queries.shape
     if saved is None:
         return batch
-    if saves_weights(jobs, saved.dtype):
+    if are_weights:
         return batch._replace(weights=saved[job.first_pair : job.end_pair].reshape(*shape, job.num_keys))
     return batch._replace(log_sums=saved[job.first_row : job.end_row].reshape(*shape, 1))
 

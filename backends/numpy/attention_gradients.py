@@ -19,6 +19,7 @@ from .attention_forward import (
     mix_active,
     read_batch,
     row_blocks,
+    saves_weights,
 )
 from .elementwise import where
 from .parallel import run, scratch, widened
@@ -42,12 +43,12 @@ def attention_backward(
     operands, (g, out) = contiguous(q, k, v, mask), contiguous(cotangent, out)
     grads = [np.zeros(x.shape, saved.dtype) for x in (q, k, v)]
     mask_grad = np.zeros(mask.shape, saved.dtype) if with_mask and mask is not None else None
-
     jobs = attention_jobs(heads)
+    are_weights = saves_weights(jobs, saved.dtype)
 
     def work(job: Job) -> None:
         places = job_rows(heads, job)
-        batch = read_batch(jobs, job, places, operands, heads, saved)
+        batch = read_batch(job, places, operands, heads, saved, are_weights)
         cotangents, outputs = places.results.read(g), places.results.read(out)
         batch_grads = [np.zeros(x.shape, saved.dtype) for x in batch[:3]]  # of queries, keys and values
         for block in row_blocks(batch):

@@ -42,11 +42,16 @@ def blockwise(kernel: Kernel, *inputs: NDArray[Any], extra: int = 0) -> NDArray[
     return out
 
 
+def set_bits_where(condition: NDArray[np.bool_], mask: NDArray[Any]) -> None:
+    """Set all bits of the integers ``mask`` where the condition holds, and clear them elsewhere."""
+    np.copyto(mask, np.negative(condition.view(np.int8)))
+
+
 def keep_where(condition: NDArray[np.bool_], x: NDArray[Any], out: NDArray[Any]) -> None:
     """``out <- x`` where the condition holds, +0 elsewhere: by bits; `numpy.where` takes a branch, which is slow."""
     words = WORDS[out.itemsize]
     mask = out.view(words)
-    np.copyto(mask, np.negative(condition.view(np.int8)))  # all bits are set if the condition holds
+    set_bits_where(condition, mask)
     np.bitwise_and(mask, x.view(words), out=mask)
 
 

@@ -1,4 +1,4 @@
-"""Quick kernels that move elements, into memory that was used before.
+"""Quick kernels that move elements, into memory that the allocator kept.
 
 Many short segments, or small components, are moved by one index of all elements; long ones one after the other.
 """
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..dtypes import computing_dtype
 from ..memory import LARGE, empty
-from ..places import Integers, strided_index, use_no_place_twice
+from ..places import Integers, strided_index, surely_without_repeats
 from ..plain import movement as plain
 from ..segments import Segments
 from .parallel import as_matrix, run, shares, widened, windows
@@ -88,7 +88,7 @@ def _padded_places(segments: Segments, length: int) -> NDArray[np.int64]:
 
 
 def take_rows(x: NDArray[Any], index: NDArray[np.int64], /) -> NDArray[Any]:
-    """Let take write straight into the result."""
+    """Let `numpy.take` write straight into the result."""
     # Every index is in range; told to clip, take does not check them all first.
     return x.take(index, axis=0, out=empty((len(index), *x.shape[1:]), x.dtype), mode="clip")
 
@@ -115,7 +115,7 @@ def add_rows(x: NDArray[Any], index: NDArray[np.int64], rows: int, /) -> NDArray
 def gather_components(buffer: NDArray[Any], sizes: Integers, strides: Integers, offsets: Integers, /) -> NDArray[Any]:
     """Take all elements by one index; rows that are contiguous in all components are taken whole."""
     width, outer_sizes, outer_strides = _common_rows(sizes, strides)
-    if len(sizes) <= FEW_COMPONENTS or _are_long(outer_sizes):
+    if _is_loop_quick(outer_sizes):
         return plain.gather_components(np.ascontiguousarray(buffer), sizes, strides, offsets)
     if not width:
         return np.zeros(0, buffer.dtype)
@@ -131,7 +131,7 @@ def scatter_components(
 ) -> NDArray[Any]:
     """Add all elements by one index, contiguous rows whole; or few or long components one after the other."""
     width, outer_sizes, outer_strides = _common_rows(sizes, strides)
-    if (len(sizes) <= FEW_COMPONENTS or _are_long(outer_sizes)) and use_no_place_twice(sizes, strides):
+    if _is_loop_quick(outer_sizes) and surely_without_repeats(sizes, strides):
         return _add_one_by_one(flat, sizes, strides, offsets, buffer_size)
     index = strided_index(outer_sizes, outer_strides, offsets)
     if width > 1 and buffer_size % width == 0 and not (index % width).any():
@@ -151,9 +151,10 @@ def _add_one_by_one(
     return sums.astype(flat.dtype, copy=False)
 
 
-def _are_long(outer_sizes: Integers) -> bool:
-    """Return whether components are so long that a Python call for each beats an index of all their rows."""
-    return int(outer_sizes.prod(axis=1).sum()) >= LONG_COMPONENT * len(outer_sizes)
+def _is_loop_quick(outer_sizes: Integers) -> bool:
+    """Return whether components are so few or so long that a Python call for each beats an index of all their rows."""
+    count = len(outer_sizes)
+    return count <= FEW_COMPONENTS or int(outer_sizes.prod(axis=1).sum()) >= LONG_COMPONENT * count
 
 
 def _common_rows(sizes: Integers, strides: Integers) -> tuple[int, Integers, Integers]:

@@ -89,8 +89,7 @@ def _best(better: np.ufunc, x: RawArray, segments: Segments, identity: Any) -> R
 
 def _reduce_in_steps(ufunc: np.ufunc, rows: RawArray, segments: Segments, identity: Any) -> RawArray:
     """(N, D) -> (B, D): take the next row of all segments as long as many have one, then each segment's rest alone."""
-    order = np.argsort(-segments.lengths, kind="stable")  # the longest first
-    starts, lengths = segments.offsets[:-1][order], segments.lengths[order]
+    order, starts, lengths = _longest_first(segments)
     shape = segments.count, rows.shape[1]
     reduced, taken = empty(shape, rows.dtype), empty(shape, rows.dtype)
     reduced.fill(identity)
@@ -104,6 +103,16 @@ def _reduce_in_steps(ufunc: np.ufunc, rows: RawArray, segments: Segments, identi
         ufunc(reduced[place], ufunc.reduce(rows[start + row : start + length], axis=0), out=reduced[place])
     taken[order] = reduced
     return taken
+
+
+def _longest_first(segments: Segments) -> tuple[RawArray, RawArray, RawArray]:
+    """Return the numbers of the segments, the longest first, and their first rows and lengths in this order."""
+
+    def make() -> tuple[RawArray, RawArray, RawArray]:
+        order = np.argsort(-segments.lengths, kind="stable")
+        return order, segments.offsets[:-1][order], segments.lengths[order]
+
+    return segments.cached("longest first", make)
 
 
 def _reduceat(ufunc: np.ufunc, rows: RawArray, segments: Segments, identity: Any) -> RawArray:
@@ -205,8 +214,7 @@ def segment_cumsum(x: RawArray, segments: Segments, backwards: bool = False, /) 
 
 def _accumulate(sums: RawArray, segments: Segments) -> None:
     """Go a row further in all segments at a time, the longest first, as long as they are many; then in each alone."""
-    order = np.argsort(-segments.lengths, kind="stable")
-    starts, lengths = segments.offsets[:-1][order], segments.lengths[order]
+    _, starts, lengths = _longest_first(segments)
     row = 1
     while (left := int(np.searchsorted(-lengths, -row))) * sums.shape[1] >= STEP_ELEMENTS:
         places = starts[:left] + row

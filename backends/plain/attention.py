@@ -46,8 +46,8 @@ def attention(
 
     A mask of bools is true for the active pairs. A mask of floats is added to the scores, and is -inf for the pairs
     that do not count. A key that is not active for a query takes no part, whatever it holds. A query without keys
-    gives +0. A call that
-    is not recorded saves None; here the maxima and totals of all queries are saved, (2, rows).
+    gives +0. A recorded call of this backend saves the maxima and totals of all queries, (2, rows), any other call
+    None.
     """
     out, saved = np.empty(heads.rows * heads.value_width, q.dtype), [np.empty((2, 0))]
     values, results = strided_views(v, *heads.values), strided_views(out, *heads.results)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pynested.backends.dtypes import is_half
 from pynested.backends.memory import LARGE, empty
 from pynested.backends.numpy.activations import KERNELS
-from pynested.backends.numpy.elementwise import WORDS
+from pynested.backends.numpy.elementwise import WORDS, set_bits_where
 from pynested.backends.numpy.parallel import run, scratch, shares
 from pynested.backends.quiet import without_warnings
 
@@ -156,7 +156,7 @@ def _choose(condition: Any, a: Any, b: Any, out: NDArray[Any]) -> None:
     words = WORDS[out.itemsize]
     chosen, a, b = (x.view(words) for x in (out, a, b))
     mask = scratch("mask", out.shape, words)
-    np.copyto(mask, np.negative(condition.view(np.int8)))  # all bits are set if the condition holds
+    set_bits_where(condition, mask)
     np.bitwise_xor(a, b, out=chosen)
     np.bitwise_and(chosen, mask, out=chosen)
     np.bitwise_xor(chosen, b, out=chosen)

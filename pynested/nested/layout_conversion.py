@@ -191,7 +191,7 @@ def to_layout(x: NestedArray, layout: Layout) -> NestedArray:
 
 
 def irregular_dim(regular: Sequence[int | None]) -> int:
-    """Return the irregular dimension, whose size is None, or 1 if all are regular; raise an error for several."""
+    """Return the only irregular dimension, or dimension 1 if all are regular; raise an error for several."""
     if not regular:
         raise StructureError(
             "jagged: components without dimensions cannot have a ragged dimension. Use layout=pn.strided."
