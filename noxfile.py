@@ -22,10 +22,11 @@ NVIDIA_COMPILER = (
 )  # fmt: skip
 OLDEST_NUMPY = "numpy<2.1; python_version < '3.13'"
 BY_HAND = ("--exclude", "*/axes*")  # cases without the drawn ones, which add no other order of threads
+SANITIZED = ("--schedule", "random", "--timeout", "120")  # seconds for each answer, with the time to compile kernels
 # ThreadSanitizer is slow: only with gaps, where the kernels that gather and scatter run too. It keeps memory of all
 # threads that ever ran in a process, which is too much for all cases together.
 THREAD_SANITIZER = (
-    *("--schedule", "random", "--sanitize", "thread", "--workers", "2", "--processes", "3"),
+    *(*SANITIZED, "--sanitize", "thread", "--workers", "2", "--processes", "3"),
     *("--layout", "jagged", "--quick", "--placement", "holes-nan"),
 )
 SCHEDULES = {
@@ -33,7 +34,7 @@ SCHEDULES = {
     "eager": ("--schedule", "eager", *BY_HAND),
     "forward": ("--schedule", "forward", "--quick", *BY_HAND),
     "reverse": ("--schedule", "reverse", "--quick", *BY_HAND),
-    "address": ("--schedule", "random", "--sanitize", "address", "--quick", *BY_HAND),
+    "address": (*SANITIZED, "--sanitize", "address", "--quick", *BY_HAND),
     "thread": (*THREAD_SANITIZER, "--exclude", "*attention*"),
     "thread-attention": (*THREAD_SANITIZER, "--match", "*attention*"),
 }
