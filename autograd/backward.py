@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -57,11 +58,10 @@ def backward(
             "compute inside no_grad()."
         )
     finished = _run_quietly(seeds, create_graph, retain_graph)
-    for leaf, cotangent in finished.cotangents.items():
-        array = leaf.array()
-        if array is not None and array.requires_grad:
-            is_own = leaf in finished.owned and cotangent.is_contiguous() and not (create_graph or array._hooks)
-            array.accumulate(cotangent if is_own else _as_gradient(array, cotangent, create_graph, finished))
+    pairs = [(leaf.array(), cotangent) for leaf, cotangent in finished.cotangents.items()]
+    pairs = [(array, cotangent) for array, cotangent in pairs if array is not None and array.requires_grad]
+    for (array, _), gradient in zip(pairs, _as_gradients(pairs, finished), strict=True):
+        array.accumulate(gradient)
 
 
 def _run_quietly(
@@ -77,12 +77,23 @@ def _run_quietly(
         return run_backward(seeds, create_graph=create_graph, retain_graph=keep, wanted=wanted, needed=needed)
 
 
-def _as_gradient(array: Array, cotangent: Array, is_recorded: bool, finished: BackwardPass) -> Array:
-    """Return a cotangent as the gradient of ``array``, after the hooks of a leaf, in memory of its own."""
-    if array._hooks:
-        cotangent = apply_hooks(array._hooks, cotangent, finished)
-    gradient: Array = copy(cotangent)
-    return gradient if is_recorded else gradient.detach()
+def _as_gradients(pairs: Sequence[tuple[Array, Any]], finished: BackwardPass) -> list[Array | None]:
+    """Return gradients for pairs of array and cotangent: after the hooks of leaves, each in memory of its own.
+
+    Without a cotangent there is no gradient: both are None.
+    """
+    hooked = [apply_hooks(x._hooks, g, finished) if x._hooks and g is not None else g for x, g in pairs]
+    return [None if g is None else _in_own_memory(g, finished) for g in hooked]
+
+
+def _in_own_memory(cotangent: Array, finished: BackwardPass) -> Array:
+    """Return a cotangent, copied unless the pass made its memory, nobody holds that, and it can be written to."""
+    if finished.is_recorded:
+        return copy(cotangent)
+    if cotangent.storage in finished.held or not (cotangent.is_contiguous() and cotangent.is_writable()):
+        return copy(cotangent.detach())
+    finished.held.add(cotangent.storage)
+    return cotangent
 
 
 def _seeds(name: str, outputs: Any, gradients: Any, graph: bool) -> SourceCotangents:
@@ -183,12 +194,10 @@ def grad(
     seeds = _seeds("grad", outputs, gradients, create_graph)
     needed = nodes_between([node for node, _ in seeds], nodes)
     finished = _run_quietly(seeds, create_graph, retain_graph, set(nodes), needed)
-    results: list[Array | None] = []
-    for i, (array, node) in enumerate(zip(wrt, nodes, strict=True)):
-        cotangent = finished.cotangents.get(node)
+    pairs = [(array, finished.cotangents.get(node)) for array, node in zip(wrt, nodes, strict=True)]
+    for i, (_, cotangent) in enumerate(pairs):
         if cotangent is None and not allow_unused:
             raise GradientError(
                 f"grad: input {i} was not used in the outputs. Give allow_unused=True to get None for it."
             )
-        results.append(None if cotangent is None else _as_gradient(array, cotangent, create_graph, finished))
-    return rebuild(results)
+    return rebuild(_as_gradients(pairs, finished))

@@ -104,7 +104,10 @@ class _Checkpoint:
         """Call again, recorded, and return the cotangents of the sources."""
         start = next_number()
         wanted = [source for source in node.sources if this_pass.needed is None or source in this_pass.needed]
-        return [*vjp_between(self.repeat(node), cotangent, wanted, start, this_pass.is_recorded).items()]
+        cotangents = vjp_between(
+            self.repeat(node), cotangent, wanted, start, this_pass.is_recorded, held=this_pass.held
+        )
+        return [*cotangents.items()]
 
     def apply_jvp(self, node: Node, tangents: Sequence[Any]) -> Any:
         """Call again, recorded, and return the tangents of the results."""

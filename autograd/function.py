@@ -159,7 +159,9 @@ class _Call:
 
     def apply_vjp(self, node: Node, cotangent: Any, this_pass: BackwardPass) -> SourceCotangents:
         """Call ``backward``, and return the cotangent of each source that the pass visits."""
-        pairs = zip(node.sources, self.gradients(node, cotangent, this_pass.is_recorded), strict=True)
+        gradients = self.gradients(node, cotangent, this_pass.is_recorded)
+        this_pass.held.update([g.storage for g in [*cotangent, *gradients] if g is not None])
+        pairs = zip(node.sources, gradients, strict=True)
         needed = this_pass.needed
         return [(x, g) for x, g in pairs if x is not None and g is not None and (needed is None or x in needed)]
 

@@ -50,6 +50,7 @@ def apply_hooks(hooks: Hooks, gradient: Array, this_pass: BackwardPass) -> Array
         is_removed = registered_at not in hooks  # by a hook before it
         if is_removed or registered_at > this_pass.start:
             continue
+        this_pass.held.add(gradient.storage)
         result = hook(read_only(gradient))
         if result is None:
             continue
@@ -57,5 +58,6 @@ def apply_hooks(hooks: Hooks, gradient: Array, this_pass: BackwardPass) -> Array
         if not isinstance(result, Array):
             raise GradientError(f"{origin} {result!r}. Return an array like the gradient, or None.")
         check_gradient(origin, result, gradient.shape, gradient.dtype, gradient.device)
+        this_pass.held.add(result.storage)
         gradient = result
     return gradient

@@ -66,8 +66,9 @@ class BackwardPass:
         The nodes and leaves that the pass visits; None stands for all.
     cotangents : dict
         The cotangents that have arrived, by node. At the end those of the leaves are left.
-    owned : set
-        The nodes and leaves whose cotangent lies in memory of the pass alone, as the sum of several cotangents does.
+    held : set
+        The storages that a caller can hold: those of seeds, of what hooks and functions of users get and return, and of
+        the gradients that the pass has given out.
     start : int
         The number at which the pass began: hooks with a greater number were registered later.
     """
@@ -75,7 +76,7 @@ class BackwardPass:
     is_recorded: bool
     needed: set[Any] | None = None
     cotangents: dict[Any, Any] = field(default_factory=dict)
-    owned: set[Any] = field(default_factory=set)
+    held: set[Storage] = field(default_factory=set)
     start: int = field(default_factory=next_number)
 
 

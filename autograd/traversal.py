@@ -16,6 +16,7 @@ import numpy as np
 
 from pynested.backends.errors import GradientError
 from pynested.backends.events import emit_around, listening
+from pynested.backends.storage import Storage
 
 from .array import Array, raw
 from .hooks import apply_hooks
@@ -34,14 +35,16 @@ def run_backward(
     wanted: set[Any] | None = None,
     needed: set[Any] | None = None,
     until: set[Any] | None = None,
+    held: set[Storage] | None = None,
 ) -> BackwardPass:
     """Run reverse mode from ``seeds``, pairs of node and cotangent.
 
     The result's ``cotangents`` are those of the leaves, of the nodes in ``wanted``, and of the nodes in ``until``, at
     which the pass ends. With ``create_graph`` the pass itself is recorded; ``retain_graph`` keeps the saved values. If
-    ``needed`` is not None, only its nodes are visited.
+    ``needed`` is not None, only its nodes are visited. A pass inside another one adds to the ``held`` storages of that.
     """
-    this_pass = BackwardPass(create_graph, needed)
+    this_pass = BackwardPass(create_graph, needed, held=set() if held is None else held)
+    this_pass.held.update([part.storage for _, part in seeds])
     cotangents, results = this_pass.cotangents, {}
     heap: list[tuple[int, Node]] = []
     _accumulate([(node, part) for node, part in seeds if needed is None or node in needed], this_pass, heap)
@@ -89,7 +92,6 @@ def _accumulate(pairs: SourceCotangents, this_pass: BackwardPass, heap: list[tup
             before.update({i: add(before[i], x) if i in before else x for i, x in part.items()})
         else:
             cotangents[source] = add(before, part)
-            this_pass.owned.add(source)
     pairs.clear()
 
 
@@ -149,14 +151,22 @@ def _broadcasts(shape: tuple[int, ...], to: Any) -> bool:
 
 
 def vjp_between(
-    results: Sequence[Array | None], cotangents: Sequence[Array | None], sources: Iterable[Any], since: int, graph: bool
+    results: Sequence[Array | None],
+    cotangents: Sequence[Array | None],
+    sources: Iterable[Any],
+    since: int,
+    graph: bool,
+    held: set[Storage] | None = None,
 ) -> dict[Any, Any]:
-    """Return the cotangents of ``sources``, for ``results`` that were recorded from them after number ``since``."""
+    """Return the cotangents of ``sources``, for ``results`` that were recorded from them after number ``since``.
+
+    ``held`` is that of the pass that needs them.
+    """
     pairs = zip(results, cotangents, strict=True)
     seeds = [(source_of(x), g) for x, g in pairs if x is not None and x.tracked and g is not None]
     until = {source for source in sources if source is not None}
     between = nodes_between([node for node, _ in seeds], until, since)
-    this_pass = run_backward(seeds, create_graph=graph, retain_graph=graph, needed=between, until=until)
+    this_pass = run_backward(seeds, create_graph=graph, retain_graph=graph, needed=between, until=until, held=held)
     return {source: this_pass.cotangents[source] for source in until if source in this_pass.cotangents}
 
 

@@ -233,9 +233,10 @@ class FusedOperation:
         program, inputs = self.backward(BackwardRequest(arrived, wanted, summed), unfused.kept)
         results = program(unfused.plan.shape, [raw(x) for x in (*saved, *cotangents)])
         pairs: SourceCotangents = []
+        arrays = [*cotangents]  # a result may be one of them, or an earlier result
         for i, values in zip(inputs, results, strict=True):
-            gradient = summed_to(Array(values, self.chain.device), sources[i].shape)
-            pairs.append((sources[i], to_dtype(gradient, sources[i].dtype)))
+            arrays.append(Array(values, self.chain.device, sources=arrays))
+            pairs.append((sources[i], to_dtype(summed_to(arrays[-1], sources[i].shape), sources[i].dtype)))
         return pairs
 
     def apply_jvp(self, node: TapeNode, tangents: Sequence[Any]) -> Any:

@@ -98,6 +98,63 @@ def test_gradients_never_share_memory(create_graph: bool) -> None:
     assert not any(np.shares_memory(array.data, other.data) for array, other in pairs)
 
 
+kept: list[Array] = []
+
+
+def _keep(gradient: Array) -> Array:
+    kept.append(gradient)
+    return gradient
+
+
+class _Keeper(pn.Function):
+    """The identity, whose backward keeps its cotangent, and what it returns: the cotangent, or a copy."""
+
+    @staticmethod
+    def forward(context: Any, x: Array, copies: bool) -> Array:
+        context.copies = copies
+        return x + 0.0
+
+    @staticmethod
+    def backward(context: Any, cotangent: Array) -> tuple[Array, None]:
+        return _keep(_keep(cotangent) * 1.0 if context.copies else cotangent), None
+
+
+def _hooked(x: Array, hook: Callable[[Array], Array | None]) -> Array:
+    x.register_hook(hook)
+    return x
+
+
+IDENTITIES: dict[str, Callable[[Array], Array]] = {
+    "nobody keeps an array": lambda x: x + 0.0,
+    "compiled": pn.compile(lambda x: x + 0.0),
+    "a function keeps its cotangent and its result": lambda x: _Keeper.apply(x, True),
+    "a function keeps and returns its cotangent": lambda x: _Keeper.apply(x, False),
+    "a hook keeps its argument": lambda x: _hooked(x + 0.0, kept.append),
+    "a hook keeps its result": lambda x: _hooked(x + 0.0, lambda gradient: _keep(gradient * 1.0)),
+    "a hook of the leaf keeps its argument": lambda x: _hooked(x, kept.append) + 0.0,
+    "a hook of the leaf keeps its result": lambda x: _hooked(x, lambda gradient: _keep(gradient * 1.0)) + 0.0,
+}
+
+
+def _accumulated(total: Array, leaves: list[Array]) -> list[Array]:
+    total.backward()
+    return [array.grad for array in leaves]
+
+
+@pytest.mark.parametrize("derivative", [grad, _accumulated])
+@pytest.mark.parametrize("is_checkpoint", [False, True])
+@pytest.mark.parametrize("identity", IDENTITIES.values(), ids=IDENTITIES)
+def test_a_write_into_a_gradient_changes_no_other_array(identity: Any, is_checkpoint: bool, derivative: Any) -> None:
+    kept.clear()
+    x, w = leaf(1, 2), leaf(3, 4)
+    y = x + (pn.checkpoint(identity, w) if is_checkpoint else identity(w))
+    gradients = derivative((y * pn.array([3.0, 4.0])).sum(), [x, w])
+    for gradient in gradients:
+        gradient.mul_(2)
+    assert [array.tolist() for array in gradients] == [[6, 8]] * 2
+    assert all(array.tolist() == [3, 4] for array in kept)
+
+
 def test_gradients_of_views_are_contiguous_and_apart() -> None:
     x, twice = (pn.array(np.ones((2, 3)), requires_grad=True) for _ in range(2))
     factors = pn.array(np.arange(6.0).reshape(3, 2))
@@ -111,9 +168,10 @@ def test_gradients_of_views_are_contiguous_and_apart() -> None:
 
 
 def test_a_broadcast_gradient_is_copied_before_it_is_written() -> None:
-    x = leaf(1, 2, 3)
-    x.sum().backward()
-    assert x.grad.is_contiguous() and x.grad.mul_(2).tolist() == [2, 2, 2]
+    x, one = leaf(1, 2, 3), leaf(1)
+    (x.sum() * 2 + one.sum() * 3).backward()
+    assert x.grad.is_contiguous() and x.grad.mul_(2).tolist() == [4, 4, 4]
+    assert one.grad.mul_(2).tolist() == [6]
     x.grad = pn.array([1.0]).broadcast_to((3,))  # read-only
     (x * 2).sum().backward()
     assert x.grad.tolist() == [3, 3, 3]

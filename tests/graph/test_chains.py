@@ -115,6 +115,16 @@ def test_gradients_by_arrays_inside_a_chain() -> None:
     assert compiled.has_chains
 
 
+def test_gradients_that_are_the_cotangent_itself_are_written_to_apart() -> None:
+    x, y = pn.array([1.0, 2.0], requires_grad=True), pn.array([3.0, 4.0], requires_grad=True)
+    cotangent = pn.array([5.0, 6.0])
+    for weight in (1.0, 2.0):  # in the second pass the cotangent of the chain is a result of the pass
+        total = pn.compile(lambda x, y: x - 0.0 + y)(x, y) * weight
+        gradients = pn.grad(total, [x, y], cotangent)
+        assert [gradient.mul_(10).tolist() for gradient in gradients] == [[50 * weight, 60 * weight]] * 2
+    assert cotangent.tolist() == [5, 6]
+
+
 def test_a_backward_pass_refuses_saved_arrays_that_were_overwritten() -> None:
     x = jagged(2, 3).requires_grad_()
     y = Replayed(lambda x: (x * x).exp() * x)(x)
