@@ -126,7 +126,6 @@ def _hooked(x: Array, hook: Callable[[Array], Array | None]) -> Array:
 
 IDENTITIES: dict[str, Callable[[Array], Array]] = {
     "nobody keeps an array": lambda x: x + 0.0,
-    "compiled": pn.compile(lambda x: x + 0.0),
     "a function keeps its cotangent and its result": lambda x: _Keeper.apply(x, True),
     "a function keeps and returns its cotangent": lambda x: _Keeper.apply(x, False),
     "a hook keeps its argument": lambda x: _hooked(x + 0.0, kept.append),
