@@ -58,7 +58,9 @@ def check_flags(name: str, **flags: Any) -> None:
 
 def check_optional_flags(name: str, **flags: Any) -> None:
     """Raise ArgumentError for parameters that are neither True, False nor None."""
-    check_flags(name, **{parameter: value for parameter, value in flags.items() if value is not None})
+    for parameter, value in flags.items():
+        if value is not None:
+            check_flags(name, **{parameter: value})
 
 
 def _problems(signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterator[str]:

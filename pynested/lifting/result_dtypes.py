@@ -19,16 +19,14 @@ from pynested.backends.dtypes import computing_dtype, is_float
 from pynested.backends.errors import DTypeError
 
 DTypeConversion: TypeAlias = Callable[[str, Array, Any], tuple[Array, np.dtype[Any]]]
+INT64 = np.dtype(np.int64)
 
 
 def convert_for_sum(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
     """Convert for a sum: floats to their dtype or a wider one, bools and integers to int64."""
     if dtype is not None:
-        result = canonical_dtype(dtype, x.device)
-    else:
-        result = x.dtype if is_float(x.dtype) else np.dtype(np.int64)
-    wide = computing_dtype(result) if is_float(result) else np.dtype(np.int64)
-    return to_dtype(to_dtype(x, result), wide), result
+        return _convert_to_sum(x, canonical_dtype(dtype, x.device))
+    return _convert_to_sum(x, x.dtype if is_float(x.dtype) else INT64)
 
 
 def convert_for_mean(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
@@ -38,7 +36,12 @@ def convert_for_mean(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[A
         result = canonical_dtype(dtype, x.device)
         if not is_float(result):
             raise DTypeError(f"{name}: a mean is a floating point number, which dtype={result} cannot represent.")
-    return convert_for_sum(name, x, result)
+    return _convert_to_sum(x, result)
+
+
+def _convert_to_sum(x: Array, result: np.dtype[Any]) -> tuple[Array, np.dtype[Any]]:
+    """Convert to the dtype of the result, and from it to a dtype that is wide enough to add up."""
+    return to_dtype(to_dtype(x, result), computing_dtype(result) if is_float(result) else INT64), result
 
 
 def keep_dtype(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
@@ -53,7 +56,7 @@ def convert_to_bool(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[An
 
 def convert_for_index(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
     """Return the operand without a gradient; the result holds indices, which are int64."""
-    return x.detach(), np.dtype(np.int64)
+    return x.detach(), INT64
 
 
 def convert_to_float(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
