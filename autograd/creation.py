@@ -180,7 +180,9 @@ def zeros(
     array([0, 0], dtype=int8)
     """
     check_flags("zeros", requires_grad=requires_grad)
-    return filled("zeros", shape, 0.0, dtype, device).requires_grad_(requires_grad)
+    result = _new("zeros", shape, dtype, device)
+    result.data[...] = 0
+    return result.requires_grad_(requires_grad)
 
 
 @operator
@@ -195,7 +197,9 @@ def ones(
     array([1., 1.])
     """
     check_flags("ones", requires_grad=requires_grad)
-    return filled("ones", shape, 1.0, dtype, device).requires_grad_(requires_grad)
+    result = _new("ones", shape, dtype, device)
+    result.data[...] = 1
+    return result.requires_grad_(requires_grad)
 
 
 @operator
