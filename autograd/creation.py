@@ -22,7 +22,7 @@ from pynested.backends.errors import ArgumentError, DTypeError, PynestedError
 from pynested.backends.limits import MOST_ELEMENTS
 
 from .arguments.operands import canonical_dtype, chosen_device, numpy_array
-from .arguments.scalars import Number, canonical_number, check_fits, checked_scalar, dtype_of, number_text, weak_dtype
+from .arguments.scalars import Number, canonical_number, check_fits, checked_scalar, dtype_of, value_text, weak_dtype
 from .arguments.shapes import canonical_shape, check_possible_shape
 from .array import Array
 from .call_errors import check_flags
@@ -235,7 +235,7 @@ def arange(
     count = (end - first) / by if wide is _FLOAT64 else -((first - end) // by)
     if count > MOST_ELEMENTS or abs(end - first) == math.inf:
         raise ArgumentError(
-            f"arange: from {number_text(first)} to {number_text(end)} there are more numbers than fit anywhere."
+            f"arange: from {value_text(first)} to {value_text(end)} there are more numbers than fit anywhere."
         )
     values = first + by * np.arange(max(0, math.ceil(count)), dtype=wide)
     if dtype != wide:

@@ -19,7 +19,7 @@ from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DTypeError
 
 from .arguments.operands import canonical_dtype, chosen_device, numpy_array
-from .arguments.scalars import check_fits, number_text
+from .arguments.scalars import check_fits, value_text
 from .arguments.shapes import canonical_int
 from .array import Array
 from .call_errors import check_flags
@@ -193,7 +193,7 @@ def integers(
     least, end = (0, low) if high is None else (low, high)
     least, end = canonical_int(name, "low", least), canonical_int(name, "high", end)
     if least >= end:
-        limits = f"{number_text(least)} to {number_text(end)} - 1"
+        limits = f"{value_text(least)} to {value_text(end)} - 1"
         raise ArgumentError(f"{name}: there is no integer from {limits}; high must be above low.")
     dtype = np.dtype(np.int64) if dtype is None else canonical_dtype(dtype, chosen_device(device))
     check_fits(name, numpy_array(name, [least, end - 1]), dtype)  # whichever of them is drawn

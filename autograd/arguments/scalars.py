@@ -51,14 +51,14 @@ def canonical_real(name: str, what: str, value: Any, least: float, greatest: flo
     real = nearest_float(number)
     if type(number) is bool or not least <= real <= greatest:
         span = f"of {least} or more" if greatest == math.inf else f"from {least} to {greatest}"
-        raise ArgumentError(f"{name}: {what} must be a number {span}, not {number_text(number)}.")
+        raise ArgumentError(f"{name}: {what} must be a number {span}, not {value_text(number)}.")
     return real
 
 
 def canonical_flag(name: str, what: str, value: Any) -> bool:
     """Return ``value``, True or False of Python or NumPy, as a bool; anything else is refused."""
     if not isinstance(value, bool | np.bool_):
-        raise ArgumentError(f"{name}: {what} must be True or False, not {number_text(value)}.")
+        raise ArgumentError(f"{name}: {what} must be True or False, not {value_text(value)}.")
     return bool(value)
 
 
@@ -70,7 +70,7 @@ def nearest_float(number: Number) -> float:
         return math.inf if number > 0 else -math.inf
 
 
-def number_text(value: Any) -> str:
+def value_text(value: Any) -> str:
     """Return an argument as text for an error message; a long text is replaced by a description."""
     if isinstance(value, int) and value.bit_length() > _MOST_BITS_SHOWN:
         return f"an integer of {value.bit_length()} bits"
@@ -103,17 +103,15 @@ def checked_scalar(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
         if is_in_range(number, dtype):
             return dtype.type(float(number))
         greatest = np.nextafter(dtype.type(math.inf), dtype.type(0))
-        raise OverflowError(
-            f"{name}: {number_text(number)} is out of bounds for {dtype}, whose greatest is {greatest}."
-        )
+        raise OverflowError(f"{name}: {value_text(number)} is out of bounds for {dtype}, whose greatest is {greatest}.")
     if type(number) is float:
         if not number.is_integer():
             raise DTypeError(f"{name}: no element of an array of dtype {dtype} can equal {number!r}.")
         number = int(number)
     if not is_in_range(number, dtype):
         if dtype.kind == "b":
-            raise DTypeError(f"{name}: no element of an array of dtype bool can equal {number_text(number)}.")
-        raise OverflowError(f"{name}: {number_text(number)} is out of bounds for {dtype}.")
+            raise DTypeError(f"{name}: no element of an array of dtype bool can equal {value_text(number)}.")
+        raise OverflowError(f"{name}: {value_text(number)} is out of bounds for {dtype}.")
     return dtype.type(number)
 
 
@@ -148,4 +146,4 @@ def check_fits(name: str, values: Any, dtype: np.dtype[Any]) -> None:
 def refused_operand(name: str, a: Any, b: Any) -> OverflowError:
     """Return the error for an integer operand that the dtype of the other operand cannot represent."""
     number, array = (a, b) if isinstance(a, int) else (b, a)
-    return OverflowError(f"{name}: {number_text(number)} is out of bounds for {weak_dtype(number, array.dtype)}.")
+    return OverflowError(f"{name}: {value_text(number)} is out of bounds for {weak_dtype(number, array.dtype)}.")

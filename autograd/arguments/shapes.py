@@ -14,7 +14,7 @@ from pynested.backends.errors import ArgumentError, DimensionError, IndexOutOfRa
 from pynested.backends.host import as_bare
 from pynested.backends.limits import MOST_DIMENSIONS, MOST_ELEMENTS
 
-from .scalars import number_text
+from .scalars import value_text
 
 _SLICE_ENDS = frozenset((int, type(None)))
 _MOST_BITS = 128  # larger integers are refused before they are computed with; sizes and indices have 64 bits
@@ -24,7 +24,7 @@ def canonical_int(name: str, what: str, value: Any) -> int:
     """Return ``value`` as an int; raise ArgumentError for a bool, a float, and an int above every size and index."""
     number = value if type(value) is int else _int_of_object(name, what, value)
     if number.bit_length() > _MOST_BITS:
-        raise ArgumentError(f"{name}: {what} is {number_text(number)}, which is more than anything can be.")
+        raise ArgumentError(f"{name}: {what} is {value_text(number)}, which is more than anything can be.")
     return number
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_arrays_on_one_device
-from pynested.autograd.arguments.scalars import canonical_real, number_text
+from pynested.autograd.arguments.scalars import canonical_real, value_text
 from pynested.autograd.arguments.shapes import canonical_int
 from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import binary, movement
@@ -85,7 +85,7 @@ def cross_entropy(
         raise ArgumentError(f"cross_entropy: reduction must be 'none', 'mean' or 'sum', not {reduction!r}.")
     ignore = canonical_int("cross_entropy", "ignore_index", ignore_index)
     if not -(2**63) <= ignore < 2**63:
-        raise OverflowError(f"cross_entropy: ignore_index {number_text(ignore)} is out of bounds for int64.")
+        raise OverflowError(f"cross_entropy: ignore_index {value_text(ignore)} is out of bounds for int64.")
     smoothing = canonical_real("cross_entropy", "label_smoothing", label_smoothing, 0, 1)
     if type(self) is not NestedArray and type(target) is not NestedArray:
         x, targets, class_weights = as_arrays_on_one_device("cross_entropy", self, target, weight, optional=1)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.autograd import Array, random
-from pynested.autograd.arguments.scalars import canonical_real, checked_scalar, number_text
+from pynested.autograd.arguments.scalars import canonical_real, checked_scalar, value_text
 from pynested.autograd.decorators import operator
 from pynested.autograd.primitives.movement import converted
 from pynested.backends.dtypes import is_float
@@ -60,7 +60,7 @@ def uniform_(self: Target, low: float = 0.0, high: float = 1.0, generator: np.ra
     lower, upper = _checked_parameters("uniform_", self, low=low, high=high)
     if lower > upper:
         raise ArgumentError(
-            f"uniform_: low is {number_text(low)} and high is {number_text(high)}. Give the lower one first."
+            f"uniform_: low is {value_text(low)} and high is {value_text(high)}. Give the lower one first."
         )
     # Rounding to the dtype could return the upper end, which is not part of the interval.
     scalar_type = self.dtype.type
@@ -100,7 +100,7 @@ def normal_(self: Target, mean: float = 0.0, std: float = 1.0, generator: np.ran
     """
     center, deviation = _checked_parameters("normal_", self, mean=mean, std=std)
     if deviation < 0:
-        raise ArgumentError(f"normal_: std must be 0 or more, not {number_text(std)}.")
+        raise ArgumentError(f"normal_: std must be 0 or more, not {value_text(std)}.")
 
     def scale(numbers: NDArray[Any]) -> None:
         if (center, deviation) != (0, 1):
@@ -119,7 +119,7 @@ def _checked_parameters(name: str, x: Any, **parameters: float) -> list[float]:
     numbers = [canonical_real(name, what, number, -math.inf) for what, number in parameters.items()]
     for what, number in zip(parameters, numbers, strict=True):
         if not math.isfinite(number):
-            raise ArgumentError(f"{name}: {what} must be finite, not {number_text(number)}.")
+            raise ArgumentError(f"{name}: {what} must be finite, not {value_text(number)}.")
         checked_scalar(name, number, x.dtype)
     return numbers
 

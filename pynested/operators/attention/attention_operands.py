@@ -9,7 +9,7 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_operand, device_of
-from pynested.autograd.arguments.scalars import canonical_number, nearest_float, number_text
+from pynested.autograd.arguments.scalars import canonical_number, nearest_float, value_text
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, StructureError
 from pynested.lifting.result_dtypes import check_float
@@ -26,7 +26,7 @@ def checked_operands(op: str, query: Any, key: Any, value: Any, mask: Any) -> di
     named = dict(zip(NAMES, arrays, strict=False))
     for name, x in named.items():
         if type(x) not in (NestedArray, Array):
-            raise ArgumentError(f"{op}: {name} must be an array, not {number_text(x)}.")
+            raise ArgumentError(f"{op}: {name} must be an array, not {value_text(x)}.")
     check_devices(op, arrays)
     for name, x in named.items():
         if name != MASK:
@@ -51,7 +51,7 @@ def checked_scale(op: str, scale: Any) -> float | None:
         return None
     number = canonical_number(op, "scale", scale)
     if type(number) is bool or not math.isfinite(nearest_float(number)):
-        raise ArgumentError(f"{op}: scale must be a finite number, not {number_text(number)}.")
+        raise ArgumentError(f"{op}: scale must be a finite number, not {value_text(number)}.")
     return float(number)
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Literal, NamedTuple, overload
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.scalars import canonical_flag, number_text
+from pynested.autograd.arguments.scalars import canonical_flag, value_text
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import attention as attention_primitives
@@ -168,7 +168,7 @@ def flex_attention(
         check_function(NAME, "score_mod", score_mod, SCORE)
     if block_mask is not None and not isinstance(block_mask, BlockMask):
         raise ArgumentError(
-            f"{NAME}: block_mask must be a BlockMask, not {number_text(block_mask)}. Make one of a function: "
+            f"{NAME}: block_mask must be a BlockMask, not {value_text(block_mask)}. Make one of a function: "
             "pn.create_nested_block_mask(mask_mod, query, key), or pn.create_block_mask for dense operands."
         )
     request = _checked_request(return_lse, return_aux)
@@ -196,7 +196,7 @@ def _checked_request(return_lse: bool, return_aux: Any) -> AuxRequest:
         return AuxRequest(lse=return_lse)
     if not isinstance(return_aux, AuxRequest):
         raise ArgumentError(
-            f"{NAME}: return_aux must be an AuxRequest, not {number_text(return_aux)}. Make one: "
+            f"{NAME}: return_aux must be an AuxRequest, not {value_text(return_aux)}. Make one: "
             "pn.AuxRequest(lse=True, max_scores=True)."
         )
     flags = [canonical_flag(NAME, f"return_aux.{name}", flag) for name, flag in return_aux._asdict().items()]

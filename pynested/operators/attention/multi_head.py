@@ -8,7 +8,7 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_operand
-from pynested.autograd.arguments.scalars import number_text
+from pynested.autograd.arguments.scalars import value_text
 from pynested.autograd.arguments.shapes import canonical_int
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.decorators import operator
@@ -104,7 +104,7 @@ def multi_head_attention(
     heads, width = canonical_int(NAME, "num_heads", num_heads), row_width(rows[0])
     if heads < 1 or width % heads:
         raise ArgumentError(
-            f"{NAME}: num_heads is {number_text(heads)}; it must divide the {width} elements of a row of query."
+            f"{NAME}: num_heads is {value_text(heads)}; it must divide the {width} elements of a row of query."
         )
     apart: tuple[Any, ...] = q_proj_weight, k_proj_weight, v_proj_weight
     if sum(weight is not None for weight in apart) != (3 if in_proj_weight is None else 0):
@@ -146,7 +146,7 @@ def checked_rows(op: str, **operands: Any) -> list[NestedArray | Array]:
                     f"{op}: {name} has the shape {x.shape}; it must be (B, *, E), with rows of one size."
                 )
         elif type(x) is not Array or x.ndim not in (2, 3):
-            raise ShapeError(f"{op}: {name} must be an array (B, L, E) or (L, E), not {number_text(x)}.")
+            raise ShapeError(f"{op}: {name} must be an array (B, L, E) or (L, E), not {value_text(x)}.")
     return arrays
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 
 from pynested.autograd.arguments.operands import chosen_device
-from pynested.autograd.arguments.scalars import number_text
+from pynested.autograd.arguments.scalars import value_text
 from pynested.autograd.decorators import operator
 from pynested.backends.errors import ArgumentError, ShapeError, StructureError
 from pynested.backends.host import to_host
@@ -141,7 +141,7 @@ def create_nested_block_mask(mask_mod: MaskMod, q_nt: Any, kv_nt: Any = None, BL
     nested = [x for x in (q_nt, kv_nt) if type(x) is NestedArray]
     if not nested:
         raise ArgumentError(
-            f"{op}: q_nt must be a nested array, or kv_nt, not {number_text(q_nt)}. For dense ones alone there is "
+            f"{op}: q_nt must be a nested array, or kv_nt, not {value_text(q_nt)}. For dense ones alone there is "
             "create_block_mask; numbers of components and heads follow from the arrays."
         )
     count = len(nested[0])
@@ -158,7 +158,7 @@ def _check_number(op: str, name: str, what: str, number: Any, numbers: set[int])
     """Raise unless a number of components or heads is None, 1 or the number of the array."""
     if number not in (None, 1) and not numbers <= {number}:
         raise ArgumentError(
-            f"{op}: {name} is {number_text(number)}, and q_nt has {', '.join(map(str, sorted(numbers)))} {what}. Give "
+            f"{op}: {name} is {value_text(number)}, and q_nt has {', '.join(map(str, sorted(numbers)))} {what}. Give "
             "None, 1 or that number, or leave B and H out."
         )
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.scalars import number_text
+from pynested.autograd.arguments.scalars import value_text
 from pynested.autograd.arguments.shapes import canonical_index_entry, canonical_slice
 from pynested.backends.errors import ArgumentError
 from pynested.backends.host import from_host
@@ -56,7 +56,7 @@ def _positions(entry: Any, size: int, source: str) -> Ints:
         return np.arange(size)[canonical_slice(entry)]
     if entry is None or entry is ...:
         raise ArgumentError(
-            f"an index of a block mask has integers, slices and vectors of integers or bools, not {number_text(entry)}."
+            f"an index of a block mask has integers, slices and vectors of integers or bools, not {value_text(entry)}."
         )
     vector = entry if is_array_entry(entry) else [canonical_index_entry(entry)]
     return positions(source, read_array(vector, entry), size)

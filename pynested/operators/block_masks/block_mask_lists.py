@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pynested.autograd.arguments.scalars import number_text
+from pynested.autograd.arguments.scalars import value_text
 from pynested.backends.errors import ArgumentError, IndexOutOfRange, ShapeError
 from pynested.nested.nested_array import NestedArray
 from pynested.structure import Ints
@@ -105,7 +105,7 @@ def extents_of_blocks(op: str, states: Sequence[States], block_size: tuple[int, 
         return extents
     if not isinstance(seq_lengths, Sequence) or len(seq_lengths) != 2:
         raise ArgumentError(
-            f"{op}: seq_lengths must be a pair, of queries and of keys, not {number_text(seq_lengths)}; for nested "
+            f"{op}: seq_lengths must be a pair, of queries and of keys, not {value_text(seq_lengths)}; for nested "
             "lists each of the two may have a number for each component."
         )
     for axis, numbers in enumerate(seq_lengths, 1):

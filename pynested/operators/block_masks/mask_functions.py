@@ -14,7 +14,7 @@ import numpy as np
 
 from pynested.autograd import Array, no_grad
 from pynested.autograd.arguments.operands import chosen_device
-from pynested.autograd.arguments.scalars import number_text
+from pynested.autograd.arguments.scalars import value_text
 from pynested.autograd.arguments.shapes import canonical_int, check_possible_shape
 from pynested.autograd.array import raw
 from pynested.autograd.decorators import operator
@@ -67,7 +67,7 @@ class PairBlock(NamedTuple):
 def check_function(op: str, name: str, function: Any, *forms: tuple[str, ...]) -> tuple[str, ...]:
     """Return the first of the forms, tuples of parameters, with which a function can be called; raise without one."""
     if not callable(function):
-        raise ArgumentError(f"{op}: {name} must be a function, not {number_text(function)}.")
+        raise ArgumentError(f"{op}: {name} must be a function, not {value_text(function)}.")
     try:
         parameters = signature(function)
     except ValueError:  # a builtin function can be without a signature

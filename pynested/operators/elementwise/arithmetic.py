@@ -14,7 +14,7 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_array, device_of
-from pynested.autograd.arguments.scalars import canonical_number, checked_scalar, number_text, weak_dtype
+from pynested.autograd.arguments.scalars import canonical_number, checked_scalar, value_text, weak_dtype
 from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import binary, movement, unary
 from pynested.autograd.primitives.primitive import same_device
@@ -53,7 +53,7 @@ def _scaled_operand(name: str, a: Any, b: Any, alpha: Any) -> Any:
     try:
         return binary.mul(movement.to_dtype(b, dtype), factor)
     except OverflowError:
-        raise OverflowError(f"{name}: alpha={number_text(factor)} is out of bounds for {dtype}.") from None
+        raise OverflowError(f"{name}: alpha={value_text(factor)} is out of bounds for {dtype}.") from None
 
 
 def _add_scaled(a: Any, b: Any, alpha: Any) -> Any:
