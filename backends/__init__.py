@@ -9,7 +9,7 @@ if __name__ != "pynested.backends":
     )
 
 from .allocator import allocate, allocator, register_allocator, transfer
-from .heads import Heads
+from .heads import HeadLayout
 from .interface import Backend
 from .matrices import Matrices
 from .places import packed_offsets, packed_strides, same_integers, strided_index, surely_apart
@@ -20,7 +20,7 @@ from .storage import Storage
 
 __all__ = [
     "Backend",
-    "Heads",
+    "HeadLayout",
     "Matrices",
     "PlainBackend",
     "Segments",

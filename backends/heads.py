@@ -1,4 +1,4 @@
-"""The heads of attention: where the matrices of queries, keys and values of each head lie in flat buffers."""
+"""The layout of the heads of attention: where the matrices of queries, keys and values lie in flat buffers."""
 
 from __future__ import annotations
 
@@ -27,19 +27,20 @@ class HeadMatrices(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Heads:
-    """Attention in B components, each of several heads: a matrix of queries meets one of keys and one of values.
+class HeadLayout:
+    """The memory layout of attention in B components, each of several heads.
 
-    A table of places has an offset, the step from head to head and the step from row to row for each component; the
-    elements of a row follow each other. Rows of different components and heads do not overlap, but masks can.
+    Each head has a matrix of queries, of keys and of values. A table of places has a row for each component: an offset,
+    the step from head to head and the step from row to row. The elements of a row are adjacent. Rows of different
+    components and heads do not overlap, but masks can.
 
     Attributes
     ----------
     sizes : int64 (B, 4)
         Numbers of key heads, of query heads for each key head, of queries, and of keys.
-    query, key, value, result : int64 (B, 3)
+    query_places, key_places, value_places, result_places : int64 (B, 3)
         Tables of places. The results cover their buffer exactly once.
-    mask : int64 (B, 4), or None
+    mask_places : int64 (B, 4), or None
         An offset, and steps between heads of queries, queries and keys, any of which may be 0.
     width, value_width : int
         The numbers of elements of a query or a key, and of a value.
@@ -50,32 +51,35 @@ class Heads:
     """
 
     sizes: Ints
-    query: Ints
-    key: Ints
-    value: Ints
-    result: Ints
-    mask: Ints | None
+    query_places: Ints
+    key_places: Ints
+    value_places: Ints
+    result_places: Ints
+    mask_places: Ints | None
     width: int
     value_width: int
     scale: float
     causal: bool
 
     def __post_init__(self) -> None:
-        """Share equal tables: kernels derive places once for each table, and know a table by its identity."""
-        known: list[Ints] = []
-        for name in ("query", "key", "value", "result"):
+        """Make equal tables one object: kernels derive places once for each table, and know a table by its identity."""
+        distinct_tables: list[Ints] = []
+        for name in ("query_places", "key_places", "value_places", "result_places"):
             table = getattr(self, name)
-            equal = next((other for other in known if same_integers(other, table)), None)
+            equal = next((other for other in distinct_tables if same_integers(other, table)), None)
             if equal is None:
-                known.append(table)
+                distinct_tables.append(table)
             else:
                 object.__setattr__(self, name, equal)
 
-    def select(self, components: Ints) -> Heads:
-        """Return the heads of some components, in this order."""
-        names = ("sizes", "query", "key", "value", "result")
+    def select(self, components: Ints) -> HeadLayout:
+        """Return the layout of some components, in this order."""
+        names = ("sizes", "query_places", "key_places", "value_places", "result_places")
         tables: dict[str, Any] = {name: getattr(self, name)[components] for name in names}
-        return replace(self, mask=None if self.mask is None else self.mask[components], **tables)
+        mask_places = None if self.mask_places is None else self.mask_places[components]
+        return replace(self, mask_places=mask_places, **tables)
+
+    # ---- numbers ----------------------------------------------------------------------------------------------------
 
     @cached_property
     def query_heads(self) -> Ints:
@@ -109,55 +113,54 @@ class Heads:
         """The number of all scores."""
         return int((self.query_heads * self.num_queries * self.num_keys).sum())
 
-    @cached_property
-    def _heads(self) -> tuple[Ints, Ints]:
-        """The component of each head of queries, and its number in the component: int64 (P,) each."""
-        component = np.repeat(np.arange(len(self.sizes)), self.query_heads)
-        before = np.cumsum(self.query_heads) - self.query_heads
-        return component, np.arange(len(component)) - before[component]
-
-    def _matrices(self, table: Ints, num_rows: Ints, width: int, group: Ints | int = 1) -> HeadMatrices:
-        """Return the matrix of each head of queries; as many heads as ``group`` says share a matrix."""
-        component, head = self._heads
-        offsets, head_steps, row_steps = table[component].T
-        sizes = np.stack([num_rows[component], np.full(len(component), width)], axis=1)
-        strides = np.stack([row_steps, np.ones(len(component), np.int64)], axis=1)
-        return HeadMatrices(sizes, strides, offsets + head // group * head_steps)
+    # ---- matrices, one for each head of queries ---------------------------------------------------------------------
 
     @cached_property
-    def queries(self) -> HeadMatrices:
+    def query_matrices(self) -> HeadMatrices:
         """The matrix of queries of each head."""
-        return self._matrices(self.query, self.num_queries, self.width)
+        return self._matrices(self.query_places, self.num_queries, self.width)
 
     @cached_property
-    def keys(self) -> HeadMatrices:
-        """The matrix of keys that each head of queries meets."""
-        return self._matrices(self.key, self.num_keys, self.width, self._group)
+    def key_matrices(self) -> HeadMatrices:
+        """The matrix of keys that each head of queries meets; the heads of a group share it."""
+        return self._matrices(self.key_places, self.num_keys, self.width, is_shared=True)
 
     @cached_property
-    def values(self) -> HeadMatrices:
-        """The matrix of values that each head of queries meets."""
-        return self._matrices(self.value, self.num_keys, self.value_width, self._group)
+    def value_matrices(self) -> HeadMatrices:
+        """The matrix of values that each head of queries meets; the heads of a group share it."""
+        return self._matrices(self.value_places, self.num_keys, self.value_width, is_shared=True)
 
     @cached_property
-    def results(self) -> HeadMatrices:
+    def result_matrices(self) -> HeadMatrices:
         """The matrix of results of each head."""
-        return self._matrices(self.result, self.num_queries, self.value_width)
-
-    @property
-    def _group(self) -> Ints:
-        group: Ints = self.sizes[self._heads[0], 1]
-        return group
+        return self._matrices(self.result_places, self.num_queries, self.value_width)
 
     @cached_property
-    def masks(self) -> HeadMatrices:
-        """The mask of each head; ``mask`` must not be None."""
-        assert self.mask is not None
-        component, head = self._heads
-        offsets, head_steps, *strides = self.mask[component].T
+    def mask_matrices(self) -> HeadMatrices:
+        """The mask of each head; ``mask_places`` must not be None."""
+        assert self.mask_places is not None
+        component, head = self._components_and_heads
+        offsets, head_steps, *strides = self.mask_places[component].T
         return HeadMatrices(self.sizes[component, 2:], np.stack(strides, axis=1), offsets + head * head_steps)
 
     @cached_property
     def scores(self) -> Matrices:
         """A matrix of scores for each head, one after the other."""
-        return Matrices.of_sizes(self.queries.sizes[:, 0], self.keys.sizes[:, 0])
+        return Matrices.of_sizes(self.query_matrices.sizes[:, 0], self.key_matrices.sizes[:, 0])
+
+    @cached_property
+    def _components_and_heads(self) -> tuple[Ints, Ints]:
+        """The component of each head of queries, and the number of the head in its component: int64 (P,) each."""
+        component = np.repeat(np.arange(len(self.sizes)), self.query_heads)
+        before = np.cumsum(self.query_heads) - self.query_heads
+        return component, np.arange(len(component)) - before[component]
+
+    def _matrices(self, table: Ints, num_rows: Ints, width: int, is_shared: bool = False) -> HeadMatrices:
+        """Return the matrix of each head of queries; heads of a group have the same matrix if ``is_shared``."""
+        component, head = self._components_and_heads
+        if is_shared:
+            head = head // self.sizes[component, 1]
+        offsets, head_steps, row_steps = table[component].T
+        sizes = np.stack([num_rows[component], np.full(len(component), width)], axis=1)
+        strides = np.stack([row_steps, np.ones(len(component), np.int64)], axis=1)
+        return HeadMatrices(sizes, strides, offsets + head * head_steps)

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from pynested.backends import Heads, Matrices, PlainBackend, Segments, get_backend
+from pynested.backends import HeadLayout, Matrices, PlainBackend, Segments, get_backend
 from pynested.backends.host import to_host
 from pynested.backends.numpy import NumpyBackend
 from pynested.backends.quiet import quietly
@@ -65,7 +65,7 @@ def arguments(count: int, mean: int, device: str) -> dict[str, tuple[Any, ...]]:
     table = np.stack([np.ones(count, np.int64), np.ones(count, np.int64), few, few], axis=1)
     packed = Segments.from_lengths(few).offsets[:-1] * WIDTH
     made = np.stack([packed, rows[:, 1], rows[:, 2]], axis=1)
-    heads = Heads(table, rows, rows, rows, made, None, WIDTH, WIDTH, 0.25, False)
+    heads = HeadLayout(table, rows, rows, rows, made, None, WIDTH, WIDTH, 0.25, False)
     out, saved = quietly(backend.attention, flat, flat, flat, None, heads)
     elementwise = dict.fromkeys(["relu", "gelu", "silu", "erf", "erfc", "sgn", "copy", "sum_all", "sum_last"], (x,))
     reductions = ["sum", "prod", "max", "min", "argmax", "argmin", "softmax", "cumsum"]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pynested.backends import Heads, Matrices, Segments, get_backend
+from pynested.backends import HeadLayout, Matrices, Segments, get_backend
 from pynested.backends.dtypes import computing_dtype
 from pynested.backends.heads import HeadMatrices
 from pynested.backends.host import from_host
@@ -42,30 +42,21 @@ def _pair_products(k: Any, a: Any, b: Any, left: Matrices, right: Matrices, acti
 def _weighted_rows(k: Any, weights: Any, rows: Any, left: Matrices, right: Matrices, active: Any) -> Any:
     if active is None:
         return _multiply(k, weights, rows, left, right)
+    # Weights of inactive pairs need not be 0: the derivative of a function of scores can be NaN there.
     finite, zero = k.xp.isfinite(rows), rows.dtype.type(0)
-    weights = k.where(
-        active, weights, zero
-    )  # the derivative of a function of scores can be NaN at a pair that is not active
+    weights = k.where(active, weights, zero)
     if finite.all():
         return _multiply(k, weights, rows, left, right)
     sums = _multiply(k, weights, k.where(finite, rows, zero), left, right)
-    products = Matrices.of_sizes(left.rows, right.cols)
-    infinite = k.where(finite, zero, rows)
-    views = map(_views, (sums, infinite, weights, active), (products, right, left, left))
-    for total, row, weight, is_active in zip(*views, strict=True):
-        for j in range(len(row)):
-            if row[j].any():  # true of a NaN, too
-                total += k.where(is_active[:, j : j + 1] & (row[j] != 0), weight[:, j : j + 1] * row[j], zero)
+    infinite_rows, sum_matrices = k.where(finite, zero, rows), Matrices.of_sizes(left.rows, right.cols)
+    for number in range(left.count):
+        head_sums, head_rows = sum_matrices.matrix(sums, number), right.matrix(infinite_rows, number)
+        head_weights, head_active = left.matrix(weights, number), left.matrix(active, number)
+        for j in range(len(head_rows)):
+            row, column = head_rows[j], slice(j, j + 1)
+            if row.any():  # true of a NaN, too
+                head_sums += k.where(head_active[:, column] & (row != 0), head_weights[:, column] * row, zero)
     return sums
-
-
-def _views(flat: Any, matrices: Matrices) -> list[Any]:
-    """Return a view of each matrix."""
-    views = []
-    for offset, rows, cols in matrices.places:
-        stored = flat[offset : offset + rows * cols]
-        views.append(stored.reshape(cols, rows).T if matrices.is_transposed else stored.reshape(rows, cols))
-    return views
 
 
 def _weights_vjp(g: Any, y: Any, weights: Any, rows: Any, left: Matrices, right: Matrices, active: Any) -> Any:
@@ -124,105 +115,118 @@ class PackedOperands(NamedTuple):
     mask: Any
 
 
-def packed_operands(q: Any, k: Any, v: Any, mask: Any, heads: Heads) -> PackedOperands:
+def packed_operands(q: Any, k: Any, v: Any, mask: Any, layout: HeadLayout) -> PackedOperands:
     """Gather the operands of attention from flat buffers."""
 
-    def gathered(x: Any, placed: HeadMatrices) -> Any:
-        return to_dtype(gather(x, *placed), computing_dtype(x.dtype))
+    def gathered(x: Any, matrices: HeadMatrices) -> Any:
+        return to_dtype(gather(x, *matrices), computing_dtype(x.dtype))
 
-    bias = None if mask is None or mask.dtype == np.bool_ else gathered(mask, heads.masks)
-    queries = gathered(q, heads.queries) * heads.scale
-    return PackedOperands(queries, gathered(k, heads.keys), gathered(v, heads.values), bias)
+    float_mask = None if mask is None or mask.dtype == np.bool_ else gathered(mask, layout.mask_matrices)
+    queries = gathered(q, layout.query_matrices) * layout.scale
+    return PackedOperands(queries, gathered(k, layout.key_matrices), gathered(v, layout.value_matrices), float_mask)
 
 
-def packed_scores(operands: PackedOperands, heads: Heads, active: Any) -> Any:
-    """Return the flat scores of all heads. A pair that is not active has the score 0, plus the mask."""
-    queries, keys = _packed(heads.queries), _packed(heads.keys)
+def packed_scores(operands: PackedOperands, layout: HeadLayout, active: Any) -> Any:
+    """Return the flat scores of all heads. The score of a pair that is not active is 0, plus the mask."""
+    queries, keys = _packed(layout.query_matrices), _packed(layout.key_matrices)
     scores = pair_products(operands.queries, operands.keys, queries, keys, active)
     return scores if operands.mask is None else scores + operands.mask
 
 
-def mixed_values(weights: Any, operands: PackedOperands, heads: Heads, active: Any) -> Any:
-    """Return the flat results of all heads, one after the other."""
-    return weighted_rows(weights, operands.values, heads.scores, _packed(heads.values), active)
+def packed_results(weights: Any, operands: PackedOperands, layout: HeadLayout, active: Any) -> Any:
+    """Return the flat results of all heads, one after the other: their values, multiplied by the weights."""
+    return weighted_rows(weights, operands.values, layout.scores, _packed(layout.value_matrices), active)
 
 
-def _packed(placed: HeadMatrices) -> Matrices:
-    return Matrices.of_sizes(placed.sizes[:, 0], placed.sizes[:, 1])
+def _packed(matrices: HeadMatrices) -> Matrices:
+    """Return matrices of the same sizes that follow each other."""
+    return Matrices.of_sizes(matrices.sizes[:, 0], matrices.sizes[:, 1])
 
 
-def segments_of_queries(heads: Heads) -> Segments:
-    """Return the segments of flat scores that belong to one query each."""
-    return Segments.from_lengths(np.repeat(heads.scores.cols, heads.scores.rows))
+def segments_of_queries(layout: HeadLayout) -> Segments:
+    """Return a segment of the flat scores for each query."""
+    return Segments.from_lengths(np.repeat(layout.scores.cols, layout.scores.rows))
 
 
-def _active_pairs(mask: Any, heads: Heads, device: str) -> Any:
+def _active_pairs(mask: Any, layout: HeadLayout, device: str) -> Any:
     """Return which pairs are active, in the order of the scores, as raw bools; None if all are."""
-    if heads.causal:
-        rows, keys = heads.scores.rows, heads.scores.cols
-        pairs = [np.tri(*pair, dtype=np.bool_).ravel() for pair in zip(rows.tolist(), keys.tolist(), strict=True)]
+    if layout.causal:
+        sizes = zip(layout.scores.rows.tolist(), layout.scores.cols.tolist(), strict=True)
+        pairs = [np.tri(rows, cols, dtype=np.bool_).ravel() for rows, cols in sizes]
         return from_host(np.concatenate([np.zeros(0, np.bool_), *pairs]), device)
     if mask is None:
         return None
-    mask = get_backend(device).gather_components(raw(mask), *heads.masks)
+    mask = get_backend(device).gather_components(raw(mask), *layout.mask_matrices)
     return mask if mask.dtype == np.bool_ else mask != -np.inf
 
 
 def softmax_of_active(scores: Any, active: Any, segments: Segments) -> Any:
-    """Return the softmax of the active scores of each segment, all scores if ``active`` is None; 0 for the others."""
+    """Return the softmax of the active scores of each segment, and 0 for the others.
+
+    If ``active`` is None, all scores are active.
+    """
     if active is None:
         return segment_softmax(scores, segments)
-    k = get_backend(scores.device)
-    is_inactive_segment = ~k.spread(k.segment_max(active, segments), segments)
-    scores = where(where(scores, scores.dtype.type(-np.inf), active), scores.dtype.type(0), ~is_inactive_segment)
-    return where(segment_softmax(scores, segments), scores.dtype.type(0), active)
+    k, zero = get_backend(scores.device), scores.dtype.type(0)
+    has_active = k.spread(k.segment_max(active, segments), segments)
+    scores = where(_lowered(scores, active), zero, has_active)
+    return where(segment_softmax(scores, segments), zero, active)
 
 
 def log_sums_of_active(scores: Any, active: Any, segments: Segments) -> Any:
     """Return the log of the sum of the exponentials of the active scores of each segment; -inf without any."""
-    k, lowest = get_backend(scores.device), scores.dtype.type(-np.inf)
-    if active is not None:
-        scores = where(scores, lowest, active)
-    top = k.segment_max(raw(scores), segments)
-    base = k.where(k.xp.isfinite(top), top, top.dtype.type(0))
-    total = segment_sum(exp(scores - Array(k.spread(base, segments), scores.device)), segments)
-    is_positive = raw(total) != 0
-    logs = log(where(total, total.dtype.type(1), is_positive)) + Array(base, scores.device)
-    return where(logs, lowest, is_positive)
+    k, dtype = get_backend(scores.device), scores.dtype
+    scores = _lowered(scores, active)
+    maxima = k.segment_max(raw(scores), segments)
+    base = k.where(k.xp.isfinite(maxima), maxima, dtype.type(0))
+    totals = segment_sum(exp(scores - Array(k.spread(base, segments), scores.device)), segments)
+    is_positive = raw(totals) != 0
+    logs = log(where(totals, dtype.type(1), is_positive)) + Array(base, scores.device)
+    return where(logs, dtype.type(-np.inf), is_positive)
 
 
-def greatest_of_active(scores: Any, active: Any, segments: Segments) -> Any:
+def maxima_of_active(scores: Any, active: Any, segments: Segments) -> Any:
     """Return the greatest active score of each segment, -inf without any; a constant in every derivative."""
-    scores = scores.detach() if active is None else where(scores.detach(), scores.dtype.type(-np.inf), active)
+    scores = _lowered(scores.detach(), active)
     return Array(get_backend(scores.device).segment_max(raw(scores), segments), scores.device)
 
 
-def composed(q: Any, k: Any, v: Any, mask: Any, heads: Heads, factors: Any = None) -> tuple[Any, Any]:
-    """Return attention, computed by other primitives, and its weights; ``factors`` are multiplied into the weights."""
-    operands, active = packed_operands(q, k, v, mask, heads), _active_pairs(mask, heads, q.device)
-    scores = packed_scores(operands, heads, active)
-    weights = softmax_of_active(scores, active, segments_of_queries(heads))
-    if factors is not None:
-        weights = weights * factors
-    mixed = to_dtype(mixed_values(weights, operands, heads, active), q.dtype)
-    return scatter(mixed, *heads.results, heads.rows * heads.value_width), to_dtype(weights, q.dtype)
+def _lowered(scores: Any, active: Any) -> Any:
+    """Return the scores, with -inf for pairs that are not active."""
+    return scores if active is None else where(scores, scores.dtype.type(-np.inf), active)
+
+
+def attention_by_formula(
+    q: Any, k: Any, v: Any, mask: Any, layout: HeadLayout, dropout_factors: Any = None
+) -> tuple[Any, Any]:
+    """Return attention and its weights, computed by other primitives; each weight is multiplied by its factor."""
+    operands, active = packed_operands(q, k, v, mask, layout), _active_pairs(mask, layout, q.device)
+    scores = packed_scores(operands, layout, active)
+    weights = softmax_of_active(scores, active, segments_of_queries(layout))
+    if dropout_factors is not None:
+        weights = weights * dropout_factors
+    results = to_dtype(packed_results(weights, operands, layout, active), q.dtype)
+    flat = scatter(results, *layout.result_matrices, layout.rows * layout.value_width)
+    return flat, to_dtype(weights, q.dtype)
 
 
 # ---- the primitive --------------------------------------------------------------------------------------------------
 
 
-def _formula(q: Any, keys: Any, v: Any, mask: Any, heads: Heads, *_: Any) -> Any:
-    return composed(q, keys, v, mask, heads)[0]
+def _formula(q: Any, keys: Any, v: Any, mask: Any, layout: HeadLayout, *_: Any) -> Any:
+    return attention_by_formula(q, keys, v, mask, layout)[0]
 
 
-def _gradients(g: Any, y: Any, q: Any, keys: Any, v: Any, mask: Any, heads: Heads, *_: Any) -> tuple[Any, ...]:
-    return tuple(_formula_vjp(g, None, q, keys, v, mask, heads)[:4])
+def _gradients(g: Any, y: Any, q: Any, keys: Any, v: Any, mask: Any, layout: HeadLayout, *_: Any) -> tuple[Any, ...]:
+    return tuple(_formula_vjp(g, None, q, keys, v, mask, layout)[:4])
 
 
 _formula_vjp, _formula_jvp = derivatives_of(_formula)
 attention = Primitive(
     "attention",
-    lambda k, q, keys, v, mask, heads, with_mask, recorded: k.attention(q, keys, v, mask, heads, recorded),
+    lambda k, q, keys, v, mask, layout, needs_mask_gradient, needs_gradient: k.attention(
+        q, keys, v, mask, layout, needs_gradient
+    ),
     vjps=lambda g, y, *args: attention_backward(g, raw(y), *args),
     jvps=_formula_jvp,
     saves=["y q keys v mask"],
@@ -231,15 +235,15 @@ attention = Primitive(
 )
 attention_backward: Primitive = Primitive(
     "attention_backward",
-    lambda k, g, y, q, keys, v, mask, heads, with_mask, recorded, saved: k.attention_backward(
-        g, q, keys, v, mask, y, saved, heads, with_mask
+    lambda k, g, y, q, keys, v, mask, layout, needs_mask_gradient, needs_gradient, saved: k.attention_backward(
+        g, q, keys, v, mask, y, saved, layout, needs_mask_gradient
     ),
     *derivatives_of(_gradients),
     saves=["g q keys v mask"],
 )
 
 
-def attended(q: Any, k: Any, v: Any, mask: Any, heads: Heads) -> Any:
-    """Return attention of heads; the kernel keeps what its gradient reads if the call is recorded."""
-    recorded = bool(grad_mode.current) and any(x is not None and x.tracked for x in (q, k, v, mask))
-    return attention(q, k, v, mask, heads, mask is not None and mask.tracked, recorded)
+def attention_by_kernel(q: Any, k: Any, v: Any, mask: Any, layout: HeadLayout) -> Any:
+    """Return attention of flat buffers; the kernel saves what its gradient reads only if there can be a gradient."""
+    needs_gradient = bool(grad_mode.current) and any(x is not None and x.tracked for x in (q, k, v, mask))
+    return attention(q, k, v, mask, layout, mask is not None and mask.tracked, needs_gradient)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..heads import Heads
+from ..heads import HeadLayout
 from .kernel_device import BLOCK, RawArray
 from .movement import MovementKernels
 from .naming import ctype, instantiation, wide_dtype
@@ -19,76 +19,99 @@ class AttentionKernels(MovementKernels):
     """Kernels of attention."""
 
     def attention(
-        self, q: RawArray, k: RawArray, v: RawArray, mask: RawArray | None, heads: Heads, recorded: bool = True, /
+        self,
+        q: RawArray,
+        k: RawArray,
+        v: RawArray,
+        mask: RawArray | None,
+        layout: HeadLayout,
+        needs_gradient: bool = True,
+        /,
     ) -> tuple[RawArray, RawArray | None]:
-        """Flat buffers -> the flat result and, if recorded, the maximum and the sum of exponentials of each query."""
-        out = self.empty((heads.rows * heads.value_width,), q.dtype)
-        saved = self.empty((2, heads.rows), wide_dtype(q.dtype))
-        inputs = *(self.as_contiguous(x) for x in (q, k, v)), *self._masks(mask)
-        columns = max(1, heads.value_width)
-        self._launch_tiles("attention.cu", "attention", q.dtype, heads, columns, inputs, (out, saved[0], saved[1]))
-        return out, saved if recorded else None
+        """Flat buffers -> the flat result, and what `attention_backward` gets as saved, None unless ``needs_gradient``.
+
+        This backend saves the maximum of the scores and the sum of their exponentials for each query: (2, rows).
+        """
+        out = self.empty((layout.rows * layout.value_width,), q.dtype)
+        saved = self.empty((2, layout.rows), wide_dtype(q.dtype))
+        inputs = *(self.as_contiguous(x) for x in (q, k, v)), *self._mask_arguments(mask)
+        columns = max(1, layout.value_width)
+        self._launch_for_heads("attention.cu", "attention", q.dtype, layout, columns, inputs, (out, saved[0], saved[1]))
+        return out, saved if needs_gradient else None
 
     def attention_backward(
         self,
-        cotangent: RawArray,
+        g: RawArray,
         q: RawArray,
         k: RawArray,
         v: RawArray,
         mask: RawArray | None,
         out: RawArray,
         saved: RawArray,
-        heads: Heads,
-        with_mask: bool,
+        layout: HeadLayout,
+        needs_mask_gradient: bool,
         /,
     ) -> tuple[RawArray, RawArray, RawArray, RawArray | None]:
-        """Return the cotangents of q, k, v and, if ``with_mask``, of a float mask, each as large as its operand."""
-        g, saved = self.as_contiguous(cotangent), self.as_contiguous(saved)
-        arrays = tuple(self.as_contiguous(x) for x in (q, k, v))
-        delta = self.empty((heads.rows,), saved.dtype)
-        if heads.rows:
-            components = self.upload(_table(heads)), self.upload(heads.first_row), np.int64(len(heads.sizes))
-            args = *components, g, self.as_contiguous(out), np.int64(heads.rows), np.int64(heads.value_width), delta
+        """Return the cotangents of q, k and v, and that of a mask of floats if ``needs_mask_gradient``, otherwise None.
+
+        Each cotangent has the size of its buffer.
+        """
+        g, saved = self.as_contiguous(g), self.as_contiguous(saved)
+        q, k, v = (self.as_contiguous(x) for x in (q, k, v))
+        delta = self.empty((layout.rows,), saved.dtype)  # the sum of each row of g * out
+        if layout.rows:
+            components = (
+                self.upload(_component_table(layout)),
+                self.upload(layout.first_row),
+                np.int64(len(layout.sizes)),
+            )
+            args = *components, g, self.as_contiguous(out), np.int64(layout.rows), np.int64(layout.value_width), delta
             name = instantiation("attention_delta", ctype(q.dtype))
-            self.launch("attention_backward.cu", name, (-(-heads.rows // 8),), (BLOCK,), args)
-        inputs = *arrays, *self._masks(mask), g, saved[0], saved[1], delta
+            self.launch("attention_backward.cu", name, (-(-layout.rows // 8),), (BLOCK,), args)
+        inputs = q, k, v, *self._mask_arguments(mask), g, saved[0], saved[1], delta
 
-        def launch(kernel: str, columns: int, *outputs: RawArray) -> None:
-            self._launch_tiles("attention_backward.cu", kernel, q.dtype, heads, columns, inputs, outputs)
+        def compute(kernel: str, columns: int, *outputs: RawArray) -> None:
+            self._launch_for_heads("attention_backward.cu", kernel, q.dtype, layout, columns, inputs, outputs)
 
-        of_query, of_key, of_value = (self.xp.zeros(x.shape, x.dtype) for x in arrays)
-        launch("attention_backward_queries", heads.width, of_query)
-        launch("attention_backward_keys", max(heads.width, heads.value_width), of_key, of_value)
-        of_mask = None
-        if with_mask and mask is not None:
-            of_scores = self.empty((heads.pairs,), saved.dtype)
-            launch("attention_backward_mask", 1, of_scores)
-            of_mask = self.scatter_components(of_scores, *heads.masks, mask.size).astype(mask.dtype, copy=False)
-        return of_query, of_key, of_value, of_mask
+        q_grad, k_grad, v_grad = (self.xp.zeros(x.shape, x.dtype) for x in (q, k, v))
+        compute("attention_backward_queries", layout.width, q_grad)
+        compute("attention_backward_keys", max(layout.width, layout.value_width), k_grad, v_grad)
+        mask_grad = None
+        if needs_mask_gradient and mask is not None:
+            score_grads = self.empty((layout.pairs,), saved.dtype)
+            compute("attention_backward_mask", 1, score_grads)
+            mask_grad = self.scatter_components(score_grads, *layout.mask_matrices, mask.size)
+            mask_grad = mask_grad.astype(mask.dtype, copy=False)
+        return q_grad, k_grad, v_grad, mask_grad
 
-    def _launch_tiles(
-        self, file: str, kernel: str, dtype: Any, heads: Heads, columns: int, inputs: Any, outputs: Any
+    def _launch_for_heads(
+        self, file: str, kernel: str, dtype: Any, layout: HeadLayout, columns: int, inputs: Any, outputs: Any
     ) -> None:
-        """Launch a kernel that computes ``outputs``, with a block for each tile of rows, head and tile of columns."""
-        of_keys = kernel.endswith("keys")
-        tiles = -(-heads.num_keys // KEYS) if of_keys else -(-heads.num_queries // QUERIES)
-        most_heads = int((heads.sizes[:, 0] if of_keys else heads.query_heads).max(initial=0))
-        grid = most_heads, -(-columns // COLUMNS)
-        sizes = np.int64(heads.width), np.int64(heads.value_width), np.float64(heads.scale), np.int32(heads.causal)
-        if 0 not in grid:
-            args = *inputs, *sizes, *outputs
-            self.launch_tiles(file, instantiation(kernel, ctype(dtype)), _table(heads), tiles, (THREADS,), args, grid)
+        """Launch a kernel with a block of threads for each tile of rows and columns of each head.
 
-    def _masks(self, mask: RawArray | None) -> tuple[RawArray | None, RawArray | None]:
-        """Return a mask as the arguments for bools and for floats; the argument of the other kind is None."""
+        The rows are keys for the kernel that computes the cotangents of keys and values, and queries for the others.
+        """
+        rows_are_keys = kernel.endswith("keys")
+        tiles = -(-layout.num_keys // KEYS) if rows_are_keys else -(-layout.num_queries // QUERIES)
+        most_heads = int((layout.sizes[:, 0] if rows_are_keys else layout.query_heads).max(initial=0))
+        grid = most_heads, -(-columns // COLUMNS)
+        if 0 in grid:
+            return
+        widths = np.int64(layout.width), np.int64(layout.value_width)
+        args = *inputs, *widths, np.float64(layout.scale), np.int32(layout.causal), *outputs
+        name = instantiation(kernel, ctype(dtype))
+        self.launch_tiles(file, name, _component_table(layout), tiles, (THREADS,), args, grid)
+
+    def _mask_arguments(self, mask: RawArray | None) -> tuple[RawArray | None, RawArray | None]:
+        """Return the mask as one of two arguments: the first if it is of bools, the second if it is of floats."""
         mask = None if mask is None else self.as_contiguous(mask)
         return (mask, None) if mask is not None and mask.dtype == np.bool_ else (None, mask)
 
 
-def _table(heads: Heads) -> NDArray[np.int64]:
+def _component_table(layout: HeadLayout) -> NDArray[np.int64]:
     """Return a row for each component, as `Part` of attention.cuh reads it: sizes, places, first row, first score."""
-    mask = heads.mask if heads.mask is not None else np.zeros((len(heads.sizes), 4), np.int64)
-    scores = heads.query_heads * heads.num_queries * heads.num_keys
-    starts = heads.first_row[:-1], np.cumsum(scores) - scores
-    places = heads.sizes, heads.query, heads.key, heads.value, heads.result, mask
-    return np.concatenate([*places, np.stack(starts, axis=1)], axis=1)
+    mask_places = np.zeros((len(layout.sizes), 4), np.int64) if layout.mask_places is None else layout.mask_places
+    scores = layout.query_heads * layout.num_queries * layout.num_keys
+    firsts = np.stack([layout.first_row[:-1], np.cumsum(scores) - scores], axis=1)
+    places = layout.query_places, layout.key_places, layout.value_places, layout.result_places, mask_places
+    return np.concatenate([layout.sizes, *places, firsts], axis=1)

@@ -1,8 +1,8 @@
 """Batches of heads that attention computes in one go: some heads of one component, or all heads of small components.
 
-Thousands of components of a few queries each would spend most of their time on going from one to the next. So small
-components of nearly equal lengths are padded to a common number of queries and keys. The padding is 0, and a mask of
-bools tells that its pairs are not active.
+For thousands of components of a few queries, one call each would take longer than the arithmetic. Small components of
+nearly equal lengths are therefore padded to a common number of queries and keys, and computed together. The padding is
+0, and a mask of bools makes its pairs inactive.
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..heads import Heads, Ints
+from ..heads import HeadLayout, Ints
 from .parallel import THREADS, windows
 
 RawArray = NDArray[Any]
 
-BLOCK_SCORES = 1 << 18  # of the heads of a batch: few enough for a cache, enough for BLAS
-SMALL_SCORES = 1 << 13  # of a component that is padded together with others
-PADDED_SCORES = 1 << 18  # or elements of queries and values, of a padded batch: all copies and scores stay in a cache
+BLOCK_SCORES = 1 << 18  # most scores of a batch of one component: few enough for a cache, enough for BLAS
+SMALL_SCORES = 1 << 13  # most scores of a component that is padded
+PADDED_SCORES = 1 << 18  # most scores, or elements of operands, of a padded batch: all of them stay in a cache
 LENGTH_STEP = 8  # lengths that are equal after rounding up to a multiple of it are padded together
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """The heads of a batch, and the places of what is saved for its gradient.
+    """The heads of a batch, and the place of what is saved for its gradient.
 
     Attributes
     ----------
     components : int64 (K,)
-        Several components are padded.
+        The numbers of the components. If there are several, they are padded.
     key_heads : range
-        Heads of keys; those of several components are all heads.
+        The heads of keys: all heads if there are several components.
     group : int
-        Heads of queries for each head of keys.
+        The number of heads of queries for each head of keys.
     num_queries, num_keys : int
-        Rows of each head, after padding.
+        The numbers of rows of each head, after padding.
     first_row, first_pair : int
-        The number of queries of all heads, and of pairs, in the jobs before this one.
+        The numbers of queries and of pairs, of all heads of the jobs before this one.
     """
 
     components: Ints
@@ -64,28 +64,27 @@ class Job:
 
 
 class HeadBatch(NamedTuple):
-    """Matrices of C heads of keys of K components, each with G heads of queries.
+    """Matrices of C heads of keys of K components, with G heads of queries for each head of keys.
 
-    Queries (K, C, G, L, E), keys (K, C, 1, S, E), values (K, C, 1, S, V), mask (K, C, G, L, S). What is saved for the
-    gradient is None, or the weights (K, C, G, L, S), or the logarithms of sums of exponentials (K, C, G, L, 1).
+    ``weights`` or ``log_sums`` is memory for what is saved for the gradient. Both are None if nothing is saved.
     """
 
-    queries: RawArray
-    keys: RawArray
-    values: RawArray
-    mask: RawArray | None
+    queries: RawArray  # (K, C, G, L, E)
+    keys: RawArray  # (K, C, 1, S, E)
+    values: RawArray  # (K, C, 1, S, V)
+    mask: RawArray | None  # (K, C or 1, G or 1, L, S)
     causal: bool
-    weights: Any = None
-    log_sums: Any = None
+    weights: Any = None  # (K, C, G, L, S)
+    log_sums: Any = None  # (K, C, G, L, 1): the logarithms of the sums of exponentials
 
 
 # ---- jobs -----------------------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=32)  # the gradient, and the next layer, have the same heads
-def attention_jobs(heads: Heads) -> list[Job]:
-    """Return jobs for all heads that have queries; those of a single component are for all threads."""
-    sizes, scores = heads.sizes, heads.sizes.prod(axis=1)
+@lru_cache(maxsize=32)  # the gradient, and the next layer, have the same layout
+def attention_jobs(layout: HeadLayout) -> list[Job]:
+    """Return jobs for all heads that have queries; the heads of a single component are shared out to all threads."""
+    sizes, scores = layout.sizes, layout.sizes.prod(axis=1)
     has_queries = sizes[:, :3].all(axis=1)
     is_small = has_queries & (scores <= SMALL_SCORES)
     jobs: list[Job] = []
@@ -96,7 +95,7 @@ def attention_jobs(heads: Heads) -> list[Job]:
 
     for members in _length_classes(sizes, np.flatnonzero(is_small)):
         count, group, queries, keys = sizes[members].max(axis=0).tolist()
-        elements = group * queries * heads.width + keys * heads.value_width
+        elements = group * queries * layout.width + keys * layout.value_width
         step = max(1, PADDED_SCORES // (count * max(1, group * queries * keys, elements)))
         for start in range(0, len(members), step):
             components = members[start : start + step]
@@ -111,13 +110,15 @@ def attention_jobs(heads: Heads) -> list[Job]:
 
 
 def _length_classes(sizes: Ints, components: Ints) -> list[Ints]:
-    """Return groups of components of equal numbers of heads, and lengths of one class; of one class if all are tiny."""
+    """Return groups of components that are padded together: of equal numbers of heads, and of nearly equal lengths.
+
+    If all components together are small after padding, their lengths may differ.
+    """
     if not len(components):
         return []
     classes = sizes[components]
-    most = classes.max(axis=0)
-    is_tiny = len(components) * most.prod() <= SMALL_SCORES
-    classes[:, 2:] = 0 if is_tiny else -(-classes[:, 2:] // LENGTH_STEP)
+    is_small = len(components) * classes.max(axis=0).prod() <= SMALL_SCORES
+    classes[:, 2:] = 0 if is_small else -(-classes[:, 2:] // LENGTH_STEP)
     if (classes == classes[0]).all():
         return [components]
     order = np.lexsort(classes.T)
@@ -129,10 +130,10 @@ def _length_classes(sizes: Ints, components: Ints) -> list[Ints]:
 
 
 class Rows:
-    """The rows of one operand of a job in a flat buffer, which are copied to an array of shape (K, C, G, R, width).
+    """The rows of one operand of a job in a flat buffer, which `read` copies to an array of shape (K, C, G, R, width).
 
-    ``is_row`` (K, 1, 1, R) tells the rows of a component from its padding. ``targets`` are the numbers of these rows
-    among all rows of the array, and ``places`` where each begins in the buffer.
+    ``is_row`` (K, 1, 1, R) is false for padding. ``targets`` are the positions of the rows in the array, and ``places``
+    the positions of their first elements in the buffer.
     """
 
     def __init__(self, table: Ints, lengths: Ints, job: Job, group: int, width: int) -> None:
@@ -166,49 +167,51 @@ class Rows:
 class JobRows(NamedTuple):
     """The rows of all operands of a job.
 
-    ``inside`` (K, 1, 1, L, S) tells the pairs of padded components from their padding; it is None without padding.
+    ``is_pair`` (K, 1, 1, L, S) is false for padding; it is None if there is no padding.
     """
 
     queries: Rows
     keys: Rows
     values: Rows
     results: Rows
-    inside: Any
+    is_pair: Any
 
 
 @lru_cache(maxsize=16)  # layers of few small components; the index of a job has at most `PADDED_SCORES` elements
-def job_rows(heads: Heads, job: Job) -> JobRows:
-    """Return the rows of all operands; operands that lie alike share them."""
-    queries, keys = heads.sizes[job.components, 2:].T
+def job_rows(layout: HeadLayout, job: Job) -> JobRows:
+    """Return the rows of all operands; operands with equal places share one object."""
+    queries, keys = layout.sizes[job.components, 2:].T
     keys = queries if (keys == queries).all() else keys
-    known: dict[Any, Rows] = {}
+    rows_by_key: dict[Any, Rows] = {}
 
     def rows(table: Ints, lengths: Ints, group: int, width: int) -> Rows:
         key = id(table), lengths is queries, group, width
-        if key not in known:
-            known[key] = Rows(table, lengths, job, group, width)
-        return known[key]
+        if key not in rows_by_key:
+            rows_by_key[key] = Rows(table, lengths, job, group, width)
+        return rows_by_key[key]
 
-    query_rows, key_rows = rows(heads.query, queries, job.group, heads.width), rows(heads.key, keys, 1, heads.width)
-    inside = None
+    query_rows = rows(layout.query_places, queries, job.group, layout.width)
+    key_rows = rows(layout.key_places, keys, 1, layout.width)
+    is_pair = None
     if query_rows.is_padded or key_rows.is_padded:
-        inside = query_rows.is_row[..., None] & key_rows.is_row[..., None, :]
-    value_rows = rows(heads.value, keys, 1, heads.value_width)
-    return JobRows(query_rows, key_rows, value_rows, rows(heads.result, queries, job.group, heads.value_width), inside)
+        is_pair = query_rows.is_row[..., None] & key_rows.is_row[..., None, :]
+    value_rows = rows(layout.value_places, keys, 1, layout.value_width)
+    result_rows = rows(layout.result_places, queries, job.group, layout.value_width)
+    return JobRows(query_rows, key_rows, value_rows, result_rows, is_pair)
 
 
-def read_mask(mask: RawArray | None, heads: Heads, job: Job, rows: JobRows) -> tuple[RawArray | None, bool]:
-    """Return the mask of a job, (K, C or 1, G or 1, L, S) or None, and whether it is causal besides."""
+def read_mask(mask: RawArray | None, layout: HeadLayout, job: Job, rows: JobRows) -> tuple[RawArray | None, bool]:
+    """Return the mask of a job, (K, C or 1, G or 1, L, S) or None, and whether its pairs must be causal as well."""
     shape = (*rows.queries.shape[:-1], job.num_keys)
     if len(job.components) == 1:
-        return (None if mask is None else mask_view(mask, heads, job, shape)), heads.causal
+        return (None if mask is None else mask_view(mask, layout, job, shape)), layout.causal
     if mask is None:
-        if rows.inside is None or not heads.causal:
-            return rows.inside, heads.causal
-        return rows.inside & causal_pairs(*shape[3:]), False
-    pairs = mask.take(mask_index(heads, job, shape), mode="clip")
-    if rows.inside is not None:
-        pairs = np.where(rows.inside, pairs, False if mask.dtype == np.bool_ else mask.dtype.type(-np.inf))
+        if rows.is_pair is None or not layout.causal:
+            return rows.is_pair, layout.causal
+        return rows.is_pair & causal_pairs(*shape[3:]), False
+    pairs = mask.take(mask_index(layout, job, shape), mode="clip")
+    if rows.is_pair is not None:
+        pairs = np.where(rows.is_pair, pairs, False if mask.dtype == np.bool_ else mask.dtype.type(-np.inf))
     return pairs, False
 
 
@@ -217,19 +220,19 @@ def causal_pairs(num_queries: int, num_keys: int, distance: int = 0) -> RawArray
     return np.tri(num_queries, num_keys, distance, np.bool_)
 
 
-def mask_view(mask: RawArray, heads: Heads, job: Job, shape: tuple[int, ...]) -> RawArray:
+def mask_view(mask: RawArray, layout: HeadLayout, job: Job, shape: tuple[int, ...]) -> RawArray:
     """Return the mask of a job of one component: (1, C, G, L, S)."""
-    assert heads.mask is not None
-    offset, head, row, column = heads.mask[job.components[0]].tolist()
+    assert layout.mask_places is not None
+    offset, head, row, column = layout.mask_places[job.components[0]].tolist()
     steps = 0, shape[2] * head, head, row, column
     start = 0 if 0 in shape else (offset + job.key_heads.start * shape[2] * head) * mask.itemsize
     return np.ndarray(shape, mask.dtype, mask, start, [step * mask.itemsize for step in steps])
 
 
-def mask_index(heads: Heads, job: Job, shape: tuple[int, ...]) -> Ints:
+def mask_index(layout: HeadLayout, job: Job, shape: tuple[int, ...]) -> Ints:
     """Return the place of each pair of a padded job in the mask: int64 (K, C, G, L, S)."""
-    assert heads.mask is not None
-    offsets, head_steps, row_steps, column_steps = heads.mask[job.components].T.reshape(4, -1, 1, 1, 1, 1)
+    assert layout.mask_places is not None
+    offsets, head_steps, row_steps, column_steps = layout.mask_places[job.components].T.reshape(4, -1, 1, 1, 1, 1)
     _, count, group, queries, keys = shape
     head = np.arange(count * group).reshape(1, count, group, 1, 1)
     index: Ints = offsets + head * head_steps + np.arange(queries)[:, None] * row_steps

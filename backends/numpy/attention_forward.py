@@ -1,7 +1,7 @@
 """Attention in blocks of queries, and the scores and products that its gradient shares.
 
-If all weights of a recorded call are few, they are saved for the gradient. Otherwise the logarithm of the sum of
-exponentials of each query is saved, from which the gradient computes the weights again.
+A call with a gradient saves all its weights if they are few. Otherwise it saves the log-sum of each query, which is the
+logarithm of the sum of the exponentials of its scores. From the log-sums the gradient computes the weights again.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..dtypes import computing_dtype
-from ..heads import Heads
+from ..heads import HeadLayout
 from ..memory import empty
 from . import attention_batches as batches
 from .attention_batches import HeadBatch, Job, JobRows, attention_jobs, causal_pairs, job_rows, read_mask
@@ -29,25 +29,25 @@ SAVED_WEIGHTS = 64 * 1024 * 1024  # bytes, of a call
 
 
 def attention(
-    q: RawArray, k: RawArray, v: RawArray, mask: RawArray | None, heads: Heads, recorded: bool = True, /
+    q: RawArray, k: RawArray, v: RawArray, mask: RawArray | None, layout: HeadLayout, needs_gradient: bool = True, /
 ) -> tuple[RawArray, RawArray | None]:
-    """Flat buffers -> the flat result and, if recorded, what the gradient needs: all weights, or the log-sums."""
-    dtype, jobs, operands = computing_dtype(q.dtype), attention_jobs(heads), contiguous(q, k, v, mask)
+    """Flat buffers -> the flat result, and what `attention_backward` gets as saved, None unless ``needs_gradient``."""
+    dtype, jobs, operands = computing_dtype(q.dtype), attention_jobs(layout), contiguous(q, k, v, mask)
     are_weights = saves_weights(jobs, dtype)
-    out, saved = empty((heads.rows * heads.value_width,), q.dtype), None
-    if recorded:
+    out, saved = empty((layout.rows * layout.value_width,), q.dtype), None
+    if needs_gradient:
         rows, pairs = (jobs[-1].end_row, jobs[-1].end_pair) if jobs else (0, 0)
         saved = empty((pairs if are_weights else rows,), dtype)
 
     def work(job: Job) -> None:
-        places = job_rows(heads, job)
-        batch = read_batch(job, places, operands, heads, saved, are_weights)
+        places = job_rows(layout, job)
+        batch = read_batch(job, places, operands, layout, saved, are_weights)
         results = np.empty(places.results.shape, q.dtype)
         for block in row_blocks(batch):
-            results[..., block, :] = _attend(batch, heads.scale, block)
+            results[..., block, :] = _attend(batch, layout.scale, block)
         places.results.write(results, out)
 
-    run(work, [(job,) for job in jobs], heads.pairs * q.itemsize)
+    run(work, [(job,) for job in jobs], layout.pairs * q.itemsize)
     return out, saved
 
 
@@ -63,11 +63,11 @@ def saves_weights(jobs: list[Job], dtype: np.dtype[Any]) -> bool:
 
 
 def read_batch(
-    job: Job, places: JobRows, operands: tuple[Any, ...], heads: Heads, saved: RawArray | None, are_weights: bool
+    job: Job, places: JobRows, operands: tuple[Any, ...], layout: HeadLayout, saved: RawArray | None, are_weights: bool
 ) -> HeadBatch:
     """Return the operands of a job, and its part of what is saved: weights, or log-sums."""
     q, k, v, mask = operands
-    pairs, causal = read_mask(mask, heads, job, places)
+    pairs, causal = read_mask(mask, layout, job, places)
     batch = HeadBatch(places.queries.read(q), places.keys.read(k), places.values.read(v), pairs, causal)
     *shape, _ = places.queries.shape
     if saved is None:
@@ -107,20 +107,16 @@ def _attend(batch: HeadBatch, scale: float, rows: slice) -> RawArray | int:
         return 0
     queries = widened(batch.queries[..., rows, :])
     scores = active_scores(queries, batch, scale, rows, columns)
-    top = _finite(scores.max(axis=-1, keepdims=True))
-    weights = np.exp(np.subtract(scores, top, out=scores), out=scores)
-    total = _divisor(_row_sums(weights), batch, rows, columns)
-    results: RawArray = _mix_values(weights, batch, rows, columns) / total
-    if batch.weights is not None:  # in whose memory the weights are
-        weights /= total
+    # The maximum of a query without active pairs is -inf, which is replaced by the lowest finite number.
+    maxima = np.maximum(scores.max(axis=-1, keepdims=True), np.finfo(scores.dtype).min)
+    weights = np.exp(np.subtract(scores, maxima, out=scores), out=scores)
+    totals = _divisors(_row_sums(weights), batch, rows, columns)
+    results: RawArray = _weighted_values(weights, batch, rows, columns) / totals
+    if batch.weights is not None:  # `active_scores` wrote the scores there, so the weights are in this memory
+        weights /= totals
     if batch.log_sums is not None:
-        batch.log_sums[..., rows, :] = top + np.log(total)
+        batch.log_sums[..., rows, :] = maxima + np.log(totals)
     return results
-
-
-def _finite(top: RawArray) -> RawArray:
-    """Return maxima of scores, with the lowest number instead of -inf, which is that of no active pair."""
-    return np.asarray(np.maximum(top, np.finfo(top.dtype).min))
 
 
 def _row_sums(weights: RawArray) -> RawArray:
@@ -132,20 +128,23 @@ def _row_sums(weights: RawArray) -> RawArray:
     return np.asarray(sums.reshape(*weights.shape[:-1], 1))
 
 
-def _divisor(total: RawArray, batch: HeadBatch, rows: slice, columns: slice) -> RawArray:
-    """Return sums of exponentials; instead of 0, 1 for queries without an active pair, NaN for others (only -inf)."""
-    if total.all():
-        return total
+def _divisors(totals: RawArray, batch: HeadBatch, rows: slice, columns: slice) -> RawArray:
+    """Return the sums of exponentials by which weights are divided.
+
+    A sum of 0 is replaced: by 1 if the query has no active pair, and by NaN if all scores of its active pairs are -inf.
+    """
+    if totals.all():
+        return totals
     has_active = not is_masked(batch) or active_pairs(batch, rows, columns).any(axis=-1, keepdims=True)
-    divisor: RawArray = where(total == 0, where(has_active, np.nan, 1).astype(total.dtype), total)
-    return divisor
+    divisors: RawArray = where(totals == 0, where(has_active, np.nan, 1).astype(totals.dtype), totals)
+    return divisors
 
 
 # ---- scores and products that the gradient shares -------------------------------------------------------------------
 
 
 def active_scores(queries: RawArray, batch: HeadBatch, scale: float, rows: slice, columns: slice) -> RawArray:
-    """Return the scores of a block, -inf for pairs that are not active; in the memory of saved weights."""
+    """Return the scores of a block, -inf for pairs that are not active; if weights are saved, in their memory."""
     keys = widened(batch.keys[..., columns, :])
     if batch.weights is None:
         out = scratch("scores", (*queries.shape[:-1], keys.shape[-2]), queries.dtype)
@@ -173,24 +172,25 @@ def active_pairs(batch: HeadBatch, rows: slice, columns: slice) -> RawArray:
     return np.asarray(mask if mask.dtype == np.bool_ else mask != -np.inf)
 
 
-def _mix_values(weights: RawArray, batch: HeadBatch, rows: slice, columns: slice) -> RawArray:
-    """Return the values of a block of keys, mixed by the weights of a block of queries."""
+def _weighted_values(weights: RawArray, batch: HeadBatch, rows: slice, columns: slice) -> RawArray:
+    """Return the sums of the values of a block of keys, with the weights of a block of queries."""
     values = widened(batch.values[..., columns, :])
     if is_masked(batch) and not is_finite(values):
-        return mix_active(weights, values, active_pairs(batch, rows, columns))
+        return multiply_active(weights, values, active_pairs(batch, rows, columns))
     return np.asarray(np.matmul(weights, values))
 
 
-def mix_active(weights: RawArray, rows: RawArray, active: RawArray) -> RawArray:
-    """Return ``weights @ rows``, of which inactive rows take no part whatever they hold; their weights are 0."""
+def multiply_active(weights: RawArray, rows: RawArray, active: RawArray) -> RawArray:
+    """Return ``weights @ rows`` over the active pairs; the weights of other pairs are 0, their rows can be infinite."""
     finite = np.isfinite(rows)
-    mixed = np.matmul(weights, where(finite, rows, rows.dtype.type(0)))
+    products = np.matmul(weights, where(finite, rows, rows.dtype.type(0)))
     active = np.broadcast_to(active, weights.shape)
     for j in np.flatnonzero(~finite.all(axis=(0, 1, 2, 4))).tolist():
         column, row = slice(j, j + 1), rows[..., j : j + 1, :]
         infinite = where(finite[..., column, :], 0, row)
-        np.add(mixed, weights[..., column] * infinite, out=mixed, where=active[..., column] & (infinite != 0))
-    return np.asarray(mixed)
+        is_added = active[..., column] & (infinite != 0)
+        np.add(products, weights[..., column] * infinite, out=products, where=is_added)
+    return np.asarray(products)
 
 
 def is_finite(*arrays: RawArray) -> bool:

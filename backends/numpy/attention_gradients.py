@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..heads import Heads
+from ..heads import HeadLayout
 from .attention_batches import HeadBatch, Job, attention_jobs, job_rows, mask_index, mask_view
 from .attention_forward import (
     active_keys,
@@ -16,7 +16,7 @@ from .attention_forward import (
     contiguous,
     is_finite,
     is_masked,
-    mix_active,
+    multiply_active,
     read_batch,
     row_blocks,
     saves_weights,
@@ -28,40 +28,43 @@ RawArray = NDArray[Any]
 
 
 def attention_backward(
-    cotangent: RawArray,
+    g: RawArray,
     q: RawArray,
     k: RawArray,
     v: RawArray,
     mask: RawArray | None,
     out: RawArray,
     saved: RawArray,
-    heads: Heads,
-    with_mask: bool,
+    layout: HeadLayout,
+    needs_mask_gradient: bool,
     /,
 ) -> tuple[RawArray, RawArray, RawArray, RawArray | None]:
-    """Return the cotangents of q, k and v, and of a mask of floats if ``with_mask``, of the sizes of these buffers."""
-    operands, (g, out) = contiguous(q, k, v, mask), contiguous(cotangent, out)
+    """Return the cotangents of q, k and v, and that of a mask of floats if ``needs_mask_gradient``, otherwise None.
+
+    Each cotangent has the size of its buffer.
+    """
+    operands, (g, out) = contiguous(q, k, v, mask), contiguous(g, out)
     grads = [np.zeros(x.shape, saved.dtype) for x in (q, k, v)]
-    mask_grad = np.zeros(mask.shape, saved.dtype) if with_mask and mask is not None else None
-    jobs = attention_jobs(heads)
+    mask_grad = np.zeros(mask.shape, saved.dtype) if needs_mask_gradient and mask is not None else None
+    jobs = attention_jobs(layout)
     are_weights = saves_weights(jobs, saved.dtype)
 
     def work(job: Job) -> None:
-        places = job_rows(heads, job)
-        batch = read_batch(job, places, operands, heads, saved, are_weights)
+        places = job_rows(layout, job)
+        batch = read_batch(job, places, operands, layout, saved, are_weights)
         cotangents, outputs = places.results.read(g), places.results.read(out)
         batch_grads = [np.zeros(x.shape, saved.dtype) for x in batch[:3]]  # of queries, keys and values
         for block in row_blocks(batch):
             columns = active_keys(batch, block)
             block_g, block_outputs = widened(cotangents[..., block, :]), widened(outputs[..., block, :])
-            d_scores = _add_block(batch, batch_grads, block_g, block_outputs, heads.scale, block, columns)
+            d_scores = _add_block(batch, batch_grads, block_g, block_outputs, layout.scale, block, columns)
             if mask_grad is not None:
-                _add_to_mask(mask_grad, d_scores, heads, job, batch, block, columns)
+                _add_to_mask(mask_grad, d_scores, layout, job, batch, block, columns)
         for operand_places, batch_grad, grad in zip(places[:3], batch_grads, grads, strict=True):
             operand_places.write(batch_grad, grad)
 
-    # Jobs can share elements of a mask. With its gradient they run on one thread, as for 0 bytes.
-    run(work, [(job,) for job in jobs], 0 if with_mask else heads.pairs * q.itemsize)
+    # Jobs can share elements of a mask. To add to its gradient they run on one thread, as they do for 0 bytes.
+    run(work, [(job,) for job in jobs], 0 if needs_mask_gradient else layout.pairs * q.itemsize)
     q_grad, k_grad, v_grad = (x.astype(q.dtype, copy=False) for x in grads)
     return q_grad, k_grad, v_grad, None if mask_grad is None else mask_grad.astype(q.dtype, copy=False)
 
@@ -100,21 +103,21 @@ def _add_block(
 
 
 def _add_product(total: RawArray, weights: RawArray, rows: RawArray, active: RawArray | None) -> None:
-    """Add the product of weights and rows, summed over the heads of queries that share a head of keys."""
-    product = np.matmul(weights, rows) if active is None or is_finite(rows) else mix_active(weights, rows, active)
+    """Add the product of weights and rows to ``total``; heads of queries that share a head of keys are summed."""
+    product = np.matmul(weights, rows) if active is None or is_finite(rows) else multiply_active(weights, rows, active)
     total += product if total.shape[2] == product.shape[2] else product.sum(axis=2, keepdims=True)
 
 
 def _add_to_mask(
-    mask_grad: RawArray, d_scores: RawArray, heads: Heads, job: Job, batch: HeadBatch, rows: slice, columns: slice
+    mask_grad: RawArray, d_scores: RawArray, layout: HeadLayout, job: Job, batch: HeadBatch, rows: slice, columns: slice
 ) -> None:
-    """Add the gradients of scores to the gradient of a mask of floats, whose elements several scores can share."""
+    """Add the gradients of scores to the gradient of a mask of floats; several scores can share an element of it."""
     shape = (*batch.queries.shape[:4], batch.keys.shape[3])
     if len(job.components) > 1:
         active = active_pairs(batch, rows, columns)
-        np.add.at(mask_grad, mask_index(heads, job, shape)[..., rows, columns][active], d_scores[active])
+        np.add.at(mask_grad, mask_index(layout, job, shape)[..., rows, columns][active], d_scores[active])
         return
-    view = mask_view(mask_grad, heads, job, shape)
+    view = mask_view(mask_grad, layout, job, shape)
     shared = [axis for axis, step in enumerate(view.strides) if step == 0]
     places = [slice(None), slice(None), slice(None), rows, columns]
     for axis in shared:

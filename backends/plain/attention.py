@@ -4,96 +4,112 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import repeat
+from typing import NamedTuple
 
 import numpy as np
 
 from ..dtypes import computing_dtype
-from ..heads import Heads
+from ..heads import HeadLayout
 from .movement import strided_views
 from .widening import RawArray, wide
 
 
-def attention_weights(
-    q: RawArray, k: RawArray, mask: RawArray | None, heads: Heads
-) -> Iterator[tuple[RawArray, RawArray, RawArray, RawArray]]:
-    """Yield for each head the softmax of the scores, their maxima, their totals, and which pairs are active."""
-    masks = repeat(np.array(True)) if mask is None else strided_views(mask, *heads.masks)
-    for queries, keys, bias in zip(
-        strided_views(q, *heads.queries), strided_views(k, *heads.keys), masks, strict=False
-    ):
-        active = np.tri(len(queries), len(keys), dtype=bool) if heads.causal else np.array(True)
-        active = active & (bias if bias.dtype == bool else bias != -np.inf)
-        scores = heads.scale * (wide(queries) @ wide(keys).T) + (0 if bias.dtype == bool else wide(bias))
-        active = np.broadcast_to(active, scores.shape)
+class HeadWeights(NamedTuple):
+    """The softmax of the scores of a head, and the values from which it is made.
+
+    ``weights`` and ``active`` are (queries, keys). ``maxima`` of the scores and ``totals`` of their exponentials are
+    (queries, 1).
+    """
+
+    weights: RawArray
+    maxima: RawArray
+    totals: RawArray
+    active: RawArray
+
+
+def attention_weights(q: RawArray, k: RawArray, mask: RawArray | None, layout: HeadLayout) -> Iterator[HeadWeights]:
+    """Yield the weights of each head."""
+    queries_of_heads, keys_of_heads = strided_views(q, *layout.query_matrices), strided_views(k, *layout.key_matrices)
+    masks = repeat(np.array(True)) if mask is None else strided_views(mask, *layout.mask_matrices)
+    for queries, keys, head_mask in zip(queries_of_heads, keys_of_heads, masks, strict=False):
+        scores = layout.scale * (wide(queries) @ wide(keys).T)
+        active = np.tri(len(queries), len(keys), dtype=bool) if layout.causal else np.ones(scores.shape, bool)
+        if head_mask.dtype == bool:
+            active &= head_mask
+        else:
+            active &= head_mask != -np.inf
+            scores += wide(head_mask)
         scores = np.where(active, scores, -np.inf)
-        maximum = scores.max(axis=1, initial=-np.inf, keepdims=True)
-        exponentials = np.exp(scores - np.where(maximum == -np.inf, 0, maximum))
-        total = exponentials.sum(axis=1, keepdims=True)
-        total = np.where((maximum == -np.inf) & active.any(axis=1, keepdims=True), np.nan, total)
-        yield exponentials / np.where(total == 0, 1, total), maximum, total, active
+        maxima = scores.max(axis=1, initial=-np.inf, keepdims=True)
+        exponentials = np.exp(scores - np.where(maxima == -np.inf, 0, maxima))
+        totals = exponentials.sum(axis=1, keepdims=True)
+        totals = np.where((maxima == -np.inf) & active.any(axis=1, keepdims=True), np.nan, totals)
+        yield HeadWeights(exponentials / np.where(totals == 0, 1, totals), maxima, totals, active)
 
 
 def product_of_pairs(x: RawArray, y: RawArray, active: RawArray) -> RawArray:
-    """``x @ y`` over the active pairs, so that NaN and infinities of other pairs do not matter."""
+    """Return ``x @ y`` over the active pairs, so that NaN and infinities of other pairs do not matter."""
     products: RawArray = np.where(active[:, :, None], x[:, :, None] * y[None], 0)
     return np.asarray(products.sum(axis=1))
 
 
 def attention(
-    q: RawArray, k: RawArray, v: RawArray, mask: RawArray | None, heads: Heads, recorded: bool = True, /
+    q: RawArray, k: RawArray, v: RawArray, mask: RawArray | None, layout: HeadLayout, needs_gradient: bool = True, /
 ) -> tuple[RawArray, RawArray | None]:
-    """Flat buffers -> softmax(scale q k^T + mask) v of each head, flat, and what the gradient of this backend needs.
+    """Flat buffers -> softmax(scale q k^T + mask) v of each head, flat, and what `attention_backward` gets as saved.
 
-    A mask of bools is true for the active pairs. A mask of floats is added to the scores, and is -inf for the pairs
-    that do not count. A key that is not active for a query takes no part, whatever it holds. A query without keys
-    gives +0. A recorded call of this backend saves the maxima and totals of all queries, (2, rows), any other call
-    None.
+    A mask of bools is true for the active pairs. A mask of floats is added to the scores; -inf makes a pair inactive.
+    An inactive key takes no part, whatever it holds. A query without active keys gives +0.
+
+    The second result is None unless ``needs_gradient``. Each backend chooses what it saves. The plain backend saves the
+    maxima and the totals of all queries, (2, rows).
     """
-    out, saved = np.empty(heads.rows * heads.value_width, q.dtype), [np.empty((2, 0))]
-    values, results = strided_views(v, *heads.values), strided_views(out, *heads.results)
-    for value, result, weights in zip(values, results, attention_weights(q, k, mask, heads), strict=True):
-        p, maximum, total, active = weights
-        result[...] = product_of_pairs(p, wide(value), active)
-        saved.append(np.stack([maximum[:, 0], total[:, 0]]))
-    return out, np.concatenate(saved, axis=1).astype(computing_dtype(q.dtype)) if recorded else None
+    out, saved = np.empty(layout.rows * layout.value_width, q.dtype), [np.empty((2, 0))]
+    values_of_heads, results = strided_views(v, *layout.value_matrices), strided_views(out, *layout.result_matrices)
+    for head, values, result in zip(attention_weights(q, k, mask, layout), values_of_heads, results, strict=True):
+        result[...] = product_of_pairs(head.weights, wide(values), head.active)
+        saved.append(np.stack([head.maxima[:, 0], head.totals[:, 0]]))
+    return out, np.concatenate(saved, axis=1).astype(computing_dtype(q.dtype)) if needs_gradient else None
 
 
 def attention_backward(
-    cotangent: RawArray,
+    g: RawArray,
     q: RawArray,
     k: RawArray,
     v: RawArray,
     mask: RawArray | None,
     out: RawArray,
     saved: RawArray,
-    heads: Heads,
-    with_mask: bool,
+    layout: HeadLayout,
+    needs_mask_gradient: bool,
     /,
 ) -> tuple[RawArray, RawArray, RawArray, RawArray | None]:
-    """Return the cotangents of q, k, v and, if ``with_mask``, of a mask of floats, of the sizes of these buffers.
+    """Return the cotangents of q, k and v, and that of a mask of floats if ``needs_mask_gradient``, otherwise None.
 
-    Elements of a buffer that belong to no component get 0. The weights are computed again.
+    Each cotangent has the size of its buffer, with 0 for elements that belong to no component. The plain backend
+    computes the weights again instead of reading ``saved``.
     """
-    of_q, of_k, of_v = grads = [np.zeros(x.shape) for x in (q, k, v)]
-    of_mask = np.zeros(mask.shape) if with_mask and mask is not None else None
-    layouts = heads.queries, heads.keys, heads.values
-    arrays = zip((q, k, v, *grads), layouts * 2, strict=True)
-    masks = repeat(None) if of_mask is None else strided_views(of_mask, *heads.masks)
-    for queries, keys, values, dq, dk, dv, g, d_mask, (p, _, _, active) in zip(
-        *[strided_views(x, *layout) for x, layout in arrays],
-        strided_views(cotangent, *heads.results),
-        masks,
-        attention_weights(q, k, mask, heads),
+    operands, matrices = (q, k, v), (layout.query_matrices, layout.key_matrices, layout.value_matrices)
+    grads = [np.zeros(x.shape) for x in operands]
+    mask_grad = np.zeros(mask.shape) if needs_mask_gradient and mask is not None else None
+    mask_grads = repeat(None) if mask_grad is None else strided_views(mask_grad, *layout.mask_matrices)
+    for head, queries, keys, values, d_queries, d_keys, d_values, d_results, d_mask in zip(
+        attention_weights(q, k, mask, layout),
+        *[strided_views(x, *places) for x, places in zip(operands, matrices, strict=True)],
+        *[strided_views(grad, *places) for grad, places in zip(grads, matrices, strict=True)],
+        strided_views(g, *layout.result_matrices),
+        mask_grads,
         strict=False,
     ):
-        dv += product_of_pairs(p.T, wide(g), active.T)
-        dp = wide(g) @ wide(values).T
-        d_scores = p * (dp - np.where(active, p * dp, 0).sum(axis=1, keepdims=True))
-        d_scores = np.where(active, d_scores, 0)
-        dq += heads.scale * product_of_pairs(d_scores, wide(keys), active)
-        dk += heads.scale * product_of_pairs(d_scores.T, wide(queries), active.T)
+        weights, active = head.weights, head.active
+        d_values += product_of_pairs(weights.T, wide(d_results), active.T)
+        d_weights = wide(d_results) @ wide(values).T
+        means = np.where(active, weights * d_weights, 0).sum(axis=1, keepdims=True)
+        d_scores = np.where(active, weights * (d_weights - means), 0)
+        d_queries += layout.scale * product_of_pairs(d_scores, wide(keys), active)
+        d_keys += layout.scale * product_of_pairs(d_scores.T, wide(queries), active.T)
         if d_mask is not None:
             for pair in np.ndindex(*d_scores.shape):  # several pairs can share one element of the mask
                 d_mask[pair] += d_scores[pair]
-    of_mask = None if of_mask is None else of_mask.astype(q.dtype)
-    return of_q.astype(q.dtype), of_k.astype(q.dtype), of_v.astype(q.dtype), of_mask
+    q_grad, k_grad, v_grad = (grad.astype(q.dtype) for grad in grads)
+    return q_grad, k_grad, v_grad, None if mask_grad is None else mask_grad.astype(q.dtype)

@@ -14,7 +14,7 @@ from numpy.random import Generator
 
 from pynested.autograd.primitives import binary, unary
 from pynested.autograd.primitives.primitive import Primitive
-from pynested.backends import Heads, Matrices, Segments
+from pynested.backends import HeadLayout, Matrices, Segments
 
 Samples = Callable[[Generator], Iterable[tuple[Any, ...]]]
 SHAPES: tuple[tuple[int, ...], ...] = ((), (1,), (5,), (0,), (2, 3), (3, 0, 2), (2, 1, 4))
@@ -78,8 +78,8 @@ def attention(generator: Generator) -> Iterable[tuple[Any, ...]]:
     value, made = np.array([[0, 3, 1], [3, 2, 1], [5, 0, 1]]), np.array([[0, 2, 1], [4, 1, 1], [6, 3, 1]])
     mask = np.array([[0, 6, 3, 1], [1, 0, 0, 1], [0, 0, 0, 0]])
     arrays = [numbers(generator, (n,)) for n in (24, 10, 5, 12)]
-    free, causal = (Heads(sizes, query, key, value, made, None, 2, 1, 0.5, flag) for flag in (False, True))
-    masked = Heads(sizes, query, key, value, made, mask, 2, 1, 0.5, False)
+    free, causal = (HeadLayout(sizes, query, key, value, made, None, 2, 1, 0.5, flag) for flag in (False, True))
+    masked = HeadLayout(sizes, query, key, value, made, mask, 2, 1, 0.5, False)
     unmasked = *arrays[:3], None
     return [(*unmasked, free, False, True), (*unmasked, causal, False, True), (*arrays, masked, True, True)]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pynested.backends import Heads
+from pynested.backends import HeadLayout
 
 from .kernel_checks import FLOATS, ROUNDING, check, close, drawn, plain
 
@@ -51,13 +51,14 @@ def masked(rng: np.random.Generator, kind: str | None, sizes: np.ndarray, dtype:
     return mask, where
 
 
-def poison(mask: Any, heads: Heads, *buffers: np.ndarray) -> None:
+def poison(mask: Any, heads: HeadLayout, *buffers: np.ndarray) -> None:
     """Write NaN into the keys and values that no query meets."""
-    for which, buffer in zip((heads.keys, heads.values), buffers, strict=True):
+    for which, buffer in zip((heads.key_matrices, heads.value_matrices), buffers, strict=True):
         for number in range(len(which.offsets)):
-            rows, columns = heads.queries.sizes[number, 0], which.sizes[number, 0]
-            at = heads.masks.offsets[number] + np.add.outer(
-                np.arange(rows) * heads.masks.strides[number, 0], np.arange(columns) * heads.masks.strides[number, 1]
+            rows, columns = heads.query_matrices.sizes[number, 0], which.sizes[number, 0]
+            at = heads.mask_matrices.offsets[number] + np.add.outer(
+                np.arange(rows) * heads.mask_matrices.strides[number, 0],
+                np.arange(columns) * heads.mask_matrices.strides[number, 1],
             )
             seen = mask[at] if mask.dtype == bool else mask[at] != -np.inf
             for j in np.flatnonzero(~seen.any(axis=0)):
@@ -67,7 +68,7 @@ def poison(mask: Any, heads: Heads, *buffers: np.ndarray) -> None:
 
 def attention_operands(
     number: int, components: Any, width: int, value_width: int, kind: str | None, dtype: str
-) -> tuple[list[Any], Heads]:
+) -> tuple[list[Any], HeadLayout]:
     """Return queries, keys, values, mask and cotangent, and their heads; every second call has some NaN."""
     rng = np.random.default_rng(number)
     sizes = np.array(components, np.int64).reshape(-1, 4)
@@ -77,7 +78,7 @@ def attention_operands(
     value, w = places(sizes[:, 0], sizes[:, 3], value_width, 5, number % 3 == 1)
     made, made_size = places(counts, sizes[:, 2], value_width, 0, number % 2 == 1)
     mask, where = masked(rng, kind, sizes, dtype)
-    heads = Heads(sizes, query, key, value, made, where, width, value_width, 0.4, kind == "causal")
+    heads = HeadLayout(sizes, query, key, value, made, where, width, value_width, 0.4, kind == "causal")
     q, k, v, g = (drawn(rng, (size,), dtype, 1) for size in (n, m, w, made_size))
     if mask is not None and (sizes[:, 1] == 1).all():
         poison(mask, heads, k, v)
@@ -87,7 +88,7 @@ def attention_operands(
     return [q, k, v, mask, g], heads
 
 
-def compute_attention(backend: Any, operands: list[Any], heads: Heads) -> list[Any]:
+def compute_attention(backend: Any, operands: list[Any], heads: HeadLayout) -> list[Any]:
     """Return the output and the gradients of all operands; None is that of no mask of floats."""
     *inputs, g = operands
     mask = inputs[3]
@@ -96,7 +97,7 @@ def compute_attention(backend: Any, operands: list[Any], heads: Heads) -> list[A
     return [out, *backend.attention_backward(g, *inputs, out, saved, heads, with_mask)]
 
 
-def compare_attention(backend: Any, operands: list[Any], heads: Heads, terms: float, least: float) -> None:
+def compare_attention(backend: Any, operands: list[Any], heads: HeadLayout, terms: float, least: float) -> None:
     """Compare with arithmetic in float64; terms that cancel in a sum may be as large as the largest result."""
     wide = [x if x is None or x.dtype == bool else x.astype(np.float64) for x in operands]
     dtype = operands[0].dtype.name

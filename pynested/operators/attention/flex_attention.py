@@ -180,8 +180,8 @@ def flex_attention(
         mask = None
         if block_mask is not None:
             flat, placement = block_mask.dense_masks(NAME, heads.query_heads.tolist(), q.device)
-            mask, heads = Array(flat, q.device), replace(heads, mask=placement)
-        result, aux = aligned.wrap(attention_primitives.attended(q, k, v, mask, heads)), AuxOutput()
+            mask, heads = Array(flat, q.device), replace(heads, mask_places=placement)
+        result, aux = aligned.wrap(attention_primitives.attention_by_kernel(q, k, v, mask, heads)), AuxOutput()
     else:
         call = FlexCall(NAME, score_mod, block_mask, *request)
         result, *of_queries = by_strips(call, q, k, v, aligned)

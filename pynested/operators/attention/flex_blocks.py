@@ -20,7 +20,7 @@ from pynested.autograd.array import raw
 from pynested.autograd.primitives import attention as attention_primitives
 from pynested.autograd.primitives import movement
 from pynested.autograd.primitives.movement import gather, pieces, to_dtype
-from pynested.backends import Heads, get_backend
+from pynested.backends import HeadLayout, get_backend
 from pynested.backends.dtypes import computing_dtype
 from pynested.structure import Ints
 
@@ -47,7 +47,7 @@ def by_strips(call: FlexCall, q: Array, k: Array, v: Array, aligned: AlignedHead
     sizes = heads.sizes.copy()
     sizes[:, 1] = 1
     shared = replace(heads, sizes=sizes)  # each head of keys once
-    packed = gather(q, *heads.queries), gather(k, *shared.keys), gather(v, *shared.values)
+    packed = gather(q, *heads.query_matrices), gather(k, *shared.key_matrices), gather(v, *shared.value_matrices)
     strips = [strip for component in range(len(heads.sizes)) for strip in _strips(call.mask, component, heads)]
     ends = np.cumsum([prod(strip.shape) for strip in strips])
     numbered = zip(((ends - 1) // MOST_SCORES).tolist(), strips, strict=True)
@@ -64,14 +64,14 @@ def by_strips(call: FlexCall, q: Array, k: Array, v: Array, aligned: AlignedHead
     for part, layout in zip(parts, [aligned, *[aligned.with_width(1)] * (len(parts) - 1)], strict=True):
         places = _place_strips(layout.heads, strips)
         numel = heads.rows * places.value_width
-        results.append(layout.wrap(movement.scatter(movement.concatenate(part, 0), *places.results, numel)))
+        results.append(layout.wrap(movement.scatter(movement.concatenate(part, 0), *places.result_matrices, numel)))
     return results
 
 
 # ---- strips ---------------------------------------------------------------------------------------------------------
 
 
-def _strips(mask: BlockMask | None, component: int, heads: Heads) -> Iterator[PairBlock]:
+def _strips(mask: BlockMask | None, component: int, heads: HeadLayout) -> Iterator[PairBlock]:
     """Yield the strips of a component, with the keys that are computed."""
     _, _, queries, keys = heads.sizes[component].tolist()
     whole = PairBlock(component, heads.query_heads.item(component), range(queries), range(keys))
@@ -79,7 +79,7 @@ def _strips(mask: BlockMask | None, component: int, heads: Heads) -> Iterator[Pa
         yield strip if mask is None else strip._replace(keys=mask.active_keys(component, strip.queries))
 
 
-def _place_strips(heads: Heads, strips: list[PairBlock], first: int = 0) -> Heads:
+def _place_strips(heads: HeadLayout, strips: list[PairBlock], first: int = 0) -> HeadLayout:
     """Return the places of strips, each as a component; ``first`` is the number of the first component of ``heads``."""
     table = [(x.component - first, x.queries.start, x.keys.start, *x.shape[1:]) for x in strips]
     components, query_start, key_start, *lengths = np.array(table, np.int64).reshape(-1, 5).T
@@ -91,30 +91,32 @@ def _place_strips(heads: Heads, strips: list[PairBlock], first: int = 0) -> Head
     return replace(
         heads,
         sizes=np.stack([*heads.sizes[components, :2].T, *lengths], axis=1),
-        query=shifted(heads.query, query_start),
-        key=shifted(heads.key, key_start),
-        value=shifted(heads.value, key_start),
-        result=shifted(heads.result, query_start),
+        query_places=shifted(heads.query_places, query_start),
+        key_places=shifted(heads.key_places, key_start),
+        value_places=shifted(heads.value_places, key_start),
+        result_places=shifted(heads.result_places, query_start),
     )
 
 
-def _packed_heads(heads: Heads) -> Heads:
+def _packed_heads(heads: HeadLayout) -> HeadLayout:
     """Return the same heads in operands that hold nothing else, one head after the other."""
     key_heads, group, rows, keys = heads.sizes.T
     return replace(
         heads,
-        query=packed_placement(key_heads * group, rows, heads.width),
-        key=packed_placement(key_heads, keys, heads.width),
-        value=packed_placement(key_heads, keys, heads.value_width),
+        query_places=packed_placement(key_heads * group, rows, heads.width),
+        key_places=packed_placement(key_heads, keys, heads.width),
+        value_places=packed_placement(key_heads, keys, heads.value_width),
     )
 
 
-def _operands_of_batches(packed: tuple[Array, ...], heads: Heads, batches: list[list[PairBlock]]) -> list[list[Array]]:
+def _operands_of_batches(
+    packed: tuple[Array, ...], heads: HeadLayout, batches: list[list[PairBlock]]
+) -> list[list[Array]]:
     """Return queries, keys and values of the components of each batch; batches of one component share them."""
     spans = [(batch[0].component, batch[-1].component + 1) for batch in batches]
     distinct = list(dict.fromkeys(spans))
     operands = []
-    for x, table in zip(packed, (heads.query, heads.key, heads.value), strict=True):
+    for x, table in zip(packed, (heads.query_places, heads.key_places, heads.value_places), strict=True):
         starts = [*table[:, 0].tolist(), x.numel()]
         lengths = tuple([starts[stop] - starts[first] for first, stop in distinct])
         parts = pieces(x, 0, tuple([starts[first] for first, _ in distinct]), lengths)
@@ -126,7 +128,7 @@ def _operands_of_batches(packed: tuple[Array, ...], heads: Heads, batches: list[
 # ---- attention of some strips ---------------------------------------------------------------------------------------
 
 
-def _batch_function(call: FlexCall, strips: list[PairBlock], heads: Heads) -> Callable[..., tuple[Array, ...]]:
+def _batch_function(call: FlexCall, strips: list[PairBlock], heads: HeadLayout) -> Callable[..., tuple[Array, ...]]:
     """Return the function of flat queries, keys and values that computes some strips."""
 
     def flex_attention(q: Array, k: Array, v: Array) -> tuple[Array, ...]:  # a checkpoint says its name
@@ -134,11 +136,11 @@ def _batch_function(call: FlexCall, strips: list[PairBlock], heads: Heads) -> Ca
         scores, active = _scores(call, strips, heads, operands, _active_pairs(call, strips, q.device))
         segments = attention_primitives.segments_of_queries(heads)
         weights = attention_primitives.softmax_of_active(scores, active, segments)
-        results = [to_dtype(attention_primitives.mixed_values(weights, operands, heads, active), q.dtype)]
+        results = [to_dtype(attention_primitives.packed_results(weights, operands, heads, active), q.dtype)]
         if call.lse:
             results.append(attention_primitives.log_sums_of_active(scores, active, segments))
         if call.max_scores:
-            results.append(attention_primitives.greatest_of_active(scores, active, segments))
+            results.append(attention_primitives.maxima_of_active(scores, active, segments))
         return tuple(results)
 
     return flex_attention
@@ -154,7 +156,9 @@ def _active_pairs(call: FlexCall, strips: list[PairBlock], device: str) -> Any:
     return None if flat.all() else flat
 
 
-def _scores(call: FlexCall, strips: list[PairBlock], heads: Heads, operands: Any, active: Any) -> tuple[Array, Any]:
+def _scores(
+    call: FlexCall, strips: list[PairBlock], heads: HeadLayout, operands: Any, active: Any
+) -> tuple[Array, Any]:
     """Return the flat scores as the function leaves them, and which of them are active."""
     scores = attention_primitives.packed_scores(operands, heads, active)
     if call.mod is None:
@@ -177,7 +181,7 @@ def _scores(call: FlexCall, strips: list[PairBlock], heads: Heads, operands: Any
     return _scores(call, strips, heads, operands, still_active)
 
 
-def _still_active(before: Array, after: Array, active: Any, heads: Heads) -> Any:
+def _still_active(before: Array, after: Array, active: Any, heads: HeadLayout) -> Any:
     """Return which pairs a function of scores leaves active: those that it does not make -inf.
 
     If it leaves none of a query, pairs whose scores were -inf before stay active: their softmax is NaN.

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pynested.autograd import Array
 from pynested.autograd.primitives import movement
-from pynested.backends import Heads
+from pynested.backends import HeadLayout
 from pynested.backends.dtypes import is_float, promoted
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.lifting.result_layout import (
@@ -44,7 +44,7 @@ class AlignedHeads(NamedTuple):
     """
 
     buffers: tuple[Any, Any, Any, Any]
-    heads: Heads
+    heads: HeadLayout
     arrays: list[Any]
     ragged_dim: int | str | None
     extents: Ints
@@ -68,7 +68,7 @@ class AlignedHeads(NamedTuple):
         extents = np.concatenate([self.extents[:, :-1], np.full((len(self.extents), 1), width)], axis=1)
         by_rows = self.ragged_dim == extents.shape[1] - 1
         made = packed_placement(self.heads.query_heads, self.heads.sizes[:, 2], width, by_rows)
-        heads = replace(self.heads, result=made, value_width=width)
+        heads = replace(self.heads, result_places=made, value_width=width)
         dense_shape = None if self.dense_shape is None else (*self.dense_shape[:-1], width)
         return self._replace(heads=heads, extents=extents, dense_shape=dense_shape)
 
@@ -194,7 +194,7 @@ def _leading_extents(operands: tuple[AttentionOperand, ...], grouped: bool) -> I
     last = -3 if grouped else -2
     if grouped:
         _check_groups(*operands)
-    rule = "sizes before the matrices must be equal, or regular and 1. Heads in groups need enable_gqa=True"
+    rule = "sizes before the matrices must be equal, or regular and 1. HeadLayout in groups need enable_gqa=True"
     for a, b in combinations(operands, 2):
         _check_sizes(a, b, slice(last), rule, broadcast=True)
     extents, _ = broadcast_extents([(x.extents[:, :last], x.broadcasts[:last]) for x in operands])
@@ -216,7 +216,7 @@ def _check_mask(mask: AttentionOperand, score_extents: Ints) -> None:
 @lru_cache(maxsize=32)  # the layers of a model attend over arrays of the same structures
 def _place_heads(
     operands: tuple[AttentionOperand, ...], causal: bool, scale: float | None, grouped: bool, by_rows: bool
-) -> tuple[Heads, list[Strided | None], Ints, Ints]:
+) -> tuple[HeadLayout, list[Strided | None], Ints, Ints]:
     """Return the places of heads, what is copied of each operand, and the extents of the result and of the scores."""
     query, key, value = operands[:3]
     _check_sizes(query, key, slice(-1, None), "their rows must have as many elements")
@@ -235,7 +235,7 @@ def _place_heads(
     copied, (q, k, v, *masks) = [copied for copied, _ in merged], [structure for _, structure in merged]
     (query_heads, queries, _), (key_heads, keys, _) = q.extents[: q.count].T, k.extents[: k.count].T
     width, value_width = (max(x.extents.item(0, -1), 0) for x in (q, v))
-    heads = Heads(
+    heads = HeadLayout(
         np.stack([key_heads, query_heads // np.maximum(key_heads, 1), queries, keys], axis=1),
         _placement(q)[:, :3],
         _placement(k)[:, :3],

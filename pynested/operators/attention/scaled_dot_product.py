@@ -127,9 +127,9 @@ def attend(
         raise ArgumentError(f"{NAME}: is_causal=True is a mask, and attn_mask another one; give one of them.")
     aligned = align_heads(NAME, query, key, value, mask, is_causal, scale, enable_gqa)
     if not dropout_p and not need_weights:
-        return aligned.wrap(attention_primitives.attended(*aligned.buffers, aligned.heads)), None
+        return aligned.wrap(attention_primitives.attention_by_kernel(*aligned.buffers, aligned.heads)), None
     factors = _dropout_factors(aligned.heads.pairs, dropout_p, aligned.buffers[0], generator) if dropout_p else None
-    result, weights = attention_primitives.composed(*aligned.buffers, aligned.heads, factors)
+    result, weights = attention_primitives.attention_by_formula(*aligned.buffers, aligned.heads, factors)
     return aligned.wrap(result), aligned.wrap_scores(weights) if need_weights else None
 
 
