@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,13 +71,6 @@ class HeadLayout:
                 distinct_tables.append(table)
             else:
                 object.__setattr__(self, name, equal)
-
-    def select(self, components: Ints) -> HeadLayout:
-        """Return the layout of some components, in this order."""
-        names = ("sizes", "query_places", "key_places", "value_places", "result_places")
-        tables: dict[str, Any] = {name: getattr(self, name)[components] for name in names}
-        mask_places = None if self.mask_places is None else self.mask_places[components]
-        return replace(self, mask_places=mask_places, **tables)
 
     # ---- numbers ----------------------------------------------------------------------------------------------------
 

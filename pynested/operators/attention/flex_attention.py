@@ -13,14 +13,11 @@ from pynested.autograd.primitives import attention as attention_primitives
 from pynested.backends.errors import ArgumentError
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dense, Operand
-from pynested.operators.movement import squeeze
 
 from ..block_masks.block_mask import BlockMask
-from ..block_masks.mask_functions import SCORE, ScoreMod, check_function
-from .flex_blocks import FlexCall, by_strips
+from ..block_masks.mask_functions import SCORE_PARAMETERS, ScoreMod, check_function
+from .flex_blocks import NAME, FlexOptions, attend_by_strips
 from .head_layout import align_heads
-
-NAME = "flex_attention"
 
 
 class AuxRequest(NamedTuple):
@@ -112,17 +109,17 @@ def flex_attention(
         ``score_mod(score, b, h, q_idx, kv_idx)`` is called on a block of scores (heads, queries, keys), and returns an
         array of their shape and dtype, made of pynested's operators. The indices are int64 and broadcast against the
         scores. ``b`` is the number of the component, and ``q_idx`` and ``kv_idx`` count within it. ``h`` is the number
-        of the head, counted over all dimensions before the matrices.
+        of the head; if components have several dimensions before the matrices, it counts their heads in C order.
     block_mask : BlockMask, optional
         The active pairs, by `create_nested_block_mask` or `create_block_mask`. Its function is called again for partial
-        blocks. With ``score_mod``, a row of blocks is computed from its first block that is not empty to its last.
-        Without ``score_mod``, the mask of a component is in memory, one bool for each pair.
+        blocks. With ``score_mod``, the empty blocks at both ends of a row of blocks are not computed. Without
+        ``score_mod``, the mask of a component is in memory, one bool for each pair.
     scale, enable_gqa
         As of `scaled_dot_product_attention`. The function sees scores that are scaled.
     return_lse : bool
-        Whether to return the logarithms of the sums of the exponentials of the scores too, ``(B, H, *)``: a pair.
+        Return a pair: the output, and the logarithms of the sums of the exponentials of the scores, ``(B, H, *)``.
     return_aux : AuxRequest, optional
-        What to return besides, in an `AuxOutput`: a pair, too.
+        Return a pair: the output, and an `AuxOutput` with the requested results.
 
     Raises
     ------
@@ -165,28 +162,28 @@ def flex_attention(
     """
     check_flags(NAME, enable_gqa=enable_gqa, return_lse=return_lse)
     if score_mod is not None:
-        check_function(NAME, "score_mod", score_mod, SCORE)
+        check_function(NAME, "score_mod", score_mod, SCORE_PARAMETERS)
     if block_mask is not None and not isinstance(block_mask, BlockMask):
         raise ArgumentError(
             f"{NAME}: block_mask must be a BlockMask, not {value_text(block_mask)}. Make one of a function: "
             "pn.create_nested_block_mask(mask_mod, query, key), or pn.create_block_mask for dense operands."
         )
     request = _checked_request(return_lse, return_aux)
-    aligned = align_heads(NAME, query, key, value, None, False, scale, enable_gqa)
-    (q, k, v, _), heads = aligned.buffers, aligned.heads
+    aligned = align_heads(NAME, query, key, value, scale=scale, enable_gqa=enable_gqa)
+    (q, k, v, _), layout = aligned.buffers, aligned.layout
     if block_mask is not None:
-        block_mask.check_operands(NAME, heads.sizes[:, 2:], heads.query_heads, aligned.dense_shape is None)
+        block_mask.check_operands(NAME, layout, aligned.is_nested)
     if score_mod is None and not any(request):
-        mask = None
+        mask_buffer = None
         if block_mask is not None:
-            flat, placement = block_mask.dense_masks(NAME, heads.query_heads.tolist(), q.device)
-            mask, heads = Array(flat, q.device), replace(heads, mask_places=placement)
-        result, aux = aligned.wrap(attention_primitives.attention_by_kernel(q, k, v, mask, heads)), AuxOutput()
+            raw_mask, mask_places = block_mask.dense_masks(NAME, layout.query_heads.tolist(), q.device)
+            mask_buffer, layout = Array(raw_mask, q.device), replace(layout, mask_places=mask_places)
+        output, aux = attention_primitives.attention_by_kernel(q, k, v, mask_buffer, layout), AuxOutput()
     else:
-        call = FlexCall(NAME, score_mod, block_mask, *request)
-        result, *of_queries = by_strips(call, q, k, v, aligned)
-        aux_results = iter([squeeze(x, -1) for x in of_queries])
-        aux = AuxOutput(*[next(aux_results) if is_requested else None for is_requested in request])
+        options = FlexOptions(score_mod, block_mask, *request)
+        output, *aux_buffers = attend_by_strips(options, q, k, v, layout)
+        aux = AuxOutput(*[None if buffer is None else aligned.wrap_queries(buffer) for buffer in aux_buffers])
+    result = aligned.wrap_result(output)
     return (result, aux) if return_aux is not None else (result, aux.lse) if return_lse else result
 
 

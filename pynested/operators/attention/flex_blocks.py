@@ -1,15 +1,15 @@
 """Evaluation of `flex_attention` by strips of pairs, for functions of scores and for results beside the output.
 
 A strip has some queries of a component, of all its heads, and the keys from the first to the last that is active for
-some of them. Strips of about a million scores are computed together inside a `checkpoint`: the gradient computes them
-again, with the functions of the user, so that few scores are in memory, and derivatives of every order follow.
+some of them. A batch has strips of about a million scores together, and is computed inside a `checkpoint`: the backward
+pass computes it again, with the functions of the user. So few scores are in memory, and derivatives have every order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from itertools import groupby
+from itertools import pairwise
 from math import prod
 from typing import Any, NamedTuple
 
@@ -21,173 +21,186 @@ from pynested.autograd.primitives import attention as attention_primitives
 from pynested.autograd.primitives import movement
 from pynested.autograd.primitives.movement import gather, pieces, to_dtype
 from pynested.backends import HeadLayout, get_backend
-from pynested.backends.dtypes import computing_dtype
 from pynested.structure import Ints
 
 from ..block_masks.block_mask import BlockMask
 from ..block_masks.mask_functions import PairBlock, ScoreMod, apply_score_mod
-from .head_layout import AlignedHeads, packed_placement
+from .head_layout import packed_placement
 
-MOST_SCORES = 1 << 20  # of a strip, unless a single query has more; about as many are computed together
+NAME = "flex_attention"
+MOST_SCORES = 1 << 20  # of a batch of several strips, and of a strip of several queries
 
 
-class FlexCall(NamedTuple):
-    """The arguments that are the same for all strips of a call."""
+class FlexOptions(NamedTuple):
+    """The options of a call of `flex_attention`, which are the same for all strips."""
 
-    op: str
-    mod: ScoreMod | None
-    mask: BlockMask | None
+    score_mod: ScoreMod | None
+    block_mask: BlockMask | None
     lse: bool
     max_scores: bool
 
 
-def by_strips(call: FlexCall, q: Array, k: Array, v: Array, aligned: AlignedHeads) -> list[Any]:
-    """Return the output for flat buffers, then log-sums and maxima as requested, (B, H, *, 1)."""
-    heads = aligned.heads
-    sizes = heads.sizes.copy()
-    sizes[:, 1] = 1
-    shared = replace(heads, sizes=sizes)  # each head of keys once
-    packed = gather(q, *heads.query_matrices), gather(k, *shared.key_matrices), gather(v, *shared.value_matrices)
-    strips = [strip for component in range(len(heads.sizes)) for strip in _strips(call.mask, component, heads)]
-    ends = np.cumsum([prod(strip.shape) for strip in strips])
-    numbered = zip(((ends - 1) // MOST_SCORES).tolist(), strips, strict=True)
-    batches = [[strip for _, strip in batch] for _, batch in groupby(numbered, key=lambda pair: pair[0])]
-    nothing = movement.concatenate([movement.slice_(x, (slice(0, 0),)) for x in packed], 0)  # but recorded
-    wide = to_dtype(nothing, computing_dtype(q.dtype))
-    parts = [[nothing], *[[wide]] * call.lse, *[[wide.detach()]] * call.max_scores]
-    for batch, *operands in zip(batches, *_operands_of_batches(packed, _packed_heads(heads), batches), strict=True):
-        first, last = batch[0].component, batch[-1].component
-        batch_heads = _place_strips(_packed_heads(heads.select(np.arange(first, last + 1))), batch, first)
-        for part, result in zip(parts, checkpoint(_batch_function(call, batch, batch_heads), *operands), strict=True):
-            part.append(result)
-    results = []
-    for part, layout in zip(parts, [aligned, *[aligned.with_width(1)] * (len(parts) - 1)], strict=True):
-        places = _place_strips(layout.heads, strips)
-        numel = heads.rows * places.value_width
-        results.append(layout.wrap(movement.scatter(movement.concatenate(part, 0), *places.result_matrices, numel)))
-    return results
+def attend_by_strips(
+    options: FlexOptions, q: Array, k: Array, v: Array, layout: HeadLayout
+) -> tuple[Array | None, ...]:
+    """Return flat results for flat buffers: the output, and for each query its log-sum and its greatest score.
+
+    Log-sums and greatest scores are None unless the options request them.
+    """
+    operands = gather(q, *layout.query_matrices), gather(k, *layout.key_matrices), gather(v, *layout.value_matrices)
+    packed_layout = _packed_layout(layout)
+    strips_of_components = [[*_strips(options.block_mask, i, layout)] for i in range(len(layout.sizes))]
+    groups = _groups([sum(prod(strip.shape) for strip in strips) for strips in strips_of_components])
+    places_of_operands = packed_layout.query_places, packed_layout.key_places, packed_layout.value_places
+    parts_of_operands = [_split(x, places, groups) for x, places in zip(operands, places_of_operands, strict=True)]
+    all_strips, results = [], []
+    for components, *group_operands in zip(groups, *parts_of_operands, strict=True):
+        strips = [strip for i in components for strip in strips_of_components[i]]
+        all_strips += strips
+        for numbers in _groups([prod(strip.shape) for strip in strips]):
+            batch = strips[numbers.start : numbers.stop]
+            batch_layout = _strip_layout(packed_layout, batch, components.start)
+            results.append(checkpoint(StripBatch(options, batch, batch_layout).flex_attention, *group_operands))
+
+    def scattered(parts: tuple[Any, ...], result_layout: HeadLayout) -> Array | None:
+        if parts[0] is None:
+            return None
+        matrices = _strip_layout(result_layout, all_strips).result_matrices
+        return movement.scatter(movement.concatenate(parts, 0), *matrices, layout.rows * result_layout.value_width)
+
+    number_places = packed_placement(layout.query_heads, layout.num_queries, 1)
+    number_layout = replace(layout, result_places=number_places, value_width=1)  # a number for each query
+    outputs, log_sums, maxima = zip(*results, strict=True)
+    return scattered(outputs, layout), scattered(log_sums, number_layout), scattered(maxima, number_layout)
 
 
-# ---- strips ---------------------------------------------------------------------------------------------------------
+# ---- strips, and groups of components -------------------------------------------------------------------------------
 
 
-def _strips(mask: BlockMask | None, component: int, heads: HeadLayout) -> Iterator[PairBlock]:
+def _strips(mask: BlockMask | None, component: int, layout: HeadLayout) -> Iterator[PairBlock]:
     """Yield the strips of a component, with the keys that are computed."""
-    _, _, queries, keys = heads.sizes[component].tolist()
-    whole = PairBlock(component, heads.query_heads.item(component), range(queries), range(keys))
+    _, _, queries, keys = layout.sizes[component].tolist()
+    whole = PairBlock(component, layout.query_heads.item(component), range(queries), range(keys))
     for strip in whole.strips(max(1, queries) if mask is None else mask.BLOCK_SIZE[0], MOST_SCORES):
         yield strip if mask is None else strip._replace(keys=mask.active_keys(component, strip.queries))
 
 
-def _place_strips(heads: HeadLayout, strips: list[PairBlock], first: int = 0) -> HeadLayout:
-    """Return the places of strips, each as a component; ``first`` is the number of the first component of ``heads``."""
-    table = [(x.component - first, x.queries.start, x.keys.start, *x.shape[1:]) for x in strips]
-    components, query_start, key_start, *lengths = np.array(table, np.int64).reshape(-1, 5).T
+def _groups(numels: list[int]) -> list[range]:
+    """Return groups of adjacent numbers ``i`` for which the sum of ``numels[i]`` is `MOST_SCORES` at most.
 
-    def shifted(table: Ints, start: Ints) -> Ints:
-        offsets, head_steps, row_steps = table[components].T
-        return np.stack([offsets + start * row_steps, head_steps, row_steps], axis=1)
-
-    return replace(
-        heads,
-        sizes=np.stack([*heads.sizes[components, :2].T, *lengths], axis=1),
-        query_places=shifted(heads.query_places, query_start),
-        key_places=shifted(heads.key_places, key_start),
-        value_places=shifted(heads.value_places, key_start),
-        result_places=shifted(heads.result_places, query_start),
-    )
-
-
-def _packed_heads(heads: HeadLayout) -> HeadLayout:
-    """Return the same heads in operands that hold nothing else, one head after the other."""
-    key_heads, group, rows, keys = heads.sizes.T
-    return replace(
-        heads,
-        query_places=packed_placement(key_heads * group, rows, heads.width),
-        key_places=packed_placement(key_heads, keys, heads.width),
-        value_places=packed_placement(key_heads, keys, heads.value_width),
-    )
-
-
-def _operands_of_batches(
-    packed: tuple[Array, ...], heads: HeadLayout, batches: list[list[PairBlock]]
-) -> list[list[Array]]:
-    """Return queries, keys and values of the components of each batch; batches of one component share them."""
-    spans = [(batch[0].component, batch[-1].component + 1) for batch in batches]
-    distinct = list(dict.fromkeys(spans))
-    operands = []
-    for x, table in zip(packed, (heads.query_places, heads.key_places, heads.value_places), strict=True):
-        starts = [*table[:, 0].tolist(), x.numel()]
-        lengths = tuple([starts[stop] - starts[first] for first, stop in distinct])
-        parts = pieces(x, 0, tuple([starts[first] for first, _ in distinct]), lengths)
-        part_of_span = dict(zip(distinct, parts, strict=True))
-        operands.append([part_of_span[span] for span in spans])
-    return operands
-
-
-# ---- attention of some strips ---------------------------------------------------------------------------------------
-
-
-def _batch_function(call: FlexCall, strips: list[PairBlock], heads: HeadLayout) -> Callable[..., tuple[Array, ...]]:
-    """Return the function of flat queries, keys and values that computes some strips."""
-
-    def flex_attention(q: Array, k: Array, v: Array) -> tuple[Array, ...]:  # a checkpoint says its name
-        operands = attention_primitives.packed_operands(q, k, v, None, heads)
-        scores, active = _scores(call, strips, heads, operands, _active_pairs(call, strips, q.device))
-        segments = attention_primitives.segments_of_queries(heads)
-        weights = attention_primitives.softmax_of_active(scores, active, segments)
-        results = [to_dtype(attention_primitives.packed_results(weights, operands, heads, active), q.dtype)]
-        if call.lse:
-            results.append(attention_primitives.log_sums_of_active(scores, active, segments))
-        if call.max_scores:
-            results.append(attention_primitives.maxima_of_active(scores, active, segments))
-        return tuple(results)
-
-    return flex_attention
-
-
-def _active_pairs(call: FlexCall, strips: list[PairBlock], device: str) -> Any:
-    """Return the active pairs of strips by a block mask: flat raw bools, or None if all are active."""
-    if call.mask is None:
-        return None
-    xp = get_backend(device).xp
-    active = [xp.broadcast_to(call.mask.active_pairs(call.op, x, device), x.shape).reshape(-1) for x in strips]
-    flat = xp.concatenate(active)
-    return None if flat.all() else flat
-
-
-def _scores(
-    call: FlexCall, strips: list[PairBlock], heads: HeadLayout, operands: Any, active: Any
-) -> tuple[Array, Any]:
-    """Return the flat scores as the function leaves them, and which of them are active."""
-    scores = attention_primitives.packed_scores(operands, heads, active)
-    if call.mod is None:
-        return scores, active
-    numels = [prod(strip.shape) for strip in strips]
-    starts = np.cumsum([0, *numels[:-1]]).tolist()
-    parts = list(pieces(scores, 0, tuple(starts), tuple(numels)))
-    for i, (strip, part) in enumerate(zip(strips, parts, strict=True)):
-        if part.numel():
-            block = apply_score_mod(call.op, call.mod, movement.reshape(part, strip.shape), strip)
-            parts[i] = movement.reshape(block, part.shape)
-    modified = movement.concatenate(parts, 0)
-    still_active = _still_active(scores, modified, active, heads)
-    if (still_active if active is None else still_active == active).all():
-        return modified, active
-    isfinite = get_backend(scores.device).xp.isfinite
-    if isfinite(raw(operands.queries)).all() and isfinite(raw(operands.keys)).all():
-        return modified, still_active
-    # The adjoint would multiply a NaN of a pair that the function leaves out by 0: leave it out from the beginning.
-    return _scores(call, strips, heads, operands, still_active)
-
-
-def _still_active(before: Array, after: Array, active: Any, heads: HeadLayout) -> Any:
-    """Return which pairs a function of scores leaves active: those that it does not make -inf.
-
-    If it leaves none of a query, pairs whose scores were -inf before stay active: their softmax is NaN.
+    A group of one number can have more scores. Without numbers there is one empty group.
     """
-    finite, low = raw(after) != -np.inf, raw(before) == -np.inf
-    if active is not None:
-        finite, low = finite & active, low & active
-    kernels, segments = get_backend(before.device), attention_primitives.segments_of_queries(heads)
-    return finite | low & ~kernels.spread(kernels.segment_max(finite, segments), segments)
+    starts, total = [0], 0
+    for i, numel in enumerate(numels):
+        if total and total + numel > MOST_SCORES:
+            starts.append(i)
+            total = 0
+        total += numel
+    return [range(start, stop) for start, stop in pairwise([*starts, len(numels)])]
+
+
+def _split(x: Array, places: Ints, groups: list[range]) -> list[Array]:
+    """Return the part of a packed operand that belongs to each group of components."""
+    starts = [*places[:, 0].tolist(), x.numel()]
+    lengths = [starts[group.stop] - starts[group.start] for group in groups]
+    parts: list[Array] = pieces(x, 0, tuple([starts[group.start] for group in groups]), tuple(lengths))
+    return parts
+
+
+def _packed_layout(layout: HeadLayout) -> HeadLayout:
+    """Return the layout of packed operands: one head after the other, each with keys and values of its own."""
+    heads, queries, keys = layout.query_heads, layout.num_queries, layout.num_keys
+    return replace(
+        layout,
+        sizes=np.stack([heads, np.ones_like(heads), queries, keys], axis=1),
+        query_places=packed_placement(heads, queries, layout.width),
+        key_places=packed_placement(heads, keys, layout.width),
+        value_places=packed_placement(heads, keys, layout.value_width),
+    )
+
+
+def _strip_layout(layout: HeadLayout, strips: list[PairBlock], first: int = 0) -> HeadLayout:
+    """Return a layout with a component for each strip, in operands that begin with component ``first``."""
+    table = [(strip.component, strip.queries.start, strip.keys.start, *strip.shape[1:]) for strip in strips]
+    components, query_starts, key_starts, *lengths = np.array(table, np.int64).reshape(-1, 5).T
+
+    def shifted(places: Ints, row_starts: Ints) -> Ints:
+        offsets, head_steps, row_steps = places[components].T
+        offsets = offsets - places[first : first + 1, 0] + row_starts * row_steps
+        return np.stack([offsets, head_steps, row_steps], axis=1)
+
+    return replace(
+        layout,
+        sizes=np.stack([*layout.sizes[components, :2].T, *lengths], axis=1),
+        query_places=shifted(layout.query_places, query_starts),
+        key_places=shifted(layout.key_places, key_starts),
+        value_places=shifted(layout.value_places, key_starts),
+        result_places=shifted(layout.result_places, query_starts),
+    )
+
+
+# ---- attention of a batch -------------------------------------------------------------------------------------------
+
+
+class StripBatch(NamedTuple):
+    """Strips that are computed together; each is a component of the layout."""
+
+    options: FlexOptions
+    strips: list[PairBlock]
+    layout: HeadLayout
+
+    def flex_attention(self, q: Array, k: Array, v: Array) -> tuple[Array | None, ...]:
+        """Return the results of all strips. Errors of a `checkpoint` name this method."""
+        operands = attention_primitives.packed_operands(q, k, v, None, self.layout)
+        scores, active = self.modified_scores(operands, self.active_pairs(q.device))
+        segments = attention_primitives.segments_of_queries(self.layout)
+        weights = attention_primitives.softmax_of_active(scores, active, segments)
+        output = to_dtype(attention_primitives.packed_results(weights, operands, self.layout, active), q.dtype)
+        options, log_sums, maxima = self.options, None, None
+        if options.lse:
+            log_sums = attention_primitives.log_sums_of_active(scores, active, segments)
+        if options.max_scores:
+            maxima = attention_primitives.maxima_of_active(scores, active, segments)
+        return output, log_sums, maxima
+
+    def active_pairs(self, device: str) -> Any:
+        """Return the active pairs by the block mask: flat raw bools, or None if all are active."""
+        mask, xp = self.options.block_mask, get_backend(device).xp
+        if mask is None or not self.strips:
+            return None
+        pairs = [xp.broadcast_to(mask.active_pairs(NAME, strip, device), strip.shape).ravel() for strip in self.strips]
+        active = xp.concatenate(pairs)
+        return None if active.all() else active
+
+    def modified_scores(self, operands: attention_primitives.PackedOperands, active: Any) -> tuple[Array, Any]:
+        """Return the flat scores as the function leaves them, and which of them are active."""
+        scores, score_mod = attention_primitives.packed_scores(operands, self.layout, active), self.options.score_mod
+        if score_mod is None or not self.strips:
+            return scores, active
+        numels = [prod(strip.shape) for strip in self.strips]
+        starts = np.cumsum([0, *numels[:-1]]).tolist()
+        parts = list(pieces(scores, 0, tuple(starts), tuple(numels)))
+        for i, (strip, part) in enumerate(zip(self.strips, parts, strict=True)):
+            if part.numel():
+                block = apply_score_mod(NAME, score_mod, movement.reshape(part, strip.shape), strip)
+                parts[i] = movement.reshape(block, part.shape)
+        modified = movement.concatenate(parts, 0)
+        still_active = self.still_active(scores, modified, active)
+        if (still_active if active is None else still_active == active).all():
+            return modified, active
+        isfinite = get_backend(scores.device).xp.isfinite
+        if isfinite(raw(operands.queries)).all() and isfinite(raw(operands.keys)).all():
+            return modified, still_active
+        # The adjoint would multiply a NaN of a pair that the function leaves out by 0: leave it out from the beginning.
+        return self.modified_scores(operands, still_active)
+
+    def still_active(self, before: Array, after: Array, active: Any) -> Any:
+        """Return which pairs a function of scores leaves active: those that it does not make -inf.
+
+        If it leaves none of a query, pairs whose scores were -inf before stay active: their softmax is NaN.
+        """
+        is_kept, was_infinite = raw(after) != -np.inf, raw(before) == -np.inf
+        if active is not None:
+            is_kept, was_infinite = is_kept & active, was_infinite & active
+        kernels, segments = get_backend(before.device), attention_primitives.segments_of_queries(self.layout)
+        return is_kept | was_infinite & ~kernels.spread(kernels.segment_max(is_kept, segments), segments)

@@ -8,7 +8,6 @@ an operand are the table of its component sizes (see `pynested/structure/extents
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -36,49 +35,71 @@ from .attention_operands import MASK, NAMES, check_dims, checked_operands, check
 
 
 class AlignedHeads(NamedTuple):
-    """Flat operands of attention, the places of their heads, and the shapes of the result and of the scores.
+    """Flat operands of attention, the layout of their heads, and the shapes of the results.
 
-    ``buffers`` are query, key, value and mask, which can be None; ``arrays`` are query, key and value as they were
-    passed. ``ragged_dim`` is that of the result, see `ragged_dim_of_attention`. ``dense_shape`` is its shape if no
-    operand is nested, else None.
+    Attributes
+    ----------
+    buffers : tuple of Array
+        Query, key, value and mask, which can be None.
+    layout : HeadLayout
+        The places of the heads in the buffers, and in the flat result.
+    arrays : list of NestedArray or Array
+        Query, key and value as they were passed.
+    ragged_dim : int, str or None
+        The ragged dimension of the result, see `ragged_dim_of_attention`.
+    extents, score_extents : int64 (max(B, 1), d)
+        The sizes of the components of the result, and of the scores.
+    has_batch : bool
+        Whether the first dimension of the result counts components. If not, all operands are dense.
     """
 
     buffers: tuple[Any, Any, Any, Any]
-    heads: HeadLayout
+    layout: HeadLayout
     arrays: list[Any]
     ragged_dim: int | str | None
     extents: Ints
     score_extents: Ints
-    dense_shape: tuple[int, ...] | None
+    has_batch: bool
 
-    def wrap(self, flat: Array) -> NestedArray | Array:
-        """Return the result of attention from its elements."""
-        if self.dense_shape is not None:
-            return movement.reshape(flat, self.dense_shape)
-        return wrap_attention(flat, self.extents, len(self.heads.sizes), self.ragged_dim, self.arrays[0])
+    @property
+    def is_nested(self) -> bool:
+        """Whether query, key or value is nested."""
+        return any(type(x) is NestedArray for x in self.arrays)
+
+    def wrap_result(self, flat: Array) -> NestedArray | Array:
+        """Return the result of attention, (B, H, *, V), from its elements."""
+        count = len(self.layout.sizes)
+        return self._without_batch(wrap_attention(flat, self.extents, count, self.ragged_dim, self.arrays[0]))
+
+    def wrap_queries(self, flat: Array) -> NestedArray | Array:
+        """Return an array with an element for each query, (B, H, *), from its elements."""
+        return self._without_batch(wrap_elements(flat, self.extents[:, :-1], len(self.layout.sizes), self.ragged_dim))
 
     def wrap_scores(self, flat: Array) -> NestedArray | Array:
-        """Return an array of one element for each score."""
-        if self.dense_shape is not None:
-            return movement.reshape(flat, (*self.dense_shape[:-1], self.score_extents.item(0, -1)))
-        return wrap_elements(flat, self.score_extents, len(self.heads.sizes), ragged_dim_of_scores(self.arrays))
+        """Return an array with an element for each score, (B, H, *, *), from its elements."""
+        ragged_dim = ragged_dim_of_scores(self.arrays)
+        return self._without_batch(wrap_elements(flat, self.score_extents, len(self.layout.sizes), ragged_dim))
 
-    def with_width(self, width: int) -> AlignedHeads:
-        """Return the layout of a result with this number of elements in a row."""
-        extents = np.concatenate([self.extents[:, :-1], np.full((len(self.extents), 1), width)], axis=1)
-        by_rows = self.ragged_dim == extents.shape[1] - 1
-        made = packed_placement(self.heads.query_heads, self.heads.sizes[:, 2], width, by_rows)
-        heads = replace(self.heads, result_places=made, value_width=width)
-        dense_shape = None if self.dense_shape is None else (*self.dense_shape[:-1], width)
-        return self._replace(heads=heads, extents=extents, dense_shape=dense_shape)
+    def _without_batch(self, x: NestedArray | Array) -> NestedArray | Array:
+        """Return ``x``, or its only component if there is no batch dimension."""
+        return x if self.has_batch else movement.reshape(x, x.shape[1:])
 
 
 def align_heads(
-    op: str, query: Any, key: Any, value: Any, mask: Any, causal: bool, scale: Any, grouped: bool
+    op: str,
+    query: Any,
+    key: Any,
+    value: Any,
+    mask: Any = None,
+    *,
+    is_causal: bool = False,
+    scale: Any = None,
+    enable_gqa: bool = False,
 ) -> AlignedHeads:
-    """Return the layout of query, key, value and mask, in their promoted dtype.
+    """Return query, key, value and mask in their promoted dtype, with the layout of their heads.
 
-    Of dense operands with four dimensions or more, the first counts components; others are one component.
+    If all operands are dense and one has four dimensions or more, the first dimension counts components. Dense operands
+    of fewer dimensions are one component.
     """
     named = checked_operands(op, query, key, value, mask)
     arrays = [named[name] for name in NAMES[:3]]
@@ -87,20 +108,18 @@ def align_heads(
     check_dims(op, named, rank)
     has_batch = nested is not None or rank > 3
     count, dims = (component_count(op, named, rank), rank - 1) if has_batch else (1, rank)
-    pairs = [_as_operand(op, name, x, count, dims) for name, x in named.items()]
+    flat_arrays, operands = zip(*[_as_operand(op, name, x, count, dims) for name, x in named.items()], strict=True)
     ragged_dim = ragged_dim_of_attention(arrays)
-    operands = tuple([operand for _, operand in pairs])
-    heads, copied, extents, score_extents = _place_heads(
-        operands, bool(causal), checked_scale(op, scale), grouped, ragged_dim == dims - 1
+    layout, copied_structures, extents, score_extents = _place_heads(
+        operands, bool(is_causal), checked_scale(op, scale), bool(enable_gqa), ragged_dim == dims - 1
     )
     dtype = promoted(*[x.dtype for x in named.values() if is_float(x.dtype)])
     buffers: list[Any] = []
-    for (flat, _), part in zip(pairs, copied, strict=True):
-        buffer = flat if part is None else movement.gather(flat, part.sizes, part.strides, part.offsets)
+    for flat, copied in zip(flat_arrays, copied_structures, strict=True):
+        buffer = flat if copied is None else movement.gather(flat, copied.sizes, copied.strides, copied.offsets)
         buffers.append(movement.to_dtype(buffer, dtype) if is_float(buffer.dtype) else buffer)
     q, k, v, flat_mask = buffers if mask is not None else [*buffers, None]
-    dense_shape = (*(count,) * has_batch, *extents[0].tolist()) if nested is None else None
-    return AlignedHeads((q, k, v, flat_mask), heads, arrays, ragged_dim, extents, score_extents, dense_shape)
+    return AlignedHeads((q, k, v, flat_mask), layout, arrays, ragged_dim, extents, score_extents, has_batch)
 
 
 # ---- operands -------------------------------------------------------------------------------------------------------
@@ -201,15 +220,6 @@ def _leading_extents(operands: tuple[AttentionOperand, ...], grouped: bool) -> I
     return np.concatenate([extents, operands[0].extents[:, last:-2]], axis=1)
 
 
-def _check_mask(mask: AttentionOperand, score_extents: Ints) -> None:
-    """Raise unless a mask broadcasts to the scores."""
-    difference = first_difference(np.where(mask.broadcasts, -1, mask.extents), score_extents)
-    if difference:
-        i = difference[0]
-        shapes = f"{MASK} has shape {shape_text(mask.extents[i])} and the scores {shape_text(score_extents[i])}"
-        raise _misfit_error(f"{shapes}; sizes of the mask must be equal, or regular and 1", i, mask)
-
-
 # ---- places ---------------------------------------------------------------------------------------------------------
 
 
@@ -230,7 +240,10 @@ def _place_heads(
         for operand, extents in zip(operands, (leading, shared, shared), strict=False)
     ]
     for mask in operands[3:]:
-        _check_mask(mask, score_extents)
+        scores = Strided.from_extents(score_extents, query.structure.count)
+        score_operand = mask._replace(name="the scores", structure=scores, regular=(None,) * score_extents.shape[1])
+        rule = "sizes of the mask must be equal, or regular and 1"
+        _check_sizes(mask, score_operand, slice(None), rule, broadcast=True)
         merged.append(_merge_heads(mask.structure, score_extents, may_overlap=True))
     copied, (q, k, v, *masks) = [copied for copied, _ in merged], [structure for _, structure in merged]
     (query_heads, queries, _), (key_heads, keys, _) = q.extents[: q.count].T, k.extents[: k.count].T

@@ -125,12 +125,12 @@ def attend(
     dropout_p = canonical_real(NAME, "dropout_p", dropout_p, 0, 1)
     if mask is not None and is_causal:
         raise ArgumentError(f"{NAME}: is_causal=True is a mask, and attn_mask another one; give one of them.")
-    aligned = align_heads(NAME, query, key, value, mask, is_causal, scale, enable_gqa)
+    aligned = align_heads(NAME, query, key, value, mask, is_causal=is_causal, scale=scale, enable_gqa=enable_gqa)
     if not dropout_p and not need_weights:
-        return aligned.wrap(attention_primitives.attention_by_kernel(*aligned.buffers, aligned.heads)), None
-    factors = _dropout_factors(aligned.heads.pairs, dropout_p, aligned.buffers[0], generator) if dropout_p else None
-    result, weights = attention_primitives.attention_by_formula(*aligned.buffers, aligned.heads, factors)
-    return aligned.wrap(result), aligned.wrap_scores(weights) if need_weights else None
+        return aligned.wrap_result(attention_primitives.attention_by_kernel(*aligned.buffers, aligned.layout)), None
+    factors = _dropout_factors(aligned.layout.pairs, dropout_p, aligned.buffers[0], generator) if dropout_p else None
+    result, weights = attention_primitives.attention_by_formula(*aligned.buffers, aligned.layout, factors)
+    return aligned.wrap_result(result), aligned.wrap_scores(weights) if need_weights else None
 
 
 def _dropout_factors(count: int, dropout_p: float, like: Array, generator: np.random.Generator | None) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import chosen_device
-from pynested.backends import get_backend
+from pynested.backends import HeadLayout, get_backend
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.backends.host import from_host
 from pynested.construct import nested_array
@@ -27,8 +27,8 @@ from .block_mask_lists import (
     states_of_lists,
 )
 from .mask_functions import (
+    MASK_PARAMETERS,
     MOST_PAIRS,
-    PAIR,
     MaskMod,
     PairBlock,
     check_function,
@@ -148,7 +148,7 @@ class BlockMask:
         """
         op = "from_kv_blocks"
         mask_mod = noop_mask if mask_mod is None else mask_mod
-        check_function(op, "mask_mod", mask_mod, PAIR)
+        check_function(op, "mask_mod", mask_mod, MASK_PARAMETERS)
         block_size = checked_block_size(op, BLOCK_SIZE)
         states, nested = states_of_lists(
             {"kv_num_blocks": kv_num_blocks, "kv_indices": kv_indices},
@@ -229,15 +229,15 @@ class BlockMask:
 
     # ---- use in attention ----
 
-    def check_operands(self, op: str, sizes: Ints, heads: Ints, nested: bool) -> None:
-        """Raise unless the mask serves components of these queries and keys, int64 (B, 2), and heads, int64 (B,)."""
-        error_class = StructureError if nested else ShapeError
+    def check_operands(self, op: str, layout: HeadLayout, is_nested: bool) -> None:
+        """Raise unless the mask serves components of these queries, keys and heads."""
+        error_class, sizes = StructureError if is_nested else ShapeError, layout.sizes[:, 2:]
         if not self._is_shared and len(self.blocks) != len(sizes):
             raise error_class(
                 f"{op}: block_mask is for {len(self.blocks)} components, and there are {len(sizes)}. Make one of these "
                 "operands."
             )
-        for i, (lengths, num_heads) in enumerate(zip(sizes.tolist(), heads.tolist(), strict=True)):
+        for i, (lengths, num_heads) in enumerate(zip(sizes.tolist(), layout.query_heads.tolist(), strict=True)):
             mask_lengths, mask_heads = self.extents[self._place(i), 1:].tolist(), len(self.blocks[self._place(i)])
             if lengths != mask_lengths or mask_heads not in (1, num_heads):
                 raise error_class(
@@ -276,7 +276,7 @@ class BlockMask:
         return active
 
     def dense_masks(self, op: str, head_counts: list[int], device: str) -> tuple[Any, Ints]:
-        """Return the active pairs of all components, flat raw bools, and their places as `Heads.mask` has them."""
+        """Return the active pairs of all components, flat raw bools, and their `HeadLayout.mask_places`."""
         masks = [self._dense_mask(op, component, count, device) for component, count in enumerate(head_counts)]
         heads, rows, keys = np.array([x.shape for x in masks], np.int64).reshape(-1, 3).T
         numels = heads * rows * keys

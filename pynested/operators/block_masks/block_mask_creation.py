@@ -18,8 +18,8 @@ from pynested.structure import Ints
 from .block_mask import BlockMask
 from .block_mask_lists import EMPTY, FULL, PARTIAL, States
 from .mask_functions import (
+    MASK_PARAMETERS,
     MOST_PAIRS,
-    PAIR,
     MaskMod,
     PairBlock,
     check_function,
@@ -182,7 +182,7 @@ def _block_mask(
     op: str, mod: MaskMod, extents: Ints, count: int, device: str, block_size: Any, nested: bool
 ) -> BlockMask:
     """Return the mask of ``count`` components with these heads, queries and keys, int64 (max(B, 1), 3)."""
-    check_function(op, "mask_mod", mod, PAIR)
+    check_function(op, "mask_mod", mod, MASK_PARAMETERS)
     sizes = checked_block_size(op, block_size)
     blocks = []
     for component, (heads, queries, keys) in enumerate(extents[:count].tolist()):

@@ -24,8 +24,8 @@ from pynested.backends.host import from_host
 
 ScoreMod = Callable[[Array, Array, Array, Array, Array], Array]
 MaskMod = Callable[[Array, Array, Array, Array], Array]
-PAIR = ("b", "h", "q_idx", "kv_idx")
-SCORE = ("score", *PAIR)
+MASK_PARAMETERS = ("b", "h", "q_idx", "kv_idx")
+SCORE_PARAMETERS = ("score", *MASK_PARAMETERS)
 MOST_PAIRS = 1 << 20  # in one call of a function of masks, unless a single query has more
 
 
@@ -199,7 +199,11 @@ def create_mask(
     op = "create_mask"
     count, heads, queries, keys = checked_sizes(op, B, H, Q_LEN, KV_LEN)
     device = chosen_device(device)
-    active: Any = evaluate_mask if check_function(op, "mod_fn", mod_fn, PAIR, SCORE) == PAIR else _finite_scores
+    active: Any = (
+        evaluate_mask
+        if check_function(op, "mod_fn", mod_fn, MASK_PARAMETERS, SCORE_PARAMETERS) == MASK_PARAMETERS
+        else _finite_scores
+    )
     mask = get_backend(device).xp.zeros((count, heads, queries, keys), np.bool_)
     for component in range(count):
         mask[component] = active(op, mod_fn, PairBlock(component, heads, range(queries), range(keys)), device)
@@ -271,7 +275,7 @@ def or_masks(*mask_mods: MaskMod) -> MaskMod:
 def _joined(op: str, mask_mods: tuple[MaskMod, ...], join: Any, of_none: Any) -> MaskMod:
     """Return a function that joins the results of functions; ``of_none(b, b)`` is its result for no function."""
     for mod in mask_mods:
-        check_function(op, "each argument", mod, PAIR)
+        check_function(op, "each argument", mod, MASK_PARAMETERS)
 
     def joined(b: Array, h: Array, q_idx: Array, kv_idx: Array) -> Array:
         result: Array = of_none(b, b)
