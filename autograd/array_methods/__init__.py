@@ -8,13 +8,13 @@ The decorator `@method` explains a call that does not fit; methods without named
 from __future__ import annotations
 
 from .python_operators import PythonOperators
-from .reduction_methods import ReductionMethods, Result
+from .reduction_methods import MaybeDense, ReductionMethods
 from .shape_methods import ShapeMethods
 
 __all__ = ["ArrayMethods"]
 
 
-class ArrayMethods(PythonOperators[Result], ReductionMethods[Result], ShapeMethods[Result]):
+class ArrayMethods(PythonOperators[MaybeDense], ReductionMethods[MaybeDense], ShapeMethods[MaybeDense]):
     """The common base of `Array` and `NestedArray`.
 
     The type parameter is the type of a result that can be dense: Array for Array, NestedArray | Array for NestedArray.

@@ -12,9 +12,9 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 import numpy as np
 
 from ..decorators import method
+from .argument_methods import ArgumentMethods
 from .element_methods import ElementMethods
-from .operator_methods import OperatorMethods
-from .reduction_methods import Result
+from .reduction_methods import MaybeDense
 
 Written = TypeVar("Written")
 Parameters = ParamSpec("Parameters")
@@ -36,10 +36,10 @@ def in_place(
     return method(write_result)  # type: ignore[return-value]
 
 
-class InPlaceMethods(ElementMethods, OperatorMethods[Result]):
+class InPlaceMethods(ElementMethods, ArgumentMethods[MaybeDense]):
     """Methods that write the result of the method of the same name, with its parameters, and return the array.
 
-    The shape, the layout and the dtype of the array stay.
+    The shape, the layout and the dtype of the array stay. ``_ops`` is the module `pynested.method_functions`.
     """
 
     __slots__ = ()
@@ -87,31 +87,31 @@ class InPlaceMethods(ElementMethods, OperatorMethods[Result]):
 
     # ---- of several operands, or with parameters --------------------------------------------------------------------
 
-    add_ = in_place(OperatorMethods.add)
-    bitwise_and_ = in_place(OperatorMethods.bitwise_and)
-    bitwise_or_ = in_place(OperatorMethods.bitwise_or)
-    bitwise_xor_ = in_place(OperatorMethods.bitwise_xor)
-    clamp_ = in_place(OperatorMethods.clamp)
-    cumsum_ = in_place(OperatorMethods.cumsum)
-    div_ = in_place(OperatorMethods.div)
-    dropout_ = in_place(OperatorMethods.dropout)
-    eq_ = in_place(OperatorMethods.eq)
-    floor_divide_ = in_place(OperatorMethods.floor_divide)
-    ge_ = in_place(OperatorMethods.ge)
-    gelu_ = in_place(OperatorMethods.gelu)
-    gt_ = in_place(OperatorMethods.gt)
-    le_ = in_place(OperatorMethods.le)
-    logaddexp_ = in_place(OperatorMethods.logaddexp)
-    logical_and_ = in_place(OperatorMethods.logical_and)
-    logical_or_ = in_place(OperatorMethods.logical_or)
-    logical_xor_ = in_place(OperatorMethods.logical_xor)
-    lt_ = in_place(OperatorMethods.lt)
-    masked_fill_ = in_place(OperatorMethods.masked_fill)
-    mul_ = in_place(OperatorMethods.mul)
-    ne_ = in_place(OperatorMethods.ne)
-    pow_ = in_place(OperatorMethods.pow)
-    remainder_ = in_place(OperatorMethods.remainder)
-    sub_ = in_place(OperatorMethods.sub)
+    add_ = in_place(ArgumentMethods.add)
+    bitwise_and_ = in_place(ArgumentMethods.bitwise_and)
+    bitwise_or_ = in_place(ArgumentMethods.bitwise_or)
+    bitwise_xor_ = in_place(ArgumentMethods.bitwise_xor)
+    clamp_ = in_place(ArgumentMethods.clamp)
+    cumsum_ = in_place(ArgumentMethods.cumsum)
+    div_ = in_place(ArgumentMethods.div)
+    dropout_ = in_place(ArgumentMethods.dropout)
+    eq_ = in_place(ArgumentMethods.eq)
+    floor_divide_ = in_place(ArgumentMethods.floor_divide)
+    ge_ = in_place(ArgumentMethods.ge)
+    gelu_ = in_place(ArgumentMethods.gelu)
+    gt_ = in_place(ArgumentMethods.gt)
+    le_ = in_place(ArgumentMethods.le)
+    logaddexp_ = in_place(ArgumentMethods.logaddexp)
+    logical_and_ = in_place(ArgumentMethods.logical_and)
+    logical_or_ = in_place(ArgumentMethods.logical_or)
+    logical_xor_ = in_place(ArgumentMethods.logical_xor)
+    lt_ = in_place(ArgumentMethods.lt)
+    masked_fill_ = in_place(ArgumentMethods.masked_fill)
+    mul_ = in_place(ArgumentMethods.mul)
+    ne_ = in_place(ArgumentMethods.ne)
+    pow_ = in_place(ArgumentMethods.pow)
+    remainder_ = in_place(ArgumentMethods.remainder)
+    sub_ = in_place(ArgumentMethods.sub)
 
     # ---- of new values ----------------------------------------------------------------------------------------------
 

@@ -12,14 +12,15 @@ import numpy as np
 from pynested.backends.errors import ArgumentError, DTypeError, named_type
 
 from .in_place import InPlaceMethods
-from .reduction_methods import Result
+from .reduction_methods import MaybeDense
+from .shape_methods import ShapeMethods
 
 if TYPE_CHECKING:
     from pynested.autograd.array import Array
     from pynested.nested.operands import Index, Operand
 
 
-class PythonOperators(InPlaceMethods[Result]):
+class PythonOperators(InPlaceMethods[MaybeDense]):
     """Special methods, which call public functions; those of `+=` and the like call the methods in place."""
 
     __slots__ = ()
@@ -52,10 +53,10 @@ class PythonOperators(InPlaceMethods[Result]):
     def __rtruediv__(self, other: Operand) -> Self:
         return self._ops.div(other, self) if isinstance(other, OPERANDS) else NotImplemented
 
-    def __matmul__(self, other: Operand) -> Result:
+    def __matmul__(self, other: Operand) -> MaybeDense:
         return self._ops.matmul(self, other) if isinstance(other, OPERANDS) else NotImplemented
 
-    def __rmatmul__(self, other: Operand) -> Result:
+    def __rmatmul__(self, other: Operand) -> MaybeDense:
         return self._ops.matmul(other, self) if isinstance(other, OPERANDS) else NotImplemented
 
     def __pow__(self, other: Operand) -> Self:
@@ -94,35 +95,19 @@ class PythonOperators(InPlaceMethods[Result]):
     def __rxor__(self, other: Operand) -> Self:
         return self._ops.bitwise_xor(other, self) if isinstance(other, OPERANDS) else NotImplemented
 
-    def __iadd__(self, other: Operand) -> Self:
-        return self.add_(other)
-
-    def __isub__(self, other: Operand) -> Self:
-        return self.sub_(other)
-
-    def __imul__(self, other: Operand) -> Self:
-        return self.mul_(other)
-
-    def __itruediv__(self, other: Operand) -> Self:
-        return self.div_(other)
-
-    def __ipow__(self, other: Operand) -> Self:
-        return self.pow_(other)
-
-    def __ifloordiv__(self, other: Operand) -> Self:
-        return self.floor_divide_(other)
-
-    def __imod__(self, other: Operand) -> Self:
-        return self.remainder_(other)
-
-    def __iand__(self, other: Operand) -> Self:
-        return self.bitwise_and_(other)
-
-    def __ior__(self, other: Operand) -> Self:
-        return self.bitwise_or_(other)
-
-    def __ixor__(self, other: Operand) -> Self:
-        return self.bitwise_xor_(other)
+    __abs__ = InPlaceMethods.abs
+    __neg__ = InPlaceMethods.neg
+    __pos__ = ShapeMethods.clone
+    __iadd__ = InPlaceMethods.add_
+    __isub__ = InPlaceMethods.sub_
+    __imul__ = InPlaceMethods.mul_
+    __itruediv__ = InPlaceMethods.div_
+    __ipow__ = InPlaceMethods.pow_
+    __ifloordiv__ = InPlaceMethods.floor_divide_
+    __imod__ = InPlaceMethods.remainder_
+    __iand__ = InPlaceMethods.bitwise_and_
+    __ior__ = InPlaceMethods.bitwise_or_
+    __ixor__ = InPlaceMethods.bitwise_xor_
 
     def __eq__(self, other: object) -> Self:  # type: ignore[override]
         return self._ops.eq(self, other) if _is_comparable("eq", other) else NotImplemented
@@ -142,15 +127,6 @@ class PythonOperators(InPlaceMethods[Result]):
     def __ge__(self, other: Operand) -> Self:
         return self._ops.ge(self, other) if isinstance(other, OPERANDS) else NotImplemented
 
-    def __neg__(self) -> Self:
-        return self._ops.neg(self)
-
-    def __pos__(self) -> Self:
-        return self._ops.clone(self)
-
-    def __abs__(self) -> Self:
-        return self._ops.abs(self)
-
     def __invert__(self) -> Self:
         """Return the negation of an array of bools; other dtypes are refused."""
         if self.dtype != np.bool_:
@@ -159,7 +135,7 @@ class PythonOperators(InPlaceMethods[Result]):
             )
         return self._ops.logical_not(self)
 
-    def __getitem__(self, index: Index) -> Result:
+    def __getitem__(self, index: Index) -> MaybeDense:
         return self._ops.getitem(self, index)
 
     def __setitem__(self, index: Index, value: Any) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
 from ..arguments.shapes import is_sequence
 from ..decorators import method
-from .reduction_methods import Result
+from .reduction_methods import MaybeDense
 
 if TYPE_CHECKING:
     from pynested.autograd.array import Array
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pynested.structure.layout import Layout
 
 
-class ShapeMethods(Generic[Result]):
+class ShapeMethods(Generic[MaybeDense]):
     """Methods that call the public function of the same name. A shape is one tuple or several integers."""
 
     __slots__ = ()
@@ -50,12 +50,12 @@ class ShapeMethods(Generic[Result]):
         return self._ops.unflatten(self, dim, sizes)
 
     @method
-    def reshape_as(self, other: Operand) -> Result:
+    def reshape_as(self, other: Operand) -> MaybeDense:
         """See `pynested.reshape_as`."""
         return self._ops.reshape_as(self, other)
 
     @method
-    def select(self, dim: int, index: int) -> Result:
+    def select(self, dim: int, index: int) -> MaybeDense:
         """See `pynested.select`."""
         return self._ops.select(self, dim, index)
 

@@ -1,4 +1,7 @@
-"""Functions of two elements. ``y`` is the result, ``a`` and ``b`` are the arguments, one of which can be a number."""
+"""Functions of two elements. ``y`` is the result, ``a`` and ``b`` are the arguments, one of which can be a number.
+
+`pynested.compile` calls their derivatives with lazy arrays, `LazyArray`, to fuse them.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,10 @@ from pynested.backends.registry import NUMPY_DEVICES
 
 from ..arguments.scalars import nearest_float, weak_dtype
 from ..array import Array, new_zeros, raw
-from .primitive import LINEAR, SYMMETRIC, Primitive
+from .primitive import LINEAR, Primitive
 from .unary import log, sigmoid, zeros_like
 
-_WIDE = np.dtype(np.float64)
+_FLOAT64 = np.dtype(np.float64)
 
 # ---- values that take several steps ---------------------------------------------------------------------------------
 
@@ -75,85 +78,76 @@ def _logaddexp(k: Any, a: Any, b: Any) -> Any:
 
 # ---- arithmetic -----------------------------------------------------------------------------------------------------
 
-add = Primitive("add", lambda k, a, b: k.add(a, b), [lambda g, y, a, b: g, lambda g, y, a, b: g], SYMMETRIC)
-sub = Primitive("sub", lambda k, a, b: k.subtract(a, b), [lambda g, y, a, b: g, lambda g, y, a, b: -g], SYMMETRIC)
+add = Primitive("add", lambda k, a, b: k.add(a, b), [lambda g, y, a, b: g, lambda g, y, a, b: g])
+sub = Primitive("sub", lambda k, a, b: k.subtract(a, b), [lambda g, y, a, b: g, lambda g, y, a, b: -g])
 mul: Primitive = Primitive(
     "mul",
     lambda k, a, b: k.multiply(a, b),
     [lambda g, y, a, b: mul(g, b), lambda g, y, a, b: mul(g, a)],
-    SYMMETRIC,
-    ["b", "a"],
+    saves=["b", "a"],
 )
 div = Primitive(
     "div",
     lambda k, a, b: k.divide(a, b),
     [lambda g, y, a, b: g / b, lambda g, y, a, b: g * -(y / b)],
-    SYMMETRIC,
-    ["b", "y b"],
+    saves=["b", "y b"],
 )
 floor_divide = Primitive(
-    "floor_divide", _floor_divide, [lambda g, y, a, b: zeros_like(g), lambda g, y, a, b: zeros_like(g)], SYMMETRIC
+    "floor_divide", _floor_divide, [lambda g, y, a, b: zeros_like(g), lambda g, y, a, b: zeros_like(g)]
 )
 remainder = Primitive(
     "remainder",
     _remainder,
     [lambda g, y, a, b: g, lambda g, y, a, b: -(g * floor_divide(a, b))],
-    SYMMETRIC,
-    ["", "a b"],
+    saves=["", "a b"],
 )
 
 
-def in_floats(slope: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the vjp ``g * slope(y, a, b)``, all of whose operands are as wide as g, and float32 for halves."""
+def vjp_from_slope(slope: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the vjp ``g * slope(y, a, b)``, computed in the dtype of g, or in float32 if g is a half."""
 
     def vjp(g: Any, *operands: Any) -> Any:
         dtype = computing_dtype(g.dtype)
-        return _to(g.dtype, g * slope(*[_to(dtype, x) for x in operands]))
+        return _in_dtype(g * slope(*[_in_dtype(x, dtype) for x in operands]), g.dtype)
 
     return vjp
 
 
-def _to(dtype: Any, x: Any) -> Any:
-    """Return an array in ``dtype``; a number, and a value that is not saved, as it is."""
-    if not hasattr(x, "to") or x.dtype == dtype:
-        return x
-    return x.to(dtype)
+def _in_dtype(x: Any, dtype: Any) -> Any:
+    """Return an array, which can be lazy, in ``dtype``; any other value as it is."""
+    return x.to(dtype) if hasattr(x, "to") and x.dtype != dtype else x
 
 
-def of_base(y: Any, a: Any, b: Any) -> Any:
+def pow_slope_by_base(y: Any, a: Any, b: Any) -> Any:
     """Return ``b * a**(b - 1)``; 0 where the exponent is 0, also where 1 / a is an infinity."""
     if is_number(b):
         return b * pow_(a, b - 1) if b else 0
-    small = abs(raw(a)) < np.finfo(b.dtype).tiny
-    safe = where(b, b.dtype.type(1), ~(small & (raw(b) == 0)))
+    is_tiny = abs(raw(a)) < np.finfo(b.dtype).tiny
+    safe = where(b, b.dtype.type(1), ~(is_tiny & (raw(b) == 0)))
     return b * pow_(a, safe - 1)
 
 
-def of_exponent(y: Any, a: Any, b: Any) -> Any:
+def pow_slope_by_exponent(y: Any, a: Any, b: Any) -> Any:
     """Return ``a**b * log(a)``; 0 where 0 is raised to a power that is not negative."""
-    if is_number(a):
-        a = new_zeros((), b) + a if isinstance(b, Array) else b.dtype.type(a)  # a fused chain has no arrays here
+    if is_number(a):  # b is lazy if `pynested.compile` fuses the derivative
+        a = new_zeros((), b) + a if isinstance(b, Array) else b.dtype.type(a)
     return y * log(where(a, a.dtype.type(1), ~((raw(a) == 0) & (raw(b) >= 0))))
 
 
 pow_ = Primitive(
-    "pow", lambda k, a, b: k.power(a, b), [in_floats(of_base), in_floats(of_exponent)], SYMMETRIC, ["a b", "y a b"]
+    "pow",
+    lambda k, a, b: k.power(a, b),
+    [vjp_from_slope(pow_slope_by_base), vjp_from_slope(pow_slope_by_exponent)],
+    saves=["a b", "y a b"],
 )
 logaddexp = Primitive(
     "logaddexp",
     _logaddexp,
-    [in_floats(lambda y, a, b: sigmoid(a - b)), in_floats(lambda y, a, b: sigmoid(b - a))],
-    SYMMETRIC,
-    ["a b", "a b"],
+    [vjp_from_slope(lambda y, a, b: sigmoid(a - b)), vjp_from_slope(lambda y, a, b: sigmoid(b - a))],
+    saves=["a b", "a b"],
 )
 
 # ---- extremes and choices -------------------------------------------------------------------------------------------
-
-
-def _to_greater(g: Any, a: Any, b: Any) -> Any:
-    """Return the cotangent where a is greater than b, half of it where they are equal, zero elsewhere."""
-    a, b = raw(a), raw(b)
-    return where_or_zero(where(g, g * 0.5, a > b), ~(a < b))
 
 
 def where_or_zero(g: Any, condition: Any) -> Any:
@@ -161,40 +155,36 @@ def where_or_zero(g: Any, condition: Any) -> Any:
     return where(g, g.dtype.type(0), condition)
 
 
+def _where_greater(g: Any, a: Any, b: Any) -> Any:
+    """Return the cotangent where a is greater than b, half of it where they are equal, zero elsewhere."""
+    a, b = raw(a), raw(b)
+    return where_or_zero(where(g, g * 0.5, a > b), ~(a < b))
+
+
 maximum = Primitive(
     "maximum",
     lambda k, a, b: k.maximum(a, b),
-    [lambda g, y, a, b: _to_greater(g, a, b), lambda g, y, a, b: _to_greater(g, b, a)],
-    SYMMETRIC,
-    ["a b", "a b"],
+    [lambda g, y, a, b: _where_greater(g, a, b), lambda g, y, a, b: _where_greater(g, b, a)],
+    saves=["a b", "a b"],
 )
 minimum = Primitive(
     "minimum",
     lambda k, a, b: k.minimum(a, b),
-    [lambda g, y, a, b: _to_greater(g, b, a), lambda g, y, a, b: _to_greater(g, a, b)],
-    SYMMETRIC,
-    ["a b", "a b"],
+    [lambda g, y, a, b: _where_greater(g, b, a), lambda g, y, a, b: _where_greater(g, a, b)],
+    saves=["a b", "a b"],
 )
 clamp_min = Primitive(
     "clamp_min",
     lambda k, a, b: k.maximum(a, b),
-    [
-        lambda g, y, a, b: where_or_zero(g, raw(a) >= raw(b)),
-        lambda g, y, a, b: where_or_zero(g, raw(a) < raw(b)),
-    ],
-    SYMMETRIC,
-    ["a b", "a b"],
+    [lambda g, y, a, b: where_or_zero(g, raw(a) >= raw(b)), lambda g, y, a, b: where_or_zero(g, raw(a) < raw(b))],
+    saves=["a b", "a b"],
     public="clamp",
 )
 clamp_max = Primitive(
     "clamp_max",
     lambda k, a, b: k.minimum(a, b),
-    [
-        lambda g, y, a, b: where_or_zero(g, raw(a) <= raw(b)),
-        lambda g, y, a, b: where_or_zero(g, raw(a) > raw(b)),
-    ],
-    SYMMETRIC,
-    ["a b", "a b"],
+    [lambda g, y, a, b: where_or_zero(g, raw(a) <= raw(b)), lambda g, y, a, b: where_or_zero(g, raw(a) > raw(b))],
+    saves=["a b", "a b"],
     public="clamp",
 )
 where: Primitive = Primitive(
@@ -204,55 +194,48 @@ where: Primitive = Primitive(
         lambda g, y, a, b, condition: where_or_zero(g, condition),
         lambda g, y, a, b, condition: where_or_zero(g, ~condition),
     ],
-    SYMMETRIC,
 )
 
 
-def _dropped(k: Any, x: Any, mask: Any, p: float) -> Any:
-    """Return x / (1 - p), divided in float64 and rounded once, where the mask keeps it; 0 x elsewhere, NaN if x is."""
+def _dropout(k: Any, x: Any, mask: Any, p: float) -> Any:
+    """Return x / (1 - p) where the mask is True, rounded once; elsewhere 0 * x, which keeps NaN."""
     if p == 1:
         return x * x.dtype.type(0)
-    scaled = k.xp.multiply(x, mask, dtype=_WIDE) / (1 - p)
-    return scaled if x.dtype == _WIDE else k.cast(scaled, x.dtype)
+    scaled = k.xp.multiply(x, mask, dtype=_FLOAT64) / (1 - p)
+    return scaled if x.dtype == _FLOAT64 else k.cast(scaled, x.dtype)
 
 
-dropout: Primitive = Primitive("dropout", _dropped, [lambda g, y, x, mask, p: dropout(g, mask, p)], LINEAR)
+dropout: Primitive = Primitive("dropout", _dropout, [lambda g, y, x, mask, p: dropout(g, mask, p)], LINEAR)
 
 # ---- comparisons, logic and bits, which have no derivative ----------------------------------------------------------
 
 
-def _logical(name: str) -> Callable[..., Any]:
+def _logical(name: str) -> Primitive:
     """Return a logical function, for which a number is true or false, whatever the dtype of the other operand."""
+    return Primitive(
+        name, lambda k, a, b: getattr(k, name)(*[bool(x) if isinstance(x, int | float) else x for x in (a, b)])
+    )
+
+
+def _comparison(compare: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``compare`` for every Python integer: one beyond float64 compares as the nearest float does."""
 
     def call(k: Any, a: Any, b: Any) -> Any:
-        return getattr(k, name)(*[bool(x) if isinstance(x, int | float) else x for x in (a, b)])
-
-    return call
-
-
-def _comparing(name: str, swapped: bool = False) -> Callable[..., Any]:
-    """Return a comparison of two operands, or of them in the other order, that takes every Python integer."""
-
-    def call(k: Any, a: Any, b: Any) -> Any:
-        compare = getattr(k, name)
-        a, b = (b, a) if swapped else (a, b)
         try:
-            return compare(a, b)
-        except OverflowError:  # an integer beyond float64 compares as the nearest float does
-            return compare(*[nearest_float(x) if type(x) is int else x for x in (a, b)])
+            return compare(k, a, b)
+        except OverflowError:
+            return compare(k, *[nearest_float(x) if type(x) is int else x for x in (a, b)])
 
     return call
 
 
-eq = Primitive("eq", _comparing("equal"))
-ne = Primitive("ne", _comparing("not_equal"))
-lt = Primitive("lt", _comparing("less"))
-le = Primitive("le", _comparing("less_equal"))
-gt = Primitive("gt", _comparing("less", True))
-ge = Primitive("ge", _comparing("less_equal", True))
+eq = Primitive("eq", _comparison(lambda k, a, b: k.equal(a, b)))
+ne = Primitive("ne", _comparison(lambda k, a, b: k.not_equal(a, b)))
+lt = Primitive("lt", _comparison(lambda k, a, b: k.less(a, b)))
+le = Primitive("le", _comparison(lambda k, a, b: k.less_equal(a, b)))
+gt = Primitive("gt", _comparison(lambda k, a, b: k.less(b, a)))
+ge = Primitive("ge", _comparison(lambda k, a, b: k.less_equal(b, a)))
 bitwise_and = Primitive("bitwise_and", lambda k, a, b: k.bitwise_and(a, b))
 bitwise_or = Primitive("bitwise_or", lambda k, a, b: k.bitwise_or(a, b))
 bitwise_xor = Primitive("bitwise_xor", lambda k, a, b: k.bitwise_xor(a, b))
-logical_and = Primitive("logical_and", _logical("logical_and"))
-logical_or = Primitive("logical_or", _logical("logical_or"))
-logical_xor = Primitive("logical_xor", _logical("logical_xor"))
+logical_and, logical_or, logical_xor = map(_logical, ("logical_and", "logical_or", "logical_xor"))

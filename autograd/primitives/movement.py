@@ -24,7 +24,7 @@ from ..array import Array, new_zeros
 from .primitive import LINEAR, Primitive
 
 
-def total(k: Any, x: Any, axes: tuple[int, ...]) -> Any:
+def sum_raw(k: Any, x: Any, axes: tuple[int, ...]) -> Any:
     """Return the sum over ``axes``, in the dtype of x (int64 for bools and ints); halves are added up in float32."""
     if len(axes) == x.ndim:
         return k.sum_all(x)
@@ -42,7 +42,7 @@ def total(k: Any, x: Any, axes: tuple[int, ...]) -> Any:
 def _sum_to(k: Any, x: Any, shape: tuple[int, ...]) -> Any:
     lead = x.ndim - len(shape)
     axes = tuple(i for i in range(x.ndim) if i < lead or (shape[i - lead] == 1 and x.shape[i] != 1))
-    return k.xp.asarray(total(k, x, axes)).reshape(shape) if lead or axes else x
+    return k.xp.asarray(sum_raw(k, x, axes)).reshape(shape) if lead or axes else x
 
 
 def _viewed(k: Any, x: Any, index: Any) -> Any:

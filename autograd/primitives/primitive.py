@@ -1,13 +1,13 @@
 """`Primitive`: a differentiable function of dense arrays, its derivatives in both directions, and how it is recorded.
 
-A primitive is written in four parts: the value, computed by the kernels ``k`` of a backend, how a cotangent ``g`` goes
-back to each argument, how a tangent ``t`` goes forward from it, and the values that these derivatives read:
+A primitive is written in four parts: the value, computed by the kernels ``k`` of a backend; the vjps, which take a
+cotangent ``g`` back to each argument; the jvps, which take a tangent ``t`` forward; and the values that these
+derivatives read. Here the jvps are the same functions as the vjps:
 
     mul = Primitive(
         "mul",
         lambda k, a, b: k.multiply(a, b),
         vjps=[lambda g, y, a, b: g * b, lambda g, y, a, b: g * a],
-        jvps=SYMMETRIC,
         saves=["b", "a"],
     )
 
@@ -35,8 +35,7 @@ from ..tape import BackwardPass, Node, SourceCotangents, Unsaved, grad_mode
 
 Derivative = Callable[..., Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
-LINEAR: Literal["linear"] = "linear"  # jointly linear in all arrays: the jvp is the function itself
-SYMMETRIC: Literal["symmetric"] = "symmetric"  # the Jacobian is symmetric: the jvp is the formula of the vjp
+LINEAR: Literal["linear"] = "linear"  # the function is linear in all of its arrays together: it is its own jvp
 OUTPUT = -1  # the position of the output among the saved values
 PRIMITIVES: dict[str, Primitive] = {}  # by name, for tools and tests
 
@@ -55,9 +54,10 @@ class Primitive:
         ``y``. None stands for an argument without derivative; so does a position behind the end of the list. A
         function in place of the list returns the cotangents of all arguments. Of several outputs ``g`` is a list, with
         None for an output without cotangent. A function without derivative has no vjps and no jvps.
-    jvps : list of callables, callable, SYMMETRIC or LINEAR, optional
+    jvps : list of callables, callable or LINEAR, optional
         ``jvps[i](t, y, *args)`` returns the tangent of the output for ``t``, the tangent of argument ``i``; a function
-        in place of the list gets a list of all tangents, with None for an argument without tangent.
+        in place of the list gets a list of all tangents, with None for an argument without tangent. By default the
+        functions of ``vjps``, which are right if each Jacobian is symmetric, as that of a function of each element.
     saves : list of str
         For each argument a string, such as "y x", with the names of the values that its vjp and its jvp read:
         parameters of ``compute``, and ``y``. If ``vjps`` is a function, one string for all arguments. An array that a
@@ -73,9 +73,9 @@ class Primitive:
         name: str,
         compute: Callable[..., Any],
         vjps: Sequence[Derivative | None] | Derivative = (),
-        jvps: Sequence[Derivative | None] | Derivative | Literal["linear", "symmetric"] = (),
-        saves: Sequence[str] = (),
+        jvps: Sequence[Derivative | None] | Derivative | Literal["linear"] | None = None,
         *,
+        saves: Sequence[str] = (),
         public: str = "",
         has_residuals: bool = False,
     ) -> None:
@@ -83,7 +83,7 @@ class Primitive:
         self.compute = compute
         parameters = list(inspect.signature(compute).parameters)[1:]  # without the backend
         self.vjps: Any = vjps or [None] * len(parameters)
-        self.jvps: Any = vjps if jvps == SYMMETRIC else self._linear_jvp if jvps == LINEAR else jvps
+        self.jvps: Any = vjps if jvps is None else self._linear_jvp if jvps == LINEAR else jvps
         self.has_residuals = has_residuals
         positions = {**{parameter: i for i, parameter in enumerate(parameters)}, "y": OUTPUT}
         reads = [frozenset([positions[value] for value in values.split()]) for values in saves]

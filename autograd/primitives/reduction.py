@@ -14,7 +14,7 @@ from pynested.backends.numpy.products import best_last
 
 from ..array import Array, raw
 from .binary import where_or_zero
-from .movement import broadcast_to, reshape, to_dtype, total
+from .movement import broadcast_to, reshape, sum_raw, to_dtype
 from .primitive import LINEAR, Primitive
 
 
@@ -23,46 +23,45 @@ def keepdim_shape(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, .
     return tuple(1 if i in axes else size for i, size in enumerate(shape))
 
 
-def attained(x: Any, top: Any) -> Any:
-    """Return the places where x is the maximum, or minimum, ``top``, as a raw bool array; NaN attains NaN."""
-    x, top = raw(x), raw(top)
-    is_equal, is_nan = x == top, top != top
+def equals_extreme(x: Any, extreme: Any) -> Any:
+    """Return where x is equal to the maximum or minimum, ``extreme``, as a raw bool array; NaN is equal to NaN."""
+    x, extreme = raw(x), raw(extreme)
+    is_equal, is_nan = x == extreme, extreme != extreme
     if type(is_nan) is np.ndarray and not is_nan.any():
         return is_equal
     return is_equal | ((x != x) & is_nan)
 
 
-def divided_by_count(g: Any, count: Any, reduce: Callable[[Any], Any] = lambda g: g) -> Any:
+def divide_by_count(g: Any, count: Any, reduce: Callable[[Any], Any] = lambda g: g) -> Any:
     """Return ``reduce(g) / count``. Halves are computed in float32, as a sum of them can overflow."""
-    wide = computing_dtype(g.dtype)
-    numbers = Array(count.astype(wide), g.device)
-    return to_dtype(reduce(to_dtype(g, wide)) / numbers, g.dtype)
+    dtype = computing_dtype(g.dtype)
+    return to_dtype(reduce(to_dtype(g, dtype)) / Array(count.astype(dtype), g.device), g.dtype)
 
 
-def _shared(g: Any, y: Any, x: Any, axes: tuple[int, ...]) -> Any:
-    """Return each maximum's cotangent, shared evenly by the elements that attain it."""
-    kept = keepdim_shape(x.shape, axes)
-    ties = attained(x, raw(y).reshape(kept))
-    share = reshape(g, kept)
-    if not (type(ties) is np.ndarray and np.count_nonzero(ties) == y.size):  # one element attains each maximum
-        share = divided_by_count(share, ties.sum(axis=axes, keepdims=True))
+def _share_between_ties(g: Any, y: Any, x: Any, axes: tuple[int, ...]) -> Any:
+    """Return the cotangent of x: that of each maximum, divided evenly between the elements equal to it."""
+    shape = keepdim_shape(x.shape, axes)
+    ties = equals_extreme(x, raw(y).reshape(shape))
+    share = reshape(g, shape)
+    if not (type(ties) is np.ndarray and np.count_nonzero(ties) == y.size):  # else each maximum has one element
+        share = divide_by_count(share, ties.sum(axis=axes, keepdims=True))
     return where_or_zero(broadcast_to(share, x.shape), ties)
 
 
-def _mean_of_attaining(t: Any, y: Any, x: Any, axes: tuple[int, ...]) -> Any:
-    """Return the mean of the tangents of the elements that attain the maximum."""
-    ties = attained(x, raw(y).reshape(keepdim_shape(x.shape, axes)))
-    return divided_by_count(where_or_zero(t, ties), ties.sum(axis=axes), lambda t: sum_axes(t, axes))
+def _mean_over_ties(t: Any, y: Any, x: Any, axes: tuple[int, ...]) -> Any:
+    """Return the mean of the tangents of the elements equal to the maximum."""
+    ties = equals_extreme(x, raw(y).reshape(keepdim_shape(x.shape, axes)))
+    return divide_by_count(where_or_zero(t, ties), ties.sum(axis=axes), lambda t: sum_axes(t, axes))
 
 
-def _best(which: str, k: Any, x: Any, axes: tuple[int, ...]) -> Any:
+def _extreme(which: str, k: Any, x: Any, axes: tuple[int, ...]) -> Any:
     """Return the maximum or minimum over ``axes``. An axis of size 0 gives the maximum of an empty segment."""
     if not axes:
         return x.copy()
     if x.size == 0 and 0 in [x.shape[i] for i in axes]:
         rest = tuple(size for i, size in enumerate(x.shape) if i not in axes)
-        of_segments = getattr(k, f"segment_{which}")
-        return of_segments(k.xp.empty((0, *rest), x.dtype), Segments(np.zeros(2, np.int64)))[0]
+        segment_extreme = getattr(k, f"segment_{which}")
+        return segment_extreme(k.xp.empty((0, *rest), x.dtype), Segments(np.zeros(2, np.int64)))[0]
     if axes == (x.ndim - 1,) and type(x) is np.ndarray:
         return best_last(np.maximum if which == "max" else np.minimum, x)
     return getattr(k.xp, which)(x, axis=axes)
@@ -70,9 +69,9 @@ def _best(which: str, k: Any, x: Any, axes: tuple[int, ...]) -> Any:
 
 sum_axes: Primitive = Primitive(
     "sum",
-    total,
+    sum_raw,
     [lambda g, y, x, axes: broadcast_to(reshape(g, keepdim_shape(x.shape, axes)), x.shape)],
     LINEAR,
 )
-amax = Primitive("amax", partial(_best, "max"), [_shared], [_mean_of_attaining], ["y x"])
-amin = Primitive("amin", partial(_best, "min"), [_shared], [_mean_of_attaining], ["y x"])
+amax = Primitive("amax", partial(_extreme, "max"), [_share_between_ties], [_mean_over_ties], saves=["y x"])
+amin = Primitive("amin", partial(_extreme, "min"), [_share_between_ties], [_mean_over_ties], saves=["y x"])

@@ -1,4 +1,8 @@
-"""Primitives over segments of rows, and the softmax of rows."""
+"""Primitives over segments of rows, and the softmax of rows.
+
+``k`` has the kernels of a backend, ``g`` is the cotangent of the result ``y``, ``t`` a tangent. A derivative that has a
+kernel is a primitive with the argument ``g``; ``gg`` is the cotangent of its result.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +17,10 @@ from pynested.backends.host import from_host
 from ..array import raw
 from .binary import where, where_or_zero
 from .movement import broadcast_to, reshape, take_rows
-from .primitive import LINEAR, SYMMETRIC, Primitive
-from .reduction import attained, divided_by_count, sum_axes
-
-
-def sum_over_last(x: Any) -> Any:
-    """Return the sum over the last axis, broadcast to the shape of ``x``."""
-    axis = len(x.shape) - 1
-    return broadcast_to(reshape(sum_axes(x, (axis,)), (*x.shape[:-1], 1)), x.shape)
-
+from .primitive import LINEAR, Primitive
+from .reduction import divide_by_count, equals_extreme, sum_axes
 
 # ---- sums and maxima ----------------------------------------------------------------------------------------------
-
 
 segment_sum: Primitive = Primitive(
     "segment_sum",
@@ -48,61 +44,53 @@ segment_cumsum: Primitive = Primitive(
 )
 
 
-def _mean_of_attaining(t: Any, y: Any, x: Any, segments: Segments) -> Any:
-    """Return the mean of the tangents of the rows that attain the maximum, or minimum, of their segment."""
+def _mean_over_ties(t: Any, y: Any, x: Any, segments: Segments) -> Any:
+    """Return the mean of the tangents of the rows equal to the maximum, or minimum, ``y`` of their segment."""
     k = get_backend(y.device)
-    ties = attained(x, k.spread(raw(y), segments))
+    ties = equals_extreme(x, k.spread(raw(y), segments))
     count = k.xp.maximum(k.segment_sum(ties, segments), 1)  # 1 for an empty segment
-    return divided_by_count(where_or_zero(t, ties), count, lambda t: segment_sum(t, segments))
+    return divide_by_count(where_or_zero(t, ties), count, lambda t: segment_sum(t, segments))
 
 
 segment_max = Primitive(
     "segment_max",
     lambda k, x, segments: k.segment_max(x, segments),
     [lambda g, y, x, segments: segment_max_backward(g, y, x, segments)],
-    [_mean_of_attaining],
-    ["y x"],
+    [_mean_over_ties],
+    saves=["y x"],
     public="amax",
 )
 segment_min = Primitive(
     "segment_min",
     lambda k, x, segments: k.segment_min(x, segments),
     [lambda g, y, x, segments: segment_max_backward(g, y, x, segments)],
-    [_mean_of_attaining],
-    ["y x"],
+    [_mean_over_ties],
+    saves=["y x"],
     public="amin",
 )
-segment_max_backward: Primitive = Primitive(
+segment_max_backward: Primitive = Primitive(  # of the minimum, too, which is shared by the rows equal to it
     "segment_max_backward",
-    lambda k, g, top, x, segments: k.segment_max_backward(g, x, top, segments),
-    [lambda h, _, g, top, x, segments: _mean_of_attaining(h, top, x, segments), None, None],
-    [lambda t, _, g, top, x, segments: segment_max_backward(t, top, x, segments)],
-    ["top x"],
+    lambda k, g, extreme, x, segments: k.segment_max_backward(g, x, extreme, segments),
+    [lambda gg, _, g, extreme, x, segments: _mean_over_ties(gg, extreme, x, segments), None, None],
+    [lambda t, _, g, extreme, x, segments: segment_max_backward(t, extreme, x, segments)],
+    saves=["extreme x"],
 )
 
 
 # ---- products -----------------------------------------------------------------------------------------------------
 
 
-def _neighbours(segments: Segments, step: int) -> tuple[Any, Any]:
-    """Return the number of the row ``step`` rows before each row, and whether its segment is the same.
-
-    The number is that of the row itself if the segment is another.
-    """
+def _row_before(x: Any, segments: Segments, step: int) -> Any:
+    """Return for each row of ``x`` the row ``step`` rows before it, or ones if that row is not in the same segment."""
 
     def find() -> tuple[Any, Any]:
-        rows, numbers = np.arange(segments.rows), segments.segment_of_row
-        other = np.clip(rows - step, 0, segments.rows - 1)
-        inside = (other == rows - step) & (numbers[other] == numbers)
-        return np.where(inside, other, rows), inside
+        rows, segment_of_row = np.arange(segments.rows), segments.segment_of_row
+        before = np.clip(rows - step, 0, segments.rows - 1)
+        is_inside = (before == rows - step) & (segment_of_row[before] == segment_of_row)
+        return np.where(is_inside, before, rows), is_inside
 
-    return segments.cached(("neighbours", step), find)
-
-
-def _shifted(x: Any, segments: Segments, step: int) -> Any:
-    """Return the row ``step`` rows before each row of ``x``; ones if the segment begins later."""
-    other, inside = (from_host(array, x.device) for array in _neighbours(segments, step))
-    return where(take_rows(x, other), x.dtype.type(1), inside.reshape(-1, *[1] * (len(x.shape) - 1)))
+    before, is_inside = (from_host(array, x.device) for array in segments.cached(("row before", step), find))
+    return where(take_rows(x, before), x.dtype.type(1), is_inside.reshape(-1, *[1] * (len(x.shape) - 1)))
 
 
 def products_of_others(x: Any, segments: Segments) -> Any:
@@ -111,10 +99,10 @@ def products_of_others(x: Any, segments: Segments) -> Any:
     It is the product of the rows before it and of the rows after it. Each step doubles the number of rows in the two
     products. Nothing is divided, so zeros are no special case, and every order of derivative follows.
     """
-    before, after = _shifted(x, segments, 1), _shifted(x, segments, -1)
+    before, after = _row_before(x, segments, 1), _row_before(x, segments, -1)
     step = 1
     while step < segments.longest:
-        before, after = before * _shifted(before, segments, step), after * _shifted(after, segments, -step)
+        before, after = before * _row_before(before, segments, step), after * _row_before(after, segments, -step)
         step *= 2
     return before * after
 
@@ -124,59 +112,64 @@ segment_prod = Primitive(
     lambda k, x, segments: k.segment_prod(x, segments),
     [lambda g, y, x, segments: spread(g, segments) * products_of_others(x, segments)],
     [lambda t, y, x, segments: segment_sum(t * products_of_others(x, segments), segments)],
-    ["x"],
+    saves=["x"],
     public="prod",
 )
 
 
 # ---- softmax ------------------------------------------------------------------------------------------------------
-# The derivative is y * (g - sum(y * g)), with y the softmax. It is linear in g, and its Jacobian is symmetric, so vjp
-# and jvp are one formula. In the derivatives of a derivative, p is the softmax and h the cotangent of the result.
+# The vjp is p * (g - sum(p * g)) for the softmax p. Its Jacobian is symmetric, so the jvp is the same function.
 
 segment_softmax = Primitive(
     "segment_softmax",
     lambda k, x, segments: k.segment_softmax(x, segments),
     [lambda g, y, x, segments: segment_softmax_backward(g, y, segments)],
-    SYMMETRIC,
-    ["y"],
+    saves=["y"],
     public="softmax",
 )
 softmax_last = Primitive(
     "softmax_last",
     lambda k, x: k.softmax_last(x),
     [lambda g, y, x: softmax_last_backward(g, y)],
-    SYMMETRIC,
-    ["y"],
+    saves=["y"],
     public="softmax",
 )
 
 
-def _softmax_backward(name: str, compute: Callable[..., Any], sums: Callable[..., Any]) -> Primitive:
-    """Return the derivative of a softmax; ``sums`` are those of the segments, or rows, at each of their elements."""
+def _softmax_backward(name: str, compute: Callable[..., Any], own_sum: Callable[..., Any]) -> Primitive:
+    """Return the derivative of a softmax; ``own_sum`` returns at each element the sum over its segment, or its row."""
     backward: Primitive = Primitive(
         name,
         compute,
         vjps=[
-            lambda h, _, g, p, *segments: backward(h, p, *segments),
-            lambda h, _, g, p, *segments: h * (g - sums(p * g, *segments)) - g * sums(h * p, *segments),
+            lambda gg, _, g, p, *segments: backward(gg, p, *segments),
+            lambda gg, _, g, p, *segments: gg * (g - own_sum(p * g, *segments)) - g * own_sum(gg * p, *segments),
         ],
         jvps=[
             lambda t, _, g, p, *segments: backward(t, p, *segments),
-            lambda t, _, g, p, *segments: t * (g - sums(p * g, *segments)) - p * sums(t * g, *segments),
+            lambda t, _, g, p, *segments: t * (g - own_sum(p * g, *segments)) - p * own_sum(t * g, *segments),
         ],
         saves=["p", "g p"],
     )
     return backward
 
 
-def _sums(x: Any, segments: Segments) -> Any:
-    """Return the sum of each segment, at each of its rows."""
+def _segment_sum_of_each_row(x: Any, segments: Segments) -> Any:
+    """Return the sum over each segment, at each of its rows."""
     return spread(segment_sum(x, segments), segments) if 0 not in x.shape else x
 
 
+def row_sum_of_each_element(x: Any) -> Any:
+    """Return the sum over the last axis, at each of its elements."""
+    axis = len(x.shape) - 1
+    return broadcast_to(reshape(sum_axes(x, (axis,)), (*x.shape[:-1], 1)), x.shape)
+
+
 segment_softmax_backward: Primitive = _softmax_backward(
-    "segment_softmax_backward", lambda k, g, p, segments: k.segment_softmax_backward(g, p, segments), _sums
+    "segment_softmax_backward",
+    lambda k, g, p, segments: k.segment_softmax_backward(g, p, segments),
+    _segment_sum_of_each_row,
 )
 softmax_last_backward: Primitive = _softmax_backward(
-    "softmax_last_backward", lambda k, g, p: k.softmax_last_backward(g, p), sum_over_last
+    "softmax_last_backward", lambda k, g, p: k.softmax_last_backward(g, p), row_sum_of_each_element
 )

@@ -15,8 +15,8 @@ from pynested.autograd.arguments.scalars import canonical_real, value_text
 from pynested.autograd.arguments.shapes import canonical_int
 from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import binary, movement
+from pynested.autograd.primitives import normalization as primitives
 from pynested.autograd.primitives import reduction as axis_primitives
-from pynested.autograd.primitives import rows as row_primitives
 from pynested.backends import get_backend
 from pynested.backends.dtypes import computing_dtype
 from pynested.backends.errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError, StructureError
@@ -154,7 +154,7 @@ def _losses(
     # The raw weights are always a copy, which no later write changes.
     raw_weights = None if weight is None else get_backend(x.device).cast(weight.data, x.dtype)
     rows = movement.reshape(x, (flat_targets.size, num_classes))
-    losses = row_primitives.cross_entropy(rows, flat_targets, raw_weights, ignore, smoothing)
+    losses = primitives.cross_entropy(rows, flat_targets, raw_weights, ignore, smoothing)
     if reduction != "none":
         losses = axis_primitives.sum_axes(losses, (0,))
     if reduction == "mean":  # NaN if the weights add up to an infinity, or to 0, as they do if all targets are ignored

@@ -21,7 +21,7 @@ from pynested.autograd.arguments.shapes import canonical_shape, is_sequence
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import binary, movement, unary
-from pynested.autograd.primitives import rows as row_primitives
+from pynested.autograd.primitives import normalization as primitives
 from pynested.autograd.primitives.segment import segment_softmax, softmax_last
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.backends.host import from_host
@@ -200,7 +200,7 @@ def _normalize(x: Array, shape: tuple[int, ...], weight: Any, bias: Any, eps: fl
     x, weight, bias = as_arrays_on_one_device("layer_norm", x, weight, bias, optional=2)
     scale, shift = _as_row("weight", weight, shape, x.dtype), _as_row("bias", bias, shape, x.dtype)
     rows = _reshape(x, (x.numel() // max(size, 1), size))  # no rows if a row would have no elements
-    return _reshape(row_primitives.layer_norm(rows, scale, shift, eps), x.shape)
+    return _reshape(primitives.layer_norm(rows, scale, shift, eps), x.shape)
 
 
 def _reshape(x: Array, shape: tuple[int, ...]) -> Array:

@@ -1,4 +1,4 @@
-"""Methods of operators with several operands or with parameters, except reductions and changes of shape."""
+"""Methods with arguments: other operands or parameters. Reductions and changes of shape have modules of their own."""
 
 # mypy: disable-error-code="no-any-return"
 
@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 import numpy as np
 
 from ..decorators import method
-from .reduction_methods import Result
+from .reduction_methods import MaybeDense
 
 if TYPE_CHECKING:
     from pynested.nested.operands import Dense, DType, Operand
 
 
-class OperatorMethods(Generic[Result]):
+class ArgumentMethods(Generic[MaybeDense]):
     """Methods that call the public function of the same name."""
 
     __slots__ = ()
@@ -48,7 +48,7 @@ class OperatorMethods(Generic[Result]):
         return self._ops.bitwise_xor(self, other)
 
     @method
-    def bmm(self, mat2: Operand) -> Result:
+    def bmm(self, mat2: Operand) -> MaybeDense:
         """See `pynested.bmm`."""
         return self._ops.bmm(self, mat2)
 
@@ -159,7 +159,7 @@ class OperatorMethods(Generic[Result]):
         return self._ops.masked_fill(self, mask, value)
 
     @method
-    def matmul(self, other: Operand) -> Result:
+    def matmul(self, other: Operand) -> MaybeDense:
         """See `pynested.matmul`."""
         return self._ops.matmul(self, other)
 

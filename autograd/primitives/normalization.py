@@ -1,0 +1,138 @@
+"""Layer normalization and cross entropy of the rows of a matrix, as primitives.
+
+Their kernels return residuals: the mean and std of each row, or its maximum and log sum. The kernels of the gradients
+read them. A gradient is differentiated by its formula, in which ``g`` is the cotangent and ``y`` the result.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pynested.backends import get_backend
+from pynested.backends.dtypes import computing_dtype
+
+from ..array import Array, raw
+from .binary import where_or_zero
+from .derivatives_from_formula import derivatives_of
+from .movement import broadcast_to, reshape, to_dtype
+from .primitive import Primitive
+from .reduction import sum_axes
+from .segment import row_sum_of_each_element, softmax_last
+from .unary import sqrt
+
+# ---- layer normalization ------------------------------------------------------------------------------------------
+
+
+def _normalized(x: Any, eps: float) -> tuple[Any, Any]:
+    """Return the rows of x, centred and scaled, and 1 / std, in tracked operations, as the kernels compute them.
+
+    Halves become float32. A row is multiplied by a power of two if its squares would overflow, or underflow beside an
+    ``eps`` that is no larger. The mean is computed of distances to the first element, so that it is exact for equal
+    elements; the first element cancels, and is a constant here.
+    """
+    x = to_dtype(x, computing_dtype(x.dtype))
+    xp, limits, size = get_backend(x.device).xp, np.finfo(x.dtype), max(x.shape[-1], 1)
+    power = _power_of_two(xp, raw(x), eps)
+    distances = x * Array(power, x.device) - Array(raw(x)[:, :1] * power, x.device)
+    centred = distances - row_sum_of_each_element(distances) / size
+    variance = row_sum_of_each_element(centred * centred) / size
+    wide = power.astype(np.float64)
+    scaled_eps = (wide * eps * wide).astype(x.dtype)
+    is_zero = ~raw(centred).any(axis=-1, keepdims=True) & (scaled_eps < limits.tiny)  # the sum below the root
+    added = xp.where(is_zero, limits.dtype.type(1), scaled_eps)
+    rstd = 1 / sqrt(variance + Array(added, x.device))
+    largest_rstd = xp.minimum(eps**-0.5 / wide if eps else 0 * wide, float(limits.max)).astype(x.dtype)
+    rstd = rstd * Array(xp.where(is_zero, largest_rstd, limits.dtype.type(1)), x.device)
+    return centred * rstd, rstd * Array(power, x.device)
+
+
+def _power_of_two(xp: Any, x: Any, eps: float) -> Any:
+    """Return for each row a factor: 1, unless the square of its largest number, or eps, would overflow or underflow."""
+    dtype, root = x.dtype.type, 2.0 ** (np.finfo(x.dtype).minexp // 3)
+    if not x.size:
+        return xp.ones((len(x), 1), x.dtype)
+    largest = xp.maximum(abs(x).max(axis=-1, keepdims=True), dtype(eps**0.5))
+    return xp.where(largest > 1 / root, dtype(root * root), xp.where(largest < root, dtype(1 / root**2), dtype(1)))
+
+
+def _layer_norm_gradients(g: Any, x: Any, weight: Any, mean: Any, std: Any, eps: float) -> tuple[Any, Any, Any]:
+    """Return the cotangents of x, weight and bias. That of x is orthogonal to ones and to the normalized row."""
+    normal, rstd = _normalized(x, eps)
+    g_wide, size = to_dtype(g, normal.dtype), max(x.shape[-1], 1)
+    g_normal = g_wide if weight is None else g_wide * weight
+    mean_g, mean_product = row_sum_of_each_element(g_normal) / size, row_sum_of_each_element(g_normal * normal) / size
+    g_x = to_dtype(rstd * (g_normal - mean_g - normal * mean_product), x.dtype)
+    g_weight = None if weight is None else to_dtype(sum_axes(g_wide * normal, (0,)), weight.dtype)
+    return g_x, g_weight, sum_axes(g, (0,))
+
+
+layer_norm: Primitive = Primitive(
+    "layer_norm",
+    lambda k, x, weight, bias, eps: k.layer_norm(x, weight, bias, eps),
+    vjps=lambda g, y, x, weight, bias, eps, mean, std: layer_norm_backward(g, x, weight, mean, std, eps),
+    jvps=[
+        lambda t, y, x, weight, bias, eps, mean, std: (
+            layer_norm_backward(t, x, None, mean, std, eps)[0] * (1 if weight is None else weight)
+        ),
+        lambda t, y, x, weight, bias, eps, mean, std: layer_norm(x, None, None, eps) * t,
+        lambda t, y, x, weight, bias, eps, mean, std: broadcast_to(t, x.shape),
+    ],
+    saves=["x weight"],
+    has_residuals=True,
+)
+layer_norm_backward: Primitive = Primitive(
+    "layer_norm_backward",
+    lambda k, g, x, weight, mean, std, eps: k.layer_norm_backward(g, x, weight, mean, std),
+    *derivatives_of(_layer_norm_gradients),
+    saves=["g x weight"],
+)
+
+
+# ---- cross entropy ------------------------------------------------------------------------------------------------
+
+
+def _in_dtype_of(x: Any, weight: Any) -> Any:
+    """Return the weights of the classes, if there are any, in the dtype of the scores."""
+    return None if weight is None else weight.astype(x.dtype, copy=False)
+
+
+def _cross_entropy_gradient(g: Any, x: Any, target: Any, weight: Any, ignore: int, smoothing: float, scale: Any) -> Any:
+    """Return the cotangent of x: g times softmax(x) * sum(w) - w in each row, and zero in an ignored row.
+
+    The loss of a row is the sum of -w times the log probabilities. w is the weight of the target, and with smoothing
+    also a part of the weights of all classes.
+    """
+    rows, classes = x.shape
+    is_target = (target[:, None] == get_backend(x.device).xp.arange(classes)).astype(x.dtype)
+    share = is_target * (1 - smoothing) + smoothing / max(classes, 1)
+    w = Array(share if weight is None else share * _in_dtype_of(x, weight), x.device)
+    is_valid = (target != ignore)[:, None]
+    slope = where_or_zero(softmax_last(x) * row_sum_of_each_element(w) - w, is_valid)
+    return where_or_zero(reshape(g, (rows, 1)) * slope, is_valid)
+
+
+def _cross_entropy_jvp(t: Any, y: Any, x: Any, target: Any, weight: Any, ignore: int, *options: Any) -> Any:
+    """Return the tangent of each loss: the sum of its gradient times the tangent of its row."""
+    ones = Array(get_backend(x.device).xp.ones(len(target), x.dtype), x.device)
+    product = t * cross_entropy_backward(ones, x, target, weight, ignore, *options)
+    return sum_axes(where_or_zero(product, (target != ignore)[:, None]), (1,))
+
+
+cross_entropy = Primitive(
+    "cross_entropy",
+    lambda k, x, target, weight, ignore, smoothing: k.cross_entropy(
+        x, target, _in_dtype_of(x, weight), ignore, smoothing
+    ),
+    vjps=[lambda g, y, x, *options: cross_entropy_backward(g, x, *options)],
+    jvps=[_cross_entropy_jvp],
+    saves=["x"],
+    has_residuals=True,
+)
+cross_entropy_backward: Primitive = Primitive(
+    "cross_entropy_backward",
+    lambda k, g, x, *options: k.cross_entropy_backward(g, x, *options),
+    *derivatives_of(_cross_entropy_gradient),
+    saves=["g x"],
+)
