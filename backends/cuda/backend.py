@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .attention import AttentionKernels
+from .normalization import RowKernels
 from .products import ProductKernels
-from .rows import RowKernels
 
 
 class KernelBackend(AttentionKernels, ProductKernels, RowKernels):

@@ -9,7 +9,17 @@ from numpy.typing import DTypeLike, NDArray
 
 from .. import memory
 from ..plain import PlainBackend
-from . import activations, attention_forward, attention_gradients, elementwise, movement, products, rows, segment
+from . import (
+    activations,
+    attention_forward,
+    attention_gradients,
+    elementwise,
+    movement,
+    normalization,
+    products,
+    reduction,
+    segment,
+)
 
 
 class NumpyBackend(PlainBackend):
@@ -39,12 +49,12 @@ class NumpyBackend(PlainBackend):
     segment_cumsum = staticmethod(segment.segment_cumsum)
     spread = staticmethod(segment.spread)
 
-    softmax_last = staticmethod(rows.softmax_last)
-    softmax_last_backward = staticmethod(rows.softmax_last_backward)
-    layer_norm = staticmethod(rows.layer_norm)
-    layer_norm_backward = staticmethod(rows.layer_norm_backward)
-    cross_entropy = staticmethod(rows.cross_entropy)
-    cross_entropy_backward = staticmethod(rows.cross_entropy_backward)
+    softmax_last = staticmethod(normalization.softmax_last)
+    softmax_last_backward = staticmethod(normalization.softmax_last_backward)
+    layer_norm = staticmethod(normalization.layer_norm)
+    layer_norm_backward = staticmethod(normalization.layer_norm_backward)
+    cross_entropy = staticmethod(normalization.cross_entropy)
+    cross_entropy_backward = staticmethod(normalization.cross_entropy_backward)
 
     copy = staticmethod(movement.copy)
     concatenate = staticmethod(movement.concatenate)
@@ -56,7 +66,7 @@ class NumpyBackend(PlainBackend):
     scatter_components = staticmethod(movement.scatter_components)
 
     matmul_components = staticmethod(products.matmul_components)
-    sum_last = staticmethod(products.sum_last)
+    sum_last = staticmethod(reduction.sum_last)
 
     attention = staticmethod(attention_forward.attention)
     attention_backward = staticmethod(attention_gradients.attention_backward)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..interface import Backend
 from . import attention as attention_kernels
-from . import elementwise, movement, products, rows, segment
+from . import elementwise, movement, normalization, products, reduction, segment
 
 
 class PlainBackend(Backend):
@@ -43,12 +43,12 @@ class PlainBackend(Backend):
     segment_cumsum = staticmethod(segment.segment_cumsum)
     spread = staticmethod(segment.spread)
 
-    softmax_last = staticmethod(rows.softmax_last)
-    softmax_last_backward = staticmethod(rows.softmax_last_backward)
-    layer_norm = staticmethod(rows.layer_norm)
-    layer_norm_backward = staticmethod(rows.layer_norm_backward)
-    cross_entropy = staticmethod(rows.cross_entropy)
-    cross_entropy_backward = staticmethod(rows.cross_entropy_backward)
+    softmax_last = staticmethod(normalization.softmax_last)
+    softmax_last_backward = staticmethod(normalization.softmax_last_backward)
+    layer_norm = staticmethod(normalization.layer_norm)
+    layer_norm_backward = staticmethod(normalization.layer_norm_backward)
+    cross_entropy = staticmethod(normalization.cross_entropy)
+    cross_entropy_backward = staticmethod(normalization.cross_entropy_backward)
 
     copy = staticmethod(movement.copy)
     pad = staticmethod(movement.pad)
@@ -60,8 +60,8 @@ class PlainBackend(Backend):
     pack_list = staticmethod(movement.pack_list)
 
     matmul_components = staticmethod(products.matmul_components)
-    sum_all = staticmethod(products.sum_all)
-    sum_last = staticmethod(products.sum_last)
+    sum_all = staticmethod(reduction.sum_all)
+    sum_last = staticmethod(reduction.sum_last)
 
     attention = staticmethod(attention_kernels.attention)
     attention_backward = staticmethod(attention_kernels.attention_backward)

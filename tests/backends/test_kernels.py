@@ -21,7 +21,7 @@ from pynested.backends.cuda import movement
 from pynested.backends.cuda.backend import KernelBackend
 from pynested.backends.cuda.emulated_launcher import Emulator, emulated_backend
 from pynested.backends.cuda.instantiations import all_instantiations
-from pynested.backends.numpy import parallel, products
+from pynested.backends.numpy import parallel, reduction
 
 from . import kernel_checks_moves  # noqa: F401  enters its checks
 from .conftest import PATHS, SCHEDULES, force
@@ -202,7 +202,7 @@ def test_the_best_of_rows_is_that_of_a_reduction(dtype: str) -> None:
     for shape in ((40, 2), (3, 7, 3), (0, 4), (3, 33)):
         x = np.random.default_rng(shape[-1]).choice(numbers, shape).astype(dtype)
         for better in (np.maximum, np.minimum):
-            same(products.best_last(better, x[..., ::-1]), np.asarray(better.reduce(x, axis=-1)))
+            same(reduction.best_last(better, x[..., ::-1]), np.asarray(better.reduce(x, axis=-1)))
 
 
 @pytest.mark.usefixtures("path")
@@ -212,6 +212,6 @@ def test_sum_first(dtype: str) -> None:
     rows = 1000 * parallel.FEW_ROWS + 5
     x = np.random.default_rng(rows).integers(-8, 9, (rows, 3)).astype(dtype) / 8
     due = np.array([sum((column * 8).astype(int).tolist()) for column in x.T]) / 8
-    same(products.sum_first(np.asfortranarray(x)[:, ::-1]), due[::-1].astype(dtype))
+    same(reduction.sum_first(np.asfortranarray(x)[:, ::-1]), due[::-1].astype(dtype))
     x[rows // 2, 0], x[-1, 1] = np.nan, -np.inf
-    same(products.sum_first(x), np.array([np.nan, -np.inf, due[2]], dtype))
+    same(reduction.sum_first(x), np.array([np.nan, -np.inf, due[2]], dtype))

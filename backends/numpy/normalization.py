@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from ..dtypes import computing_dtype
 from ..memory import empty
-from ..plain import rows as plain
+from ..plain import normalization as plain
 from .parallel import blocks, maximum_of, minimum_of, ones, run
-from .products import best_of_rows
+from .reduction import best_of_rows
 from .segment import is_exp_safe, shift_of
 
 RawArray = NDArray[Any]
