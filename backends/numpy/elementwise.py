@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -10,49 +11,47 @@ from numpy.typing import NDArray
 
 from ..dtypes import computing_dtype
 from ..memory import LARGE, empty
-from .parallel import blocks, run, scratch, shares
+from .parallel import blocks, run, shares
 
-Kernel = Callable[..., None]
-
-WORDS: dict[int, np.dtype[Any]] = {size: np.dtype(f"i{size}") for size in (1, 2, 4, 8)}  # integers of so many bytes
+RawArray = NDArray[Any]
 
 
-def blockwise(kernel: Kernel, *inputs: NDArray[Any], extra: int = 0) -> NDArray[Any]:
-    """Call ``kernel(out, *inputs, *scratch)`` on flat blocks that stay in cache.
+def blockwise(function: Callable[..., RawArray]) -> Callable[..., RawArray]:
+    """Let ``function``, of flat arrays of one size and dtype, compute blocks that stay in the cache.
 
-    The inputs share one shape and dtype; ``extra`` scratch arrays come with each block.
+    The arrays can have any shape. Halves are computed in float32 and rounded once.
     """
-    first = inputs[0]
-    out = empty(first.shape, first.dtype)
-    flat_out = out.reshape(-1)
-    flat = [np.ascontiguousarray(x).reshape(-1) for x in inputs]
-    dtype = computing_dtype(first.dtype)
 
-    def work(start: int, stop: int) -> None:
-        buffers = scratch("blockwise", (extra, stop - start), dtype)
-        parts = [x[start:stop].astype(dtype, copy=False) for x in flat]
-        if dtype == out.dtype:
-            kernel(flat_out[start:stop], *parts, *buffers)
-        else:
-            wide = np.empty(stop - start, dtype)
-            kernel(wide, *parts, *buffers)
-            flat_out[start:stop] = wide
+    @wraps(function)
+    def kernel(*arrays: RawArray) -> RawArray:
+        shape, dtype = arrays[0].shape, arrays[0].dtype
+        wide = computing_dtype(dtype)
+        flat = [np.ascontiguousarray(x).reshape(-1) for x in arrays]
+        cuts = blocks(flat[0].size, 2 * wide.itemsize)  # blocks of half the size, as steps make arrays of their own
+        if len(cuts) <= 1:
+            return function(*[x.astype(wide, copy=False) for x in flat]).astype(dtype, copy=False).reshape(shape)
+        out = empty(shape, dtype)
+        flat_out = out.reshape(-1)
 
-    run(work, blocks(first.size, dtype.itemsize), first.nbytes)
-    return out
+        def work(start: int, stop: int) -> None:
+            flat_out[start:stop] = function(*[x[start:stop].astype(wide, copy=False) for x in flat])
 
+        run(work, cuts, out.nbytes)
+        return out
 
-def set_bits_where(condition: NDArray[np.bool_], mask: NDArray[Any]) -> None:
-    """Set all bits of the integers ``mask`` where the condition holds, and clear them elsewhere."""
-    np.copyto(mask, np.negative(condition.view(np.int8)))
+    return kernel
 
 
-def keep_where(condition: NDArray[np.bool_], x: NDArray[Any], out: NDArray[Any]) -> None:
-    """``out <- x`` where the condition holds, +0 elsewhere: by bits; `numpy.where` takes a branch, which is slow."""
-    words = WORDS[out.itemsize]
-    mask = out.view(words)
-    set_bits_where(condition, mask)
-    np.bitwise_and(mask, x.view(words), out=mask)
+def mask_of(condition: NDArray[np.bool_], dtype: np.dtype[Any]) -> RawArray:
+    """Return integers as wide as ``dtype``, with all bits set where the condition holds and no bit elsewhere."""
+    return np.negative(condition.view(np.int8)).astype(f"i{dtype.itemsize}")
+
+
+def keep_where(condition: NDArray[np.bool_], x: RawArray) -> RawArray:
+    """Return x where the condition holds, +0 elsewhere: by bits, as `numpy.where` takes a branch, which is slow."""
+    mask = mask_of(condition, x.dtype)
+    mask &= x.view(mask.dtype)
+    return mask.view(x.dtype)
 
 
 def threaded_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:

@@ -133,7 +133,7 @@ def segment_max_backward(cotangent: RawArray, x: RawArray, maximum: RawArray, se
         top = spread(maxima[which], part)
         attained = rows[place] == top
         share = cotangents[which] / segment_sum(attained.astype(dtype), part)
-        keep_where(attained, spread(share.astype(out.dtype, copy=False), part), out[place])
+        out[place] = keep_where(attained, spread(share.astype(out.dtype, copy=False), part))
         if np.isnan(maxima[which]).any():
             out[place][np.isnan(top)] = np.nan
 

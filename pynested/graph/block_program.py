@@ -14,10 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pynested.backends.dtypes import is_half
 from pynested.backends.memory import LARGE, empty
-from pynested.backends.numpy.activations import KERNELS
-from pynested.backends.numpy.elementwise import WORDS, set_bits_where
+from pynested.backends.numpy.elementwise import mask_of
 from pynested.backends.numpy.parallel import run, scratch, shares
 from pynested.backends.quiet import without_warnings
 
@@ -146,24 +144,16 @@ def _fill_function(x: LazyArray) -> Callable[..., Any]:
         return function
     if function is np.where:
         return _choose
-    if function in KERNELS and not is_half(x.dtype):
-        return partial(_activation, *KERNELS[function])
     return partial(_copied, function)
 
 
 def _choose(condition: Any, a: Any, b: Any, out: NDArray[Any]) -> None:
     """Compute `numpy.where` by bits. `numpy.where` takes a branch at each element, which is slow."""
-    words = WORDS[out.itemsize]
-    chosen, a, b = (x.view(words) for x in (out, a, b))
-    mask = scratch("mask", out.shape, words)
-    set_bits_where(condition, mask)
+    mask = mask_of(condition, out.dtype)
+    chosen, a, b = (x.view(mask.dtype) for x in (out, a, b))
     np.bitwise_xor(a, b, out=chosen)
     np.bitwise_and(chosen, mask, out=chosen)
     np.bitwise_xor(chosen, b, out=chosen)
-
-
-def _activation(kernel: Callable[..., None], num_scratch: int, *operands: Any, out: NDArray[Any]) -> None:
-    kernel(out, *operands, *scratch("activation", (num_scratch, len(out)), out.dtype))
 
 
 def _copied(function: Callable[..., Any], *operands: Any, out: NDArray[Any]) -> None:
