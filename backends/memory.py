@@ -24,7 +24,7 @@ SIZES_PER_DOUBLING = 8  # block sizes between two powers of two, so that arrays 
 MOST_KEPT = whole_number("PYNESTED_KEPT_MIB", 512) * 1024 * 1024  # bytes
 ALLOCATORS: dict[str, Allocator] = {}  # by device, the registered ones, and those of `allocator.filled`
 
-# The malloc of Linux keeps twice as much freed memory as the largest block that was freed so far: 8 MiB after this line.
+# Linux keeps twice as much freed memory as the largest block that was freed so far, 8 MiB after the next line.
 np.empty(4 * LARGE, np.uint8)
 
 
