@@ -6,6 +6,7 @@ import json
 import math
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable
 from itertools import chain, pairwise
 from pathlib import Path
@@ -125,31 +126,25 @@ def test_times_and_contenders_that_are_no_measure_are_refused(
             call()
 
 
-AREAS = {
-    "autograd/tape.py": "autograd, backends",
-    "backends/cuda/backend.py": "autograd, backends",
-    "pynested/operators/scan.py": "pynested",
-    "pynested/graph/nodes.py": "services",
-    "pynested/conformance/report_html/renderer.py": "services",
-    "tools/count.py": "services",
-    "pynested/conformance/judge.py": "kit",
-    "pynested/cli.py": "kit",
-    "tests/fuzz/run.py": "kit",
-    "tests/fuzzing/cluster.py": "kit",
-    "tests/spec/test_bounds.py": "specification",
-    "spec/generator/build.py": "specification",
-    "tests/operators/test_law.py": "tests",
-    "setup.py": "elsewhere",
+LINES = {  # of files, and the area that counts them
+    "spec/a.py": (3, "specification"),
+    "tests/spec/b.py": (2, "specification"),
+    "tests/operators/c.py": (4, "tests"),
+    "pynested/d.py": (1, "pynested"),
+    "pynested/graph/e.py": (5, "services"),
+    "pynested/conformance/f.py": (6, "kit"),
+    "pynested/conformance/report_html/g.py": (7, "services"),
+    "setup.py": (8, "elsewhere"),
 }
 
 
-def test_lines_are_counted_by_area(tmp_path: Path) -> None:
-    assert {path: count.area_of(path) for path in AREAS} == AREAS
-    texts = {"spec/a.py": "one\ntwo\nthree\n", "tests/spec/b.py": "\n\n", "autograd/c.py": "one"}
-    for name, text in texts.items():
-        (tmp_path / name).parent.mkdir(parents=True)
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    assert count.lines_by_area(tmp_path, texts) == {"specification": 3 + 2, "autograd, backends": 0}
+def test_lines_are_counted_by_the_area_of_the_longest_beginning(tmp_path: Path) -> None:
+    expected: Counter[str] = Counter()
+    for name, (lines, area) in LINES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x\n" * lines, encoding="utf-8")
+        expected[area] += lines
+    assert count.lines_by_area(tmp_path, LINES) == expected
 
 
 def test_functions_count_each_time_and_generators_and_comprehensions_do_not() -> None:
@@ -168,57 +163,48 @@ def test_functions_count_each_time_and_generators_and_comprehensions_do_not() ->
         assert [code.co_name for code in calls.entered(names["outer"])] == expected
 
 
-# ---- a machine with a GPU: results of pieces are kept, a run resumes, and failures are named ------------------------
+# ---- a machine with a GPU --------------------------------------------------------------------------------------------
 
 
 def python(name: str, code: str, needs: str = "") -> gpu.Piece:
     return gpu.Piece(name, f"Is {name} right?", (sys.executable, "-c", code), needs)
 
 
-@pytest.fixture
-def start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    """Return a function that starts the command on three small pieces and counts the runs of the first."""
+def test_pieces_are_kept_resumed_and_named_if_they_fail(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     marks = tmp_path / "marks"
     marks.mkdir()
-    three = [
+    pieces = [
         python("good", f"import tempfile; tempfile.mkstemp(dir={str(marks)!r}); print('all is well')"),
         python("bad", "print('something broke'); raise SystemExit(3)"),
         python("absent", "print('never')", "no_such_module"),
+        python("slow", "import time; time.sleep(60)"),
     ]
-    monkeypatch.setattr(gpu, "pieces", lambda device: iter(three))
+    monkeypatch.setattr(gpu, "pieces", lambda device: iter(pieces))
+    monkeypatch.setattr(gpu, "LIMIT", 2)
 
-    def run(*words: str) -> tuple[int, str, int]:
+    def start(*words: str) -> tuple[int, str, int]:
+        """Return the exit status, the page, and the number of runs of the first piece."""
         monkeypatch.setattr(sys, "argv", ["gpu", "--device", "emulated", "--folder", str(tmp_path / "kept"), *words])
         status = gpu.main()
         return status, (tmp_path / "kept" / "page.md").read_text(encoding="utf-8"), len(list(marks.iterdir()))
 
-    return run
-
-
-def test_the_page_says_how_each_piece_ended(start: Any) -> None:
-    status, page, _ = start()
-    assert status == 1
-    assert "| good | Is good right? | passed |" in page
-    assert "| bad | Is bad right? | failed exit status 3 |" in page
-    assert "| absent | Is absent right? | left out no_such_module is not here |" in page
+    status, page, runs = start("--minutes", "0.01")  # too few to begin a piece
+    assert (status, runs) == (0, 0) and "not asked yet" in page
+    status, page, runs = start()
+    assert (status, runs) == (1, 1)
+    endings = (
+        "passed",
+        "failed exit status 3",
+        "left out no_such_module is not here",
+        "failed it took more than 2 seconds",
+    )
+    for piece, ending in zip(pieces, endings, strict=True):
+        assert f"| {piece.name} | Is {piece.name} right? | {ending} |" in page
     assert "all is well" in page and "something broke" in page and "never'" not in page
-
-
-def test_a_piece_that_was_done_runs_again_only_if_it_is_named(start: Any) -> None:
-    status, page, marks = start("--minutes", "1")  # too few to begin a piece
-    assert (status, marks) == (0, 0) and "not asked yet" in page
-    assert start("--minutes", "30")[2] == 1
     assert start()[2] == 1
     assert start("--only", "good")[2] == 2
     with pytest.raises(SystemExit):
         start("--only", "nothing")
-
-
-def test_a_piece_that_takes_too_long_failed(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gpu, "LIMIT", 0.2)
-    monkeypatch.setattr(gpu, "pieces", lambda device: iter([python("slow", "import time; time.sleep(60)")]))
-    status, page, _ = start()
-    assert status == 1 and "failed it took more than 0.2 seconds" in page
 
 
 @pytest.mark.parametrize("device", ["cuda", "emulated"])
