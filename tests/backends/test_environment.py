@@ -12,15 +12,12 @@ from pynested.backends.errors import ArgumentError
 NAME = "PYNESTED_NUMBER"
 
 
-@pytest.mark.parametrize(("text", "number"), [("2", 2), ("007", 7), ("9", 9), ("", 5)])
-def test_numbers_in_the_range(text: str, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("text", "number"), [("2", 2), ("007", 7), ("9", 9), ("", 1)])
+def test_numbers_in_the_range_and_a_default_that_may_lie_outside(
+    text: str, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(NAME, text)
-    assert whole_number(NAME, 5, least=2, greatest=9) == number
-
-
-def test_the_default_may_lie_outside_of_the_range(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(NAME, raising=False)
-    assert whole_number(NAME, 1, least=2, greatest=9) == 1
+    assert whole_number(NAME, 1, least=2, greatest=9) == number
 
 
 @pytest.mark.parametrize(

@@ -60,18 +60,15 @@ def test_scratch_is_kept_by_its_thread_and_slot(monkeypatch: pytest.MonkeyPatch)
         )
 
 
-@pytest.mark.parametrize(("value", "threads"), [("1", 1), ("3", 3), ("8", 8), ("1000000", 8), ("", 4), ("0", None)])
-def test_the_environment_sets_the_number_of_threads(
-    value: str, threads: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize(("value", "threads"), [("1", 1), ("3", 3), ("8", 8), ("1000000", 8), ("", 4)])
+def test_the_environment_sets_the_number_of_threads(value: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYNESTED_THREADS", value)
     monkeypatch.setattr(os, "cpu_count", lambda: 8)
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(6)), raising=False)
-    if threads is None:
-        with pytest.raises(ArgumentError, match=r"PYNESTED_THREADS is '0'.* from 1 to"):
-            parallel._threads_to_use()
-    else:
-        assert parallel._threads_to_use() == threads
+    assert parallel._threads_to_use() == threads
+    monkeypatch.setenv("PYNESTED_THREADS", "0")
+    with pytest.raises(ArgumentError, match="PYNESTED_THREADS is '0'"):
+        parallel._threads_to_use()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
@@ -127,19 +124,11 @@ def threads() -> Iterator[int]:
         yield blas_threads()
 
 
-def test_the_last_thread_that_leaves_restores_the_limit(threads: int) -> None:
-    first, second = parallel.one_thread_each(), parallel.one_thread_each()
-    first.__enter__()
-    second.__enter__()
-    first.__exit__(None, None, None)
-    assert blas_threads() == 1
-    second.__exit__(None, None, None)
-    assert blas_threads() == threads
-
-
-def test_an_error_restores_the_limit(threads: int) -> None:
-    with pytest.raises(ZeroDivisionError), parallel.one_thread_each():
-        _ = 1 // 0
+def test_the_last_thread_that_leaves_restores_the_limit_also_after_an_error(threads: int) -> None:
+    with parallel.one_thread_each():
+        with pytest.raises(ZeroDivisionError), parallel.one_thread_each():
+            _ = 1 // 0
+        assert blas_threads() == 1
     assert blas_threads() == threads
 
 
