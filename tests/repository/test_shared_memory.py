@@ -1,11 +1,12 @@
 """Two arrays over one memory: a write through one is noticed if it would make a gradient of the other wrong.
 
-`tests/backends/test_sharing.py` checks which memory is one, and `tests/operators/test_in_place.py` every way to write.
+`tests/operators/test_in_place.py` checks every way to write.
 """
 
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -14,9 +15,22 @@ import numpy as np
 import pytest
 
 import pynested as pn
+from pynested.backends import Storage, allocate, sharing
 from pynested.backends.errors import GradientError
+from pynested.backends.sharing import register_exported, storage_of_imported
 
 Maker = Callable[[np.ndarray[Any, Any]], Any]
+
+
+class Foreign:
+    """The memory of an array as another library holds it: NumPy cannot tell that two such arrays have one owner."""
+
+    def __init__(self, memory: np.ndarray[Any, Any]) -> None:
+        self.memory, self.__array_interface__ = memory, memory.__array_interface__
+
+
+def foreign(memory: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return np.asarray(Foreign(memory))
 
 
 def pickled(x: Any) -> Any:
@@ -40,6 +54,8 @@ WAYS_IN: dict[str, Maker] = {
     "array": lambda c: pn.array(c, copy=False),
     "array of a part": lambda c: pn.array(c[1:5], copy=False),
     "array of bytes": lambda c: pn.array(np.frombuffer(memoryview(c).cast("B"), np.float64), copy=False),
+    "memory of another library": lambda c: pn.array(foreign(c), copy=False),
+    "a part of such memory": lambda c: pn.array(foreign(c)[2:], copy=False),
     "from_dlpack": lambda c: pn.from_dlpack(c),
     "from_dlpack of a part": lambda c: pn.from_dlpack(c[:3]),
     "array of an array's values": lambda c: pn.array(pn.array(c, copy=False).numpy(), copy=False),
@@ -99,6 +115,7 @@ OURS: dict[str, Callable[[], Any]] = {
 }
 WAYS_OUT: dict[str, Maker] = {
     "from_dlpack": lambda x: pn.from_dlpack(x.data if x.is_nested else x),
+    "memory of another library": lambda x: pn.array(foreign((x.data if x.is_nested else x).numpy()), copy=False),
     "numpy": lambda x: pn.array((x.data if x.is_nested else x).numpy(), copy=False, device="cpu"),
     "a pickle with buffers": pickled,
 }
@@ -124,3 +141,29 @@ def test_memory_of_the_leaf_itself() -> None:
             out.mul_(100)
             with pytest.raises(GradientError, match="overwritten in place"):
                 pn.grad(y, x)
+
+
+@pytest.mark.shows("TAPE-18")
+def test_foreign_memory_is_known_by_its_first_address() -> None:
+    memory = allocate("cpu", (8,), np.float64)  # begins behind the first byte of its owner
+    storage = storage_of_imported(foreign(memory[1:2]), "cpu")
+    assert storage_of_imported(foreign(memory[1:])[4:], "cpu") is storage
+    for data, device in ((memory, "cpu"), (memory[1:2], "emulated")):
+        assert storage_of_imported(foreign(data), device) is not storage
+    gc.collect()
+    ours = Storage(memory)
+    register_exported(ours, memory[3:])
+    for data in (memory[3:4], memory[:2]):
+        assert storage_of_imported(foreign(data), "cpu") is ours
+
+
+def test_no_elements_have_no_address_and_entries_are_gone_with_the_last_array() -> None:
+    gc.collect()
+    before, nothing = len(sharing._storages), np.zeros(0)
+    first, second = (storage_of_imported(nothing, "cpu") for _ in range(2))
+    register_exported(first, nothing)
+    assert first is not second and len(sharing._storages) == before
+    storages = [storage_of_imported(np.zeros(3), "cpu") for _ in range(10)]
+    assert len(sharing._storages) == before + len(storages)
+    del storages
+    assert len(sharing._storages) == before
