@@ -14,7 +14,6 @@ import pynested as pn
 from pynested.backends import PlainBackend, Storage, allocate, get_backend, register_allocator
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError
 from pynested.backends.memory import ALIGNMENT, ALLOCATORS
-from pynested.profiling.kernel_table import kernel_location
 
 from .kernel_checks import KERNELS
 
@@ -70,11 +69,6 @@ def test_a_backend_has_the_kernels_of_the_interface_and_the_functions_of_numpy(d
     assert (backend.device, backend.float32, backend.add(1, 2)) == (device, np.float32, 3)
     with pytest.raises(AttributeError, match="no_such_function"):
         _ = backend.no_such_function
-
-
-def test_the_device_plain_computes_every_kernel_itself_and_leaves_the_rest_to_numpy() -> None:
-    assert {name for name in KERNELS if not kernel_location(name, "plain").file.startswith("backends/plain/")} == set()
-    assert kernel_location("arctan2", "plain").name == "numpy.arctan2"
 
 
 def test_devices_and_dtypes_of_devices_that_do_not_exist_are_refused() -> None:

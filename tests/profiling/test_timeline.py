@@ -37,10 +37,7 @@ def ragged(**options: Any) -> pn.NestedArray:
 @pytest.mark.parametrize("name", STORIES)
 def test_a_listing_is_the_golden_one(name: str, device: str) -> None:
     assert listing(name, device) == (FOLDER / f"{name}_{device}.txt").read_text(encoding="utf-8")
-
-
-def test_every_listing_is_tested() -> None:
-    assert {file.stem for file in FOLDER.glob("*")} == {f"{name}_{device}" for name in STORIES for device in DEVICES}
+    assert len([*FOLDER.iterdir()]) == len(STORIES) * len(DEVICES)
 
 
 def test_the_tape_shows_its_node_or_the_reason_for_none() -> None:
@@ -60,26 +57,22 @@ def test_the_tape_shows_its_node_or_the_reason_for_none() -> None:
     assert of_kind(t, "vjp")[-1].facts["sources"] == [f"leaf {gradient.name}"] and gradient.facts["is_first"]
 
 
-@pytest.mark.parametrize("other", [pn.array([1, 2, 3]), 2**70])
+class Silent:
+    def __repr__(self) -> str:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize("other", [pn.array([1, 2, 3]), 2**70, Silent()], ids=["shape", "number", "silent"])
 def test_an_error_is_recorded_and_comes_through(other: Any) -> None:
     x = pn.array([1, 2])
-    with pytest.raises((pn.errors.ShapeError, OverflowError)) as without:
-        x + other
+    with pytest.raises((pn.errors.PynestedError, OverflowError)) as without:
+        pn.add(x, other)
     with pn.timeline() as t, pytest.raises(type(without.value)) as error:
-        x + other
+        pn.add(x, other)
     assert str(error.value) == str(without.value)
     kind = type(without.value).__name__
     assert of_kind(t, "call")[-1].facts["raised"] == kind and f"raised {kind}" in str(t)
-
-
-def test_an_argument_that_cannot_be_printed_does_not_stop_the_call() -> None:
-    class Silent:
-        def __repr__(self) -> str:
-            raise RuntimeError
-
-    with pn.timeline() as t, pytest.raises(pn.errors.ArgumentError):
-        pn.relu(ragged(), Silent())  # type: ignore[call-arg]
-    assert "a Silent" in str(t)
+    assert ("a Silent" in str(t)) is isinstance(other, Silent)
 
 
 def test_nothing_is_left_behind() -> None:
