@@ -71,6 +71,7 @@ STRIDED: dict[str, tuple[Any, ...]] = {
     "three_dimensions_in_full": (np.arange(36), *grids([(2, 3, 4), (2, 2, 3)])),
     "many_small_matrices": (np.ones(18), *grids([(2, 1, 1)] * 9)),
     "four_dimensions": (np.arange(4000) - 2000, *grids([(5, 4, 10, 9), (5, 4, 10, 11)])),
+    "every_second": (np.arange(60), ints((30,)), ints((2,)), ints(0)),
     "broadcast": (np.arange(3), ints((2, 3)), ints((0, 1)), ints(0)),
     "scalars": (np.arange(5) / 7, np.zeros((3, 0), np.int64), np.zeros((3, 0), np.int64), ints(0, 1, 4)),
     "no_components": (np.zeros(0), NO_SIZES, NO_SIZES, ints()),

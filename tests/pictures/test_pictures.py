@@ -13,8 +13,7 @@ import pytest
 
 import pynested as pn
 from pynested.backends.errors import ArgumentError, MissingDependency
-from pynested.pictures import picture
-from pynested.pictures.side_by_side_picture import draw_side_by_side
+from pynested.pictures import beside, picture
 from pynested.pictures.svg import CELL_INK, FILLS, LINES, PAGE_INK, tint_color
 
 from .drawings import PICTURES, ragged, texts_of
@@ -89,31 +88,24 @@ def test_a_picture_says_what_the_array_is_called() -> None:
 
 # ---- notebooks, devices and refusals --------------------------------------------------------------------------------
 
-REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
-    "nothing nested": ({"x": pn.array([1.0])}, {}, "none of the arrays is nested"),
-    "another batch": ({"x": ragged(), "y": ragged()[:2]}, {}, "y has 2 components, the first nested array 4"),
-    "no row each": ({"x": ragged(), "y": pn.zeros((3, 2))}, {}, r"y is \(3, 2\), which has not one row for each"),
-    "a list": ({"x": ragged(), "y": [1, 2]}, {}, "y is list"),
-    "arrays without names": ([ragged()], {}, "takes arrays by their names .*, not a list"),  # type: ignore[dict-item]
-    "names that are no text": ({1: ragged()}, {}, "not a dict with other keys"),  # type: ignore[dict-item]
-    "no such name": ({"x": ragged()}, {"padded": ["y"]}, "no 'y' among the arrays, which are x"),
-}
+REFUSED: list[tuple[Callable[[], Any], str]] = [
+    (lambda: beside({"x": pn.array([1.0])}), "none of the arrays is nested"),
+    (lambda: beside({"x": ragged(), "y": ragged()[:2]}), "y has 2 components, the first nested array 4"),
+    (lambda: beside({"x": ragged(), "y": pn.zeros((3, 2))}), r"y is \(3, 2\), which has not one row for each"),
+    (lambda: beside({"x": ragged(), "y": [1, 2]}), "y is list"),  # type: ignore[dict-item]
+    (lambda: beside([ragged()]), "takes arrays by their names .*, not a list"),  # type: ignore[arg-type]
+    (lambda: beside({1: ragged()}), "not a dict with other keys"),  # type: ignore[dict-item]
+    (lambda: beside({"x": ragged()}, padded=["y"]), "no 'y' among the arrays, which are x"),
+    (lambda: picture([1.0]), "are drawn, not list"),  # type: ignore[arg-type]
+    (lambda: picture(ragged(), name=3), "name is text, not an int"),  # type: ignore[arg-type]
+    (lambda: picture(ragged(), color="red"), "there is no argument 'color'"),  # type: ignore[call-arg]
+]
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_arrays_that_do_not_fit_side_by_side_are_refused(name: str) -> None:
-    arrays, options, message = REFUSED[name]
-    with pytest.raises(ArgumentError, match=message):
-        draw_side_by_side(arrays, **options)
-
-
-def test_other_arguments_are_refused() -> None:
-    with pytest.raises(ArgumentError, match="are drawn, not list"):
-        picture([1.0])  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match="name is text, not an int"):
-        picture(ragged(), name=3)  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match="there is no argument 'color'"):
-        picture(ragged(), color="red")  # type: ignore[call-arg]
+@pytest.mark.parametrize(("call", "text"), REFUSED, ids=[text for _, text in REFUSED])
+def test_other_arguments_are_refused(call: Callable[[], Any], text: str) -> None:
+    with pytest.raises(ArgumentError, match=text):
+        call()
 
 
 SHOWN: dict[str, Callable[[], Any]] = {
