@@ -172,11 +172,11 @@ def flex_attention(
     aligned = align_heads(NAME, query, key, value, scale=scale, enable_gqa=enable_gqa)
     (q, k, v, _), layout = aligned.buffers, aligned.layout
     if block_mask is not None:
-        block_mask.check_operands(NAME, layout, aligned.is_nested)
+        block_mask = block_mask.for_operands(NAME, layout, aligned.is_nested)
     if score_mod is None and not any(request):
         mask_buffer = None
         if block_mask is not None:
-            raw_mask, mask_places = block_mask.dense_masks(NAME, layout.query_heads.tolist(), q.device)
+            raw_mask, mask_places = block_mask.dense_masks(NAME, layout, q.device)
             mask_buffer, layout = Array(raw_mask, q.device), replace(layout, mask_places=mask_places)
         output, aux = attention_primitives.attention_by_kernel(q, k, v, mask_buffer, layout), AuxOutput()
     else:

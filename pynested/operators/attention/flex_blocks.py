@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
-from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,14 +49,14 @@ def attend_by_strips(
     operands = gather(q, *layout.query_matrices), gather(k, *layout.key_matrices), gather(v, *layout.value_matrices)
     packed_layout = _packed_layout(layout)
     strips_of_components = [[*_strips(options.block_mask, i, layout)] for i in range(len(layout.sizes))]
-    groups = _groups([sum(prod(strip.shape) for strip in strips) for strips in strips_of_components])
+    groups = _groups([sum(strip.numel for strip in strips) for strips in strips_of_components])
     places_of_operands = packed_layout.query_places, packed_layout.key_places, packed_layout.value_places
     parts_of_operands = [_split(x, places, groups) for x, places in zip(operands, places_of_operands, strict=True)]
     all_strips, results = [], []
     for components, *group_operands in zip(groups, *parts_of_operands, strict=True):
         strips = [strip for i in components for strip in strips_of_components[i]]
         all_strips += strips
-        for numbers in _groups([prod(strip.shape) for strip in strips]):
+        for numbers in _groups([strip.numel for strip in strips]):
             batch = strips[numbers.start : numbers.stop]
             batch_layout = _strip_layout(packed_layout, batch, components.start)
             results.append(checkpoint(StripBatch(options, batch, batch_layout).flex_attention, *group_operands))
@@ -177,7 +176,7 @@ class StripBatch(NamedTuple):
         scores, score_mod = attention_primitives.packed_scores(operands, self.layout, active), self.options.score_mod
         if score_mod is None or not self.strips:
             return scores, active
-        numels = [prod(strip.shape) for strip in self.strips]
+        numels = [strip.numel for strip in self.strips]
         starts = np.cumsum([0, *numels[:-1]]).tolist()
         parts = list(pieces(scores, 0, tuple(starts), tuple(numels)))
         for i, (strip, part) in enumerate(zip(self.strips, parts, strict=True)):

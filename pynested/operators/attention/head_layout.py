@@ -35,27 +35,15 @@ from .attention_operands import MASK, NAMES, check_dims, checked_operands, check
 
 
 class AlignedHeads(NamedTuple):
-    """Flat operands of attention, the layout of their heads, and the shapes of the results.
+    """Flat operands of attention, the layout of their heads, and the shapes of results.
 
-    Attributes
-    ----------
-    buffers : tuple of Array
-        Query, key, value and mask, which can be None.
-    layout : HeadLayout
-        The places of the heads in the buffers, and in the flat result.
-    arrays : list of NestedArray or Array
-        Query, key and value as they were passed.
-    ragged_dim : int, str or None
-        The ragged dimension of the result, see `ragged_dim_of_attention`.
-    extents, score_extents : int64 (max(B, 1), d)
-        The sizes of the components of the result, and of the scores.
-    has_batch : bool
-        Whether the first dimension of the result counts components. If not, all operands are dense.
+    ``ragged_dim`` is that of the result, see `ragged_dim_of_attention`. The first dimension of the result counts
+    components if ``has_batch``; otherwise all operands are dense, and the result is one component.
     """
 
-    buffers: tuple[Any, Any, Any, Any]
+    buffers: tuple[Any, Any, Any, Any]  # query, key, value, and mask or None
     layout: HeadLayout
-    arrays: list[Any]
+    arrays: list[Any]  # query, key and value as they were passed
     ragged_dim: int | str | None
     extents: Ints
     score_extents: Ints
@@ -86,16 +74,9 @@ class AlignedHeads(NamedTuple):
 
 
 def align_heads(
-    op: str,
-    query: Any,
-    key: Any,
-    value: Any,
-    mask: Any = None,
-    *,
-    is_causal: bool = False,
-    scale: Any = None,
-    enable_gqa: bool = False,
-) -> AlignedHeads:
+    op: str, query: Any, key: Any, value: Any, mask: Any = None, *,
+    is_causal: bool = False, scale: Any = None, enable_gqa: bool = False,
+) -> AlignedHeads:  # fmt: skip
     """Return query, key, value and mask in their promoted dtype, with the layout of their heads.
 
     If all operands are dense and one has four dimensions or more, the first dimension counts components. Dense operands

@@ -15,7 +15,7 @@ from pynested.backends.host import from_host
 from pynested.construct import nested_array
 from pynested.structure import Ints, regular_sizes
 
-from .block_mask_indexing import pick_blocks
+from .block_mask_indexing import select_blocks
 from .block_mask_lists import (
     EMPTY,
     FULL,
@@ -40,44 +40,45 @@ from .mask_functions import (
 CHARACTERS = np.array(["·", "░", "█"])  # empty, partial, full
 
 
-def _list_property(state: int, of_keys: bool, is_index: bool, says: str) -> Any:
-    """Return a property: PyTorch's list of the blocks in this state."""
+def _list_property(state: int, listed: str, is_index: bool) -> Any:
+    """Return a property: PyTorch's list of the blocks of keys, or of queries, in a state, as numbers or as indices."""
 
-    def listed(self: BlockMask) -> Any:
-        states = [states == state for states in self.states_of_all_heads()]
-        lists = [lists_of_blocks(x if of_keys else x.swapaxes(1, 2))[is_index] for x in states]
-        return self._array(lists)
+    def lists(self: BlockMask) -> Any:
+        rows = [states if listed == "keys" else states.swapaxes(1, 2) for states in self.states_of_all_heads()]
+        return self._array([lists_of_blocks(row == state)[is_index] for row in rows])
 
-    return property(listed, doc=says)
+    kind, other = "full" if state == FULL else "partial", "keys" if listed == "queries" else "queries"
+    text = f"{'Indices' if is_index else 'Number'} of {kind} blocks of {listed} for each block of {other}."
+    return property(lists, doc=text)
 
 
 class BlockMask:
     """The active pairs of queries and keys, by blocks, each empty, partial or full; `create_block_mask` makes one.
 
-    ``mask[components, heads, blocks of queries]`` picks: each entry is an integer, a slice, or a vector of integers or
-    bools. An integer keeps its dimension, of size 1. Blocks of queries are numbered in each component, and the function
-    of the result is called with the indices after picking. A block mask is stored on the host, and serves operands on
-    every device.
+    ``mask[components, heads, blocks of queries]`` selects. An entry is an integer, a slice, or a vector of integers or
+    bools. An integer keeps its dimension, of size 1. Blocks of queries are numbered in each component. The function of
+    the result gets indices into what was selected. A block mask is stored on the host, and serves operands on every
+    device.
 
     Attributes
     ----------
     mask_mod : callable
-        The function of the mask. It is called again for partial blocks. It can be replaced; the states of the blocks
-        then stay.
+        The function of the mask, which is called again for partial blocks. If it is replaced, the states of the blocks
+        stay.
     BLOCK_SIZE : tuple of int
         Queries and keys of a block; the last one of a component may have fewer.
     shape : tuple
         Components, heads, queries, keys; None for sizes that differ.
     seq_lengths : tuple
-        Queries and keys; None for lengths that differ. Other lengths with as many blocks can be assigned: then the
-        last blocks end there.
+        Queries and keys; None for lengths that differ. Other lengths can be assigned if they have as many blocks.
     blocks : tuple of int8 arrays
-        For each component (heads, blocks of queries, blocks of keys): 0 for empty, 1 partial, 2 full. There is one
-        head if all are alike.
+        The states of the blocks of each component, (heads, blocks of queries, blocks of keys): 0 for empty, 1 for
+        partial, 2 for full. If all heads have the same states, there is one head.
     kv_num_blocks, kv_indices : Array or NestedArray
-        The number of partial blocks of keys for each block of queries, int32 (B, H, rows), and their indices, int32
-        (B, H, rows, columns), before the other indices. With ``full_`` before the name, the lists of full blocks; with
-        ``q`` for ``kv``, the lists of blocks of queries for each block of keys.
+        The number of partial blocks of keys for each block of queries, int32 (B, H, rows), and the indices of all
+        blocks of keys, int32 (B, H, rows, columns), those of partial blocks first. The names that begin with ``full_``
+        are the lists of full blocks. The names with ``q`` instead of ``kv`` list blocks of queries for each block of
+        keys.
 
     Notes
     -----
@@ -114,14 +115,14 @@ class BlockMask:
         mask_mod: MaskMod | None = None,
         seq_lengths: Any = None,
     ) -> BlockMask:
-        """Return the block mask of lists of blocks: for each row of blocks a number, and the indices of columns.
+        """Return the block mask of two lists of blocks: the number of blocks in each row, and their columns.
 
         Parameters
         ----------
         kv_num_blocks, kv_indices : array_like or NestedArray
-            Partial blocks: integers (B, H, rows) and (B, H, rows, columns), of which dimensions before the rows may be
-            left out, or nested. Of each row the first ``kv_num_blocks`` indices count. There are as many blocks of keys
-            as columns.
+            The partial blocks: integers (B, H, rows) and (B, H, rows, columns), dense or nested. B and H can be left
+            out. The first ``kv_num_blocks`` indices of a row are listed, the others are ignored. The number of columns
+            is the number of blocks of keys.
         full_kv_num_blocks, full_kv_indices : array_like or NestedArray, optional
             Full blocks in the same way: all of their pairs are active.
         BLOCK_SIZE : int or tuple of int
@@ -157,7 +158,7 @@ class BlockMask:
         return cls(mask_mod, extents_of_blocks(op, states, block_size, seq_lengths), block_size, states, nested)
 
     def __getitem__(self, index: Any) -> BlockMask:
-        mask_mod, extents, blocks = pick_blocks(index, self.mask_mod, self.extents, self.BLOCK_SIZE[0], self.blocks)
+        mask_mod, extents, blocks = select_blocks(index, self.mask_mod, self.extents, self.BLOCK_SIZE[0], self.blocks)
         return BlockMask(mask_mod, extents, self.BLOCK_SIZE, blocks, self.nested)
 
     # ---- sizes and lists ----
@@ -202,14 +203,14 @@ class BlockMask:
         """Return 0 for empty blocks and 1 for others: int32 (B, H, blocks of queries, blocks of keys)."""
         return self._array([(states != EMPTY).astype(np.int32) for states in self.states_of_all_heads()])
 
-    kv_num_blocks = _list_property(PARTIAL, True, False, "Number of partial blocks of keys for each block of queries.")
-    kv_indices = _list_property(PARTIAL, True, True, "Partial blocks of keys for each block of queries, first.")
-    full_kv_num_blocks = _list_property(FULL, True, False, "Number of full blocks of keys for each block of queries.")
-    full_kv_indices = _list_property(FULL, True, True, "Full blocks of keys for each block of queries, first.")
-    q_num_blocks = _list_property(PARTIAL, False, False, "Number of partial blocks of queries for each block of keys.")
-    q_indices = _list_property(PARTIAL, False, True, "Partial blocks of queries for each block of keys, first.")
-    full_q_num_blocks = _list_property(FULL, False, False, "Number of full blocks of queries for each block of keys.")
-    full_q_indices = _list_property(FULL, False, True, "Full blocks of queries for each block of keys, first.")
+    kv_num_blocks = _list_property(PARTIAL, "keys", is_index=False)
+    kv_indices = _list_property(PARTIAL, "keys", is_index=True)
+    full_kv_num_blocks = _list_property(FULL, "keys", is_index=False)
+    full_kv_indices = _list_property(FULL, "keys", is_index=True)
+    q_num_blocks = _list_property(PARTIAL, "queries", is_index=False)
+    q_indices = _list_property(PARTIAL, "queries", is_index=True)
+    full_q_num_blocks = _list_property(FULL, "queries", is_index=False)
+    full_q_indices = _list_property(FULL, "queries", is_index=True)
 
     def states_of_all_heads(self) -> list[States]:
         """Return (heads, rows, columns) for each component; without components, for one without active pairs."""
@@ -229,30 +230,44 @@ class BlockMask:
 
     # ---- use in attention ----
 
-    def check_operands(self, op: str, layout: HeadLayout, is_nested: bool) -> None:
-        """Raise unless the mask serves components of these queries, keys and heads."""
-        error_class, sizes = StructureError if is_nested else ShapeError, layout.sizes[:, 2:]
-        if not self._is_shared and len(self.blocks) != len(sizes):
+    def for_operands(self, op: str, layout: HeadLayout, is_nested: bool) -> BlockMask:
+        """Return the mask with a component for each component of the operands; raise unless it fits them.
+
+        A dense mask of one component serves any number of components. Its function is always called for component 0.
+        """
+        error_class, count = StructureError if is_nested else ShapeError, len(layout.sizes)
+        mask = self._repeated(count) if len(self.blocks) == 1 and not self.nested else self
+        if len(mask.blocks) != count:
             raise error_class(
-                f"{op}: block_mask is for {len(self.blocks)} components, and there are {len(sizes)}. Make one of these "
+                f"{op}: block_mask is for {len(mask.blocks)} components, and there are {count}. Make one of these "
                 "operands."
             )
-        for i, (lengths, num_heads) in enumerate(zip(sizes.tolist(), layout.query_heads.tolist(), strict=True)):
-            mask_lengths, mask_heads = self.extents[self._place(i), 1:].tolist(), len(self.blocks[self._place(i)])
-            if lengths != mask_lengths or mask_heads not in (1, num_heads):
+        for i, (queries, keys, num_heads) in enumerate(zip(*layout.sizes.T[2:], layout.query_heads, strict=True)):
+            (_, mask_queries, mask_keys), mask_heads = mask.extents[i].tolist(), len(mask.blocks[i])
+            if (queries, keys) != (mask_queries, mask_keys) or mask_heads not in (1, num_heads):
                 raise error_class(
-                    f"{op}: block_mask is for {mask_lengths[0]} queries, {mask_lengths[1]} keys and "
-                    f"{'all' if mask_heads == 1 else mask_heads} heads in component {i}, which has {lengths[0]}, "
-                    f"{lengths[1]} and {num_heads}. Make one of these operands."
+                    f"{op}: block_mask is for {mask_queries} queries, {mask_keys} keys and "
+                    f"{'all' if mask_heads == 1 else mask_heads} heads in component {i}, which has {queries}, {keys} "
+                    f"and {num_heads}. Make one of these operands."
                 )
+        return mask
+
+    def _repeated(self, count: int) -> BlockMask:
+        """Return the only component of the mask ``count`` times."""
+
+        def mask_mod(b: Array, h: Array, q_idx: Array, kv_idx: Array) -> Array:
+            return self.mask_mod(b * 0, h, q_idx, kv_idx)
+
+        extents = np.repeat(self.extents, max(count, 1), axis=0)
+        return BlockMask(mask_mod, extents, self.BLOCK_SIZE, self.blocks * count, self.nested)
 
     def active_keys(self, component: int, queries: range) -> range:
         """Return the keys from the first to the last block that is not empty, for queries of one row of blocks."""
         columns = (self._states(component, queries) != EMPTY).any(axis=0).nonzero()[0]
         if not columns.size:
             return range(0)
-        size = self.BLOCK_SIZE[1]
-        return range(columns[0] * size, min((columns[-1] + 1) * size, self.extents.item(self._place(component), 2)))
+        size, num_keys = self.BLOCK_SIZE[1], self.extents.item(component, 2)
+        return range(columns[0] * size, min((columns[-1] + 1) * size, num_keys))
 
     def active_pairs(self, op: str, block: PairBlock, device: str) -> Any:
         """Return the active pairs of queries of one row of blocks: a raw array of bools (H or 1, queries, keys).
@@ -267,43 +282,35 @@ class BlockMask:
         if not columns.size:
             return xp.broadcast_to(is_full, (len(states), *shape))
         inner = slice(columns[0], columns[-1] + 1)
-        place = self._place(block.component)
-        num_heads = 1 if self.extents[place, 0] == 1 else block.num_heads
-        called = block._replace(component=place, num_heads=num_heads, keys=block.keys[inner])
-        by_function = evaluate_mask(op, self.mask_mod, called, device)
+        num_heads = 1 if self.extents[block.component, 0] == 1 else block.num_heads
+        by_function = evaluate_mask(
+            op, self.mask_mod, block._replace(num_heads=num_heads, keys=block.keys[inner]), device
+        )
         active = xp.broadcast_to(is_full, (max(len(states), len(by_function)), *shape)).copy()
         active[..., inner] |= is_partial[..., inner] & by_function
         return active
 
-    def dense_masks(self, op: str, head_counts: list[int], device: str) -> tuple[Any, Ints]:
+    def dense_masks(self, op: str, layout: HeadLayout, device: str) -> tuple[Any, Ints]:
         """Return the active pairs of all components, flat raw bools, and their `HeadLayout.mask_places`."""
-        masks = [self._dense_mask(op, component, count, device) for component, count in enumerate(head_counts)]
-        heads, rows, keys = np.array([x.shape for x in masks], np.int64).reshape(-1, 3).T
+        masks = [self._dense_mask(op, i, num_heads, device) for i, num_heads in enumerate(layout.query_heads.tolist())]
+        heads, rows, keys = np.array([mask.shape for mask in masks], np.int64).reshape(-1, 3).T
         numels = heads * rows * keys
         places = np.cumsum(numels) - numels, np.where(heads == 1, 0, rows * keys), keys, np.ones_like(keys)
         xp = get_backend(device).xp
-        return xp.concatenate([xp.zeros(0, np.bool_), *[x.reshape(-1) for x in masks]]), np.stack(places, axis=1)
+        return xp.concatenate([xp.zeros(0, np.bool_), *[mask.ravel() for mask in masks]]), np.stack(places, axis=1)
 
     def _dense_mask(self, op: str, component: int, num_heads: int, device: str) -> Any:
         """Return the active pairs of a component: a raw array (H or 1, queries, keys)."""
-        queries, keys = self.extents[self._place(component), 1:].tolist()
+        _, queries, keys = self.extents[component].tolist()
         whole = PairBlock(component, num_heads, range(queries), range(keys))
         parts = [self.active_pairs(op, strip, device) for strip in whole.strips(self.BLOCK_SIZE[0], MOST_PAIRS)]
         xp, heads = get_backend(device).xp, max(map(len, parts), default=1)
         parts = [xp.broadcast_to(part, (heads, *part.shape[1:])) for part in parts]
         return xp.concatenate([xp.zeros((heads, 0, keys), np.bool_), *parts], axis=1)
 
-    @property
-    def _is_shared(self) -> bool:
-        """Whether the same blocks are used for all components, whatever their number."""
-        return not self.nested and len(self.blocks) == 1
-
-    def _place(self, component: int) -> int:
-        return 0 if self._is_shared else component
-
     def _states(self, component: int, queries: range) -> States:
         """Return the states of the row of blocks that has these queries: (heads or 1, columns)."""
-        return np.asarray(self.blocks[self._place(component)][:, queries.start // self.BLOCK_SIZE[0]])
+        return np.asarray(self.blocks[component][:, queries.start // self.BLOCK_SIZE[0]])
 
     # ---- text ----
 
@@ -313,19 +320,19 @@ class BlockMask:
         Parameters
         ----------
         grid_size : int or tuple of int
-            The most rows and columns; a character then stands for several blocks, and is partial unless they are alike.
-            -1 for one character for each.
+            The greatest numbers of rows and columns. A character can stand for several blocks; it is partial unless
+            they have the same state. With -1 each block has a character.
         limit : int
             The number of pictures, one for each head of each component.
         """
         most = (grid_size, grid_size) if isinstance(grid_size, int) else grid_size
-        heads = [(i, head, one) for i, states in enumerate(self.blocks) for head, one in enumerate(states)]
+        grids = [(f"({i}, {head})", grid) for i, heads in enumerate(self.blocks) for head, grid in enumerate(heads)]
         lines = []
-        for i, head, states in heads[:limit]:
-            rows = CHARACTERS[coarse_states(states, *most)]
-            lines.append("\n".join([f"({i}, {head})", *("".join(row) for row in rows)] + [""] * (not len(rows))))
-        if len(heads) > limit:
-            lines.append(f"and {len(heads) - limit} more: to_string(limit={len(heads)})")
+        for title, grid in grids[:limit]:
+            rows = ["".join(row) for row in CHARACTERS[coarse_states(grid, *most)]]
+            lines += [title, *(rows or [""])]
+        if len(grids) > limit:
+            lines.append(f"and {len(grids) - limit} more: to_string(limit={len(grids)})")
         return "\n".join(lines)
 
     def __str__(self) -> str:

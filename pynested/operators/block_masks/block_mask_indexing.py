@@ -1,4 +1,4 @@
-"""Indexing of block masks: the components, heads and blocks of queries that an index picks."""
+"""Indexing of block masks by components, heads and blocks of queries."""
 
 from __future__ import annotations
 
@@ -20,10 +20,13 @@ from .mask_functions import MaskMod
 ALL = slice(None)
 
 
-def pick_blocks(
+def select_blocks(
     index: Any, mask_mod: MaskMod, extents: Ints, q_size: int, blocks: tuple[States, ...]
 ) -> tuple[MaskMod, Ints, list[States]]:
-    """Return function, extents and states of what an index picks; an integer keeps its dimension, of size 1."""
+    """Return function, extents and states of the selected blocks; an integer keeps its dimension, of size 1.
+
+    ``q_size`` is the number of queries of a block.
+    """
     entries = index_entries(index)
     if len(entries) > 3:
         raise ArgumentError(
@@ -33,25 +36,25 @@ def pick_blocks(
     components = _positions(entries[0], len(blocks), "the components of a block mask")
     if not len(components):
         return mask_mod, extents[:1], []
-    heads, rows, picked_extents, picked_blocks = [], [], [], []
+    heads, rows, selected_extents, selected_blocks = [], [], [], []
     for i in components.tolist():
         num_heads, queries, keys = extents[i].tolist()
-        head = _positions(entries[1], num_heads, f"the heads of component {i} of a block mask")
-        row = _positions(entries[2], blocks[i].shape[1], f"the blocks of queries of component {i} of a block mask")
-        is_same = len(blocks[i]) == 1 != num_heads
-        picked_blocks.append((blocks[i][: len(head)] if is_same else blocks[i][head])[:, row])
-        picked_extents.append((len(head), _num_queries(row, queries, q_size, i), keys))
-        heads.append(head)
-        rows.append(row)
+        heads.append(_positions(entries[1], num_heads, f"the heads of component {i} of a block mask"))
+        num_rows = blocks[i].shape[1]
+        rows.append(_positions(entries[2], num_rows, f"the blocks of queries of component {i} of a block mask"))
+        is_same_for_heads = len(blocks[i]) == 1 != num_heads
+        selected_heads = slice(len(heads[-1])) if is_same_for_heads else heads[-1]
+        selected_blocks.append(blocks[i][selected_heads][:, rows[-1]])
+        selected_extents.append((len(heads[-1]), _num_queries(rows[-1], queries, q_size, i), keys))
     tables = [
         None if isinstance(entry, slice) and entry == ALL else table
         for entry, table in zip(entries, ([components], heads, rows), strict=True)
     ]
-    return _picked_function(mask_mod, tables, q_size), np.array(picked_extents, np.int64), picked_blocks
+    return _function_of_selected(mask_mod, tables, q_size), np.array(selected_extents, np.int64), selected_blocks
 
 
 def _positions(entry: Any, size: int, source: str) -> Ints:
-    """Return the positions that an entry of an index picks of ``size``."""
+    """Return the positions that an entry of an index selects from ``source`` of this size."""
     if isinstance(entry, slice):
         return np.arange(size)[canonical_slice(entry)]
     if entry is None or entry is ...:
@@ -63,7 +66,7 @@ def _positions(entry: Any, size: int, source: str) -> Ints:
 
 
 def _num_queries(rows: Ints, queries: int, q_size: int, component: int) -> int:
-    """Return the number of queries of some blocks; a last block that is shorter can only be picked last."""
+    """Return the number of queries of some blocks; a last block with fewer queries must be the last of them."""
     missing = -queries % q_size
     last = -(-queries // q_size) - 1
     if missing and (rows[:-1] == last).any():
@@ -74,8 +77,11 @@ def _num_queries(rows: Ints, queries: int, q_size: int, component: int) -> int:
     return len(rows) * q_size - (missing if len(rows) and rows[-1] == last else 0)
 
 
-def _picked_function(mod: MaskMod, tables: list[list[Ints] | None], q_size: int) -> MaskMod:
-    """Return the function that replaces its indices by those before picking; a table of None changes no index."""
+def _function_of_selected(mod: MaskMod, tables: list[list[Ints] | None], q_size: int) -> MaskMod:
+    """Return the function that calls ``mod`` with the indices before the selection.
+
+    Each table has the selected positions, of all components or for each component. A table of None changes no index.
+    """
     components, heads, rows = tables
 
     def mask_mod(b: Array, h: Array, q_idx: Array, kv_idx: Array) -> Array:

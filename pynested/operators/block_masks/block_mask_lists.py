@@ -1,8 +1,7 @@
-"""PyTorch's list form of block masks: for each row of blocks a number of columns, and the indices of columns.
+"""Conversion of block masks from and to PyTorch's list form; states of merged blocks for pictures.
 
-``num_blocks`` (H, rows) and ``indices`` (H, rows, columns) list the blocks of one state, partial or full: of each row
-the first ``num_blocks`` indices count. Here the lists are converted to states of blocks and back, and states are merged
-for pictures.
+Two lists have the blocks of one state, partial or full: ``num_blocks`` (H, rows) and ``indices`` (H, rows, columns).
+The first ``num_blocks`` of the indices of a row are the columns of the listed blocks; the other indices are ignored.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ OP = "from_kv_blocks"
 
 
 def lists_of_blocks(is_listed: Bools) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the number of listed blocks of each row, and all columns, listed ones first: (H, rows, columns)."""
+    """Return the number of listed blocks of each row, and all columns, those of listed blocks first."""
     return is_listed.sum(axis=2, dtype=np.int32), np.argsort(~is_listed, axis=2, kind="stable").astype(np.int32)
 
 
 def states_of_lists(partial: dict[str, Any], full: dict[str, Any]) -> tuple[list[States], bool]:
     """Return the states of the blocks of each component, and whether the lists are nested.
 
-    Each argument has two lists by name, the numbers and the indices. Those of full blocks can be None.
+    Each argument has the numbers and the indices by their names. Both lists of full blocks can be None.
     """
     has_full = [x is not None for x in full.values()]
     if any(has_full) != all(has_full):
@@ -43,11 +42,11 @@ def states_of_lists(partial: dict[str, Any], full: dict[str, Any]) -> tuple[list
     are_nested = {type(x) is NestedArray for lists in pairs for x in lists.values()}
     if len(are_nested) > 1:
         raise ArgumentError(f"{OP}: {' and '.join(partial | full)} must all be nested, or all be dense.")
-    listings = [_listings(lists) for lists in pairs]
-    if [x.shape for x in listings[0]] != [x.shape for x in listings[-1]]:
+    all_counts = [_counts_of_components(lists) for lists in pairs]
+    if [x.shape for x in all_counts[0]] != [x.shape for x in all_counts[-1]]:
         raise ShapeError(f"{OP}: the lists of full blocks must have the shapes of those of partial ones.")
     blocks = []
-    for component, counts in enumerate(zip(*listings, strict=True)):
+    for component, counts in enumerate(zip(*all_counts, strict=True)):
         repeated = np.argwhere(sum(counts) > 1)
         if len(repeated):
             head, row, column = repeated[0]
@@ -59,35 +58,35 @@ def states_of_lists(partial: dict[str, Any], full: dict[str, Any]) -> tuple[list
     return blocks, are_nested.pop()
 
 
-def _listings(lists: dict[str, Any]) -> list[Ints]:
-    """Return for each component how often each block is listed: (H, rows, columns)."""
-    (counts_name, counts), (indices_name, indices) = lists.items()
-    listings, pairs = [], zip_longest(_components(counts_name, counts, 2), _components(indices_name, indices, 3))
-    for component, (count, index) in enumerate(pairs):
-        if count is None or index is None or count.shape != index.shape[:-1]:
-            shapes = ["missing" if x is None else f"of shape {x.shape}" for x in (count, index)]
+def _counts_of_components(lists: dict[str, Any]) -> list[Ints]:
+    """Return how often each block of each component is listed: an array (H, rows, columns) for each component."""
+    (numbers_name, numbers), (indices_name, indices) = lists.items()
+    counts, pairs = [], zip_longest(_components(numbers_name, numbers, 2), _components(indices_name, indices, 3))
+    for component, (number, index) in enumerate(pairs):
+        if number is None or index is None or number.shape != index.shape[:-1]:
+            shapes = ["missing" if x is None else f"of shape {x.shape}" for x in (number, index)]
             raise ShapeError(
-                f"{OP}: component {component} is {shapes[0]} in {counts_name} and {shapes[1]} in {indices_name}; the "
+                f"{OP}: component {component} is {shapes[0]} in {numbers_name} and {shapes[1]} in {indices_name}; the "
                 "shapes must be (heads, rows) and (heads, rows, columns)."
             )
         columns = index.shape[2]
-        is_counted = np.arange(columns) < count[..., None]
-        wrong_counts = count[(count < 0) | (count > columns)]
-        wrong_indices = index[is_counted & ((index < 0) | (index >= columns))]
-        for name, wrong in ((counts_name, wrong_counts), (indices_name, wrong_indices)):
+        is_listed = np.arange(columns) < number[..., None]
+        wrong_numbers = number[(number < 0) | (number > columns)]
+        wrong_indices = index[is_listed & ((index < 0) | (index >= columns))]
+        for name, wrong in ((numbers_name, wrong_numbers), (indices_name, wrong_indices)):
             if wrong.size:
                 raise IndexOutOfRange(f"{OP}: {name} has {wrong[0]} in component {component}, of {columns} columns.")
-        heads, rows, _ = is_counted.nonzero()
-        listings.append(np.zeros(index.shape, np.int64))
-        np.add.at(listings[-1], (heads, rows, index[is_counted]), 1)
-    return listings
+        heads, rows, _ = is_listed.nonzero()
+        counts.append(np.zeros(index.shape, np.int64))
+        np.add.at(counts[-1], (heads, rows, index[is_listed]), 1)
+    return counts
 
 
-def _components(name: str, x: Any, ndim: int) -> list[Ints]:
+def _components(name: str, numbers: Any, ndim: int) -> list[Ints]:
     """Return a list as an array of integers for each component; dimensions before the rows can be left out."""
-    if type(x) is NestedArray:
-        return [as_integers(OP, name, component, ndim) for component in x.unbind()]
-    integers = as_integers(OP, name, x)
+    if type(numbers) is NestedArray:
+        return [as_integers(OP, name, component, ndim) for component in numbers.unbind()]
+    integers = as_integers(OP, name, numbers)
     if not ndim - 1 <= integers.ndim <= ndim + 1:
         raise ShapeError(
             f"{OP}: {name} has shape {integers.shape}; it must be (B, H, rows{', columns' * (ndim == 3)})."
@@ -96,7 +95,10 @@ def _components(name: str, x: Any, ndim: int) -> list[Ints]:
 
 
 def extents_of_blocks(op: str, states: Sequence[States], block_size: tuple[int, int], seq_lengths: Any) -> Ints:
-    """Return the heads, queries and keys of each component, int64 (B, 3); without lengths, blocks are whole."""
+    """Return the heads, queries and keys of each component, int64 (B, 3).
+
+    If ``seq_lengths`` is None, the last blocks are as large as the others.
+    """
     if not states:
         return np.zeros((1, 3), np.int64)
     blocks = np.array([state.shape for state in states], np.int64)
@@ -113,20 +115,23 @@ def extents_of_blocks(op: str, states: Sequence[States], block_size: tuple[int, 
         if lengths.shape not in ((), (len(blocks),)):
             raise ShapeError(f"{op}: seq_lengths has shape {lengths.shape} for {len(blocks)} components.")
         extents[:, axis] = lengths
-    due = -(-extents[:, 1:] // block_size)
-    wrong = np.argwhere((extents[:, 1:] < 0) | (due != blocks[:, 1:]))
+    needed_blocks = -(-extents[:, 1:] // block_size)
+    wrong = np.argwhere((extents[:, 1:] < 0) | (needed_blocks != blocks[:, 1:]))
     if len(wrong):
         i, axis = wrong[0]
         size = f"{extents[i, axis + 1]} {('queries', 'keys')[axis]}"
         raise ShapeError(
-            f"{op}: {size} are {due[i, axis]} blocks of {block_size[axis]}, and component {i} has "
+            f"{op}: {size} are {needed_blocks[i, axis]} blocks of {block_size[axis]}, and component {i} has "
             f"{blocks[i, axis + 1]}."
         )
     return extents
 
 
 def coarse_states(states: States, rows: int, columns: int) -> States:
-    """Return at most so many rows and columns, -1 for all; blocks that are merged to one are partial or alike."""
+    """Return the states of merged blocks, in at most so many rows and columns; -1 merges no blocks.
+
+    Blocks of the same state keep it when they are merged; other blocks become partial.
+    """
     if not states.size:
         return states[:0]
     least = most = states

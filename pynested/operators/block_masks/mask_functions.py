@@ -6,7 +6,9 @@ A pair is *active* if the query meets the key: its score takes part in the softm
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import reduce
 from inspect import signature
+from math import prod
 from operator import and_, eq, ne, or_
 from typing import Any, NamedTuple
 
@@ -30,7 +32,7 @@ MOST_PAIRS = 1 << 20  # in one call of a function of masks, unless a single quer
 
 
 class PairBlock(NamedTuple):
-    """Pairs of some queries and some keys, in the first heads of a component."""
+    """The pairs of some queries and some keys of a component, in its first ``num_heads`` heads."""
 
     component: int
     num_heads: int
@@ -42,6 +44,11 @@ class PairBlock(NamedTuple):
         """The shape of the scores: heads, queries, keys."""
         return self.num_heads, len(self.queries), len(self.keys)
 
+    @property
+    def numel(self) -> int:
+        """The number of scores."""
+        return prod(self.shape)
+
     def indices(self, device: str) -> tuple[Array, ...]:
         """Return ``b``, without dimensions, and ``h``, ``q_idx`` and ``kv_idx``, each along its axis of the scores."""
         heads, queries, keys = (np.array(axis, np.int64) for axis in (range(self.num_heads), self.queries, self.keys))
@@ -49,7 +56,10 @@ class PairBlock(NamedTuple):
         return tuple(Array(from_host(index, device), device) for index in indices)
 
     def strips(self, block_rows: int, most_pairs: int) -> Iterator[PairBlock]:
-        """Yield strips of queries, each within one block of ``block_rows``, of so many pairs or of a single query."""
+        """Yield strips of queries, each within a block of ``block_rows`` queries.
+
+        A strip has at most ``most_pairs`` pairs, unless it is a single query.
+        """
         rows = max(1, most_pairs // max(1, self.num_heads * len(self.keys)))
         for start in range(0, len(self.queries), block_rows):
             stop = min(start + block_rows, len(self.queries))
@@ -64,21 +74,21 @@ class PairBlock(NamedTuple):
 # ---- checks of arguments --------------------------------------------------------------------------------------------
 
 
-def check_function(op: str, name: str, function: Any, *forms: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the first of the forms, tuples of parameters, with which a function can be called; raise without one."""
+def check_function(op: str, name: str, function: Any, *parameter_tuples: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the first of some tuples of parameters with which a function can be called; raise if there is none."""
     if not callable(function):
         raise ArgumentError(f"{op}: {name} must be a function, not {value_text(function)}.")
     try:
         parameters = signature(function)
     except ValueError:  # a builtin function can be without a signature
-        return forms[0]
-    for form in forms:
+        return parameter_tuples[0]
+    for names in parameter_tuples:
         try:
-            parameters.bind(*form)
+            parameters.bind(*names)
         except TypeError:
             continue
-        return form
-    expected = ", or of ".join([f"({', '.join(form)})" for form in forms])
+        return names
+    expected = ", or of ".join([f"({', '.join(names)})" for names in parameter_tuples])
     raise ArgumentError(f"{op}: {name} must be a function of {expected}, not of {parameters}.")
 
 
@@ -170,14 +180,14 @@ def create_mask(
 ) -> Array:
     """Return the active pairs of a function of pairs, as bools: ``(B, H, Q_LEN, KV_LEN)``.
 
-    `scaled_dot_product_attention` takes the result as a mask. It holds every pair; `create_block_mask` stores one
-    number for each block of pairs.
+    `scaled_dot_product_attention` takes the result as a mask. The result has a bool for every pair, while
+    `create_block_mask` stores one number for each block of pairs.
 
     Parameters
     ----------
     mod_fn : callable
-        A function of masks, of four arguments; or one of scores, of five, as of `flex_attention`, which gets scores of
-        0 in float32 and leaves out a pair by -inf.
+        A function of masks, with four arguments, or a function of scores, with five, as `flex_attention` takes it. A
+        function of scores gets scores of 0 in float32, and returns -inf for inactive pairs.
     B, H, Q_LEN, KV_LEN, device
         As of `create_block_mask`.
 
@@ -272,15 +282,13 @@ def or_masks(*mask_mods: MaskMod) -> MaskMod:
     return _joined("or_masks", mask_mods, or_, ne)
 
 
-def _joined(op: str, mask_mods: tuple[MaskMod, ...], join: Any, of_none: Any) -> MaskMod:
-    """Return a function that joins the results of functions; ``of_none(b, b)`` is its result for no function."""
+def _joined(op: str, mask_mods: tuple[MaskMod, ...], join: Any, start: Any) -> MaskMod:
+    """Return a function that joins the results of functions; ``start(b, b)`` is its result for no function."""
     for mod in mask_mods:
         check_function(op, "each argument", mod, MASK_PARAMETERS)
 
     def joined(b: Array, h: Array, q_idx: Array, kv_idx: Array) -> Array:
-        result: Array = of_none(b, b)
-        for mod in mask_mods:
-            result = join(result, mod(b, h, q_idx, kv_idx))
+        result: Array = reduce(join, [mod(b, h, q_idx, kv_idx) for mod in mask_mods], start(b, b))
         return result
 
     return joined
