@@ -1,4 +1,4 @@
-"""The operators of attention: each query gets an average of values, weighted by scores of the query with their keys."""
+"""Operators of attention: a result for each query, the average of values weighted by the scores of query and keys."""
 
 from ..block_masks.block_mask import BlockMask
 from ..block_masks.block_mask_creation import create_block_mask, create_nested_block_mask

@@ -1,4 +1,4 @@
-"""Checks of the arguments of attention: arrays of floats on one device, a mask, a scale, numbers of dimensions."""
+"""Checks of the arguments of attention: dtypes, devices and numbers of dimensions of arrays, the scale."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMES = ("query", "key", "value", MASK)
 
 
 def checked_operands(op: str, query: Any, key: Any, value: Any, mask: Any) -> dict[str, Any]:
-    """Return query, key and value, of floats, and a mask, of floats or bools, if it is not None: arrays by name."""
+    """Return query, key, value and, if it is not None, mask as arrays by name; raise for dtypes that do not fit."""
     arrays = as_arrays(op, [query, key, value] if mask is None else [query, key, value, mask])
     named = dict(zip(NAMES, arrays, strict=False))
     for name, x in named.items():
@@ -40,13 +40,13 @@ def checked_operands(op: str, query: Any, key: Any, value: Any, mask: Any) -> di
 
 
 def as_arrays(op: str, operands: list[Any]) -> list[Any]:
-    """Return operands as arrays of pynested, on the device of the first nested one if there is one."""
+    """Return operands as arrays of pynested, on the device of the first nested operand if there is one."""
     device = next((x.device for x in operands if type(x) is NestedArray), None) or device_of(*operands)
     return [x if type(x) is NestedArray else as_operand(op, x, device) for x in operands]
 
 
 def checked_scale(op: str, scale: Any) -> float | None:
-    """Return a finite number, or None."""
+    """Return the scale as a float, or None; raise unless it is finite."""
     if scale is None:
         return None
     number = canonical_number(op, "scale", scale)
@@ -56,7 +56,7 @@ def checked_scale(op: str, scale: Any) -> float | None:
 
 
 def check_dims(op: str, named: dict[str, Any], rank: int) -> None:
-    """Raise unless nested operands have ``rank`` dimensions and dense ones at most as many, all but masks matrices."""
+    """Raise unless nested operands have ``rank`` dimensions, and dense ones at most ``rank``, but not too few."""
     for name, x in named.items():
         if type(x) is not NestedArray:
             least = 0 if name == MASK else 2
@@ -78,7 +78,10 @@ def check_dims(op: str, named: dict[str, Any], rank: int) -> None:
 
 
 def component_count(op: str, named: dict[str, Any], rank: int) -> int:
-    """Return the number of components that all operands of ``rank`` dimensions have, except for dense ones with 1."""
+    """Return the number of components; operands with fewer than ``rank`` dimensions have no batch dimension.
+
+    The batch dimension of a dense operand can also have the size 1.
+    """
     batches = {name: x for name, x in named.items() if x.ndim == rank}
     nested_counts = [len(x) for x in batches.values() if type(x) is NestedArray]
     count = [*nested_counts, *[len(x) for x in batches.values() if len(x) != 1], 1][0]

@@ -1,4 +1,4 @@
-"""`multi_head_attention`: attention between projected rows, the layer that transformers are made of."""
+"""`multi_head_attention`: attention between projected rows, and checks of rows and parameters for layers."""
 
 from __future__ import annotations
 
@@ -46,27 +46,27 @@ def multi_head_attention(
     v_proj_weight: Dense | None = None,
     generator: np.random.Generator | None = None,
 ) -> Any:
-    """Attention between projected rows, in several heads side by side: ``3 x (B, *, E) -> (B, *, E)``.
+    """Return attention between projected rows, split into several heads: ``3 x (B, *, E) -> (B, *, E)``.
 
     It is a composition of `linear`, `unflatten`, `transpose` and `scaled_dot_product_attention`.
 
     Parameters
     ----------
     query, key, value : NestedArray or Array
-        Rows of E, K and V numbers: nested ``(B, *, E)``, or dense ``(B, L, E)`` or ``(L, E)``. Each component's queries
-        meet its own keys, of which there may be more or fewer.
+        Rows of E, K and V numbers: nested ``(B, *, E)``, or dense ``(B, L, E)`` or ``(L, E)``. The queries of a
+        component meet the keys of the same component; there can be more or fewer keys than queries.
     num_heads : int
-        It divides E: each head has ``E / num_heads`` of the numbers that a projection makes.
+        A divisor of E. Each head has ``E / num_heads`` elements of a projected row.
     in_proj_weight, in_proj_bias : Array or None
-        ``(3 * E, E)`` and ``(3 * E,)``: the projections of queries, keys and values below each other.
+        ``(3 * E, E)`` and ``(3 * E,)``: the projections of queries, keys and values, one below the other.
     out_proj_weight, out_proj_bias : Array
-        ``(E, E)`` and ``(E,)``, or None for no bias: what heads are put together with.
+        ``(E, E)`` and ``(E,)``: the projection of the heads of a row, side by side. The bias can be None.
     attn_mask, dropout_p, is_causal
-        As in `scaled_dot_product_attention`: a mask of bools is true where a key takes part. (That of
-        `torch.nn.MultiheadAttention` is true where it does not.)
+        As in `scaled_dot_product_attention`: a mask of bools is true where a key takes part. (The mask of
+        `torch.nn.MultiheadAttention` is false there.)
     need_weights, average_attn_weights : bool
-        Return the weights too: ``(B, *, *)``, the mean of all heads, or ``(B, num_heads, *, *)``. All of them are there
-        at once then.
+        Return a pair: the result, and the weights. The weights are the mean of all heads, ``(B, *, *)``, or those of
+        each head, ``(B, num_heads, *, *)``. All weights are then in memory at once.
     q_proj_weight, k_proj_weight, v_proj_weight : Array, optional
         ``(E, E)``, ``(E, K)`` and ``(E, V)``, instead of ``in_proj_weight``.
     generator
@@ -75,9 +75,9 @@ def multi_head_attention(
     Raises
     ------
     ArgumentError
-        For ``num_heads`` that do not divide E, and other than either ``in_proj_weight`` or the three apart.
+        If ``num_heads`` does not divide E, and unless either ``in_proj_weight`` or all of the other three are given.
     ShapeError, StructureError
-        For weights that do not fit E, rows whose size is irregular, and as `scaled_dot_product_attention`.
+        For weights that do not fit E, for rows of irregular size, and as `scaled_dot_product_attention`.
 
     Notes
     -----
@@ -101,43 +101,43 @@ def multi_head_attention(
     """
     check_flags(NAME, is_causal=is_causal, need_weights=need_weights, average_attn_weights=average_attn_weights)
     rows: list[Any] = checked_rows(NAME, query=query, key=key, value=value)
-    heads, width = canonical_int(NAME, "num_heads", num_heads), row_width(rows[0])
-    if heads < 1 or width % heads:
+    num_heads, width = canonical_int(NAME, "num_heads", num_heads), row_width(rows[0])
+    if num_heads < 1 or width % num_heads:
         raise ArgumentError(
-            f"{NAME}: num_heads is {value_text(heads)}; it must divide the {width} elements of a row of query."
+            f"{NAME}: num_heads is {value_text(num_heads)}; it must divide the {width} elements of a row of query."
         )
-    apart: tuple[Any, ...] = q_proj_weight, k_proj_weight, v_proj_weight
-    if sum(weight is not None for weight in apart) != (3 if in_proj_weight is None else 0):
+    weights: tuple[Any, ...] = q_proj_weight, k_proj_weight, v_proj_weight
+    if sum(weight is not None for weight in weights) != (3 if in_proj_weight is None else 0):
         raise ArgumentError(
             f"{NAME}: give either in_proj_weight, or all of q_proj_weight, k_proj_weight and v_proj_weight."
         )
-    weights = in_proj_weight, in_proj_bias, *apart, out_proj_weight, out_proj_bias
-    check_devices(NAME, [*rows, attn_mask, *[as_operand(NAME, x) for x in weights if x is not None]])
+    parameters = in_proj_weight, in_proj_bias, *weights, out_proj_weight, out_proj_bias
+    check_devices(NAME, [*rows, attn_mask, *[as_operand(NAME, x) for x in parameters if x is not None]])
     check_shape(NAME, "out_proj_weight", out_proj_weight, (width, width))
     if in_proj_weight is not None:
         check_shape(NAME, "in_proj_weight", in_proj_weight, (3 * width, width))
         # Three products, also of the same rows: parts of one product would be copied, and their gradients added.
-        apart = chunk(as_operand(NAME, in_proj_weight), 3)
+        weights = chunk(as_operand(NAME, in_proj_weight), 3)
     biases: Any = (None, None, None)
     if in_proj_bias is not None:
         check_shape(NAME, "in_proj_bias", in_proj_bias, (3 * width,))
         biases = chunk(as_operand(NAME, in_proj_bias), 3)
-    split: list[Any] = []
-    for name, x, weight, bias in zip("qkv", rows, apart, biases, strict=True):
+    projected: list[Any] = []  # queries, keys and values of all heads, each (B, num_heads, *, E / num_heads)
+    for name, x, weight, bias in zip("qkv", rows, weights, biases, strict=True):
         check_shape(NAME, f"{name}_proj_weight", weight, (width, row_width(x)))
-        split.append(transpose(unflatten(linear(x, weight, bias), -1, (heads, width // heads)), -3, -2))
-    q, k, v = split
-    attended, attention_weights = attend(
+        projected.append(transpose(unflatten(linear(x, weight, bias), -1, (num_heads, width // num_heads)), -3, -2))
+    q, k, v = projected
+    head_results, attention_weights = attend(
         q, k, v, attn_mask, dropout_p, is_causal, generator=generator, need_weights=need_weights
     )
-    result = linear(flatten(transpose(attended, -3, -2), -2, -1), out_proj_weight, out_proj_bias)
+    result = linear(flatten(transpose(head_results, -3, -2), -2, -1), out_proj_weight, out_proj_bias)
     if not need_weights:
         return result
     return result, mean(attention_weights, -3) if average_attn_weights else attention_weights
 
 
 def checked_rows(op: str, **operands: Any) -> list[NestedArray | Array]:
-    """Return operands whose components are matrices with rows of one size: (B, *, E), or dense (B, L, E) or (L, E)."""
+    """Return operands as arrays; raise unless each is nested, (B, *, E), or dense, (B, L, E) or (L, E)."""
     arrays = as_arrays(op, [*operands.values()])
     for name, x in zip(operands, arrays, strict=True):
         if type(x) is NestedArray:

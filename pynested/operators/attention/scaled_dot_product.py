@@ -58,29 +58,32 @@ def scaled_dot_product_attention(
     Parameters
     ----------
     query, key, value : NestedArray or Array
-        Components are matrices, of queries (L, E), keys (S, E) and values (S, V), which make (L, V), with any
-        dimensions before these, which are equal, or regular and 1. The lengths of queries and keys may differ. A dense
-        operand of as many dimensions as the nested ones gives each component a slice, one of fewer serves all of them.
+        Components are matrices: queries (L, E), keys (S, E) and values (S, V). They make a result (L, V). Components
+        can have other dimensions before these two; the sizes of the operands must be equal there, or regular and 1. The
+        lengths of queries and keys may differ. A dense operand with as many dimensions as the nested ones has a slice
+        for each component. A dense operand with fewer dimensions is the same for all components.
     attn_mask : NestedArray or Array, optional
-        Bool, true where a key takes part, or floats, which are added to the scores; -inf leaves out as False does. It
-        broadcasts against the scores ``(B, H, L, S)``: nested with as many dimensions, or dense, aligned at the right.
+        Bools, true where a key takes part, or floats, which are added to the scores; -inf leaves a key out as False
+        does. The mask broadcasts against the scores ``(B, H, L, S)``. It is nested with as many dimensions, or dense
+        and aligned at the right.
     dropout_p : float
         Each weight is multiplied by 0 with this probability, and divided by ``1 - dropout_p`` otherwise.
     is_causal : bool
-        Query ``i`` of a component meets its keys ``0`` to ``i``, also where there are more keys, or fewer.
+        Query ``i`` of a component meets its keys ``0`` to ``i``. There can be more or fewer keys than queries.
     scale : float, optional
         Any finite number; by default ``1 / sqrt(E)``.
     enable_gqa : bool
-        The dimension before the matrices may be larger in ``query``: head ``h`` meets key ``h // g``, with ``g`` heads
-        of queries for each one of keys.
+        ``query`` can have ``g`` times as many heads as ``key`` and ``value``, in the dimension before the matrices.
+        Head ``h`` of the queries meets head ``h // g`` of the keys.
     generator : numpy.random.Generator, optional
-        Which weights are dropped follows from its state; by default the one of `manual_seed`.
+        The source of the random numbers that drop weights; by default the generator of `manual_seed`.
 
     Raises
     ------
     StructureError, ShapeError
-        For operands, the mask among them, that do not fit each other, naming the component and both sizes; components
-        that are not at least matrices; and a last dimension that is irregular. ShapeError if a dense one does not fit.
+        For operands or a mask that do not fit each other; the message names the component and both sizes. For
+        components with fewer than two dimensions, and an irregular last dimension. ShapeError if a dense operand does
+        not fit.
     ArgumentError
         For a mask together with ``is_causal``, a ``scale`` that is not finite, and a ``dropout_p`` outside 0..1.
     DTypeError
@@ -88,13 +91,13 @@ def scaled_dot_product_attention(
 
     Notes
     -----
-    A query that has no keys, because there are none or all are left out, becomes +0 and passes no gradient. What a mask
-    leaves out takes no part, NaN and infinities included. With E = 0 all scores are 0. Promoted dtype; float16 is
-    computed in float32 and rounded once. The result is jagged where one ragged dimension is left of jagged operands,
-    dense where none is, and strided otherwise.
+    A query without keys, or whose keys are all left out, becomes +0, and passes no gradient. A key that is left out has
+    no effect, even if it holds NaN or infinities. With E = 0 all scores are 0. The result has the promoted dtype;
+    float16 is computed in float32 and rounded once. The result is jagged if jagged operands bring one ragged dimension
+    into it, dense if they bring none, and strided otherwise.
 
-    Scores are there for a block of queries and keys at a time, in the gradient too. With ``dropout_p`` above 0, and in
-    derivatives of the gradient, all of them are there at once.
+    The scores of a block of queries and keys are in memory at a time, in the gradient too. All scores are in memory at
+    once if ``dropout_p`` is above 0, and in derivatives of the gradient.
 
     Clauses: SCALED_DOT_PRODUCT_ATTENTION-1 to SCALED_DOT_PRODUCT_ATTENTION-22.
     After `torch.nn.functional.scaled_dot_product_attention`.
@@ -110,7 +113,7 @@ def scaled_dot_product_attention(
     (array([[1.],
            [2.]]), array([[5.]]))
     """
-    check_flags("scaled_dot_product_attention", is_causal=is_causal, enable_gqa=enable_gqa)
+    check_flags(NAME, is_causal=is_causal, enable_gqa=enable_gqa)
     result: NestedArray | Array = attend(
         query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa, generator
     )[0]
@@ -134,7 +137,7 @@ def attend(
 
 
 def _dropout_factors(count: int, dropout_p: float, like: Array, generator: np.random.Generator | None) -> Array:
-    """Return the factors of the weights: 0 for those that are dropped, ``1 / (1 - dropout_p)`` for the others."""
+    """Return the factors of the weights: 0 for dropped weights, ``1 / (1 - dropout_p)`` for the others."""
     is_kept = random.canonical_generator(generator).random(count) >= dropout_p
     factors = is_kept.astype(computing_dtype(like.dtype)) / (1 - dropout_p if dropout_p < 1 else 1)
     return Array(from_host(factors, like.device), like.device)

@@ -1,4 +1,4 @@
-"""The layers of a transformer as functions of their parameters, which have the names that PyTorch gives them."""
+"""The layers of a transformer, as functions of their parameters; the parameters have PyTorch's names."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def transformer_encoder_layer(
     layer_norm_eps: float = 1e-5,
     generator: np.random.Generator | None = None,
 ) -> Rows:
-    """Rows meet those of their component, and each goes on by itself: ``(B, *, E) -> (B, *, E)``.
+    """Return rows after attention within each component, and a network for each row: ``(B, *, E) -> (B, *, E)``.
 
-    ``norm1(x + attention(x, x, x))``, then ``norm2(x + linear2(activation(linear1(x))))``.
+    The two steps are ``norm1(x + attention(x, x, x))`` and ``norm2(x + linear2(activation(linear1(x))))``.
 
     Parameters
     ----------
@@ -51,31 +51,31 @@ def transformer_encoder_layer(
     parameters : mapping
         Dense arrays by name, as `torch.nn.TransformerEncoderLayer.state_dict` has them: ``self_attn.in_proj_weight``
         ``(3 * E, E)``, ``self_attn.out_proj.weight`` ``(E, E)``, ``linear1.weight`` ``(F, E)``, ``linear2.weight``
-        ``(E, F)``, ``norm1.weight`` and ``norm2.weight`` ``(E,)``; and to each of these, or to none, its ``bias``.
+        ``(E, F)``, ``norm1.weight`` and ``norm2.weight`` ``(E,)``. Each of them can have a ``bias``.
     num_heads : int
-        It divides E.
+        A divisor of E.
     src_mask, is_causal
         As ``attn_mask`` and ``is_causal`` of `multi_head_attention`.
     norm_first : bool
-        Normalize what goes into each of the two steps instead of what comes out: ``x + attention(norm1(x), ...)``.
+        Normalize the input of each step instead of its output: ``x + attention(norm1(x), ...)``.
     activation : {"relu", "gelu"}
     dropout_p : float
-        For the weights of attention, after the activation, and after each of the two steps.
+        The probability of dropout: of the weights of attention, after the activation, and after each of the two steps.
     layer_norm_eps : float
         As ``eps`` of `layer_norm`.
     generator : numpy.random.Generator, optional
-        What is dropped follows from its state; by default the one of `manual_seed`.
+        The source of the random numbers of dropout; by default the generator of `manual_seed`.
 
     Raises
     ------
     ArgumentError
-        For names that are missing or that the layer does not have, and another activation.
+        For missing parameters, parameters with unknown names, and another activation.
     ShapeError, StructureError
-        For parameters of other shapes, and rows of other dimensions.
+        For parameters of other shapes, and rows with another number of dimensions.
 
     Notes
     -----
-    Values, gradients and errors are those of the operators that it is made of.
+    Values, gradients and errors are those of the operators in the two formulas.
 
     Clauses: TRANSFORMER_ENCODER_LAYER-1 to TRANSFORMER_ENCODER_LAYER-13.
     After `torch.nn.TransformerEncoderLayer` with ``batch_first=True``.
@@ -117,27 +117,27 @@ def transformer_decoder_layer(
     layer_norm_eps: float = 1e-5,
     generator: np.random.Generator | None = None,
 ) -> Rows:
-    """Rows meet those of their component, then those of the memory: ``(B, *, E), (B, *, E) -> (B, *, E)``.
+    """Return rows after attention to each other, and to the memory: ``(B, *, E), (B, *, E) -> (B, *, E)``.
 
-    ``norm1(x + attention(x, x, x))``, ``norm2(x + attention(x, memory, memory))``, and then ``norm3(x +
+    The three steps are ``norm1(x + attention(x, x, x))``, ``norm2(x + attention(x, memory, memory))``, and ``norm3(x +
     linear2(activation(linear1(x))))``.
 
     Parameters
     ----------
     tgt, memory : NestedArray or Array
-        As ``src`` of `transformer_encoder_layer`; their lengths may differ.
+        As ``src`` of `transformer_encoder_layer`; the lengths of the two may differ.
     parameters, num_heads
-        As there, with the names of `torch.nn.TransformerDecoderLayer`: those of ``multihead_attn`` are for the memory,
-        and there is a ``norm3``.
+        As in `transformer_encoder_layer`, with the names of `torch.nn.TransformerDecoderLayer`: the parameters of
+        ``multihead_attn`` are for the memory, and there is a ``norm3``.
     tgt_mask, memory_mask, tgt_is_causal, memory_is_causal
         As ``attn_mask`` and ``is_causal`` of `multi_head_attention`, for the first and for the second attention.
     norm_first, activation, dropout_p, layer_norm_eps, generator
-        As there.
+        As in `transformer_encoder_layer`.
 
     Raises
     ------
     ArgumentError, ShapeError, StructureError
-        As there, and for a memory that does not fit ``tgt``.
+        As `transformer_encoder_layer`, and for a memory that does not fit ``tgt``.
 
     Notes
     -----
@@ -175,7 +175,7 @@ def transformer_decoder_layer(
 
 
 class Attention(NamedTuple):
-    """An attention of a layer, in which rows meet those of the memory, or each other without a memory."""
+    """The arguments of one attention of a layer. Without a memory, rows meet the rows of the same array."""
 
     memory: Any
     mask: Any
@@ -186,7 +186,7 @@ def _run_layer(
     op: str, x: Any, attentions: dict[str, Attention], parameters: Any, num_heads: int, norm_first: bool,
     activation: Any, dropout_p: float, eps: float, generator: np.random.Generator | None,
 ) -> Any:  # fmt: skip
-    """Add the results of the attentions, and then of the linear functions, to the rows, each time with a layer norm."""
+    """Return the rows after all steps: the attentions, and then the feed-forward network."""
     if not isinstance(activation, str) or activation not in ACTIVATIONS:
         raise ArgumentError(f"{op}: activation must be 'relu' or 'gelu', not {activation!r}.")
     present = _checked_parameters(op, parameters, [*attentions], row_width(x))
@@ -220,18 +220,18 @@ def _run_layer(
 
 
 def _checked_parameters(op: str, parameters: Any, attentions: list[str], width: int) -> dict[str, Any]:
-    """Return the parameters that are not None, which are complete and fit rows of ``width`` elements."""
+    """Return the parameters that are not None; raise unless they are complete and fit rows of ``width`` elements."""
     if not isinstance(parameters, Mapping):
         raise ArgumentError(f"{op}: parameters must be a mapping of names to arrays, not {type(parameters).__name__}.")
     present = {name: value for name, value in parameters.items() if value is not None}
-    hidden = (*np.shape(present.get("linear1.weight", ())), 0)[0]
-    weights: dict[str, tuple[int, ...]] = {}
+    hidden_width = (*np.shape(present.get("linear1.weight", ())), 0)[0]
+    weight_shapes: dict[str, tuple[int, ...]] = {}
     for name in attentions:
-        weights |= {f"{name}.in_proj_": (3 * width, width), f"{name}.out_proj.": (width, width)}
-    weights |= {"linear1.": (hidden, width), "linear2.": (width, hidden)}
-    weights |= {f"norm{number}.": (width,) for number in range(1, len(attentions) + 2)}
-    shapes = {f"{name}weight": shape for name, shape in weights.items()}
-    shapes |= {f"{name}bias": shape[:1] for name, shape in weights.items()}
+        weight_shapes |= {f"{name}.in_proj_": (3 * width, width), f"{name}.out_proj.": (width, width)}
+    weight_shapes |= {"linear1.": (hidden_width, width), "linear2.": (width, hidden_width)}
+    weight_shapes |= {f"norm{number}.": (width,) for number in range(1, len(attentions) + 2)}
+    shapes = {f"{name}weight": shape for name, shape in weight_shapes.items()}
+    shapes |= {f"{name}bias": shape[:1] for name, shape in weight_shapes.items()}
     missing = [name for name in shapes if name.endswith("weight") and name not in present]
     unknown = [name for name in parameters if name not in shapes]
     if missing or unknown:
