@@ -1,4 +1,4 @@
-"""Memory layout of attention: the places of the heads of each component in the flat buffers of its operands.
+"""Alignment of the operands of attention: the places of the heads of each component in flat buffers.
 
 The last two axes of a component are the rows and columns of its matrices. The axes before them are the *leading* axes:
 they broadcast, and are merged to one axis of heads. An operand keeps its memory if offsets and strides can describe
@@ -109,15 +109,15 @@ def align_heads(
 class AttentionOperand(NamedTuple):
     """The components of an operand, nested or dense: leading axes, then rows and columns of matrices.
 
-    ``regular`` has the size of all components along each axis, None for an irregular axis. The names of the operator
-    and of the argument are for error messages, as is whether the argument was nested.
+    ``regular`` has the size of all components along each axis, None for an irregular axis. ``op``, ``name`` and
+    ``is_nested`` are for error messages: the names of the operator and of the argument, and whether it was nested.
     """
 
     op: str
     name: str
     structure: Strided
     regular: tuple[int | None, ...]
-    nested: bool
+    is_nested: bool
 
     @property
     def extents(self) -> Ints:
@@ -134,7 +134,7 @@ def _as_operand(op: str, name: str, x: Any, count: int, dims: int) -> tuple[Arra
     """Return the flat buffer of an argument, and the argument as an operand of ``count`` components with ``dims`` axes.
 
     A dense argument with a batch dimension has a slice for each component. A dense argument of fewer dimensions is the
-    same for all components. But for a mask, components do not overlap, and the elements of each row are adjacent.
+    same for all components. Components do not overlap and elements of a row are adjacent, unless it is a mask.
     """
     if isinstance(x, NestedArray):
         x = x if name == MASK else packed(x)
@@ -155,13 +155,13 @@ def _as_operand(op: str, name: str, x: Any, count: int, dims: int) -> tuple[Arra
 
 def _misfit_error(text: str, component: int, *operands: AttentionOperand) -> StructureError | ShapeError:
     """Return the error for operands that do not fit in a component: a ShapeError if any of them is dense."""
-    error_class = StructureError if all(operand.nested for operand in operands) else ShapeError
-    has_components = any(operand.nested and operand.structure.count for operand in operands)
+    error_class = StructureError if all(operand.is_nested for operand in operands) else ShapeError
+    has_components = any(operand.is_nested and operand.structure.count for operand in operands)
     return error_class(f"{operands[0].op}: {f'at component {component}, ' if has_components else ''}{text}.")
 
 
 def _check_sizes(a: AttentionOperand, b: AttentionOperand, axes: slice, rule: str, broadcast: bool = False) -> None:
-    """Raise unless two operands have equal sizes along some axes, or with ``broadcast`` a regular size of 1."""
+    """Raise unless two operands have equal sizes along some axes; with ``broadcast``, a regular size of 1 fits, too."""
     sizes = np.where(a.broadcasts | b.broadcasts, -1, a.extents) if broadcast else a.extents
     difference = first_difference(sizes[:, axes], b.extents[:, axes])
     if difference:
@@ -171,7 +171,7 @@ def _check_sizes(a: AttentionOperand, b: AttentionOperand, axes: slice, rule: st
 
 
 def _check_groups(query: AttentionOperand, key: AttentionOperand, value: AttentionOperand) -> None:
-    """Raise unless keys and values have as many heads in each component, which divide those of queries."""
+    """Raise unless keys and values have equal numbers of heads, and queries a multiple of it, in each component."""
     if len(query.regular) < 3:
         raise StructureError(f"{query.op}: enable_gqa=True needs a dimension of heads before the matrices.")
     _check_sizes(key, value, slice(-3, -2), "they must have as many heads")
@@ -208,7 +208,11 @@ def _leading_extents(operands: tuple[AttentionOperand, ...], grouped: bool) -> I
 def _place_heads(
     operands: tuple[AttentionOperand, ...], causal: bool, scale: float | None, grouped: bool, by_rows: bool
 ) -> tuple[HeadLayout, list[Strided | None], Ints, Ints]:
-    """Return the places of heads, what is copied of each operand, and the extents of the result and of the scores."""
+    """Return the layout of heads, the structure to copy for each operand, and the extents of result and scores.
+
+    The structure is None for an operand that keeps its memory. The result lies row by row, with all heads of a row
+    together, if ``by_rows``, otherwise head by head.
+    """
     query, key, value = operands[:3]
     _check_sizes(query, key, slice(-1, None), "their rows must have as many elements")
     _check_sizes(key, value, slice(-2, -1), "they must have as many rows")
@@ -245,10 +249,10 @@ def _place_heads(
 
 
 def _merge_heads(structure: Strided, extents: Ints, may_overlap: bool = False) -> tuple[Strided | None, Strided]:
-    """Return the structure of components broadcast to ``extents``, with their leading axes merged to one of heads.
+    """Return the structure of components broadcast to ``extents``, with their leading axes merged to an axis of heads.
 
-    If strides cannot describe it, or heads overlap that must not, the elements must be copied: then the first result is
-    the structure of what is copied, component after component, and the second one lies in the copy.
+    The elements must be copied if no strides can describe this structure, or if heads would overlap and must not. Then
+    the first result is the structure of the elements to copy, and the second result lies in the copy.
     """
     if may_overlap or np.array_equal(structure.extents, extents):
         merged = _merge_leading_axes(_broadcast(structure, extents))
@@ -283,7 +287,7 @@ def _placement(structure: Strided) -> Ints:
 
 
 def packed_placement(heads: Ints, rows: Ints, width: int, by_rows: bool = False) -> Ints:
-    """Return the places of matrices that follow each other, or row by row of all heads of a component: int64 (B, 3)."""
+    """Return a table of places of packed matrices: head by head, or row by row with all heads of a row together."""
     numels = heads * rows * width
     steps = (np.full_like(rows, width), heads * width) if by_rows else (rows * width, np.full_like(rows, width))
     return np.stack([np.cumsum(numels) - numels, *steps], axis=1)

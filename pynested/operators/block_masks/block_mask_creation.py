@@ -47,26 +47,26 @@ def create_block_mask(
     ----------
     mask_mod : callable
         ``mask_mod(b, h, q_idx, kv_idx)`` gets arrays of integers that broadcast against the scores (heads, queries,
-        keys). It returns an array of bools that broadcasts as well, True where a query meets a key.
+        keys). It returns an array of bools that also broadcasts against them, True where a query meets a key.
     B, H : int or None
-        Numbers of components and of heads. None makes one mask for all of them, for which ``b`` or ``h`` is 0.
+        The numbers of components and of heads. With None, one mask serves any number; then ``b`` or ``h`` is 0.
     Q_LEN, KV_LEN : int
-        Queries and keys.
+        The numbers of queries and keys.
     device : str, optional
         The device of the indices; by default the default device.
     BLOCK_SIZE : int or tuple of int
-        Queries and keys of a block.
+        The numbers of queries and keys of a block.
 
     Raises
     ------
     ArgumentError, DTypeError, ShapeError, DeviceError
-        For sizes below 0, of blocks below 1; for a ``mask_mod`` that is not a function, or that returns no array,
-        another dtype than bool, a shape that does not broadcast, or an array on another device.
+        For sizes below 0, and sizes of blocks below 1. For a ``mask_mod`` that is not a function. For a function that
+        does not return an array of bools, of a shape that broadcasts, on the same device.
 
     Notes
     -----
-    After `torch.nn.attention.flex_attention.create_block_mask`. For components of different lengths there is
-    `create_nested_block_mask`.
+    After `torch.nn.attention.flex_attention.create_block_mask`. See `create_nested_block_mask` for components of
+    different lengths.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def create_nested_block_mask(mask_mod: MaskMod, B: int | None, H: int | None, q_
 def create_nested_block_mask(mask_mod: MaskMod, q_nt: Any, kv_nt: Any = None, BLOCK_SIZE: Any = 128) -> BlockMask:
     """Return the block mask of a function of pairs, for each component: ``(B, H, *, E)``.
 
-    The function is called once on every pair. Empty components have no blocks.
+    The function is called once for every pair. Empty components have no blocks.
 
     Parameters
     ----------
@@ -99,10 +99,10 @@ def create_nested_block_mask(mask_mod: MaskMod, q_nt: Any, kv_nt: Any = None, BL
     q_nt : NestedArray or Array
         Queries, or any array of their shape. The heads of a component are all its dimensions before the matrices.
     kv_nt : NestedArray or Array, optional
-        Keys; by default ``q_nt``. One of the two may be dense: each component gets its slice, or all of it, as in
-        `flex_attention`.
+        Keys; by default ``q_nt``. One of the two can be dense, with a slice for each component, or the same for all
+        components, as in `flex_attention`.
     BLOCK_SIZE : int or tuple of int
-        Queries and keys of a block. Blocks begin anew in each component.
+        The numbers of queries and keys of a block. The first block of each component begins with its first pair.
 
     Raises
     ------
@@ -114,12 +114,12 @@ def create_nested_block_mask(mask_mod: MaskMod, q_nt: Any, kv_nt: Any = None, BL
 
     Notes
     -----
-    An older function of PyTorch was called as ``create_nested_block_mask(mask_mod, B, H, q_nt)``. This call works too:
-    both numbers follow from the array, and each must be None, 1 or that number; ``b`` and ``h`` count components and
-    heads all the same.
+    An older function of PyTorch was called as ``create_nested_block_mask(mask_mod, B, H, q_nt)``. This call works too.
+    The numbers of components and heads follow from the array, and each of ``B`` and ``H`` must be None, 1 or this
+    number.
 
     Clauses: CREATE_NESTED_BLOCK_MASK-1 to CREATE_NESTED_BLOCK_MASK-10.
-    After `torch.nn.attention.flex_attention.create_block_mask`, which makes one of given sizes.
+    After `torch.nn.attention.flex_attention.create_block_mask`, which makes a block mask of given sizes.
 
     Examples
     --------
@@ -154,17 +154,17 @@ def create_nested_block_mask(mask_mod: MaskMod, q_nt: Any, kv_nt: Any = None, BL
     return _block_mask(op, mask_mod, extents, count, nested[0].device, BLOCK_SIZE, True)
 
 
-def _check_number(op: str, name: str, what: str, number: Any, numbers: set[int]) -> None:
-    """Raise unless a number of components or heads is None, 1 or the number of the array."""
-    if number not in (None, 1) and not numbers <= {number}:
+def _check_number(op: str, name: str, counted: str, number: Any, expected: set[int]) -> None:
+    """Raise unless the argument B or H is None, 1, or the number of components or heads of the array."""
+    if number not in (None, 1) and not expected <= {number}:
         raise ArgumentError(
-            f"{op}: {name} is {value_text(number)}, and q_nt has {', '.join(map(str, sorted(numbers)))} {what}. Give "
-            "None, 1 or that number, or leave B and H out."
+            f"{op}: {name} is {value_text(number)}, and q_nt has {', '.join(map(str, sorted(expected)))} {counted}. "
+            "Give None, 1 or that number, or leave B and H out."
         )
 
 
 def _operand_extents(op: str, name: str, x: Any, nested: NestedArray) -> Ints:
-    """Return the extents of an operand; a dense one gives each component its slice, or itself to all."""
+    """Return the extents of an operand; a dense operand has a slice for each component, or is the same for all."""
     if type(x) is NestedArray:
         if x.ndim < 3:
             raise StructureError(f"{op}: the components of {name} have {x.ndim - 1} dimensions; they must be matrices.")
@@ -181,7 +181,7 @@ def _operand_extents(op: str, name: str, x: Any, nested: NestedArray) -> Ints:
 def _block_mask(
     op: str, mod: MaskMod, extents: Ints, count: int, device: str, block_size: Any, nested: bool
 ) -> BlockMask:
-    """Return the mask of ``count`` components with these heads, queries and keys, int64 (max(B, 1), 3)."""
+    """Return the block mask of ``count`` components; ``extents`` has the numbers of heads, queries and keys of each."""
     check_function(op, "mask_mod", mod, MASK_PARAMETERS)
     sizes = checked_block_size(op, block_size)
     blocks = []
@@ -198,12 +198,13 @@ def _block_states(op: str, mod: MaskMod, whole: PairBlock, device: str, block_si
     active_counts = np.zeros((heads, len(row_starts), len(column_starts)), np.int64)
     if not active_counts.size:
         return active_counts[:1].astype(np.int8)
-    is_same = True
+    is_same_for_heads = True
     for strip in whole.strips(block_size[0], MOST_PAIRS):
         active = evaluate_mask(op, mod, strip, device)
-        is_same &= len(active) == 1
-        of_keys = to_host(active.sum(axis=1))
-        active_counts[:, strip.queries.start // block_size[0]] += np.add.reduceat(of_keys, column_starts, axis=1)
+        is_same_for_heads &= len(active) == 1
+        queries_of_key = to_host(active.sum(axis=1))
+        row = strip.queries.start // block_size[0]
+        active_counts[:, row] += np.add.reduceat(queries_of_key, column_starts, axis=1)
     pairs = np.outer(np.diff(row_starts, append=queries), np.diff(column_starts, append=keys))
     states = np.where(active_counts == pairs, FULL, np.where(active_counts > 0, PARTIAL, EMPTY)).astype(np.int8)
-    return states[:1] if is_same else states
+    return states[:1] if is_same_for_heads else states
