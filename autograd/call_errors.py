@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import inspect
-import reprlib
 from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 
-from pynested.backends.errors import ArgumentError, named_type
+from pynested.backends.errors import ArgumentError
 from pynested.backends.gpu_errors import comes_from_gpu_library, device_error
+
+from .arguments.scalars import value_text
 
 SYNONYMS = {"input": "self", "x": "self", "a": "self", "tensor": "self", "b": "other", "y": "other"}
 
@@ -39,8 +40,8 @@ def refuse_misfit(function: Callable[..., Any], args: tuple[Any, ...], kwargs: M
         problems = list(_problems(signature, args, kwargs)) or [str(error)]
     else:
         return
-    passed = [describe_argument(value) for value in args]
-    passed += [f"{name}={describe_argument(value)}" for name, value in kwargs.items()]
+    passed = [value_text(value) for value in args]
+    passed += [f"{name}={value_text(value)}" for name, value in kwargs.items()]
     accepted = "\n        ".join(accepted_signatures(function))
     raise ArgumentError(
         f"{function.__name__}: {', and '.join(problems)}.\n"
@@ -53,7 +54,7 @@ def check_flags(name: str, **flags: Any) -> None:
     """Raise ArgumentError for parameters that are neither True nor False; ``keepdim="no"`` would count as True."""
     for parameter, value in flags.items():
         if not isinstance(value, bool | np.bool_):
-            raise ArgumentError(f"{name}: {parameter!r} must be True or False, not {describe_argument(value)}.")
+            raise ArgumentError(f"{name}: {parameter!r} must be True or False, not {value_text(value)}.")
 
 
 def check_optional_flags(name: str, **flags: Any) -> None:
@@ -93,18 +94,6 @@ def _intended_name_hint(name: str, names: Mapping[str, Any], missing: list[str])
     candidates += get_close_matches(name, names, n=1, cutoff=0.6)
     candidates += [SYNONYMS[name]] if SYNONYMS.get(name) in missing else []
     return f"; {candidates[0]!r} was probably meant" if candidates else ""
-
-
-def describe_argument(value: Any) -> str:
-    """Return a short text: layout, shape and dtype of an array, or the value of any other object."""
-    if hasattr(value, "is_nested"):
-        layout, sizes = (
-            ("dense", value.shape) if not value.is_nested else (value.layout.name, (len(value), *value.regular))
-        )
-        shape = ", ".join("*" if size is None else str(size) for size in sizes)
-        return f"a {layout} array of shape ({shape}{',' * (len(sizes) == 1)}) and dtype {value.dtype}"
-    text = reprlib.repr(value)
-    return text if " at 0x" not in text else named_type(value)
 
 
 def accepted_signatures(function: Callable[..., Any]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from pynested.backends.dtypes import is_bfloat16, is_float
-from pynested.backends.errors import ArgumentError, DTypeError
+from pynested.backends.errors import ArgumentError, DTypeError, named_type
 from pynested.backends.host import refuse_masked
 
 Number: TypeAlias = bool | int | float
@@ -55,13 +55,6 @@ def canonical_real(name: str, what: str, value: Any, least: float, greatest: flo
     return real
 
 
-def canonical_flag(name: str, what: str, value: Any) -> bool:
-    """Return ``value``, True or False of Python or NumPy, as a bool; anything else is refused."""
-    if not isinstance(value, bool | np.bool_):
-        raise ArgumentError(f"{name}: {what} must be True or False, not {value_text(value)}.")
-    return bool(value)
-
-
 def nearest_float(number: Number) -> float:
     """Return the nearest float64, an infinity for an integer beyond the largest."""
     try:
@@ -71,17 +64,19 @@ def nearest_float(number: Number) -> float:
 
 
 def value_text(value: Any) -> str:
-    """Return an argument as text for an error message; a long text is replaced by a description."""
+    """Return an argument as text for an error message: a short value itself, or else a description of it."""
     if isinstance(value, int) and value.bit_length() > _MOST_BITS_SHOWN:
         return f"an integer of {value.bit_length()} bits"
+    if getattr(value, "is_nested", False):
+        shape = ", ".join("*" if size is None else str(size) for size in (len(value), *value.regular))
+        return f"a nested array of shape ({shape}) and dtype {value.dtype}"
     text = repr(value)
-    if len(text) <= _LONGEST_TEXT and "\n" not in text:
+    if len(text) <= _LONGEST_TEXT and "\n" not in text and " at 0x" not in text:
         return text
     if hasattr(value, "shape") and hasattr(value, "dtype"):
-        kind = "a nested array" if getattr(value, "is_nested", False) else "an array"
-        return f"{kind} of shape {tuple(value.shape)} and dtype {value.dtype}"
-    has_length = isinstance(value, list | tuple | dict | set)
-    return f"a {type(value).__name__} of {len(value)}" if has_length else f"a {type(value).__name__}"
+        return f"an array of shape {tuple(value.shape)} and dtype {value.dtype}"
+    length = f" of {len(value)}" if isinstance(value, list | tuple | dict | set) else ""
+    return f"{named_type(value)}{length}"
 
 
 def dtype_of(number: Number) -> np.dtype[Any]:

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from pynested.autograd.arguments.scalars import canonical_flag, canonical_real
+from pynested.autograd.arguments.scalars import canonical_real
+from pynested.autograd.call_errors import check_flags
 from pynested.backends.errors import ArgumentError
 
 from .differences import Tolerance, difference
@@ -79,9 +80,8 @@ def assert_close(
     """
     __tracebackhide__ = True
     allowed = _allowed(rtol, atol, tolerances)
-    flags = {"equal_nan": equal_nan, "check_dtype": check_dtype}
-    asked = [canonical_flag("assert_close", name, flag) for name, flag in flags.items()]
-    found = difference(*_both(actual, expected), allowed, *asked)
+    check_flags("assert_close", equal_nan=equal_nan, check_dtype=check_dtype)
+    found = difference(*_both(actual, expected), allowed, equal_nan, check_dtype)
     if found is not None:
         raise AssertionError(f"assert_close: {found}")
 

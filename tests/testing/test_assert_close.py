@@ -126,7 +126,7 @@ def test_numbers(actual: Any, expected: Any, options: dict[str, Any], is_close: 
 ERRORS: list[tuple[Any, dict[str, Any], str]] = [
     *[(1.0, options, "rtol|atol") for options in (
         {"rtol": 1}, {"atol": 1}, {"rtol": -1, "atol": 0}, {"rtol": 0, "atol": np.nan})],
-    *[(1.0, {flag: wrong}, f"assert_close: {flag} must be True or False, not ")
+    *[(1.0, {flag: wrong}, f"assert_close: {flag!r} must be True or False, not ")
       for flag in ("equal_nan", "check_dtype") for wrong in ("no", 1, None, np.array(True))],
     *[(strange, {}, "compares arrays") for strange in ("text", None, {"a": 1}, np.array(["a"]), object())],
 ]  # fmt: skip

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Literal, NamedTuple, overload
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.scalars import canonical_flag, value_text
+from pynested.autograd.arguments.scalars import value_text
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import attention as attention_primitives
@@ -196,10 +196,10 @@ def _checked_request(return_lse: bool, return_aux: Any) -> AuxRequest:
             f"{NAME}: return_aux must be an AuxRequest, not {value_text(return_aux)}. Make one: "
             "pn.AuxRequest(lse=True, max_scores=True)."
         )
-    flags = [canonical_flag(NAME, f"return_aux.{name}", flag) for name, flag in return_aux._asdict().items()]
+    check_flags(NAME, **{f"return_aux.{name}": flag for name, flag in return_aux._asdict().items()})
     if return_lse:
         raise ArgumentError(
             f"{NAME}: return_lse=True returns a pair with the log-sums, and return_aux one with an AuxOutput; give one "
             "of them, such as return_aux=pn.AuxRequest(lse=True)."
         )
-    return AuxRequest(*flags)
+    return return_aux

@@ -76,7 +76,7 @@ ALWAYS: list[ErrorInput] = [
     *[(lambda make, options=options: flex(q := make(QUERY, 2), q, q, **options), ArgumentError, text)
       for options, text in (
           ({"return_aux": True}, "return_aux must be an AuxRequest, not "),
-          ({"return_aux": pn.AuxRequest(max_scores="no")}, "return_aux.max_scores must be True or False, not 'no'"),
+          ({"return_aux": pn.AuxRequest(max_scores="no")}, "'return_aux.max_scores' must be True or False, not 'no'"),
           ({"return_aux": pn.AuxRequest(), "return_lse": True}, "return_lse=True returns a pair with the log-sums"))],
     # layers
     *[(lambda make, change=change: heads(ROWS, make, **change), kind, text) for kind, text, change in (
