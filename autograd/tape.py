@@ -4,7 +4,8 @@ An operation on an array that requires grad records a node, which gets the next 
 the order of their numbers.
 
 A node refers to values and to the nodes before it, never to the array that it made. A `Leaf` refers to its array
-weakly. So there are no reference cycles, and a graph without references is freed at once.
+weakly. So there are no reference cycles, and a graph without references is freed at once. Arrays have the type Any
+here, as `Array` imports this module.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from pynested.backends.errors import GradientError
 from pynested.backends.storage import Storage
 
 Hooks = dict[int, Callable[[Any], Any]]  # by the number at which each was registered
-OFF, RECORDING, ANOMALY = 0, 1, 2
-FREED: Any = ("freed",)
+OFF, RECORDING, ANOMALY = 0, 1, 2  # record nothing, nodes, or nodes with the line of the program
+FREED: Any = ("freed",)  # in place of the arguments of a node whose saved values were freed
 
 
 class GradMode(threading.local):
-    """The mode of the current thread: record nothing, nodes, or nodes with the line of the program."""
+    """The mode of the current thread, and the modes to which its blocks return."""
 
     current = RECORDING
 
@@ -83,25 +84,6 @@ class BackwardPass:
 SourceCotangents = list[tuple[Any, Any]]  # pairs of a source, a node or a leaf, and a cotangent that arrives there
 
 
-class RecordedArray(Protocol):
-    """The attributes of an `Array` that the tape reads."""
-
-    node: Node | None
-    storage: Storage
-    tracked: bool
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The sizes, outermost first."""
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The dtype of the elements."""
-
-    def leaf(self) -> Leaf:
-        """Return the node of a leaf."""
-
-
 class Operation(Protocol):
     """The operation of a node: a `Primitive`, a call of a user's `Function`, a checkpoint or a fused chain.
 
@@ -152,7 +134,7 @@ class Node:
     output : array or None
         The output without its history, if a derivative reads it.
     version : int
-        Sum of the versions of the saved storages; another sum later means that a saved value was overwritten.
+        Sum of the versions of the saved storages. If the sum differs later, a saved value was overwritten.
     num_parts : int
         Number of outputs if there are several, each a `Part` of this node; 0 if there is one.
     retaining : weakref or None
@@ -173,14 +155,14 @@ class Node:
         shape: tuple[int, ...] | None,
         dtype: np.dtype[Any] | None,
         args: Sequence[Any],
-        output: RecordedArray | None = None,
+        output: Any = None,
     ) -> None:
         self.number = next(_numbers)
         self.operation = operation
         self.sources = sources
         self.shape, self.dtype = shape, dtype
         self.args: Any = args
-        self.output: Any = output
+        self.output = output
         self.storages = [value.storage for value in (*args, output) if hasattr(value, "storage")]
         self.version = sum([storage.version for storage in self.storages])
         self.num_parts = 0
@@ -227,11 +209,11 @@ class Leaf:
 
     __slots__ = ("__weakref__", "array", "dtype", "shape", "storage")
 
-    def __init__(self, array: RecordedArray) -> None:
-        self.array: weakref.ref[Any] = weakref.ref(array)
+    def __init__(self, array: Any) -> None:
+        self.array = weakref.ref(array)
         self.shape, self.dtype, self.storage = array.shape, array.dtype, array.storage
 
 
-def source_of(array: RecordedArray) -> Node | Leaf | None:
+def source_of(array: Any) -> Node | Leaf | None:
     """Return the node, or the leaf, to which gradients of ``array`` go; None for a constant."""
     return (array.node or array.leaf()) if array.tracked else None

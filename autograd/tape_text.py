@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from .primitives.primitive import PART, Primitive
 from .tape import FREED, Leaf, Node, Unsaved, source_of
 from .traversal import nodes_before
 
-HEAD = ("#", "call", "output", "primitive")
+HEAD = ("#", "call", "output", "primitive")  # the four columns that are shown
 CONSTANT = "const"  # an array that does not require grad
 
 # ---- a node as a call of the public operator ------------------------------------------------------------------------
@@ -53,23 +52,14 @@ def _argument(value: Any) -> str:
 # ---- all nodes of a result ------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Record:
-    """A row of a tape: a leaf, or a node as a call of other rows.
-
-    Attributes
-    ----------
-    primitive : str
-        The name of the recorded primitive, if it is not the name of the public function.
-    sources : tuple
-        The numbers of the rows of the arguments; None for a constant.
-    """
+class Record(NamedTuple):
+    """A row of a tape: a leaf, or a node as a call of other rows."""
 
     name: str
     call: str
     output: str
-    primitive: str
-    sources: tuple[int | None, ...]
+    primitive: str  # the name of the recorded primitive, if it is not the name of the public function
+    sources: tuple[int | None, ...]  # the numbers of the rows of the arguments; None for a constant
 
     @property
     def is_leaf(self) -> bool:
@@ -86,15 +76,12 @@ class Tape:
     def __len__(self) -> int:
         return len(self.records)
 
-    def cells(self, record: Record) -> tuple[str, str, str, str]:
-        """Return the four columns of a row."""
-        return record.name, record.call, record.output, record.primitive
-
     def __str__(self) -> str:
-        table = [HEAD, *[self.cells(record) for record in self.records]]
-        widths = [max(len(row[column]) for row in table) for column in range(3)]
+        table = [HEAD, *[record[:4] for record in self.records]]
+        name_width, call_width, output_width, _ = (max(map(len, column)) for column in zip(*table, strict=True))
         return "\n".join(
-            f"{row[0]:>{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]:<{widths[2]}}  {row[3]}".rstrip() for row in table
+            f"{name:>{name_width}}  {call:<{call_width}}  {output:<{output_width}}  {primitive}".rstrip()
+            for name, call, output, primitive in table
         )
 
     __repr__ = __str__

@@ -134,19 +134,14 @@ def as_operand_pair(name: str, a: Any, b: Any) -> tuple[Any, Any]:
     return a, b
 
 
-def device_of(*values: Any) -> str:
-    """Return the device of the first Array among ``values``, or the CPU if there is none."""
-    for value in values:
-        if type(value) is Array:
-            return value.storage.device
-    return "cpu"
+def device_of(*values: Any, default: str = "cpu") -> str:
+    """Return the device of the first Array among ``values``, or ``default`` if there is none."""
+    return next((value.storage.device for value in values if type(value) is Array), default)
 
 
 def chosen_device(device: str | None, *values: Any) -> str:
     """Return ``device`` if it is named, else the device of the first Array among ``values``, else the default one."""
-    if device is not None:
-        return canonical_device(device)
-    return next((value.storage.device for value in values if type(value) is Array), default_device.value)
+    return device_of(*values, default=default_device.value) if device is None else canonical_device(device)
 
 
 def copy_if_any_requires_grad(values: Any, *tracked: Any) -> Any:

@@ -9,6 +9,7 @@ pad      <-> unpad          spread <-> segment_sum (in segment.py)
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -151,25 +152,24 @@ unpad: Primitive = Primitive(
 )
 
 
-def _split(g: Any, y: Any, *arrays_and_axis: Any) -> list[Any]:
-    """Return the pieces of ``g`` along the axis, one for each of the arrays that were joined."""
+def _concatenate_vjp(g: Any, y: Any, *arrays_and_axis: Any) -> list[Any]:
+    """Return as the cotangent of each array its piece of ``g``."""
     *arrays, axis = arrays_and_axis
-    pieces, start = [], 0
-    for array in arrays:
-        index = (slice(None),) * axis + (slice(start, start + array.shape[axis]),)
-        pieces.append(slice_(g, index))
-        start += array.shape[axis]
-    return pieces
+    ends = np.cumsum([array.shape[axis] for array in arrays]).tolist()
+    return [slice_(g, (*[slice(None)] * axis, slice(*start_and_end))) for start_and_end in pairwise([0, *ends])]
 
 
-_cat = Primitive(
-    "cat", lambda k, *arrays_and_axis: k.concatenate(arrays_and_axis[:-1], arrays_and_axis[-1]), _split, LINEAR
+_concatenate = Primitive(
+    "cat",
+    lambda k, *arrays_and_axis: k.concatenate(arrays_and_axis[:-1], arrays_and_axis[-1]),
+    _concatenate_vjp,
+    LINEAR,
 )
 
 
 def concatenate(arrays: Sequence[Array], axis: int) -> Array:
     """Return arrays joined along an axis."""
-    joined: Array = _cat(*arrays, axis)
+    joined: Array = _concatenate(*arrays, axis)
     return joined
 
 

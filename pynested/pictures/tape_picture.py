@@ -24,7 +24,7 @@ def draw_tape(tape: Tape, name: str = "tape") -> Sheet:
     rails = _rails(tape, row_of)
     _draw_rails(sheet, tape, row_of, rails)
     left = _LEFT + (max(rails.values(), default=0) + 1) * _RAIL + 10
-    draw_table(sheet, left, _TOP, HEAD, rows, {record: tape.cells(tape.records[record]) for record in row_of})
+    draw_table(sheet, left, _TOP, HEAD, rows, {record: tape.records[record][:4] for record in row_of})
     if not rows:
         sheet.note(left, _TOP + 20, "nothing was recorded")
     return sheet
