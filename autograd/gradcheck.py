@@ -7,14 +7,18 @@
 *differences*   the gradient agrees with central differences of the fourth order
 *float32*       the gradient of float32 inputs is float32, and close to that of float64 inputs
 
-All tests run on read-only arrays, so that a write into an input or a cotangent is an error. For the second order the
-tests run on the function (x, w) -> vjp; *composite* checks that a recorded vjp has the same values.
+The function is checked as a function of one vector: the elements of all varied arrays, one after the other. Its result
+is the vector of the elements of all floating point outputs. All tests run on read-only arrays, so that a write into an
+input or a cotangent is an error. For the second order the tests run on the function (x, w) -> vjp; *composite* checks
+that a recorded vjp has the same values.
 """
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,14 +29,13 @@ from pynested.backends.errors import GradientError
 from pynested.backends.host import from_host, to_host
 
 from .array import Array, raw
-from .backward import grad
 from .containers import flatten, flatten_like
 from .decorators import operator
 from .functional import jvp, vjp
 from .modes import enable_grad, no_grad
 from .primitives.unary import zeros_like
 
-Arrays = list[np.ndarray[Any, Any]]
+Vector = np.ndarray[Any, Any]
 EXACT = 1e-11  # of the scale: rounding alone
 SMOOTH = 1e-8  # of the scale: the accuracy of the differences
 SINGLE = 2e-3  # of the scale: the accuracy of float32
@@ -70,239 +73,224 @@ def gradcheck(function: Callable[..., Any], *inputs: Any, order: int = 2, seed: 
     if len(inputs) == 1 and isinstance(inputs[0], tuple):
         (inputs,) = inputs
     generator = np.random.default_rng(seed)
-    first = NumericFunction("", function, inputs)
+    first = VectorFunction("", function, inputs)
     _check(first, generator)
     if order > 1:
-        weights = _normal_arrays(generator, first.values(first.start))
-        outputs, rebuild = flatten(function(*first.arguments(first.start)))
-        unrecorded, recorded = first.vjp(first.start, weights), first.vjp(first.start, weights, create_graph=True)
-        first.check_equal("composite", first.names, unrecorded, recorded, EXACT * _largest(*unrecorded, *weights))
+        w = generator.standard_normal(first.outputs.size)
+        unrecorded, recorded = first.vjp(first.start, w), first.vjp(first.start, w, create_graph=True)
+        first.check_equal("composite", first.inputs, unrecorded, recorded, EXACT * _largest(unrecorded, w))
 
-        def second_order(arguments: Any, cotangents: Any) -> Any:
-            return vjp(function, *arguments)[1](rebuild(cotangents))
+        def second_order(arrays: Any, cotangents: Any) -> Any:
+            return vjp(first.call, arrays)[1](cotangents)
 
-        floats = [output for output in outputs if is_float(output.dtype)]
-        cotangents = [
-            Array(transfer(w, y.device), y.device).requires_grad_() for w, y in zip(weights, floats, strict=True)
-        ]
-        arguments = first.arguments(first.start, requires_grad=True)
-        _check(NumericFunction("second order: ", second_order, (arguments, cotangents)), generator)
+        arrays = first.inputs.replaced(first.start, requires_grad=True)
+        cotangents = first.outputs.replaced(w, zeros_like, requires_grad=True)
+        _check(VectorFunction("second order: ", second_order, (arrays, cotangents)), generator)
     return True
 
 
 # ---- the tests ------------------------------------------------------------------------------------------------------
 
 
-def _check(f: NumericFunction, generator: np.random.Generator) -> None:
+def _check(f: VectorFunction, generator: np.random.Generator) -> None:
     """Run the six tests."""
-    start, names = f.start, f.names
-    values = f.values(start)
-    if not values or not start:
+    x, y = f.start, f.values(f.start)
+    if not f.inputs.positions or not f.outputs.positions:
         raise GradientError(f"gradcheck: {f.prefix}there is no floating point input, or no such output, to check.")
-    if not all(np.isfinite(value).all() for value in values):
+    if not np.isfinite(y).all():
         raise GradientError(f"gradcheck: {f.prefix}the function is not finite at the inputs; choose others.")
-    w, other, v = (_normal_arrays(generator, like) for like in (values, values, start))
-    gradients = f.vjp(start, w)
-    scale = _largest(*gradients, *w)
-    outputs = [f"output {i}" for i in range(len(values))]
-    zeros = [np.zeros_like(x) for x in start]
-    f.check_equal("determinism", outputs, values, f.values(start), 0)
-    f.check_equal("determinism", names, gradients, f.vjp(start, w), 0)
-    f.check_equal("signature", names, zeros, [np.zeros_like(g) for g in gradients], 0)
-    in_holes = [np.where(is_varied, 0, g) for is_varied, g in zip(f.is_varied, gradients, strict=True)]
-    f.check_equal("holes", names, zeros, in_holes, 0)
-    combined = f.vjp(start, [2 * a - 3 * b for a, b in zip(w, other, strict=True)])
-    pairs = zip(gradients, f.vjp(start, other), strict=True)
-    f.check_equal("linearity", names, [2 * a - 3 * b for a, b in pairs], combined, 10 * EXACT * scale)
-    tangents = f.jvp(start, v)
-    f.check_equal("signature", outputs, [np.zeros_like(y) for y in values], [np.zeros_like(t) for t in tangents], 0)
-    forth, back = _products(w, tangents), _products(gradients, v)
+    w, other, v = (generator.standard_normal(size) for size in (y.size, y.size, x.size))
+    gradient, tangent = f.vjp(x, w), f.jvp(x, v)
+    scale = _largest(gradient, w)
+    f.check_equal("determinism", f.outputs, y, f.values(x), 0)
+    f.check_equal("determinism", f.inputs, gradient, f.vjp(x, w), 0)
+    f.check_equal("holes", f.inputs, np.zeros(x.size), np.where(f.is_varied, 0, gradient), 0)
+    combined = 2 * gradient - 3 * f.vjp(x, other)
+    f.check_equal("linearity", f.inputs, combined, f.vjp(x, 2 * w - 3 * other), 10 * EXACT * scale)
+    forth, back = w * tangent, gradient * v
     if not abs(forth.sum() - back.sum()) <= EXACT * (np.abs(forth).sum() + np.abs(back).sum() + scale):
         raise f.failure("adjointness", "<w, jvp(v)>", f"<vjp(w), v> = {back.sum()!r}", repr(forth.sum()))
-    _check_differences(f, values, w, gradients)
-    single = f.vjp([x.astype(np.float32) for x in start], [x.astype(np.float32) for x in w])
-    f.check_equal("float32", names, [g.astype(np.float32) for g in gradients], single, SINGLE * scale)
+    _check_differences(f, y, w, gradient)
+    single = f.vjp(x.astype(np.float32), w.astype(np.float32))
+    f.check_equal("float32", f.inputs, gradient.astype(np.float32), single, SINGLE * scale)
 
 
-def _check_differences(f: NumericFunction, values: Arrays, w: Arrays, gradients: Arrays) -> None:
+def _check_differences(f: VectorFunction, y: Vector, w: Vector, gradient: Vector) -> None:
     """Compare the gradient along each element, or along random directions, with central differences."""
-    noise = np.finfo(np.float64).eps * float(np.abs(_products(w, values)).sum())  # of a difference of values
-    for number, (x, gradient) in enumerate(zip(f.start, gradients, strict=True)):
-        steps = np.where(f.is_varied[number], STEP * np.clip(np.abs(x), 0.05, 1), 0)
-        largest = float(np.abs(gradient).max(initial=0))
-        for place, direction in _directions(steps):
-            expected = _difference(f, w, number, direction)
+    noise = np.finfo(np.float64).eps * float(np.abs(w * y).sum())  # of a difference of values
+    steps = np.where(f.is_varied, STEP * np.clip(np.abs(f.start), 0.05, 1), 0)
+    for name, part in zip(f.inputs.names, f.inputs.parts, strict=True):
+        largest = float(np.abs(gradient[part]).max(initial=0)) * np.sqrt(part.stop - part.start)
+        for place, direction in _directions(f.inputs, name, part, steps):
+            expected = _difference(f, w, direction)
             found = float((gradient * direction).sum())
             size = float(np.abs(direction).max())
-            near = abs(expected) + largest * size * np.sqrt(direction.size)
-            if abs(expected - found) <= SMOOTH * near + 20 * noise:
+            if abs(expected - found) <= SMOOTH * (abs(expected) + largest * size) + 20 * noise:
                 continue
-            halved = 2 * _difference(f, w, number, direction / 2)
+            halved = 2 * _difference(f, w, direction / 2)
             hint = ""
             if not abs(expected - halved) <= 1e-4 * abs(expected - found):
                 hint = " The function does not look smooth there; check another point, away from kinks."
-            expected, found = expected / size, found / size
-            raise f.failure("differences", f"{f.names[number]}, {place}", repr(expected), repr(found), hint)
+            raise f.failure("differences", place, repr(expected / size), repr(found / size), hint)
 
 
-def _directions(steps: np.ndarray[Any, Any]) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
-    """Yield the directions of finite differences: each element by its step, or all at once with random signs."""
-    if steps.size > FEW:
-        generator = np.random.default_rng(steps.size)
+def _directions(inputs: Elements, name: str, part: slice, steps: Vector) -> Iterator[tuple[str, Vector]]:
+    """Yield directions of finite differences in a part: each element by its step, or all at once with random signs."""
+    size = part.stop - part.start
+    if size > FEW:
+        generator = np.random.default_rng(size)
         for number in range(8):
-            yield f"direction {number}", steps * generator.choice([-1.0, 1.0], steps.shape)
+            direction = np.zeros_like(steps)
+            direction[part] = steps[part] * generator.choice([-1.0, 1.0], size)
+            yield f"{name}, direction {number}", direction
         return
-    for index in map(tuple, np.argwhere(steps).tolist()):
-        direction = np.zeros_like(steps)
-        direction[index] = steps[index]
-        yield f"element {index}", direction
+    for index in part.start + np.flatnonzero(steps[part]):
+        yield inputs.place(index), np.where(np.arange(steps.size) == index, steps, 0)
 
 
-def _difference(f: NumericFunction, w: Arrays, number: int, direction: np.ndarray[Any, Any]) -> float:
-    """Return the derivative of <w, outputs> along ``direction`` of one argument, by central differences."""
+def _difference(f: VectorFunction, w: Vector, direction: Vector) -> float:
+    """Return the derivative of <w, outputs> along ``direction``, by central differences."""
 
-    def products(steps: int) -> np.ndarray[Any, Any]:
-        moved = [x + steps * direction if i == number else x for i, x in enumerate(f.start)]
-        return _products(w, f.values(moved))
+    def products(steps: int) -> Vector:
+        return w * f.values(f.start + steps * direction)
 
     return float((8 * (products(1) - products(-1)) - (products(2) - products(-2))).sum() / 12)
 
 
-def _normal_arrays(generator: np.random.Generator, like: Arrays) -> Arrays:
-    """Return random arrays of the same shapes."""
-    return [np.asarray(generator.standard_normal(x.shape)) for x in like]
-
-
-def _largest(*arrays: np.ndarray[Any, Any]) -> float:
+def _largest(*vectors: Vector) -> float:
     """Return the greatest absolute value, and at least 0.001."""
-    return max([1e-3, *[float(np.abs(x).max(initial=0)) for x in arrays]])
-
-
-def _products(a: Arrays, b: Arrays) -> np.ndarray[Any, Any]:
-    """Return the products of the elements of two lists of arrays, flat."""
-    products = [(x * y).reshape(-1) for x, y in zip(a, b, strict=True)]
-    return np.concatenate(products) if products else np.zeros(0)
+    return float(np.abs(np.concatenate([[1e-3], *vectors])).max())
 
 
 # ---- the function under test ----------------------------------------------------------------------------------------
 
 
-class NumericFunction:
-    """A function of raw float64 arrays, computed on read-only copies: values, vjp and jvp.
+class Elements:
+    """The elements of the floating point arrays in a container, as one vector, or of those alone that require grad.
+
+    Attributes
+    ----------
+    names, positions, parts : list
+        For each array of the vector its name, its position among all arrays, and its slice of the vector.
+    is_element : array of bool
+        False for an element in a gap.
+    """
+
+    def __init__(self, names: Sequence[str], value: Any) -> None:
+        self.arrays, self.rebuild = flatten(value)
+        ones = self.rebuild([Array(from_host(np.ones(x.shape), x.device), x.device) for x in self.arrays])
+        masks = [to_host(raw(cotangent)) != 0 for cotangent in flatten_like("gradcheck", value, ones)]
+        floats = [i for i, array in enumerate(self.arrays) if is_float(array.dtype)]
+        self.positions = [i for i in floats if self.arrays[i].requires_grad] or floats
+        self.names = [names[i] for i in self.positions]
+        self.ends = np.cumsum([0, *[self.arrays[i].numel() for i in self.positions]]).tolist()
+        self.parts = [slice(*ends) for ends in pairwise(self.ends)]
+        self.size = self.ends[-1]
+        self.is_element = _joined([masks[i] for i in self.positions]).astype(bool)
+
+    def vector(self, arrays: Sequence[Array]) -> Vector:
+        """Return the elements of those of ``arrays`` that belong to the vector."""
+        return _joined([to_host(raw(arrays[i])) for i in self.positions])
+
+    def replaced(
+        self, vector: Vector, others: Callable[[Array], Array] = Array.detach, requires_grad: bool = False
+    ) -> list[Array]:
+        """Return read-only arrays with the elements of ``vector``, and ``others`` of the arrays without part in it."""
+        arrays = [others(array) for array in self.arrays]
+        for i, part in zip(self.positions, self.parts, strict=True):
+            values = transfer(vector[part].reshape(arrays[i].shape), arrays[i].device)
+            if isinstance(values, np.ndarray):
+                values.flags.writeable = False
+            arrays[i] = Array(values, arrays[i].device).requires_grad_(requires_grad)
+        return arrays
+
+    def place(self, index: int) -> str:
+        """Return the name of an element of the vector."""
+        number = bisect(self.ends, index) - 1
+        shape = self.arrays[self.positions[number]].shape
+        element = tuple(int(i) for i in np.unravel_index(index - self.ends[number], shape))
+        return f"{self.names[number]}, element {element}"
+
+
+def _joined(arrays: Sequence[Vector]) -> Vector:
+    """Return the elements of all arrays as one vector."""
+    return np.concatenate([array.reshape(-1) for array in arrays]) if arrays else np.zeros(0)
+
+
+class VectorFunction:
+    """A function from a vector to a vector, computed on read-only copies: values, vjp and jvp.
 
     Attributes
     ----------
     prefix : str
         The beginning of its failures.
-    start, names : list
-        The arrays that are varied, and how failures name them.
-    is_varied : list of arrays of bool
+    inputs, outputs : Elements
+        The containers from which the vectors come.
+    start : vector
+        The point at which derivatives are checked.
+    is_varied : array of bool
         False for elements that are not varied: gaps, and what is not finite, which cannot have influence on outputs
         that are finite.
     """
 
     def __init__(self, prefix: str, function: Callable[..., Any], inputs: tuple[Any, ...]) -> None:
         self.prefix, self.function = prefix, function
-        self.arrays, self.rebuild = flatten(inputs)
         names = [
             f"argument {i}" if type(value) is Array else f"argument {i}, array {j}"
             for i, value in enumerate(inputs)
             for j in range(len(flatten(value)[0]))
         ]
-        floats = [i for i, array in enumerate(self.arrays) if is_float(array.dtype)]
-        self.positions = [i for i in floats if self.arrays[i].requires_grad] or floats
-        self.names = [names[i] for i in self.positions]
-        self.start = [to_host(self.arrays[i].data).astype(np.float64) for i in self.positions]
-        masks = _element_masks(inputs)
-        self.is_varied = [np.isfinite(x) & masks[i] for x, i in zip(self.start, self.positions, strict=True)]
+        self.inputs = Elements(names, inputs)
+        self.start = self.inputs.vector(self.inputs.arrays).astype(np.float64)
+        self.is_varied = self.inputs.is_element & np.isfinite(self.start)
+        with no_grad(), self.explained_writes():
+            outputs = function(*self.inputs.rebuild(self.inputs.replaced(self.start)))
+        self.outputs = Elements([f"output {i}" for i in range(len(flatten(outputs)[0]))], outputs)
 
-    def arguments(self, xs: Arrays, requires_grad: bool = False) -> Any:
-        """Return the arguments with ``xs`` in place of the varied arrays."""
-        arrays = [array.detach() for array in self.arrays]
-        for i, x in zip(self.positions, xs, strict=True):
-            arrays[i] = _read_only(x, self.arrays[i].device).requires_grad_(requires_grad)
-        return self.rebuild(arrays)
+    def call(self, arrays: list[Array]) -> list[Array]:
+        """Return the arrays in the outputs of the function, given the arrays in its inputs."""
+        return flatten(self.function(*self.inputs.rebuild(arrays)))[0]
 
-    def values(self, xs: Arrays) -> Arrays:
+    def values(self, x: Vector) -> Vector:
         """Return the floating point outputs, with zeros in gaps."""
-        with no_grad(), _explain_readonly_write(self.prefix):
-            return [_without_gaps(y, mask) for y, mask in _floats(self.function(*self.arguments(xs)))]
+        with no_grad(), self.explained_writes():
+            return self._without_gaps(self.call(self.inputs.replaced(x)))
 
-    def vjp(self, xs: Arrays, ws: Arrays, create_graph: bool = False) -> Arrays:
-        """Return the cotangents of ``xs`` for the cotangents ``ws`` of the outputs."""
-        arguments = self.arguments(xs, requires_grad=True)
-        arrays = flatten(arguments)[0]
-        leaves = [arrays[i] for i in self.positions]
-        with enable_grad(), _explain_readonly_write(self.prefix):
-            pairs = [
-                (y, _read_only(np.where(mask, w, w.dtype.type(0)), y.device))
-                for (y, mask), w in zip(_floats(self.function(*arguments)), ws, strict=True)
-                if y.requires_grad
-            ]
-            if not pairs:
-                return [np.zeros_like(x) for x in xs]
-            outputs, weights = zip(*pairs, strict=True)
-            gradients = grad(outputs, leaves, weights, create_graph=create_graph, allow_unused=True)
-        return [np.zeros_like(x) if g is None else to_host(g.data) for g, x in zip(gradients, xs, strict=True)]
+    def vjp(self, x: Vector, w: Vector, create_graph: bool = False) -> Vector:
+        """Return the cotangent of ``x`` for the cotangent ``w`` of the outputs."""
+        cotangents = self.outputs.replaced(w * self.outputs.is_element, zeros_like, requires_grad=create_graph)
+        with enable_grad(), self.explained_writes():
+            return self.inputs.vector(vjp(self.call, self.inputs.replaced(x))[1](cotangents))
 
-    def jvp(self, xs: Arrays, vs: Arrays) -> Arrays:
-        """Return the tangents of the floating point outputs, with zeros in gaps."""
-        tangents: list[Any] = [zeros_like(array) for array in self.arrays]
-        for i, v in zip(self.positions, vs, strict=True):
-            tangents[i] = _read_only(v, self.arrays[i].device)
-        with _explain_readonly_write(self.prefix):
-            results = jvp(self.function, self.arguments(xs), self.rebuild(tangents))[1]
-        return [_without_gaps(t, mask) for t, mask in _floats(results)]
+    def jvp(self, x: Vector, v: Vector) -> Vector:
+        """Return the tangent of the floating point outputs for the tangent ``v``, with zeros in gaps."""
+        tangents = self.inputs.replaced(v, zeros_like)
+        with self.explained_writes():
+            return self._without_gaps(jvp(self.call, (self.inputs.replaced(x),), (tangents,))[1])
 
-    def check_equal(self, test: str, names: Sequence[str], expected: Arrays, found: Arrays, tolerance: float) -> None:
+    def _without_gaps(self, outputs: Sequence[Array]) -> Vector:
+        return np.where(self.outputs.is_element, self.outputs.vector(outputs), 0)
+
+    def check_equal(self, test: str, elements: Elements, expected: Vector, found: Vector, tolerance: float) -> None:
         """Raise if the distance of ``found`` is above ``tolerance``; for a tolerance of 0, NaN is equal to NaN."""
-        for name, e, f in zip(names, expected, found, strict=True):
-            if e.shape != f.shape or e.dtype != f.dtype:
-                raise self.failure(test, name, f"shape {e.shape}, {e.dtype}", f"shape {f.shape}, {f.dtype}")
-            same = (e == f) | (np.abs(e - f) <= tolerance) | ((tolerance == 0) & (e != e) & (f != f))
-            for index in map(tuple, np.argwhere(~same)[:1].tolist()):
-                raise self.failure(test, f"{name}, element {index}", repr(e[index].item()), repr(f[index].item()))
+        if expected.dtype != found.dtype:
+            raise self.failure(test, elements.names[0], str(expected.dtype), str(found.dtype))
+        is_close = np.abs(expected - found) <= tolerance
+        is_equal = (expected == found) | ((tolerance == 0) & (expected != expected) & (found != found))
+        for index in np.flatnonzero(~(is_close | is_equal))[:1]:
+            raise self.failure(test, elements.place(index), repr(expected[index].item()), repr(found[index].item()))
 
     def failure(self, test: str, place: str, expected: str, found: str, hint: str = "") -> GradientError:
         """Return the error of a test that failed."""
         return GradientError(f"gradcheck: {self.prefix}{test}: {place}: expected {expected}, found {found}.{hint}")
 
-
-def _element_masks(value: Any) -> Arrays:
-    """Return for each array in ``value`` a mask of the elements that are not in gaps: the cotangent of ones there."""
-    arrays, rebuild = flatten(value)
-    ones = rebuild([Array(from_host(np.ones(x.shape), x.device), x.device) for x in arrays])
-    return [to_host(raw(cotangent)) != 0 for cotangent in flatten_like("gradcheck", value, ones)]
-
-
-def _floats(outputs: Any) -> list[tuple[Array, np.ndarray[Any, Any]]]:
-    """Return the floating point arrays among outputs, each with a mask of the elements that belong to it."""
-    pairs = zip(flatten(outputs)[0], _element_masks(outputs), strict=True)
-    return [(array, mask) for array, mask in pairs if is_float(array.dtype)]
-
-
-def _without_gaps(array: Array, mask: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the values on the host, zero in gaps."""
-    values = to_host(array.data)
-    return np.where(mask, values, values.dtype.type(0))
-
-
-def _read_only(values: np.ndarray[Any, Any], device: str) -> Array:
-    """Return a copy on ``device``, which is read-only if it is an array of NumPy."""
-    copy = transfer(values, device)
-    if isinstance(copy, np.ndarray):
-        copy.flags.writeable = False
-    return Array(copy, device)
-
-
-@contextmanager
-def _explain_readonly_write(prefix: str) -> Iterator[None]:
-    """Explain the error of a write into a read-only array."""
-    try:
-        yield
-    except ValueError as error:
-        if "read-only" not in str(error):
-            raise
-        raise GradientError(
-            f"gradcheck: {prefix}read-only: the function or its derivative writes into an input or a cotangent."
-        ) from error
+    @contextmanager
+    def explained_writes(self) -> Iterator[None]:
+        """Explain the error of a write into a read-only array."""
+        try:
+            yield
+        except ValueError as error:
+            if "read-only" not in str(error):
+                raise
+            what = "the function or its derivative writes into an input or a cotangent"
+            raise GradientError(f"gradcheck: {self.prefix}read-only: {what}.") from error
