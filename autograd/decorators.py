@@ -14,8 +14,8 @@ and returns the result that the caller receives:
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -28,7 +28,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 class _WatchersOfThread(threading.local):
     """The watchers of a thread. The last watcher sees a call first."""
 
-    active: tuple[Watcher, ...] = ()
+    active: Sequence[Watcher] = ()
 
 
 _current = _WatchersOfThread()
@@ -52,7 +52,8 @@ class Call:
     def __init__(self, function: Any, checked: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.name, self.function, self._checked = function.__name__, function, checked
         self.args, self.kwargs = args, kwargs
-        self._watchers = self._remaining = _current.active
+        self._watchers: Sequence[Watcher] = _current.active
+        self._remaining = self._watchers
 
     def run(self, *, watched: bool = True) -> Any:
         """Pass the call to the next watcher, or call the function itself if all watchers have seen the call.
@@ -60,8 +61,7 @@ class Call:
         Calls that the function makes are watched, too, unless ``watched`` is False.
         """
         if self._remaining:
-            *remaining, watcher = self._remaining
-            self._remaining = tuple(remaining)
+            *self._remaining, watcher = self._remaining
             with _watched_by(()):
                 return watcher(self)
         with _watched_by(self._watchers if watched else ()):
@@ -69,7 +69,7 @@ class Call:
 
 
 @contextmanager
-def _watched_by(watchers: tuple[Watcher, ...]) -> Iterator[None]:
+def _watched_by(watchers: Sequence[Watcher]) -> Iterator[None]:
     previous, _current.active = _current.active, watchers
     try:
         yield
@@ -77,18 +77,14 @@ def _watched_by(watchers: tuple[Watcher, ...]) -> Iterator[None]:
         _current.active = previous
 
 
-@contextmanager
-def watching(watcher: Watcher) -> Iterator[None]:
+def watching(watcher: Watcher) -> AbstractContextManager[None]:
     """Let ``watcher`` see every call of a public function in this thread, before the watchers that are active."""
-    with _watched_by((*_current.active, watcher)):
-        yield
+    return _watched_by((*_current.active, watcher))
 
 
-@contextmanager
-def unwatched() -> Iterator[None]:
+def unwatched() -> AbstractContextManager[None]:
     """Hide the calls of this thread from its watchers."""
-    with _watched_by(()):
-        yield
+    return _watched_by(())
 
 
 def is_watched() -> bool:
@@ -97,7 +93,7 @@ def is_watched() -> bool:
 
 
 def operator(function: Function) -> Function:
-    """Make a function public: watchers see its calls, and a call that does not fit its signature is explained."""
+    """Let watchers see the calls of a public function, and explain a call that does not fit its signature."""
     checked = method(function)
 
     @wraps(function)

@@ -94,20 +94,16 @@ def weak_dtype(number: Number, dtype: np.dtype[Any]) -> np.dtype[Any]:
 def checked_scalar(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
     """Return a number as a scalar of ``dtype``; floats are rounded. Raise if the dtype cannot represent the number."""
     number = canonical_number(name, "the value", value)
-    if is_float(dtype):
-        if is_in_range(number, dtype):
-            return dtype.type(float(number))
-        greatest = np.nextafter(dtype.type(math.inf), dtype.type(0))
-        raise OverflowError(f"{name}: {value_text(number)} is out of bounds for {dtype}, whose greatest is {greatest}.")
-    if type(number) is float:
+    if type(number) is float and not is_float(dtype):
         if not number.is_integer():
             raise DTypeError(f"{name}: no element of an array of dtype {dtype} can equal {number!r}.")
         number = int(number)
-    if not is_in_range(number, dtype):
-        if dtype.kind == "b":
-            raise DTypeError(f"{name}: no element of an array of dtype bool can equal {value_text(number)}.")
-        raise OverflowError(f"{name}: {value_text(number)} is out of bounds for {dtype}.")
-    return dtype.type(number)
+    if is_in_range(number, dtype):
+        return dtype.type(float(number) if is_float(dtype) else number)
+    if dtype.kind == "b":
+        raise DTypeError(f"{name}: no element of an array of dtype bool can equal {value_text(number)}.")
+    greatest = f", whose greatest is {np.nextafter(dtype.type(math.inf), dtype.type(0))}" if is_float(dtype) else ""
+    raise OverflowError(f"{name}: {value_text(number)} is out of bounds for {dtype}{greatest}.")
 
 
 def is_in_range(number: Number, dtype: np.dtype[Any]) -> bool:
