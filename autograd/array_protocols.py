@@ -12,7 +12,7 @@ from pynested.backends.host import to_host
 from pynested.backends.repeating_views import stored_once
 from pynested.backends.sharing import register_exported
 
-from .defaults import is_default_dtype
+from .default_device_and_dtype import is_dtype_of_python_numbers
 
 
 def refuse_numpy_ma(self: Any) -> NoReturn:
@@ -127,7 +127,7 @@ class ArrayProtocols:
         return int(self._only_element("index"))
 
     def __repr__(self: Any) -> str:
-        tail = "" if is_default_dtype(self.dtype) else f", dtype={self.dtype}"
+        tail = "" if is_dtype_of_python_numbers(self.dtype) else f", dtype={self.dtype}"
         if self.node is not None:
             tail += f", made by {self.node.name}"
         elif self.requires_grad:

@@ -11,7 +11,7 @@ from . import random
 from .array import Array
 from .containers import flatten
 from .decorators import operator
-from .defaults import default_device, default_dtype, set_default_device, set_default_dtype
+from .default_device_and_dtype import default_device, default_dtype, set_default_device, set_default_dtype
 from .modes import Mode
 from .primitives.primitive import attach_outputs
 from .tape import OFF, RECORDING, BackwardPass, Node, SourceCotangents, grad_mode, next_number, source_of

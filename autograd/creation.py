@@ -27,7 +27,7 @@ from .arguments.shapes import canonical_shape, check_possible_shape
 from .array import Array
 from .call_errors import check_flags
 from .decorators import operator
-from .defaults import default_dtype, dtype_of_python
+from .default_device_and_dtype import default_dtype, dtype_of_data
 from .primitives.movement import converted
 
 _FLOAT64, _INT64 = np.dtype(np.float64), np.dtype(np.int64)
@@ -79,7 +79,7 @@ def array(
     get_backend(device)
     source = data.detach() if type(data) is Array else (Array if copy else Array.over)(_as_numpy(data))
     check_possible_shape("array", source.shape)
-    dtype = canonical_dtype(dtype_of_python(data, source.dtype) if dtype is None else dtype, device)
+    dtype = canonical_dtype(dtype_of_data(data, source.dtype) if dtype is None else dtype, device)
     if source.data.size or not isinstance(data, list | tuple):  # lists without elements have no dtype to convert from
         check_fits("array", source.data, dtype)
     result = converted(source, device, dtype)
@@ -162,7 +162,7 @@ def filled(name: str, shape: Any, fill_value: Any, dtype: DTypeLike | None, devi
     """Return what `full` returns; errors begin with ``name``."""
     number = canonical_number(name, "fill_value", fill_value)
     if dtype is None:
-        dtype = dtype_of_python(fill_value, getattr(fill_value, "dtype", dtype_of(number)))
+        dtype = dtype_of_data(fill_value, getattr(fill_value, "dtype", dtype_of(number)))
     result = _new(name, shape, dtype, device)
     result.data[...] = checked_scalar(name, number, result.dtype)
     return result
@@ -249,4 +249,4 @@ def _dtype_of_limits(limits: tuple[Any, ...], numbers: list[Number]) -> np.dtype
     """Return the dtype of NumPy's scalars among the limits, beside which Python's numbers are weak."""
     dtypes = [limit.dtype for limit in limits if isinstance(limit, np.generic)]
     common = promoted(*dtypes) if dtypes else _INT64
-    return dtype_of_python(limits, reduce(lambda dtype, number: weak_dtype(number, dtype), numbers, common))
+    return dtype_of_data(limits, reduce(lambda dtype, number: weak_dtype(number, dtype), numbers, common))

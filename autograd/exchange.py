@@ -18,7 +18,7 @@ from .call_errors import check_optional_flags
 from .creation import array
 from .decorators import operator
 
-# DLPack's types of device: memory of the CPU, also pinned, and of CUDA, also managed.
+# The keys are DLPack's numbers for memory of the CPU (1), pinned memory (3), memory of CUDA (2), managed memory (13).
 _DEVICE_BY_TYPE = {1: "cpu", 3: "cpu", 2: "cuda", 13: "cuda"}
 
 
@@ -29,11 +29,11 @@ def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = Non
     Parameters
     ----------
     x : array
-        Of NumPy, PyTorch, CuPy or any other library, with ``__dlpack__``, or on a GPU with
+        An array of NumPy, PyTorch, CuPy or any other library, with ``__dlpack__``, or on a GPU with
         ``__cuda_array_interface__``. Strides stay as they are.
     device : str, optional
-        The device of ``x``, ``"cpu"`` or ``"cuda"``, if it is missing; `set_default_device` has no influence. Memory
-        is copied to another device.
+        The device of the result. By default it is the device of ``x``, ``"cpu"`` or ``"cuda"``, and memory is shared;
+        `set_default_device` has no influence. For any other device the values are copied.
     copy : bool, optional
         True copies always, False never.
 
@@ -67,15 +67,15 @@ def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = Non
     array([7., 0., 0.])
     """
     check_optional_flags("from_dlpack", copy=copy)
-    source = _device_of_memory(x)
-    target = source if device is None else device
-    get_backend(target)
-    if copy is False and target != source:
+    memory_device = _device_of_memory(x)
+    device = memory_device if device is None else device
+    get_backend(device)
+    if copy is False and device != memory_device:
         raise ArgumentError(
-            f"from_dlpack: the memory is on {source!r}; copy=False keeps it there, device={target!r} does not."
+            f"from_dlpack: the memory is on {memory_device!r}; copy=False keeps it there, device={device!r} does not."
         )
-    shared = Array.over(_raw_array(x, source), source)
-    return shared if target == source and not copy else array(shared, device=target)
+    shared = Array.over(_raw_array(x, memory_device), memory_device)
+    return shared if device == memory_device and not copy else array(shared, device=device)
 
 
 def _device_of_memory(x: Any) -> str:
@@ -111,7 +111,7 @@ def _raw_array(x: Any, device: str) -> Any:
         raise
     except BufferError as error:
         raise ExchangeError(f"from_dlpack: {error}") from error
-    except (RuntimeError, TypeError) as error:  # a dtype that NumPy, or CuPy, has not
+    except (RuntimeError, TypeError) as error:  # NumPy, or CuPy, does not have the dtype
         raise DTypeError(f"from_dlpack: {getattr(x, 'dtype', type(x).__name__)}: {error}") from error
     canonical_dtype(shared.dtype, device)
     return shared

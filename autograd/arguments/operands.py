@@ -13,7 +13,7 @@ from pynested.backends.limits import MOST_ELEMENTS
 from pynested.backends.registry import NUMPY_DEVICES, canonical_device
 
 from ..array import Array
-from ..defaults import default_device
+from ..default_device_and_dtype import default_device
 from ..primitives.movement import to_device
 from ..primitives.primitive import same_device
 from ..tape import grad_mode

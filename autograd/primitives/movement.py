@@ -46,8 +46,8 @@ def _sum_to(k: Any, x: Any, shape: tuple[int, ...]) -> Any:
     return k.xp.asarray(sum_raw(k, x, axes)).reshape(shape) if lead or axes else x
 
 
-def _viewed(k: Any, x: Any, index: Any) -> Any:
-    """Return a view, also if ``index`` leaves no dimension: NumPy copies then, unless the index has an ellipsis."""
+def _slice(k: Any, x: Any, index: Any) -> Any:
+    """Return a view. If ``index`` leaves no dimension, it needs an ellipsis, or NumPy would copy the element."""
     items = index if type(index) is tuple else (index,)
     return x[items if Ellipsis in items else (*items, Ellipsis)]
 
@@ -60,12 +60,12 @@ def _place(k: Any, x: Any, shape: tuple[int, ...], index: Any) -> Any:
 
 def strided_view(k: Any, flat: Any, sizes: Any, strides: Any, offset: int) -> Any:
     """Return a view of a flat array with sizes, strides and an offset, which are counted in elements."""
-    contiguous = flat.flags.c_contiguous
-    item = flat.dtype.itemsize if contiguous else flat.strides[0]
-    steps = tuple([s * item for s in strides])
-    if k.xp is np and contiguous:  # faster than as_strided
-        return np.ndarray(sizes, flat.dtype, flat, offset * item if 0 not in sizes else 0, steps)
-    return k.xp.lib.stride_tricks.as_strided(flat[offset:], tuple(sizes), steps)
+    is_contiguous = flat.flags.c_contiguous
+    element_bytes = flat.dtype.itemsize if is_contiguous else flat.strides[0]
+    byte_strides = tuple([stride * element_bytes for stride in strides])
+    if k.xp is np and is_contiguous:  # faster than as_strided
+        return np.ndarray(sizes, flat.dtype, flat, offset * element_bytes if 0 not in sizes else 0, byte_strides)
+    return k.xp.lib.stride_tricks.as_strided(flat[offset:], tuple(sizes), byte_strides)
 
 
 def _strided(k: Any, x: Any, sizes: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Any:
@@ -75,9 +75,9 @@ def _strided(k: Any, x: Any, sizes: tuple[int, ...], strides: tuple[int, ...], o
 
 
 def _strided_vjp(g: Any, y: Any, x: Any, sizes: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Any:
-    """Return the cotangent of an array from that of a view, whose elements can overlap: the one component of it."""
-    component = [np.array([numbers], np.int64) for numbers in (sizes, strides, offset)]
-    return reshape(scatter(reshape(g, (g.numel(),)), *component, prod(x.shape)), x.shape)
+    """Return the cotangents of a view, whose elements can overlap, added up where the elements lie in the array."""
+    placement = [np.array([numbers], np.int64) for numbers in (sizes, strides, offset)]  # of one component
+    return reshape(scatter(reshape(g, (g.numel(),)), *placement, prod(x.shape)), x.shape)
 
 
 reshape: Primitive = Primitive(
@@ -105,7 +105,7 @@ alias = Primitive("alias", lambda k, x: x[...], [lambda g, y, x: g], LINEAR)
 copy = Primitive("copy", lambda k, x: k.copy(x), [lambda g, y, x: g], LINEAR, public="clone")
 slice_: Primitive = Primitive(
     "slice",
-    _viewed,
+    _slice,
     [lambda g, y, x, index: place(g, x.shape, index)],
     LINEAR,
     public="getitem",
@@ -209,12 +209,12 @@ def converted(x: Array, device: str, dtype: np.dtype[Any]) -> Array:
 
 
 # ---- one array as many views ----------------------------------------------------------------------------------------
-# A node has as many outputs as there are views, and its vjp joins the cotangents of all views once. With one node for
-# each view, every vjp would make zeros of the size of the whole array.
+# One node has all views as outputs, and its vjp joins the cotangents of all views once. With one node for each view,
+# every vjp would make zeros of the size of the whole array.
 
 
 def _with_zeros(parts: list[Any], shapes: Iterable[tuple[int, ...]]) -> list[Any]:
-    """Return the cotangents of views of these shapes, zeros for a view without cotangent."""
+    """Return the cotangents of views of these shapes, with zeros for a view without cotangent."""
     like = next(part for part in parts if part is not None)
     return [new_zeros(shape, like) if part is None else part for part, shape in zip(parts, shapes, strict=True)]
 

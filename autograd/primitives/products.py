@@ -1,4 +1,4 @@
-"""Products of matrices, dense and of components; dense operands have two dimensions or more and broadcast before."""
+"""Products of matrices as primitives: of dense operands, which have at least two dimensions, and of components."""
 
 from __future__ import annotations
 
@@ -13,13 +13,11 @@ from .movement import reshape, summed_to, transpose
 from .primitive import Primitive
 
 
-def _product(k: Any, a: Any, b: Any) -> Any:
-    return _product_of_halves(k, a, b) if is_half(a.dtype) else k.matmul(a, b)
-
-
-def _product_of_halves(k: Any, a: Any, b: Any) -> Any:
-    """Return the product of float16 or bfloat16, multiplied and added up in float32, and rounded once."""
-    return k.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
+def _matmul(k: Any, a: Any, b: Any) -> Any:
+    """Return the product; halves are multiplied and added up in float32, and rounded once."""
+    if is_half(a.dtype):
+        return k.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
+    return k.matmul(a, b)
 
 
 def swapped(x: Any) -> Any:
@@ -28,14 +26,14 @@ def swapped(x: Any) -> Any:
     return transpose(x, axes)
 
 
-def _left_cotangent(g: Any, y: Any, a: Any, b: Any, left: Matrices, right: Matrices) -> Any:
+def _cotangent_of_left(g: Any, y: Any, a: Any, b: Any, left: Matrices, right: Matrices) -> Any:
     product = Matrices.of_sizes(left.rows, right.cols)
     if left.is_transposed:
         return reshape(matmul_components(b, g, right, product.transposed), a.shape)
     return reshape(matmul_components(g, b, product, right.transposed), a.shape)
 
 
-def _right_cotangent(g: Any, y: Any, a: Any, b: Any, left: Matrices, right: Matrices) -> Any:
+def _cotangent_of_right(g: Any, y: Any, a: Any, b: Any, left: Matrices, right: Matrices) -> Any:
     product = Matrices.of_sizes(left.rows, right.cols)
     if right.is_transposed:
         return reshape(matmul_components(g, a, product.transposed, left), b.shape)
@@ -44,7 +42,7 @@ def _right_cotangent(g: Any, y: Any, a: Any, b: Any, left: Matrices, right: Matr
 
 matmul: Primitive = Primitive(
     "matmul",
-    _product,
+    _matmul,
     vjps=[
         lambda g, y, a, b: summed_to(matmul(g, swapped(b)), a.shape),
         lambda g, y, a, b: summed_to(matmul(swapped(a), g), b.shape),
@@ -55,7 +53,7 @@ matmul: Primitive = Primitive(
 matmul_components: Primitive = Primitive(
     "matmul_components",
     lambda k, a, b, left, right: k.matmul_components(a.reshape(-1), b.reshape(-1), left, right),
-    vjps=[_left_cotangent, _right_cotangent],
+    vjps=[_cotangent_of_left, _cotangent_of_right],
     jvps=[
         lambda t, y, a, b, left, right: matmul_components(t, b, left, right),
         lambda t, y, a, b, left, right: matmul_components(a, t, left, right),

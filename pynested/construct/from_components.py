@@ -21,7 +21,7 @@ from pynested.autograd.arguments.scalars import check_fits
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.creation import array
 from pynested.autograd.decorators import operator
-from pynested.autograd.defaults import dtype_of_python
+from pynested.autograd.default_device_and_dtype import dtype_of_data
 from pynested.autograd.primitives.movement import converted, to_dtype
 from pynested.backends import get_backend, transfer
 from pynested.backends.dtypes import is_bfloat16, promoted
@@ -276,7 +276,7 @@ def _entry_to_numpy(name: str, i: int, value: Any) -> np.ndarray[Any, Any]:
         raise StructureError(f"{name}: entry {i} is nested; only one level of nesting is supported.")
     try:
         converted_value = numpy_array(f"{name}: entry {i}", value)
-        return converted_value.astype(dtype_of_python(value, converted_value.dtype), copy=False)
+        return converted_value.astype(dtype_of_data(value, converted_value.dtype), copy=False)
     except PynestedError:
         raise
     except (ValueError, TypeError) as error:  # ragged lists, and memory that NumPy cannot read

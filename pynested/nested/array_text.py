@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pynested.autograd.defaults import is_default_dtype
+from pynested.autograd.default_device_and_dtype import is_dtype_of_python_numbers
 from pynested.backends.host import to_host
 from pynested.structure.layout import jagged
 
@@ -40,7 +40,7 @@ def _keyword_text(x: NestedArray) -> str:
     keywords = [f", shape={x.shape}"]
     if x.layout is jagged:
         keywords.append(", layout=pn.jagged")
-    if not is_default_dtype(x.dtype):
+    if not is_dtype_of_python_numbers(x.dtype):
         keywords.append(f", dtype={x.dtype}")
     if x.data.node is not None:
         keywords.append(f", made by {x.data.node.operation.name}")

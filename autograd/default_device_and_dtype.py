@@ -28,7 +28,7 @@ class ThreadDefault(threading.local, Generic[Value]):
         self.value = value
 
 
-class DefaultBlock(Generic[Value]):
+class DefaultChange(Generic[Value]):
     """A change of a default, made at once. At the end of a ``with`` block the value before the change is restored."""
 
     def __init__(self, default: ThreadDefault[Value], value: Value) -> None:
@@ -49,7 +49,7 @@ default_dtype = ThreadDefault(_FLOAT64)
 
 
 @operator
-def set_default_device(device: str | None) -> DefaultBlock[str]:
+def set_default_device(device: str | None) -> DefaultChange[str]:
     """Make ``device`` the device of new arrays, from now on or for the length of a ``with`` block.
 
     Parameters
@@ -59,7 +59,7 @@ def set_default_device(device: str | None) -> DefaultBlock[str]:
 
     Returns
     -------
-    DefaultBlock
+    DefaultChange
         For a ``with`` block, at whose end the device before the call is the default again.
 
     Raises
@@ -71,13 +71,12 @@ def set_default_device(device: str | None) -> DefaultBlock[str]:
 
     Notes
     -----
-    Every constructor behaves as if it had the argument ``device=``: those of lists and of NumPy arrays, of filled and
-    of random arrays. An array has a device already. What is made from an array, or like an array, lies on its device,
-    and so does memory that `from_dlpack` shares. Operators do not read the default: a number, also a number of NumPy,
-    goes to the device of the other operand, and a NumPy array among operands is on the CPU. Every thread has its own
-    default, as in PyTorch.
+    Every constructor of filled arrays, of random arrays, and of arrays from lists or from NumPy behaves as if it had
+    the argument ``device=``. A result that is made from an array, or like an array, lies on the device of that array.
+    So does the result of `from_dlpack`. Operators do not read the default: a number goes to the device of the other
+    operand, and a NumPy array among operands is on the CPU. Every thread has its own default, as in PyTorch.
 
-    After `torch.set_default_device`, and, as a block, ``with torch.device(...)``.
+    Modelled on `torch.set_default_device`, and on the block ``with torch.device(...)``.
 
     Examples
     --------
@@ -87,7 +86,7 @@ def set_default_device(device: str | None) -> DefaultBlock[str]:
     """
     name = "cpu" if device is None else canonical_device(device)
     get_backend(name)
-    return DefaultBlock(default_device, name)
+    return DefaultChange(default_device, name)
 
 
 @operator
@@ -106,7 +105,7 @@ def get_default_device() -> str:
 
 
 @operator
-def set_default_dtype(dtype: DTypeLike | None) -> DefaultBlock[np.dtype[Any]]:
+def set_default_dtype(dtype: DTypeLike | None) -> DefaultChange[np.dtype[Any]]:
     """Make ``dtype`` the dtype of new arrays of floats, from now on or for the length of a ``with`` block.
 
     Parameters
@@ -116,7 +115,7 @@ def set_default_dtype(dtype: DTypeLike | None) -> DefaultBlock[np.dtype[Any]]:
 
     Returns
     -------
-    DefaultBlock
+    DefaultChange
         For a ``with`` block, at whose end the dtype before the call is the default again.
 
     Raises
@@ -130,9 +129,9 @@ def set_default_dtype(dtype: DTypeLike | None) -> DefaultBlock[np.dtype[Any]]:
     dtype. Operators do not read the default: the sine of integers is float64. Every thread has its own default, as in
     PyTorch.
 
-    The text of an array names its dtype only if `pn.array` of its numbers would have another.
+    `repr` of an array names the dtype only if `pn.array` would make another dtype of the same numbers.
 
-    After `torch.set_default_dtype`, which begins with float32.
+    Modelled on `torch.set_default_dtype`, whose first default is float32.
 
     Examples
     --------
@@ -143,7 +142,7 @@ def set_default_dtype(dtype: DTypeLike | None) -> DefaultBlock[np.dtype[Any]]:
     default = _FLOAT64 if dtype is None else np.dtype(dtype)
     if default not in _FLOATS:
         raise DTypeError(f"set_default_dtype: {default} is not a dtype of floats. Use float16, float32 or float64.")
-    return DefaultBlock(default_dtype, default)
+    return DefaultChange(default_dtype, default)
 
 
 @operator
@@ -158,17 +157,18 @@ def get_default_dtype() -> np.dtype[Any]:
     return default_dtype.value
 
 
-def is_default_dtype(dtype: np.dtype[Any]) -> bool:
-    """Return whether an array made of Python numbers alone gets this dtype."""
+def is_dtype_of_python_numbers(dtype: np.dtype[Any]) -> bool:
+    """Return whether an array made of Python's floats, ints or bools alone gets this dtype."""
     return dtype == default_dtype.value or dtype.kind == "b" or dtype == np.int64
 
 
-def dtype_of_python(data: Any, numpy_dtype: np.dtype[Any]) -> np.dtype[Any]:
+def dtype_of_data(data: Any, numpy_dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the dtype of an array of ``data``: the default one for Python's floats, else ``numpy_dtype``."""
-    if numpy_dtype != _FLOAT64 or default_dtype.value == _FLOAT64 or not _is_of_python(data):
-        return numpy_dtype
-    return default_dtype.value
+    has_default = numpy_dtype == _FLOAT64 != default_dtype.value and _has_python_numbers_alone(data)
+    return default_dtype.value if has_default else numpy_dtype
 
 
-def _is_of_python(data: Any) -> bool:
-    return all(map(_is_of_python, data)) if isinstance(data, list | tuple) else type(data) in (float, int, bool)
+def _has_python_numbers_alone(data: Any) -> bool:
+    if isinstance(data, list | tuple):
+        return all(map(_has_python_numbers_alone, data))
+    return type(data) in (float, int, bool)
