@@ -16,14 +16,11 @@ from .default_device_and_dtype import is_dtype_of_python_numbers
 
 
 def refuse_numpy_ma(self: Any) -> NoReturn:
-    """Raise an error if `numpy.ma` reads the attribute ``_data`` of an operand of ``masked + x``.
-
-    `numpy.ma` reads no other attribute of our classes, and would take a buffer of that name for the values.
-    """
+    """Raise an error for ``masked + x``, in which `numpy.ma` reads the attribute ``_data`` of ``x``, and no other."""
     raise ArgumentError(
-        "numpy.ma: masked arrays do not meet arrays of pynested, as elements of theirs have no value. Give them one, "
-        "m.filled(0), or choose those that have one: pn.masked_select(m.data, ~np.ma.getmaskarray(m)). Or let NumPy "
-        "compute, of x.numpy()."
+        "numpy.ma: masked elements have no value, so a masked array is no operand of pynested. Give them a value, "
+        "m.filled(0), or select the other elements: pn.masked_select(m.data, ~np.ma.getmaskarray(m)). To compute with "
+        "NumPy, use x.numpy()."
     )
 
 
@@ -36,8 +33,8 @@ class ArrayProtocols:
     def numpy(self: Any) -> np.ndarray[Any, Any]:
         """Return the values as a NumPy array that shares the memory. DeviceError on a GPU, GradientError with grad.
 
-        A write through pynested that would make a gradient wrong is noticed, also through an array that is made of the
-        result. A write through NumPy is not: write before the memory is used, or after the backward pass.
+        pynested notices its own writes that would make a gradient wrong, also those through an array that is made of
+        the result. It does not notice writes of NumPy: write before the memory is used, or after the backward pass.
         """
         if self.requires_grad:
             raise GradientError(
@@ -62,7 +59,7 @@ class ArrayProtocols:
         return to_host(self.data).item()
 
     def tolist(self: Any) -> Any:
-        """Return the values as lists of Python numbers in one another."""
+        """Return the values as nested lists of Python numbers."""
         return to_host(self.data).tolist()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -139,8 +136,8 @@ class ArrayProtocols:
     def __reduce__(self: Any) -> Any:
         register_exported(self.storage, self.data)  # a pickle may share its buffers
         values = stored_once(self.data)
-        stored = np.ascontiguousarray(to_host(values)).reshape(values.shape)
-        return _unpickled, (type(self), stored, self.device, self.requires_grad and self.is_leaf, self.shape)
+        data = np.ascontiguousarray(to_host(values)).reshape(values.shape)  # of no dimension, if values has none
+        return _unpickled, (type(self), data, self.device, self.requires_grad and self.is_leaf, self.shape)
 
     def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
         if self.node is not None:
@@ -151,14 +148,14 @@ class ArrayProtocols:
         return copy
 
     def __copy__(self: Any) -> Any:
-        again = self.detach()
-        again.node, again.tracked, again.guard = self.node, self.tracked, self.guard
-        return again
+        copy = self.detach()
+        copy.node, copy.tracked, copy.guard = self.node, self.tracked, self.guard
+        return copy
 
 
-def _unpickled(kind: Any, data: Any, device: str, requires_grad: bool, shape: tuple[int, ...]) -> Any:
+def _unpickled(array_class: Any, data: Any, device: str, requires_grad: bool, shape: tuple[int, ...]) -> Any:
+    """Return the array of a pickle, in which ``data`` has a size of 1 where the array repeated its elements."""
     if data.shape != shape:
         data = np.ascontiguousarray(np.broadcast_to(data, shape))
-    array = kind.over(data) if device == "cpu" else kind(transfer(data, device), device)
-    array.requires_grad = requires_grad
-    return array
+    array = array_class.over(data) if device == "cpu" else array_class(transfer(data, device), device)
+    return array.requires_grad_(requires_grad)

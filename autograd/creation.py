@@ -1,9 +1,11 @@
 """New arrays: from data, filled with one value, or of evenly spaced numbers.
 
-The dtype is one of nine, and bfloat16 on devices with kernels; DTypeError for every other. If the caller names none,
-it is the dtype of the data, or the default dtype. A shape is several numbers or one tuple; ArgumentError for a negative
-size, ShapeError for more dimensions or elements than an array can have. The device is the default device if the caller
-names none; DeviceError for a missing one. With ``requires_grad`` operations on the array, a leaf, are recorded.
+*dtype*   one of nine dtypes, or bfloat16 on devices with kernels; by default that of the data, or the default dtype.
+          DTypeError for any other dtype.
+*shape*   several numbers or one tuple. ArgumentError for a negative size, ShapeError for more dimensions or elements
+          than an array can have.
+*device*  by default the default device. DeviceError for a missing device.
+*requires_grad*  whether operations on the array, a leaf, are recorded.
 """
 
 from __future__ import annotations
@@ -47,17 +49,17 @@ def array(
     Parameters
     ----------
     data : array_like
-        Copied, unless ``copy`` is False and neither dtype nor device need a copy.
+        The values are copied, unless ``copy`` is False and the dtype and the device stay.
     dtype : dtype, optional
         By default the dtype of the data, and the default dtype for Python's floats. Integers and wider floats are
-        rounded to a floating dtype. Every other change of a value is an error; `Array.to` converts such values.
+        rounded to a floating dtype. Any other change of a value is an error; `Array.to` makes such changes.
     device : str, optional
         By default the device of an array, and the default device for other data.
     requires_grad : bool
         Whether to record operations on it.
     copy : bool
-        False shares the memory of an array of the same dtype and device. Writes of pynested that would make a
-        gradient wrong are noticed, writes of NumPy are not.
+        False shares the memory of an array of the same dtype and device. pynested notices its own writes that would
+        make a gradient wrong, but not writes of NumPy.
 
     Raises
     ------
@@ -231,13 +233,13 @@ def arange(
         raise ArgumentError(f"arange: limits and step must be finite, and the step not 0; these are {limits}.")
     dtype = _dtype_of_limits(limits, numbers) if dtype is None else canonical_dtype(dtype, chosen_device(device))
     wide = _FLOAT64 if is_float(dtype) and float in map(type, numbers) else _INT64
-    first, end, by = (checked_scalar("arange", number, wide).item() for number in numbers)
-    count = (end - first) / by if wide is _FLOAT64 else -((first - end) // by)
+    first, end, step = (checked_scalar("arange", number, wide).item() for number in numbers)
+    count = (end - first) / step if wide is _FLOAT64 else -((first - end) // step)
     if count > MOST_ELEMENTS or abs(end - first) == math.inf:
         raise ArgumentError(
-            f"arange: from {value_text(first)} to {value_text(end)} there are more numbers than fit anywhere."
+            f"arange: from {value_text(first)} to {value_text(end)} there are more numbers than an array can have."
         )
-    values = first + by * np.arange(max(0, math.ceil(count)), dtype=wide)
+    values = first + step * np.arange(max(0, math.ceil(count)), dtype=wide)
     if dtype != wide:
         check_fits("arange", values, dtype)
         for extreme in values[[0, -1]] if values.size and is_float(dtype) else ():
@@ -246,7 +248,7 @@ def arange(
 
 
 def _dtype_of_limits(limits: tuple[Any, ...], numbers: list[Number]) -> np.dtype[Any]:
-    """Return the dtype of NumPy's scalars among the limits, beside which Python's numbers are weak."""
+    """Return the dtype of NumPy's scalars among the limits; a Python number changes it only by a higher kind."""
     dtypes = [limit.dtype for limit in limits if isinstance(limit, np.generic)]
     common = promoted(*dtypes) if dtypes else _INT64
     return dtype_of_data(limits, reduce(lambda dtype, number: weak_dtype(number, dtype), numbers, common))

@@ -1,7 +1,7 @@
 """New arrays of random numbers, and the default generator of each thread, which `manual_seed` restarts.
 
-A generator is a `numpy.random.Generator`. It draws the same numbers for every device. The default generator of a thread
-that has not called `manual_seed` begins with a seed from the operating system, and so does that of a forked process.
+A generator is a `numpy.random.Generator`. It draws the same numbers for every device. Without `manual_seed` the default
+generator of a thread, or of a forked process, begins with a seed from the operating system.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _thread = _Thread()
 
 @operator
 def manual_seed(seed: int) -> np.random.Generator:
-    """Restart the default generator of this thread from ``seed``, and return it.
+    """Restart the default generator of this thread from ``seed``, and return the generator.
 
-    Other threads keep their generators. ArgumentError unless it is an integer of at least 0. Clauses: RANDOM-5 to
+    Other threads keep their generators. ArgumentError unless the seed is an integer of at least 0. Clauses: RANDOM-5 to
     RANDOM-7.
 
     Examples
@@ -77,7 +77,7 @@ def get_state() -> Any:
 
 @contextmanager
 def replay_random(state: Any) -> Iterator[None]:
-    """Draw inside the block the numbers that this thread drew after ``state``; its generator does not advance."""
+    """Draw inside the block the same numbers as after ``state``; after the block the old generator goes on."""
     before, bit_generator = _thread.generator, np.random.PCG64(0)
     bit_generator.state = state
     _thread.generator = np.random.Generator(bit_generator)
@@ -196,6 +196,6 @@ def integers(
         limits = f"{value_text(least)} to {value_text(end)} - 1"
         raise ArgumentError(f"{name}: there is no integer from {limits}; high must be above low.")
     dtype = np.dtype(np.int64) if dtype is None else canonical_dtype(dtype, chosen_device(device))
-    check_fits(name, numpy_array(name, [least, end - 1]), dtype)  # whichever of them is drawn
+    check_fits(name, numpy_array(name, [least, end - 1]), dtype)
     numbers = canonical_generator(generator).integers(least, end, canonical_sizes(name, (shape,)), dtype=np.int64)
     return array(numbers, dtype=dtype, device=device)

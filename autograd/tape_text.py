@@ -23,7 +23,7 @@ CONSTANT = "const"  # an array that does not require grad
 
 
 def call_text(node: Node, names: Sequence[str | None]) -> str:
-    """Return a node as a call; ``names`` are those of its sources, None for a constant."""
+    """Return a node as a call; ``names`` has the names of its sources, with None for a constant."""
     if node.operation is PART:
         return f"{names[0]}[{node.args[0]}]"
     if not isinstance(node.operation, Primitive):
@@ -34,7 +34,7 @@ def call_text(node: Node, names: Sequence[str | None]) -> str:
 
 
 def _argument(value: Any) -> str:
-    """Return an argument without history as text; none for a structure or a raw array, which is long."""
+    """Return an argument without history as text; a structure and a raw array, which are long, as an empty text."""
     if type(value) in (Array, Unsaved) or value is CONSTANT:
         return CONSTANT
     if isinstance(value, slice):

@@ -23,34 +23,32 @@ from .shapes import check_possible_shape
 DTYPES = tuple(
     np.dtype(name) for name in ("bool", "int8", "int16", "int32", "int64", "uint8", "float16", "float32", "float64")
 )
-_KNOWN = frozenset(DTYPES)
-_NAMES = ", ".join(map(str, DTYPES))
+_DTYPE_SET = frozenset(DTYPES)
+_DTYPE_NAMES = ", ".join(map(str, DTYPES))
 _PYTHON_NUMBERS = frozenset((int, float, bool))
 _OPERANDS = _PYTHON_NUMBERS | {Array}
 
 
 def canonical_dtype(dtype: Any, device: str = "cpu") -> np.dtype[Any]:
     """Return ``dtype`` as a NumPy dtype; raise DTypeError for a dtype that is not supported on ``device``."""
+    has_bfloat16 = device not in NUMPY_DEVICES
+    names = f"{_DTYPE_NAMES}, bfloat16" if has_bfloat16 else _DTYPE_NAMES
     try:
-        known: np.dtype[Any] = bfloat16() if isinstance(dtype, str) and dtype == "bfloat16" else np.dtype(dtype)
+        canonical: np.dtype[Any] = bfloat16() if isinstance(dtype, str) and dtype == "bfloat16" else np.dtype(dtype)
     except (TypeError, ValueError, SyntaxError):
-        raise DTypeError(f"{dtype!r} is not a dtype. Use one of {_names(device)}.") from None
-    if known in _KNOWN or (device not in NUMPY_DEVICES and is_bfloat16(known)):
-        return known
-    if is_bfloat16(known):
+        raise DTypeError(f"{dtype!r} is not a dtype. Use one of {names}.") from None
+    if canonical in _DTYPE_SET or (has_bfloat16 and is_bfloat16(canonical)):
+        return canonical
+    if is_bfloat16(canonical):
         raise DTypeError(
             "bfloat16 is computed on the devices 'cuda' and 'emulated': give device= where an array is made, or "
             "convert to float32 first: x.to(dtype=pn.float32)."
         )
-    raise DTypeError(f"dtype {known} is not supported. Convert to one of {_names(device)}.")
-
-
-def _names(device: str) -> str:
-    return _NAMES if device in NUMPY_DEVICES else f"{_NAMES}, bfloat16"
+    raise DTypeError(f"dtype {canonical} is not supported. Convert to one of {names}.")
 
 
 def as_plain_ndarray(name: str, value: np.ndarray[Any, Any], device: str = "cpu") -> np.ndarray[Any, Any]:
-    """Return an array of a NumPy subclass as a base class array in the same memory; raise for its dtype or shape."""
+    """Return an array of a NumPy subclass as a plain ndarray in the same memory; raise for its dtype or shape."""
     if type(value) is not np.ndarray:
         value = as_bare(name, value)
     try:
@@ -63,7 +61,7 @@ def as_plain_ndarray(name: str, value: np.ndarray[Any, Any], device: str = "cpu"
 
 
 def numpy_array(name: str, value: Any) -> np.ndarray[Any, Any]:
-    """Return an array of NumPy for anything that NumPy accepts, such as a list. Its dtype may be unsupported.
+    """Return an array of NumPy, of any dtype, for anything that NumPy accepts, such as a list.
 
     Raise for values that NumPy would change: ArgumentError for masks, OverflowError for integers beyond int64.
     """
@@ -99,7 +97,7 @@ def _types_of_entries(name: str, value: Any) -> set[type]:
 
 
 def as_operand(name: str, value: Any, device: str = "cpu") -> Any:
-    """Return ``value`` as an operand: an Array, or a Python number, whose dtype does not widen that of an array.
+    """Return ``value`` as an Array or a Python number. A number does not widen the dtype of an array.
 
     A NumPy scalar belongs to no device, so it is moved to ``device``, the device of the other operands. A NumPy array
     lies on the CPU.
@@ -117,8 +115,8 @@ def as_operand(name: str, value: Any, device: str = "cpu") -> Any:
         raise DTypeError(f"{name}: complex numbers are not supported; operate on real and imaginary parts separately.")
     if getattr(value, "is_nested", False):
         raise ArgumentError(
-            f"{name}: a nested array is given where this argument must be dense. Give an Array, as nt.values() and "
-            "pn.to_padded_array(nt, padding) are."
+            f"{name}: this argument must be dense, not a nested array. Give an Array, such as nt.values() or "
+            "pn.to_padded_array(nt, padding)."
         )
     raise ArgumentError(
         f"{name}: {type(value).__name__} is neither an array nor a number. Make an array of it first: pn.array(value)."
@@ -145,12 +143,12 @@ def chosen_device(device: str | None, *values: Any) -> str:
 
 
 def copy_if_any_requires_grad(values: Any, *tracked: Any) -> Any:
-    """Return raw ``values`` for a node of the tape: a copy if any of ``tracked`` requires grad, else themselves.
+    """Return raw ``values`` for a node of the tape: a copy if any of ``tracked`` requires grad, else the values.
 
     Without the copy, a write in place into the values would change a gradient that is computed later.
     """
-    wanted = grad_mode.current and any(type(other) is Array and other.requires_grad for other in tracked)
-    return values.copy() if wanted else values
+    is_recorded = grad_mode.current and any(type(x) is Array and x.requires_grad for x in tracked)
+    return values.copy() if is_recorded else values
 
 
 def as_array(name: str, value: Any, device: str = "cpu") -> Array:
@@ -172,7 +170,7 @@ def as_device_array(name: str, value: Any, device: str | None = None) -> Array:
 
 
 def as_arrays_on_one_device(name: str, *values: Any, optional: int = 0) -> list[Any]:
-    """Return ``values`` as Arrays, all on the device of the first Array, to which numbers go.
+    """Return ``values`` as Arrays on one device, that of the first Array; raise for Arrays on several devices.
 
     The last ``optional`` values can be None, and stay None.
     """

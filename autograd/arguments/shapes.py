@@ -31,12 +31,13 @@ def canonical_int(name: str, what: str, value: Any) -> int:
 def _int_of_object(name: str, what: str, value: Any) -> int:
     if isinstance(value, np.ndarray):
         value = as_bare(name, value)
-    if isinstance(value, bool | np.bool_):
-        raise ArgumentError(f"{name}: {what} must be an integer, not {value!r}.")
     try:
-        return operator.index(value)
+        number = operator.index(value)
     except TypeError:
-        raise ArgumentError(f"{name}: {what} must be an integer, not {value!r}.") from None
+        number = None
+    if number is None or isinstance(value, bool | np.bool_):
+        raise ArgumentError(f"{name}: {what} must be an integer, not {value!r}.")
+    return number
 
 
 def canonical_index_entry(value: Any) -> int:
@@ -46,18 +47,18 @@ def canonical_index_entry(value: Any) -> int:
             "index: in the index of a nested array a list, an array or a mask must be the first entry, x[[0, 2], 1:], "
             "or follow an integer, x[0, [1, 2]]. To index every component: pn.map_components(function, x)."
         )
-    place = canonical_int("index", "an index", value)
-    if not -(2**63) <= place < 2**63:
-        raise IndexOutOfRange(f"index: {place} is beyond int64, and out of bounds for every dimension.")
-    return place
+    index = canonical_int("index", "an index", value)
+    if not -(2**63) <= index < 2**63:
+        raise IndexOutOfRange(f"index: {index} is beyond int64, and out of bounds for every dimension.")
+    return index
 
 
 def canonical_index(name: str, index: Any, size: int, dim: int) -> int:
     """Return ``index`` counted from the front, in ``0 .. size - 1``."""
-    place = canonical_int(name, "an index", index)
-    if not -size <= place < size:
-        raise IndexOutOfRange(f"{name}: index {place} is out of bounds for dimension {dim} with size {size}.")
-    return place + size if place < 0 else place
+    number = canonical_int(name, "an index", index)
+    if not -size <= number < size:
+        raise IndexOutOfRange(f"{name}: index {number} is out of bounds for dimension {dim} with size {size}.")
+    return number + size if number < 0 else number
 
 
 def canonical_slice(part: slice) -> slice:
@@ -158,7 +159,7 @@ def broadcast_shape(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
     except ValueError:
         texts = " and ".join(str(shape) for shape in shapes)
         raise ShapeError(
-            f"{name}: shapes {texts} do not broadcast; aligned at the right, sizes must be equal or 1, and the result "
-            "an array that can exist."
+            f"{name}: shapes {texts} do not broadcast. Aligned at the right, their sizes must be equal or 1, and an "
+            "array of the resulting shape must be possible."
         ) from None
     return result if 0 < prod(result) <= MOST_ELEMENTS else check_possible_shape(name, result)
