@@ -13,6 +13,7 @@ and returns the result that the caller receives:
 
 from __future__ import annotations
 
+import inspect
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -23,6 +24,7 @@ from .call_errors import raise_better_error
 
 Watcher = Callable[["Call"], Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
+Class = TypeVar("Class", bound=type)
 
 
 class _WatchersOfThread(threading.local):
@@ -118,3 +120,11 @@ def method(function: Function) -> Function:
             raise
 
     return call  # type: ignore[return-value]
+
+
+def methods(cls: Class) -> Class:
+    """Apply `method` to each public method that the class defines."""
+    for name, function in list(vars(cls).items()):
+        if inspect.isfunction(function) and not name.startswith("_"):
+            setattr(cls, name, method(function))
+    return cls

@@ -2,7 +2,7 @@
 
 The modules of public functions import `Array`, so the modules here cannot import them. Methods call public functions
 through the class attribute ``_ops``, which the import of `pynested` sets to the module `pynested.method_functions`.
-The decorator `@method` explains a call that does not fit; methods without named parameters do without it.
+The decorator `@methods` lets each method of a class explain a call that does not fit.
 """
 
 from __future__ import annotations

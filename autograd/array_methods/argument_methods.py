@@ -9,100 +9,84 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
 import numpy as np
 
-from ..decorators import method
+from ..decorators import methods
 from .reduction_methods import MaybeDense
 
 if TYPE_CHECKING:
     from pynested.nested.operands import Dense, DType, Operand
 
 
+@methods
 class ArgumentMethods(Generic[MaybeDense]):
     """Methods that call the public function of the same name."""
 
     __slots__ = ()
     _ops: ClassVar[Any]  # the module `pynested.method_functions`
 
-    @method
     def add(self, other: Operand, *, alpha: float = 1) -> Self:
         """See `pynested.add`."""
         return self._ops.add(self, other, alpha=alpha)
 
-    @method
     def allclose(self, other: Operand, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
         """See `pynested.allclose`."""
         return self._ops.allclose(self, other, rtol, atol, equal_nan)
 
-    @method
     def bitwise_and(self, other: Operand) -> Self:
         """See `pynested.bitwise_and`."""
         return self._ops.bitwise_and(self, other)
 
-    @method
     def bitwise_or(self, other: Operand) -> Self:
         """See `pynested.bitwise_or`."""
         return self._ops.bitwise_or(self, other)
 
-    @method
     def bitwise_xor(self, other: Operand) -> Self:
         """See `pynested.bitwise_xor`."""
         return self._ops.bitwise_xor(self, other)
 
-    @method
     def bmm(self, mat2: Operand) -> MaybeDense:
         """See `pynested.bmm`."""
         return self._ops.bmm(self, mat2)
 
-    @method
     def clamp(self, min: Operand | None = None, max: Operand | None = None) -> Self:
         """See `pynested.clamp`."""
         return self._ops.clamp(self, min, max)
 
-    @method
     def cumsum(self, dim: int | None = None, *, dtype: DType | None = None, axis: int | None = None) -> Self:
         """See `pynested.cumsum`."""
         return self._ops.cumsum(self, dim, dtype=dtype, axis=axis)
 
-    @method
     def div(self, other: Operand) -> Self:
         """See `pynested.div`."""
         return self._ops.div(self, other)
 
-    @method
     def dropout(self, p: float = 0.5, training: bool = True, *, generator: np.random.Generator | None = None) -> Self:
         """See `pynested.dropout`."""
         return self._ops.dropout(self, p, training, generator=generator)
 
-    @method
     def eq(self, other: Operand) -> Self:
         """See `pynested.eq`."""
         return self._ops.eq(self, other)
 
-    @method
     def equal(self, other: Operand) -> bool:
         """See `pynested.equal`."""
         return self._ops.equal(self, other)
 
-    @method
     def floor_divide(self, other: Operand) -> Self:
         """See `pynested.floor_divide`."""
         return self._ops.floor_divide(self, other)
 
-    @method
     def ge(self, other: Operand) -> Self:
         """See `pynested.ge`."""
         return self._ops.ge(self, other)
 
-    @method
     def gelu(self, approximate: str = "none") -> Self:
         """See `pynested.gelu`."""
         return self._ops.gelu(self, approximate)
 
-    @method
     def gt(self, other: Operand) -> Self:
         """See `pynested.gt`."""
         return self._ops.gt(self, other)
 
-    @method
     def layer_norm(
         self,
         normalized_shape: int | Sequence[int],
@@ -113,97 +97,78 @@ class ArgumentMethods(Generic[MaybeDense]):
         """See `pynested.layer_norm`."""
         return self._ops.layer_norm(self, normalized_shape, weight, bias, eps)
 
-    @method
     def le(self, other: Operand) -> Self:
         """See `pynested.le`."""
         return self._ops.le(self, other)
 
-    @method
     def linear(self, weight: Dense, bias: Dense | None = None) -> Self:
         """See `pynested.linear`."""
         return self._ops.linear(self, weight, bias)
 
-    @method
     def log_softmax(self, dim: int | None = None, *, dtype: DType | None = None, axis: int | None = None) -> Self:
         """See `pynested.log_softmax`."""
         return self._ops.log_softmax(self, dim, dtype=dtype, axis=axis)
 
-    @method
     def logaddexp(self, other: Operand) -> Self:
         """See `pynested.logaddexp`."""
         return self._ops.logaddexp(self, other)
 
-    @method
     def logical_and(self, other: Operand) -> Self:
         """See `pynested.logical_and`."""
         return self._ops.logical_and(self, other)
 
-    @method
     def logical_or(self, other: Operand) -> Self:
         """See `pynested.logical_or`."""
         return self._ops.logical_or(self, other)
 
-    @method
     def logical_xor(self, other: Operand) -> Self:
         """See `pynested.logical_xor`."""
         return self._ops.logical_xor(self, other)
 
-    @method
     def lt(self, other: Operand) -> Self:
         """See `pynested.lt`."""
         return self._ops.lt(self, other)
 
-    @method
     def masked_fill(self, mask: Operand, value: float) -> Self:
         """See `pynested.masked_fill`."""
         return self._ops.masked_fill(self, mask, value)
 
-    @method
     def matmul(self, other: Operand) -> MaybeDense:
         """See `pynested.matmul`."""
         return self._ops.matmul(self, other)
 
-    @method
     def maximum(self, other: Operand) -> Self:
         """See `pynested.maximum`."""
         return self._ops.maximum(self, other)
 
-    @method
     def minimum(self, other: Operand) -> Self:
         """See `pynested.minimum`."""
         return self._ops.minimum(self, other)
 
-    @method
     def mul(self, other: Operand) -> Self:
         """See `pynested.mul`."""
         return self._ops.mul(self, other)
 
-    @method
     def ne(self, other: Operand) -> Self:
         """See `pynested.ne`."""
         return self._ops.ne(self, other)
 
-    @method
     def pow(self, other: Operand) -> Self:
         """See `pynested.pow`."""
         return self._ops.pow(self, other)
 
-    @method
     def remainder(self, other: Operand) -> Self:
         """See `pynested.remainder`."""
         return self._ops.remainder(self, other)
 
-    @method
     def softmax(self, dim: int | None = None, *, dtype: DType | None = None, axis: int | None = None) -> Self:
         """See `pynested.softmax`."""
         return self._ops.softmax(self, dim, dtype=dtype, axis=axis)
 
-    @method
     def softmin(self, dim: int | None = None, *, dtype: DType | None = None, axis: int | None = None) -> Self:
         """See `pynested.softmin`."""
         return self._ops.softmin(self, dim, dtype=dtype, axis=axis)
 
-    @method
     def sub(self, other: Operand, *, alpha: float = 1) -> Self:
         """See `pynested.sub`."""
         return self._ops.sub(self, other, alpha=alpha)

@@ -11,7 +11,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import numpy as np
 
-from ..decorators import method
+from ..decorators import methods
 from .argument_methods import ArgumentMethods
 from .element_methods import ElementMethods
 from .reduction_methods import MaybeDense
@@ -33,9 +33,10 @@ def in_place(
     write_result.__name__ += "_"
     write_result.__qualname__ = f"InPlaceMethods.{write_result.__name__}"
     write_result.__doc__ = f"Write the result of `pynested.{compute.__name__}` into this array."
-    return method(write_result)  # type: ignore[return-value]
+    return write_result  # type: ignore[return-value]
 
 
+@methods
 class InPlaceMethods(ElementMethods, ArgumentMethods[MaybeDense]):
     """Methods that write the result of the method of the same name, with its parameters, and return the array.
 
@@ -115,12 +116,10 @@ class InPlaceMethods(ElementMethods, ArgumentMethods[MaybeDense]):
 
     # ---- of new values ----------------------------------------------------------------------------------------------
 
-    @method
     def copy_(self, source: Any) -> Self:
         """Write the values of ``source``, which broadcasts, into this array."""
         return self._ops.write(self, "copy_", source)
 
-    @method
     def fill_(self, value: Any) -> Self:
         """Write ``value`` to every element."""
         return self._ops.write(self, "fill_", value)
@@ -129,12 +128,10 @@ class InPlaceMethods(ElementMethods, ArgumentMethods[MaybeDense]):
         """Write 0 to every element."""
         return self._ops.write(self, "zero_", 0)
 
-    @method
     def uniform_(self, low: float = 0.0, high: float = 1.0, generator: np.random.Generator | None = None) -> Self:
         """See `pynested.uniform_`."""
         return self._ops.uniform_(self, low, high, generator)
 
-    @method
     def normal_(self, mean: float = 0.0, std: float = 1.0, generator: np.random.Generator | None = None) -> Self:
         """See `pynested.normal_`."""
         return self._ops.normal_(self, mean, std, generator)

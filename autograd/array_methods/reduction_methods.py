@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, overload
 
-from ..decorators import method
+from ..decorators import methods
 
 if TYPE_CHECKING:
     from pynested.autograd.array import Array
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 MaybeDense = TypeVar("MaybeDense")  # a result that can be dense: Array, or NestedArray | Array for a nested array
 
 
+@methods
 class ReductionMethods(Generic[MaybeDense]):
     """Methods that call the reduction of the same name. If no dimension is given, the result is dense.
 
@@ -28,7 +29,6 @@ class ReductionMethods(Generic[MaybeDense]):
     def all(self, dim: None = ..., keepdim: Literal[False] = ...) -> Array: ...
     @overload
     def all(self, dim: Dims = ..., keepdim: bool = ..., *, axis: Dims = ..., keepdims: bool = ...) -> MaybeDense: ...
-    @method
     def all(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """See `pynested.all`."""
         return self._ops.all(self, dim, keepdim, axis=axis, keepdims=keepdims)
@@ -37,7 +37,6 @@ class ReductionMethods(Generic[MaybeDense]):
     def amax(self, dim: None = ..., keepdim: Literal[False] = ...) -> Array: ...
     @overload
     def amax(self, dim: Dims = ..., keepdim: bool = ..., *, axis: Dims = ..., keepdims: bool = ...) -> MaybeDense: ...
-    @method
     def amax(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """See `pynested.amax`."""
         return self._ops.amax(self, dim, keepdim, axis=axis, keepdims=keepdims)
@@ -46,7 +45,6 @@ class ReductionMethods(Generic[MaybeDense]):
     def amin(self, dim: None = ..., keepdim: Literal[False] = ...) -> Array: ...
     @overload
     def amin(self, dim: Dims = ..., keepdim: bool = ..., *, axis: Dims = ..., keepdims: bool = ...) -> MaybeDense: ...
-    @method
     def amin(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """See `pynested.amin`."""
         return self._ops.amin(self, dim, keepdim, axis=axis, keepdims=keepdims)
@@ -55,7 +53,6 @@ class ReductionMethods(Generic[MaybeDense]):
     def any(self, dim: None = ..., keepdim: Literal[False] = ...) -> Array: ...
     @overload
     def any(self, dim: Dims = ..., keepdim: bool = ..., *, axis: Dims = ..., keepdims: bool = ...) -> MaybeDense: ...
-    @method
     def any(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """See `pynested.any`."""
         return self._ops.any(self, dim, keepdim, axis=axis, keepdims=keepdims)
@@ -66,7 +63,6 @@ class ReductionMethods(Generic[MaybeDense]):
     def argmax(
         self, dim: int | None = ..., keepdim: bool = ..., *, axis: int | None = ..., keepdims: bool = ...
     ) -> MaybeDense: ...
-    @method
     def argmax(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """See `pynested.argmax`."""
         return self._ops.argmax(self, dim, keepdim, axis=axis, keepdims=keepdims)
@@ -77,7 +73,6 @@ class ReductionMethods(Generic[MaybeDense]):
     def argmin(
         self, dim: int | None = ..., keepdim: bool = ..., *, axis: int | None = ..., keepdims: bool = ...
     ) -> MaybeDense: ...
-    @method
     def argmin(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """See `pynested.argmin`."""
         return self._ops.argmin(self, dim, keepdim, axis=axis, keepdims=keepdims)
@@ -88,7 +83,6 @@ class ReductionMethods(Generic[MaybeDense]):
     def logsumexp(
         self, dim: Dims = ..., keepdim: bool = ..., *, axis: Dims = ..., keepdims: bool = ...
     ) -> MaybeDense: ...
-    @method
     def logsumexp(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """See `pynested.logsumexp`."""
         return self._ops.logsumexp(self, dim, keepdim, axis=axis, keepdims=keepdims)
@@ -99,7 +93,6 @@ class ReductionMethods(Generic[MaybeDense]):
     def mean(
         self, dim: Dims = ..., keepdim: bool = ..., *, dtype: DType | None = ..., axis: Dims = ..., keepdims: bool = ...
     ) -> MaybeDense: ...
-    @method
     def mean(self, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
         """See `pynested.mean`."""
         return self._ops.mean(self, dim, keepdim, dtype=dtype, axis=axis, keepdims=keepdims)
@@ -110,7 +103,6 @@ class ReductionMethods(Generic[MaybeDense]):
     def nanmean(
         self, dim: Dims = ..., keepdim: bool = ..., *, dtype: DType | None = ..., axis: Dims = ..., keepdims: bool = ...
     ) -> MaybeDense: ...
-    @method
     def nanmean(self, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
         """See `pynested.nanmean`."""
         return self._ops.nanmean(self, dim, keepdim, dtype=dtype, axis=axis, keepdims=keepdims)
@@ -121,7 +113,6 @@ class ReductionMethods(Generic[MaybeDense]):
     def nansum(
         self, dim: Dims = ..., keepdim: bool = ..., *, dtype: DType | None = ..., axis: Dims = ..., keepdims: bool = ...
     ) -> MaybeDense: ...
-    @method
     def nansum(self, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
         """See `pynested.nansum`."""
         return self._ops.nansum(self, dim, keepdim, dtype=dtype, axis=axis, keepdims=keepdims)
@@ -132,7 +123,6 @@ class ReductionMethods(Generic[MaybeDense]):
     def prod(
         self, dim: Dims = ..., keepdim: bool = ..., *, dtype: DType | None = ..., axis: Dims = ..., keepdims: bool = ...
     ) -> MaybeDense: ...
-    @method
     def prod(self, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
         """See `pynested.prod`."""
         return self._ops.prod(self, dim, keepdim, dtype=dtype, axis=axis, keepdims=keepdims)
@@ -143,7 +133,6 @@ class ReductionMethods(Generic[MaybeDense]):
     def std(
         self, dim: Dims = ..., keepdim: bool = ..., *, correction: float = ..., axis: Dims = ..., keepdims: bool = ...
     ) -> MaybeDense: ...
-    @method
     def std(self, dim=None, keepdim=False, *, correction=1, axis=None, keepdims=None):
         """See `pynested.std`."""
         return self._ops.std(self, dim, keepdim, correction=correction, axis=axis, keepdims=keepdims)
@@ -154,7 +143,6 @@ class ReductionMethods(Generic[MaybeDense]):
     def sum(
         self, dim: Dims = ..., keepdim: bool = ..., *, dtype: DType | None = ..., axis: Dims = ..., keepdims: bool = ...
     ) -> MaybeDense: ...
-    @method
     def sum(self, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
         """See `pynested.sum`."""
         return self._ops.sum(self, dim, keepdim, dtype=dtype, axis=axis, keepdims=keepdims)
@@ -165,7 +153,6 @@ class ReductionMethods(Generic[MaybeDense]):
     def var(
         self, dim: Dims = ..., keepdim: bool = ..., *, correction: float = ..., axis: Dims = ..., keepdims: bool = ...
     ) -> MaybeDense: ...
-    @method
     def var(self, dim=None, keepdim=False, *, correction=1, axis=None, keepdims=None):
         """See `pynested.var`."""
         return self._ops.var(self, dim, keepdim, correction=correction, axis=axis, keepdims=keepdims)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
 from ..arguments.shapes import is_sequence
-from ..decorators import method
+from ..decorators import methods
 from .reduction_methods import MaybeDense
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pynested.structure.layout import Layout
 
 
+@methods
 class ShapeMethods(Generic[MaybeDense]):
     """Methods that call the public function of the same name. A shape is one tuple or several integers."""
 
@@ -24,57 +25,46 @@ class ShapeMethods(Generic[MaybeDense]):
     dtype: Any
     _ops: ClassVar[Any]  # the module `pynested.method_functions`
 
-    @method
     def transpose(self, dim0: int, dim1: int) -> Self:
         """See `pynested.transpose`."""
         return self._ops.transpose(self, dim0, dim1)
 
-    @method
     def squeeze(self, dim: Dims = None) -> Self:
         """See `pynested.squeeze`."""
         return self._ops.squeeze(self, dim)
 
-    @method
     def unsqueeze(self, dim: int) -> Self:
         """See `pynested.unsqueeze`."""
         return self._ops.unsqueeze(self, dim)
 
-    @method
     def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Self:
         """See `pynested.flatten`."""
         return self._ops.flatten(self, start_dim, end_dim)
 
-    @method
     def unflatten(self, dim: int, sizes: Sequence[int]) -> Self:
         """See `pynested.unflatten`."""
         return self._ops.unflatten(self, dim, sizes)
 
-    @method
     def reshape_as(self, other: Operand) -> MaybeDense:
         """See `pynested.reshape_as`."""
         return self._ops.reshape_as(self, other)
 
-    @method
     def select(self, dim: int, index: int) -> MaybeDense:
         """See `pynested.select`."""
         return self._ops.select(self, dim, index)
 
-    @method
     def split(self, sizes: int | Sequence[int], dim: int = 0) -> tuple[Self, ...]:
         """See `pynested.split`."""
         return self._ops.split(self, sizes, dim)
 
-    @method
     def chunk(self, chunks: int, dim: int = 0) -> tuple[Self, ...]:
         """See `pynested.chunk`."""
         return self._ops.chunk(self, chunks, dim)
 
-    @method
     def unbind(self, dim: int = 0) -> tuple[Array, ...]:
         """See `pynested.unbind`."""
         return self._ops.unbind(self, dim)
 
-    @method
     def to(
         self,
         *targets: DType | Layout,
@@ -124,7 +114,6 @@ class ShapeMethods(Generic[MaybeDense]):
         """
         return self._ops.expand(self, _as_sequence(shape))
 
-    @method
     def astype(self, dtype: DType) -> Self:
         """Return a copy in ``dtype``, even if the array has this dtype already; `to` would not copy it."""
         converted = self._ops.to(self, dtype=dtype)
