@@ -1,4 +1,4 @@
-"""The folder of compiled kernels, kept from one process to the next.
+"""The folder of compiled kernels, which stay for later processes.
 
 A library is code that runs as soon as it is loaded. So the folder must belong to the user, and nobody else may write to
 it.
@@ -30,11 +30,11 @@ def cache_folder() -> Path:
     return parent / "pynested"
 
 
-def cached_file(name: str, make: Callable[[Path, Path], None]) -> Path:
+def cached_file(name: str, make: Callable[[Path], None]) -> Path:
     """Return a file of the cache, made if it is missing; another process sees it whole or not at all.
 
-    ``make(target, place)`` writes the target, and whatever else it needs in the folder ``place``. DeviceError if others
-    can write to the folder, or if it cannot be made.
+    ``make(path)`` writes the file in a temporary folder, which can take other files, too. DeviceError if others can
+    write to the cache, or if it cannot be made.
     """
     folder = cache_folder()
     file = folder / name
@@ -42,17 +42,18 @@ def cached_file(name: str, make: Callable[[Path, Path], None]) -> Path:
         folder.mkdir(stat.S_IRWXU, parents=True, exist_ok=True)
         _check_owner(folder)
         if not file.exists():
-            with tempfile.TemporaryDirectory(dir=folder) as place:
-                make(Path(place, name), Path(place))
-                Path(place, name).replace(file)
+            with tempfile.TemporaryDirectory(dir=folder) as temporary_folder:
+                unfinished = Path(temporary_folder, name)
+                make(unfinished)
+                unfinished.replace(file)
     except OSError as error:
-        why = error.strerror or str(error)
-        raise DeviceError(f"compiled kernels cannot be kept in {folder} ({why}): {USE_ANOTHER_FOLDER}") from error
+        reason = error.strerror or str(error)
+        raise DeviceError(f"compiled kernels cannot be kept in {folder} ({reason}): {USE_ANOTHER_FOLDER}") from error
     return file
 
 
-def loaded(file: Path) -> ctypes.CDLL:
-    """Return the library, loaded; DeviceError if the system does not let it run."""
+def load_library(file: Path) -> ctypes.CDLL:
+    """Load a library; DeviceError if the system does not let it run."""
     try:
         return ctypes.CDLL(str(file))
     except OSError as error:
@@ -61,15 +62,16 @@ def loaded(file: Path) -> ctypes.CDLL:
 
 
 def _check_owner(folder: Path) -> None:
-    """Refuse a folder of another user, and one to which others may write."""
+    """Raise DeviceError if a folder belongs to another user, or if others may write to it."""
     status = folder.stat()
     mode = stat.S_IMODE(status.st_mode)
     if status.st_uid != os.geteuid():
-        why = f"belongs to another user (number {status.st_uid})"
+        reason = f"belongs to another user (number {status.st_uid})"
     elif mode & (stat.S_IWGRP | stat.S_IWOTH):
-        why = f"can be written to by others (mode {mode:04o})"
+        reason = f"can be written to by others (mode {mode:04o})"
     else:
         return
     raise DeviceError(
-        f"{folder} {why}. Kernels are code, which is not run from such a place: correct that, or {USE_ANOTHER_FOLDER}"
+        f"{folder} {reason}. Kernels are code, which is not run from such a place: correct that, or "
+        f"{USE_ANOTHER_FOLDER}"
     )

@@ -16,7 +16,7 @@ from ..environment import whole_number
 from ..errors import DeviceError, PynestedError
 from ..gpu_errors import INSTALL, device_error
 from .backend import KernelBackend
-from .kernel_device import Triple
+from .kernel_device import Dim3
 from .kernel_source import KERNELS, inlined
 
 OPTIONS = ("-std=c++17", "-lineinfo")
@@ -68,15 +68,13 @@ class Gpu:
         self._cupy = cupy
         self._functions: dict[tuple[str, str], Any] = {}
 
-    def run(self, file: str, name: str, grid: Triple, block: Triple, args: Sequence[Any], shared: int) -> None:
+    def run(self, file: str, name: str, grid: Dim3, block: Dim3, args: Sequence[Any], shared: int) -> None:
         """Launch a kernel; it runs when the stream comes to it."""
         with reporting(self._cupy, name):
             function = self._functions.get((file, name)) or self._load(file, name)
             if shared > SHARED_BY_DEFAULT:
                 function.max_dynamic_shared_size_bytes = shared
-            # A null pointer is passed as a number of the same size.
-            arguments = tuple(np.uint64(0) if argument is None else argument for argument in args)
-            function(grid, block, arguments, shared_mem=shared)
+            function(grid, block, args, shared_mem=shared)
             if self.check:
                 self._cupy.cuda.get_current_stream().synchronize()
 
@@ -113,5 +111,4 @@ def cuda_backend() -> KernelBackend:
         cupy.cuda.cublas  # noqa: B018 - loads it
     except (ImportError, RuntimeError) as error:
         raise DeviceError(f"the device 'cuda' needs CUDA's NVRTC and cuBLAS: {INSTALL}. CuPy says: {error}") from error
-    xp, launcher = Reported(cupy), Gpu(cupy)
-    return KernelBackend("cuda", xp, launcher, launcher.new, BLAS_FROM)
+    return KernelBackend("cuda", Reported(cupy), Gpu(cupy), BLAS_FROM)

@@ -1,4 +1,4 @@
-"""Launches of the kernels of one element."""
+"""Launches of the kernels that compute each element on its own."""
 
 from __future__ import annotations
 
@@ -10,23 +10,14 @@ from .kernel_device import BLOCK, KernelDevice, RawArray
 from .naming import ctype, instantiation
 
 ELEMENTS_PER_BLOCK = 4 * BLOCK  # four for each thread
-MAX_BLOCKS = 1 << 20  # from there on a thread takes more elements
+MAX_BLOCKS = 1 << 20  # for more elements than these blocks have, a thread computes more than four
 
 
-def unary(functor: str) -> Any:
-    """Return a kernel of one operand that launches elementwise.cu with a functor of functors.cuh."""
+def functor_kernel(functor: str) -> Any:
+    """Return a kernel of one or two operands, which launches elementwise.cu with a functor of functors.cuh."""
 
-    def kernel(self: ElementwiseKernels, x: RawArray, /) -> RawArray:
-        return self.launch_functor(functor, x)
-
-    return kernel
-
-
-def binary(functor: str) -> Any:
-    """Return a kernel of two operands of one dtype that launches elementwise.cu with a functor of functors.cuh."""
-
-    def kernel(self: ElementwiseKernels, x: RawArray, y: RawArray, /) -> RawArray:
-        return self.launch_functor(functor, x, y)
+    def kernel(self: ElementwiseKernels, *operands: RawArray) -> RawArray:
+        return self.launch_functor(functor, *operands)
 
     return kernel
 
@@ -34,13 +25,13 @@ def binary(functor: str) -> Any:
 class ElementwiseKernels(KernelDevice):
     """Kernels that compute each element on its own."""
 
-    relu = unary("Relu")
-    relu_backward = binary("ReluBackward")
-    sgn = unary("Sgn")
-    erf = unary("Erf")
-    erfc = unary("Erfc")
-    silu = unary("Silu")
-    silu_backward = binary("SiluBackward")
+    relu = functor_kernel("Relu")
+    relu_backward = functor_kernel("ReluBackward")
+    sgn = functor_kernel("Sgn")
+    erf = functor_kernel("Erf")
+    erfc = functor_kernel("Erfc")
+    silu = functor_kernel("Silu")
+    silu_backward = functor_kernel("SiluBackward")
 
     def gelu(self, x: RawArray, /, approximate: str = "none") -> RawArray:
         """Launch elementwise.cu with the functor Gelu or GeluTanh."""
@@ -52,19 +43,17 @@ class ElementwiseKernels(KernelDevice):
         return self.launch_functor(functor, cotangent, x)
 
     def cast(self, x: RawArray, dtype: np.dtype[Any], /) -> RawArray:
-        """Launch cast.cu; ``astype`` of CuPy may flush what is small, and round float64 to float16 twice."""
+        """Launch cast.cu; ``astype`` of CuPy may flush subnormal numbers, and rounds float64 to float16 twice."""
         return self.launch_elementwise("cast.cu", instantiation("cast", ctype(x.dtype), ctype(dtype)), dtype, x)
 
     def launch_functor(self, functor: str, *operands: RawArray) -> RawArray:
-        """Launch elementwise.cu with a functor of one or two operands of one dtype, which the result has too."""
-        kind, dtype = "unary" if len(operands) == 1 else "binary", operands[0].dtype
-        return self.launch_elementwise("elementwise.cu", instantiation(kind, functor, ctype(dtype)), dtype, *operands)
+        """Launch elementwise.cu with a functor; the operands and the result have one dtype."""
+        kernel, dtype = "unary" if len(operands) == 1 else "binary", operands[0].dtype
+        return self.launch_elementwise("elementwise.cu", instantiation(kernel, functor, ctype(dtype)), dtype, *operands)
 
     def launch_elementwise(self, file: str, name: str, dtype: np.dtype[Any], *operands: RawArray) -> RawArray:
-        """Launch a kernel that takes one element of each operand at a time, and return its result, of ``dtype``."""
+        """Return the result, of ``dtype``, of a kernel that computes each element from one element of each operand."""
         out = self.empty(operands[0].shape, dtype)
-        if out.size:
-            grid = (min(MAX_BLOCKS, -(-out.size // ELEMENTS_PER_BLOCK)),)
-            args = *(self.as_contiguous(x) for x in operands), np.int64(out.size), out
-            self.launch(file, name, grid, (BLOCK,), args)
+        args = *map(self.as_contiguous, operands), np.int64(out.size), out
+        self.launch(file, name, (min(MAX_BLOCKS, -(-out.size // ELEMENTS_PER_BLOCK)),), (BLOCK,), args)
         return out

@@ -1,7 +1,7 @@
-"""The C++ compiler of the host, which compiles CUDA kernels for the emulated device.
+"""The C++ compiler of the host. It compiles CUDA kernels for the device ``"emulated"``.
 
-A library is kept under a hash of everything it was made of: the text of the kernels and of the emulation, the names
-of the instantiations, the flags, the compiler. So an edit compiles what it touches, and nothing is compiled twice.
+A compiled file is cached under a hash of all that it was made from: the text of the kernels, the text of the emulator,
+the flags and the version of the compiler. So a change of a file compiles only the kernels that include it.
 """
 
 from __future__ import annotations
@@ -10,24 +10,24 @@ import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 from ..errors import DeviceError, MissingDependency
 from .cache import cached_file
-from .kernel_source import KERNELS, inlined, is_generated, text_of
+from .kernel_source import KERNELS, inlined
 
 EMULATOR = Path(__file__).resolve().parent / "emulator"
-FLAGS = ("-std=c++17", "-fPIC", "-g1", "-ffp-contract=off", "-Wall", "-Wextra", "-Wno-unknown-pragmas")
-MODES = {
-    "": ("-O1",),
-    "address": ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"),
-    "thread": ("-O1", "-fsanitize=thread"),
+FLAGS = ("-std=c++17", "-fPIC", "-g1", "-ffp-contract=off", "-Wall", "-Wextra", "-Wno-unknown-pragmas", "-O1")
+SANITIZER_FLAGS: Mapping[str, tuple[str, ...]] = {
+    "": (),
+    "address": ("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"),
+    "thread": ("-fsanitize=thread",),
 }
-# A process that loads a library with a sanitizer must start with the sanitizer's own library, and with options in an
-# environment variable. Memory that Python keeps until exit is not reported; a race ends the process.
-SANITIZERS = {
+# A process that loads kernels with a sanitizer must start with the library of the sanitizer, and with its options in an
+# environment variable. Leaks are not reported, as Python keeps memory until it exits; a race ends the process.
+SANITIZER_PROCESSES = {
     "address": ("libasan.so", "ASAN_OPTIONS", "detect_leaks=0"),
     "thread": ("libtsan.so", "TSAN_OPTIONS", "halt_on_error=1:exitcode=66"),
 }
@@ -43,74 +43,73 @@ def compiler() -> tuple[str, str]:
             f"the device 'emulated' compiles its kernels with a C++17 compiler, and {command!r} is not on the path. "
             "Install g++, or name a compiler in the environment variable CXX."
         )
-    done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
-    return path, done.stdout.partition("\n")[0]
+    return path, _run([path, "--version"]).stdout.partition("\n")[0]
 
 
-def sanitizer_environment(mode: str) -> dict[str, str]:
-    """Return the environment variables for a process that runs kernels built in a mode.
+def sanitizer_environment(sanitizer: str) -> dict[str, str]:
+    """Return the environment variables of a process that runs kernels with a sanitizer; none for the sanitizer ``""``.
 
     Raise MissingDependency if the library of the sanitizer is missing.
     """
-    if mode not in SANITIZERS:
+    if not sanitizer:
         return {}
-    name, variable, options = SANITIZERS[mode]
     path, _ = compiler()
-    done = subprocess.run([path, f"-print-file-name={name}"], capture_output=True, text=True, check=False)
-    file = done.stdout.strip()
-    if not Path(file).is_absolute():
-        raise MissingDependency(f"kernels built for a sanitizer need its {name}, which {path} does not come with.")
-    variables = {"LD_PRELOAD": file, variable: options}
-    return {key: ":".join(filter(None, (value, os.environ.get(key)))) for key, value in variables.items()}
+    library, variable, options = SANITIZER_PROCESSES[sanitizer]
+    file = _run([path, f"-print-file-name={library}"]).stdout.strip()
+    if not Path(file).is_absolute():  # the compiler repeats the name of a file that it does not find
+        raise MissingDependency(f"kernels built for a sanitizer need its {library}, which {path} does not come with.")
+    added = {"LD_PRELOAD": file, variable: options}
+    return {name: ":".join(filter(None, (value, os.environ.get(name)))) for name, value in added.items()}
 
 
-def library(file: str, names: Sequence[str], mode: str = "", kernels: Path = KERNELS) -> Path:
-    """Return a shared library, perhaps a cached one, of instantiations of a ``.cu`` file, called ``k0``, ``k1``, ..."""
+def compile_library(file: str, instantiations: Sequence[str], sanitizer: str = "", kernels: Path = KERNELS) -> Path:
+    """Compile instantiations of the kernels of a ``.cu`` file, unless that was done before; return the shared library.
+
+    The functions of instantiation ``i`` are called ``k{i}_launch`` and ``k{i}_parameters``.
+    """
     path, version = compiler()
-    flags = (*FLAGS, *MODES[mode])
-    unit = f'#include "{file}"\n' + "".join(f"EMULATION_EXPORT(k{i}, {name})\n" for i, name in enumerate(names))
-    emulator = (file.read_text(encoding="utf-8") for file in _emulator_files())
-    key = _digest(unit, inlined(file, kernels), version, *flags, *emulator)
+    flags = *FLAGS, *SANITIZER_FLAGS[sanitizer]
+    exports = [f"EMULATION_EXPORT(k{i}, {name})" for i, name in enumerate(instantiations)]
+    text = "\n".join([inlined(file, kernels), *exports, ""])
 
-    def make(target: Path, folder: Path) -> None:
-        main_file = _write_private(folder / "unit.cpp", unit)
-        headers: list[str | Path] = ["-include", EMULATOR / "language.hpp", "-I", EMULATOR / "include", "-I", kernels]
-        if is_generated(file):
-            headers += ["-I", _write_private(folder / file, text_of(file, kernels)).parent]
-        source: list[str | Path] = ["-x", "c++", main_file, "-x", "none", _scheduler(path, version)]
-        _compile([path, *flags, *headers, "-shared", *source, "-o", target, "-pthread"], file)
+    def compile_text(target: Path) -> None:
+        source = target.with_suffix(".cpp")
+        source.write_text(text, encoding="utf-8")
+        language = "-include", EMULATOR / "language.hpp", "-I", EMULATOR / "include"
+        _compile(file, path, *flags, *language, "-shared", source, _compiled_scheduler(), "-o", target, "-pthread")
 
-    return cached_file(f"{Path(file).stem}-{key}.so", make)
+    key = _digest(text, version, *flags, _emulator_text())
+    return cached_file(f"{Path(file).stem}-{key}.so", compile_text)
 
 
-def _write_private(file: Path, text: str) -> Path:
-    """Write a file to which no other user can write, whatever the umask is."""
-    file.touch()
-    file.chmod(0o600)
-    file.write_text(text, encoding="utf-8")
-    return file
-
-
-def _scheduler(path: str, version: str) -> Path:
+def _compiled_scheduler() -> Path:
     """Return the object file of the scheduler of emulated threads, which is built without sanitizers."""
-    key = _digest(version, *(file.read_text(encoding="utf-8") for file in _emulator_files()))
+    path, version = compiler()
 
-    def make(target: Path, folder: Path) -> None:
-        _compile([path, "-std=c++17", "-O2", "-fPIC", "-c", EMULATOR / "runtime.cpp", "-o", target], "the emulation")
+    def compile_scheduler(target: Path) -> None:
+        source = EMULATOR / "runtime.cpp"
+        _compile("the emulation", path, "-std=c++17", "-O2", "-fPIC", "-c", source, "-o", target)
 
-    return cached_file(f"runtime-{key}.o", make)
+    return cached_file(f"runtime-{_digest(version, _emulator_text())}.o", compile_scheduler)
 
 
-def _emulator_files() -> list[Path]:
-    return sorted(file for file in EMULATOR.rglob("*") if file.suffix in (".hpp", ".cpp", ".h"))
+@cache
+def _emulator_text() -> str:
+    files = sorted(file for file in EMULATOR.rglob("*") if file.suffix in (".hpp", ".cpp", ".h"))
+    return "\0".join(file.read_text(encoding="utf-8") for file in files)
 
 
 def _digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
 
 
-def _compile(command: Sequence[str | Path], what: str) -> None:
-    words = [str(word) for word in command]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, umask=0o077)
+def _compile(title: str, *command: str | Path) -> None:
+    """Run the compiler; raise DeviceError after an error or a warning."""
+    done = _run(command)
     if done.returncode or "warning:" in done.stderr:
-        raise DeviceError(f"{what} does not compile cleanly:\n{done.stderr[-6000:]}")
+        raise DeviceError(f"{title} does not compile cleanly:\n{done.stderr[-6000:]}")
+
+
+def _run(command: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
+    """Run a program, whose files no other user can write."""
+    return subprocess.run(command, capture_output=True, text=True, check=False, umask=0o077)

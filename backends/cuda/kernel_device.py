@@ -1,4 +1,4 @@
-"""`KernelDevice`: a backend that launches CUDA kernels, on a GPU or on the emulation."""
+"""`KernelDevice`: the part that all families of kernels share of a backend that launches CUDA kernels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from math import prod
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from ..dtypes import is_bfloat16
 from ..errors import DeviceError
@@ -27,19 +27,26 @@ MAX_BLOCK = (1024, 1024, 64)
 MAX_THREADS_PER_BLOCK = 1024
 SHARED_BYTES = 227 * 1024
 
-Triple = tuple[int, int, int]
+Dim3 = tuple[int, ...]  # numbers along x, y and z
 _NUMBERS = frozenset((int, float, bool))
 
 
 class Launcher(Protocol):
-    """Runs one instantiation of a kernel; grid and block are within the limits of the hardware."""
+    """Runs kernels on a device, and makes its arrays."""
 
-    def run(self, file: str, name: str, grid: Triple, block: Triple, args: Sequence[Any], shared: int) -> None:
-        """Run ``name``, such as ``"spread<unsigned int, 32>"``, of ``file`` on the device."""
+    def new(self, shape: tuple[int, ...], dtype: DTypeLike) -> RawArray:
+        """Return a new array whose contents are arbitrary."""
+
+    def run(self, file: str, name: str, grid: Dim3, block: Dim3, args: Sequence[Any], shared: int) -> None:
+        """Run ``name``, such as ``"spread<unsigned int, 32>"``, of ``file``.
+
+        The grid and the block are within the limits of the hardware. ``args`` are arrays and scalars of NumPy;
+        ``np.uint64(0)`` is a null pointer.
+        """
 
 
 class KernelDevice(Backend):
-    """An array module, memory, and CUDA kernels to launch.
+    """A backend whose kernels are CUDA kernels.
 
     Parameters
     ----------
@@ -48,26 +55,20 @@ class KernelDevice(Backend):
     xp : module
         NumPy, or a module that follows it.
     launcher : Launcher
-        What runs kernels on arrays of ``xp``.
-    new : callable
-        ``new(shape, dtype)``: a new array whose contents are arbitrary.
+        It makes arrays of ``xp``, and runs kernels on them, on a GPU or by emulation.
     blas_from : float, optional
-        The number of multiplications from which a product of two float matrices is a call of ``xp.matmul``.
+        The number of multiplications from which `xp.matmul` computes a product of two float matrices.
     """
 
-    def __init__(
-        self,
-        device: str,
-        xp: Any,
-        launcher: Launcher,
-        new: Callable[..., RawArray],
-        blas_from: float = np.inf,
-    ) -> None:
+    def __init__(self, device: str, xp: Any, launcher: Launcher, blas_from: float = np.inf) -> None:
         self.device = device
         self.xp = xp
         self.launcher = launcher
         self.blas_from = blas_from
-        self.new = new  # type: ignore[method-assign]
+
+    def new(self, shape: tuple[int, ...], dtype: DTypeLike) -> RawArray:
+        """Return a new array whose contents are arbitrary."""
+        return self.launcher.new(shape, dtype)
 
     def adapted(self, function: Any) -> Any:
         """Return a function of ``xp`` that takes Python numbers beside bfloat16, as it does beside other floats."""
@@ -77,12 +78,18 @@ class KernelDevice(Backend):
     def launch(
         self, file: str, name: str, grid: Sequence[int], block: Sequence[int], args: Sequence[Any], shared: int = 0
     ) -> None:
-        """Run the kernel ``name`` of ``file`` over ``grid`` blocks of ``block`` threads; DeviceError beyond a limit."""
+        """Run the kernel ``name`` of ``file`` over a grid of blocks; an empty grid computes nothing.
+
+        DeviceError if the grid, the block or the ``shared`` bytes of a block are beyond a limit of the hardware.
+        """
+        if 0 in grid:
+            return
         blocks, threads = checked_shape(name, grid, block, shared)
+        run, pointers = self.launcher.run, tuple(np.uint64(0) if x is None else x for x in args)
         if listening.count:
-            emit_around("launch", name, self.launcher.run, file, name, blocks, threads, args, shared)
+            emit_around("launch", name, run, file, name, blocks, threads, pointers, shared)
         else:
-            self.launcher.run(file, name, blocks, threads, args, shared)
+            run(file, name, blocks, threads, pointers, shared)
 
     def launch_tiles(
         self,
@@ -94,11 +101,10 @@ class KernelDevice(Backend):
         args: Sequence[Any],
         rest_of_grid: Sequence[int] = (),
     ) -> None:
-        """Launch a block for each tile of the components that the rows of ``table`` describe."""
+        """Launch a block for each tile; component ``i`` has ``tiles[i]`` of them, and row ``i`` of the table."""
         starts = Segments.from_lengths(tiles)
-        if starts.rows:
-            components = self.upload(table), self.upload(starts.offsets), np.int64(starts.count)
-            self.launch(file, name, (starts.rows, *rest_of_grid), block, (*components, *args))
+        components = self.upload(table), self.upload(starts.offsets), np.int64(starts.count)
+        self.launch(file, name, (starts.rows, *rest_of_grid), block, (*components, *args))
 
     def as_contiguous(self, x: Any) -> RawArray:
         """Return ``x`` contiguous; DeviceError unless it lies on the device."""
@@ -111,9 +117,9 @@ class KernelDevice(Backend):
             )
         return self.xp.ascontiguousarray(x)
 
-    def matrix(self, x: Any) -> RawArray:
-        """(N, ...) -> (N, D), contiguous."""
-        return self.as_contiguous(x).reshape(len(x), prod(x.shape[1:]))
+    def flat(self, x: Any) -> RawArray:
+        """Return the elements of ``x`` in row-major order: (...) -> (N,)."""
+        return self.as_contiguous(x).reshape(x.size)
 
     def upload(self, numbers: NDArray[Any]) -> RawArray:
         """Return a copy of a host array on the device."""
@@ -151,20 +157,14 @@ def with_bfloat16_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def checked_shape(name: str, grid: Sequence[int], block: Sequence[int], shared: int) -> tuple[Triple, Triple]:
-    """Return grid and block as three numbers each; raise DeviceError if one is 0 or beyond a limit of the hardware."""
-    for what, numbers, limits in (("grid", grid, MAX_GRID), ("block", block, MAX_BLOCK)):
-        if not 1 <= len(numbers) <= 3:
-            raise DeviceError(f"{name}: a {what} has 1 to 3 dimensions, not {len(numbers)}.")
-        for axis, number, limit in zip("xyz", numbers, limits, strict=False):
-            if not 1 <= number <= limit:
-                raise DeviceError(f"{name}: the {what} is {number} along {axis}; it must be from 1 to {limit}.")
+def checked_shape(name: str, grid: Sequence[int], block: Sequence[int], shared: int) -> tuple[Dim3, Dim3]:
+    """Return grid and block as three numbers each; raise DeviceError if one is beyond a limit of the hardware."""
+    for title, numbers, limits in (("grid", grid, MAX_GRID), ("block", block, MAX_BLOCK)):
+        fits = all(1 <= number <= limit for number, limit in zip(numbers, limits, strict=False))
+        if not fits or not 1 <= len(numbers) <= 3:
+            raise DeviceError(f"{name}: the {title} is {numbers}. It has 1 to 3 numbers, from 1 to at most {limits}.")
     if prod(block) > MAX_THREADS_PER_BLOCK:
         raise DeviceError(f"{name}: a block of {block} is {prod(block)} threads, more than {MAX_THREADS_PER_BLOCK}.")
     if not 0 <= shared <= SHARED_BYTES:
         raise DeviceError(f"{name}: {shared} bytes of shared memory were asked for; a block has {SHARED_BYTES}.")
-    return _triple(*grid), _triple(*block)
-
-
-def _triple(x: int, y: int = 1, z: int = 1) -> Triple:
-    return x, y, z
+    return (*grid, 1, 1)[:3], (*block, 1, 1)[:3]

@@ -1,4 +1,4 @@
-"""The texts of kernels: files and generated texts, with their headers."""
+"""The texts of kernels: those of ``.cu`` files, and those that were generated, with their headers."""
 
 from __future__ import annotations
 
@@ -8,42 +8,39 @@ from pathlib import Path
 
 KERNELS = Path(__file__).resolve().parent.parent / "kernels"
 
-_INCLUDE = re.compile(r'^#include "(?P<file>[\w.]+)"$', re.MULTILINE)
-_TEXTS: dict[str, str] = {}  # generated kernels by the names that launchers use in the place of files
+_INCLUDE = re.compile(r'^#include "(?P<header>[\w.]+)"$', re.MULTILINE)
+_TEXTS: dict[str, str] = {}  # of generated kernels, by the names that stand for files
 
 
 def register_source(stem: str, text: str) -> str:
-    """The name under which launchers find ``text``: the same for the same text, in every process."""
+    """Return the name by which launchers find a generated text; equal texts have one name, in every process."""
     name = f"{stem}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.cu"
     _TEXTS[name] = text
     return name
 
 
-def is_generated(file: str) -> bool:
-    """Return whether a kernel is generated: it has a registered text instead of a file."""
-    return file in _TEXTS
-
-
 def text_of(file: str, kernels: Path) -> str:
-    """The text that was entered under this name, or that of the file in a folder of kernels."""
-    found = _TEXTS.get(file)
-    return (kernels / file).read_text(encoding="utf-8") if found is None else found
+    """Return the generated text of this name, or else the text of the file in the folder ``kernels``."""
+    return _TEXTS[file] if file in _TEXTS else (kernels / file).read_text(encoding="utf-8")
 
 
 def inlined(file: str, kernels: Path = KERNELS) -> str:
-    """The text of a ``.cu`` file, each header in the place of its first include; errors name the files as they are."""
+    """Return the text of a ``.cu`` file, with each header in place of its first include.
+
+    ``#line`` directives let a compiler name the file and the line of an error.
+    """
     return _inlined(file, kernels, set())
 
 
-def _inlined(file: str, kernels: Path, seen: set[str]) -> str:
+def _inlined(file: str, kernels: Path, included: set[str]) -> str:
     text = text_of(file, kernels).replace("#pragma once", "")
 
-    def replaced(match: re.Match[str]) -> str:
-        header = match["file"]
-        if header in seen:
+    def header_text(include: re.Match[str]) -> str:
+        header = include["header"]
+        if header in included:
             return ""
-        seen.add(header)
-        after = text[: match.start()].count("\n") + 2
-        return f'#line 1 "{header}"\n{_inlined(header, kernels, seen)}\n#line {after} "{file}"'
+        included.add(header)
+        next_line = text[: include.start()].count("\n") + 2
+        return f'{_inlined(header, kernels, included)}\n#line {next_line} "{file}"'
 
-    return _INCLUDE.sub(replaced, text)
+    return f'#line 1 "{file}"\n' + _INCLUDE.sub(header_text, text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,9 +18,9 @@ from .naming import WORDS, ctype, instantiation
 from .segment import MOST_TILES, DeviceSegments, SegmentKernels
 
 TILE = 1024  # elements of a tile: see strided.cuh
-MOST_DIMS = 3  # that kernels are instantiated for; beyond them an index of all elements is used
-LARGE_TILES = 16  # elements along both dims from which a transposition pays for going through shared memory
-SHORT_INDEX = 2**32  # elements a component reaches over; from there on positions in it take 64 bits
+MAX_DIMS = 3  # of the instantiated kernels; for components of more dims, an index of all elements is made
+LARGE_TILES = 16  # elements along both dims; larger matrices are transposed through shared memory
+SHORT_INDEX = 2**32  # elements between the first and the last one of a component; from there on, positions take 64 bits
 
 
 class MovementKernels(SegmentKernels):
@@ -31,51 +32,42 @@ class MovementKernels(SegmentKernels):
 
     def pad(self, x: RawArray, segments: Segments, length: int, fill: Any, /) -> RawArray:
         """Launch pad.cu."""
-        rows = self.matrix(x)
-        padded = self.empty((segments.count, length, rows.shape[1]), x.dtype)
-        if padded.size:
-            word, row = in_words(rows.shape[1] * x.dtype.itemsize, rows, padded)
-            one = np.asarray(fill).astype(x.dtype).reshape(1).view(np.uint8)
-            fills = np.resize(one, 16).view(np.uint64)
-            grid = segments.count, _tiles(length * row)
-            args = rows, self.offsets(segments), np.int64(row), np.int64(length), fills[0], fills[1], padded
-            self.launch("pad.cu", instantiation("pad", word), grid, (BLOCK,), args)
-        return padded.reshape(segments.count, length, *x.shape[1:])
+        rows, padded = self.as_contiguous(x), self.empty((segments.count, length, *x.shape[1:]), x.dtype)
+        word, words = in_words(prod(x.shape[1:]) * x.dtype.itemsize, rows, padded)
+        fill_bytes = np.asarray(fill).astype(x.dtype).reshape(1).view(np.uint8)
+        fill_words = np.resize(fill_bytes, 16).view(np.uint64)
+        args = rows, self.offsets(segments), np.int64(words), np.int64(length), *fill_words, padded
+        self.launch("pad.cu", instantiation("pad", word), (segments.count, _tiles(length * words)), (BLOCK,), args)
+        return padded
 
     def unpad(self, padded: RawArray, segments: Segments, /) -> RawArray:
         """Launch the second kernel of pad.cu."""
-        whole, (count, length), inner = self.as_contiguous(padded), padded.shape[:2], padded.shape[2:]
+        source, (count, length, *inner) = self.as_contiguous(padded), padded.shape
         rows = self.empty((segments.rows, *inner), padded.dtype)
-        if rows.size:
-            word, row = in_words(rows.nbytes // segments.rows, whole, rows)
-            args = whole, self.offsets(segments), np.int64(row), np.int64(length), rows
-            self.launch("pad.cu", instantiation("unpad", word), (count, _tiles(segments.longest * row)), (BLOCK,), args)
+        word, words = in_words(prod(inner) * padded.dtype.itemsize, source, rows)
+        args = source, self.offsets(segments), np.int64(words), np.int64(length), rows
+        self.launch("pad.cu", instantiation("unpad", word), (count, _tiles(segments.longest * words)), (BLOCK,), args)
         return rows
 
     def take_rows(self, x: RawArray, index: RawArray, /) -> RawArray:
         """Launch take_rows.cu."""
-        rows = self.matrix(x)
-        out = self.empty((len(index), rows.shape[1]), x.dtype)
-        if out.size:
-            word, columns = in_words(rows.shape[1] * x.dtype.itemsize, rows, out)
-            lg = min(8, max(0, (columns - 1).bit_length()))
-            tiles = -(-columns >> lg)
-            grid = -(-len(index) // (BLOCK >> lg)), min(tiles, MOST_TILES), -(-tiles // MOST_TILES)
-            args = rows, self.index(index), np.int64(len(index)), np.int64(columns), np.int32(lg), out
-            self.launch("take_rows.cu", instantiation("take_rows", word), grid, (BLOCK,), args)
-        return out.reshape(len(index), *x.shape[1:])
+        source, rows = self.as_contiguous(x), self.empty((len(index), *x.shape[1:]), x.dtype)
+        word, words = in_words(prod(x.shape[1:]) * x.dtype.itemsize, source, rows)
+        lg = min(8, max(0, (words - 1).bit_length()))
+        tiles = -(-words >> lg)
+        grid = -(-len(index) // (BLOCK >> lg)), min(tiles, MOST_TILES), -(-tiles // MOST_TILES)
+        args = source, self.index(index), np.int64(len(index)), np.int64(words), np.int32(lg), rows
+        self.launch("take_rows.cu", instantiation("take_rows", word), grid, (BLOCK,), args)
+        return rows
 
     def add_rows(self, x: RawArray, index: RawArray, rows: int, /) -> RawArray:
-        """Sort the index, and launch add_rows.cu."""
-        terms = self.matrix(x)
-        out = self.empty((rows, terms.shape[1]), x.dtype)
-        if out.size:
-            targets = self.index(index)
-            order = self.xp.argsort(targets, kind="stable").astype(np.int64, copy=False)
-            starts = self.xp.searchsorted(targets[order], self.xp.arange(rows + 1)).astype(np.int64, copy=False)
-            terms_of_rows = DeviceSegments(starts, rows, len(terms))
-            self.launch_segments("add_rows.cu", ("add_rows", ctype(x.dtype)), (terms, order), terms_of_rows, out)
-        return out.reshape(rows, *x.shape[1:])
+        """Sort the index, and launch add_rows.cu: the terms of each row are a segment of the sorted index."""
+        targets = self.index(index)
+        order = self.xp.argsort(targets, kind="stable").astype(np.int64, copy=False)
+        starts = self.xp.searchsorted(targets[order], self.xp.arange(rows + 1)).astype(np.int64, copy=False)
+        out = self.empty((rows, *x.shape[1:]), x.dtype)
+        segments = DeviceSegments(starts, rows, len(x))
+        return self.launch_segments("add_rows.cu", ("add_rows", ctype(x.dtype)), (x, order), segments, out)
 
     def pack_list(self, arrays: Sequence[RawArray], /) -> tuple[RawArray, NDArray[np.int64]]:
         """Join the arrays by the array module."""
@@ -85,123 +77,115 @@ class MovementKernels(SegmentKernels):
     def gather_components(self, buffer: RawArray, sizes: Integers, strides: Integers, offsets: Integers, /) -> RawArray:
         """Launch gather_components.cu, or take_rows.cu if the components have too many dimensions."""
         source = self.as_contiguous(buffer)
-        out = self.empty((int(sizes.prod(axis=1).sum()),), source.dtype)
-        if not out.size:
-            return out
-        where = collapsed(Placement(sizes, (strides, packed_strides(sizes)), (offsets, packed_offsets(sizes))))
-        if where.sizes.shape[1] > MOST_DIMS:
-            index = self.upload(strided_index(sizes, strides, offsets))
-            return self.take_rows(source, index)
-        if _is_transposed(where):
+        placement = collapsed(Placement(sizes, (strides, packed_strides(sizes)), (offsets, packed_offsets(sizes))))
+        if placement.sizes.shape[1] > MAX_DIMS:
+            return self.take_rows(source, self.upload(strided_index(sizes, strides, offsets)))
+        packed = self.empty((int(sizes.prod(axis=1).sum()),), source.dtype)
+        if _is_transposed(placement):
             name = instantiation("gather_transposed", WORDS[source.dtype.itemsize])
-            columns_apart, places = where.strides[0][:, 1:], np.stack(where.offsets, axis=1)
-            table = np.concatenate([where.sizes, columns_apart, places], axis=1)
-            tiles = (-(-where.sizes // 32)).prod(axis=1)
-            self.launch_tiles("gather_components.cu", name, table, tiles, (32, 8), (source, out))
-            return out
-        size = _word(where, (source, out))
-        items = size // source.dtype.itemsize
-        if items > 1:
-            where = _in_words(where, items)
-        name = instantiation("gather_components", WORDS[size], *dims_and_index_type(where))
-        table, tiles = table_and_tiles(where)
-        self.launch_tiles("gather_components.cu", name, table, tiles, (BLOCK,), (source, out))
-        return out
+            column_strides, starts = placement.strides[0][:, 1:], np.stack(placement.offsets, axis=1)
+            table = np.concatenate([placement.sizes, column_strides, starts], axis=1)
+            tiles = (-(-placement.sizes // 32)).prod(axis=1)
+            self.launch_tiles("gather_components.cu", name, table, tiles, (32, 8), (source, packed))
+        else:
+            size = _word_size(placement, source, packed)
+            placement = _in_words(placement, size // source.dtype.itemsize)
+            self._launch_components("gather_components", WORDS[size], placement, source, packed)
+        return packed
 
     def scatter_components(
         self, flat: RawArray, sizes: Integers, strides: Integers, offsets: Integers, buffer_size: int, /
     ) -> RawArray:
         """Launch scatter_components.cu, or add_rows.cu if components may overlap or have too many dimensions."""
         terms = self.as_contiguous(flat)
-        if not terms.size:
-            return self.xp.zeros(buffer_size, terms.dtype)
-        where = collapsed(Placement(sizes, (packed_strides(sizes), strides), (packed_offsets(sizes), offsets)))
-        if where.sizes.shape[1] > MOST_DIMS or not surely_apart(where.sizes, where.strides[1], where.offsets[1]):
-            index = self.upload(strided_index(sizes, strides, offsets))
-            return self.add_rows(terms, index, buffer_size)
+        placement = collapsed(Placement(sizes, (packed_strides(sizes), strides), (packed_offsets(sizes), offsets)))
+        is_apart = surely_apart(placement.sizes, placement.strides[1], placement.offsets[1])
+        if placement.sizes.shape[1] > MAX_DIMS or not is_apart:
+            return self.add_rows(terms, self.upload(strided_index(sizes, strides, offsets)), buffer_size)
         buffer = self.xp.zeros(buffer_size, terms.dtype)
-        name = instantiation("scatter_components", ctype(terms.dtype), *dims_and_index_type(where))
-        table, tiles = table_and_tiles(where)
-        self.launch_tiles("scatter_components.cu", name, table, tiles, (BLOCK,), (terms, buffer))
+        self._launch_components("scatter_components", ctype(terms.dtype), placement, terms, buffer)
         return buffer
+
+    def _launch_components(
+        self, kernel: str, element: str, placement: Placement, source: RawArray, target: RawArray
+    ) -> None:
+        """Launch a kernel that moves components, whose elements are of a C++ type, from one array to the other."""
+        counts = placement.sizes.prod(axis=1)
+        extents = [1 + ((placement.sizes - 1) * strides).sum(axis=1) for strides in placement.strides]
+        is_short = max(int(numbers.max(initial=0)) for numbers in (counts, *extents)) < SHORT_INDEX - TILE
+        name = instantiation(kernel, element, placement.sizes.shape[1], "unsigned int" if is_short else "long long")
+        places = [part for s, o in zip(placement.strides, placement.offsets, strict=True) for part in (s, o[:, None])]
+        table = np.concatenate([placement.sizes, *places], axis=1)
+        self.launch_tiles(f"{kernel}.cu", name, table, -(-counts // TILE), (BLOCK,), (source, target))
 
 
 def _tiles(words: int) -> int:
     return max(1, min(MOST_TILES, -(-words // ELEMENTS_PER_BLOCK)))
 
 
-# ---- components -----------------------------------------------------------------------------------------------------
-
-
 class Placement(NamedTuple):
-    """Sizes (B, d), and for each array strides (B, d) and offsets (B,)."""
+    """Where components lie in two arrays, from one of which a kernel moves them to the other."""
 
-    sizes: Integers
-    strides: tuple[Integers, ...]
-    offsets: tuple[Integers, ...]
+    sizes: Integers  # (B, d)
+    strides: tuple[Integers, Integers]  # (B, d) for each array
+    offsets: tuple[Integers, Integers]  # (B,) for each array
 
 
-def collapsed(where: Placement) -> Placement:
-    """The same elements in the same order with as few dims as possible, at least one; empty components left out."""
-    sizes, strides, offsets = where
-    kept = sizes.all(axis=1)
-    sizes, strides, offsets = sizes[kept], tuple(s[kept] for s in strides), tuple(o[kept] for o in offsets)
-    if not sizes.shape[1]:  # numbers, as rows of one element
-        sizes = np.ones((len(sizes), 1), np.int64)
-        return Placement(sizes, tuple(np.ones_like(sizes) for _ in strides), offsets)
-    wide, steps, dims = sizes.copy(), [s.copy() for s in strides], [sizes.shape[1] - 1]
+def collapsed(placement: Placement) -> Placement:
+    """Return the same elements in the same order, with as few dims as possible, at least one.
+
+    Empty components are left out.
+    """
+    kept = placement.sizes.all(axis=1)
+    ones = np.ones((int(kept.sum()), 1), np.int64)  # a last dim of one element, since there may be no dims
+    sizes = np.append(placement.sizes[kept], ones, axis=1)
+    strides = [np.append(s[kept], ones, axis=1) for s in placement.strides]
+    dims = [sizes.shape[1] - 1]
     for dim in range(sizes.shape[1] - 2, -1, -1):
         inner = dims[0]
-        if not _mergeable(wide, steps, dim, inner):
+        if not _can_merge(sizes, strides, dim, inner):
             dims.insert(0, dim)
             continue
-        for step in steps:  # where the inner dim has one element, the outer one says how far apart they are
-            step[:, inner] = np.where(wide[:, inner] == 1, step[:, dim], step[:, inner])
-        wide[:, inner] *= wide[:, dim]
-    return Placement(wide[:, dims], tuple(s[:, dims] for s in steps), offsets)
+        for s in strides:  # if the inner dim has one element, the stride of the outer dim is that of the merged dim
+            s[:, inner] = np.where(sizes[:, inner] == 1, s[:, dim], s[:, inner])
+        sizes[:, inner] *= sizes[:, dim]
+    first, second = (s[:, dims] for s in strides)
+    return Placement(sizes[:, dims], (first, second), (placement.offsets[0][kept], placement.offsets[1][kept]))
 
 
-def _mergeable(sizes: Integers, strides: list[Integers], dim: int, inner: int) -> bool:
-    """Return whether two dims are one in all components: a step of the outer dim passes all of the inner dim."""
+def _can_merge(sizes: Integers, strides: list[Integers], dim: int, inner: int) -> bool:
+    """Return whether the elements of two dims lie like those of one dim, in all components."""
     single = (sizes[:, dim] == 1) | (sizes[:, inner] == 1)
     return all(bool(((s[:, dim] == s[:, inner] * sizes[:, inner]) | single).all()) for s in strides)
 
 
-def table_and_tiles(where: Placement) -> tuple[Integers, Integers]:
-    """Return a row for each component, as strided.cuh reads it, and the number of tiles of each component."""
-    parts = [part for s, o in zip(where.strides, where.offsets, strict=True) for part in (s, o[:, None])]
-    return np.concatenate([where.sizes, *parts], axis=1), -(-where.sizes.prod(axis=1) // TILE)
-
-
-def dims_and_index_type(where: Placement) -> tuple[int, str]:
-    """Return the number of dims, and the type of positions in a component."""
-    reach = max(int(((where.sizes - 1) * s).sum(axis=1).max(initial=0)) for s in where.strides)
-    largest = max(reach, int(where.sizes.prod(axis=1).max(initial=0)))
-    return where.sizes.shape[1], "unsigned int" if largest < SHORT_INDEX - TILE else "long long"
-
-
-def _is_transposed(where: Placement) -> bool:
+def _is_transposed(placement: Placement) -> bool:
     """Return whether all components are matrices that lie column by column, and large enough for tiles."""
-    sizes, strides = where.sizes, where.strides[0]
+    sizes, strides = placement.sizes, placement.strides[0]
     if sizes.shape[1] != 2 or not (strides[:, 0] == 1).all():
         return False
     return bool((sizes.mean(axis=0) >= LARGE_TILES).all())
 
 
-def _word(where: Placement, arrays: tuple[RawArray, ...]) -> int:
-    """The widest word that every row of every component is made of, in bytes."""
+def _word_size(placement: Placement, *arrays: RawArray) -> int:
+    """Return the bytes of the widest word of which all innermost rows consist, in both arrays."""
     itemsize: int = arrays[0].dtype.itemsize
-    contiguous = all((s[:, -1] == 1).all() for s in where.strides)
-    if not contiguous:
+    if any((s[:, -1] != 1).any() for s in placement.strides):
         return itemsize
-    numbers = [where.sizes[:, -1], *(s[:, :-1] for s in where.strides), *where.offsets]
-    common = int(np.gcd.reduce(np.concatenate([n.reshape(-1) for n in numbers]))) * itemsize
-    extents = [common, *(address(x) for x in arrays), *(x.nbytes for x in arrays)]
-    return next(size for size in WORDS if size <= itemsize or not any(extent % size for extent in extents))
+    numbers = [
+        placement.sizes[:, -1:],
+        *(s[:, :-1] for s in placement.strides),
+        *(o[:, None] for o in placement.offsets),
+    ]
+    row_bytes = int(np.gcd.reduce(np.concatenate(numbers, axis=None))) * itemsize
+    multiples = [row_bytes, *(address(x) for x in arrays), *(x.nbytes for x in arrays)]
+    return next(size for size in WORDS if size <= itemsize or not any(number % size for number in multiples))
 
 
-def _in_words(where: Placement, items: int) -> Placement:
-    """Return the same placement in words of ``items`` elements each."""
-    sizes = np.concatenate([where.sizes[:, :-1], where.sizes[:, -1:] // items], axis=1)
-    strides = tuple(np.concatenate([s[:, :-1] // items, s[:, -1:]], axis=1) for s in where.strides)
-    return Placement(sizes, strides, tuple(offset // items for offset in where.offsets))
+def _in_words(placement: Placement, items: int) -> Placement:
+    """Return the same placement in words of ``items`` elements each; the innermost rows are contiguous."""
+    if items == 1:
+        return placement
+    sizes = np.append(placement.sizes[:, :-1], placement.sizes[:, -1:] // items, axis=1)
+    first, second = (np.append(s[:, :-1] // items, s[:, -1:], axis=1) for s in placement.strides)
+    return Placement(sizes, (first, second), (placement.offsets[0] // items, placement.offsets[1] // items))

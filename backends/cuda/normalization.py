@@ -1,4 +1,4 @@
-"""Launches of the kernels of rows: layer norm and cross entropy."""
+"""Launches of the kernels of dense rows: layer norm and cross entropy."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from .kernel_device import BLOCK, RawArray
 from .naming import ctype, instantiation, wide_dtype
 from .segment import MOST_TILES, SegmentKernels
 
-WIDE_ROW = 1024  # elements; from there on a block takes a row, below a warp
-CHUNK = 256  # rows whose parameter cotangents one block adds
+WIDE_ROW = 1024  # elements; a block computes a row from this width on, and a warp computes a narrower one
+CHUNK = 256  # rows whose parts of the cotangents of parameters are added by one block
 
 
 class RowKernels(SegmentKernels):
@@ -22,12 +22,8 @@ class RowKernels(SegmentKernels):
         """Launch layer_norm.cu."""
         rows, wide = self.as_contiguous(x), wide_dtype(x.dtype)
         count, width = rows.shape
-        out = self.empty(rows.shape, x.dtype)
-        if not out.size:
-            nothing = self.xp.full((2, count), np.nan, wide)
-            return out, nothing[0], nothing[1]
-        mean, std = self.empty((count,), wide), self.empty((count,), wide)
-        parameters = self._widened(weight, wide), self._widened(bias, wide)
+        out, mean, std = self.empty(rows.shape, x.dtype), self.empty((count,), wide), self.empty((count,), wide)
+        parameters = self._astype(weight, wide), self._astype(bias, wide)
         args = rows, *parameters, np.float64(eps), np.int64(count), np.int64(width), out, mean, std
         self._launch_rows("layer_norm.cu", "layer_norm", rows, args)
         return out, mean, std
@@ -45,26 +41,21 @@ class RowKernels(SegmentKernels):
         """Launch two other kernels of layer_norm.cu: for x, and for the parameters."""
         rows, cotangents, wide = self.as_contiguous(x), self.as_contiguous(cotangent), wide_dtype(x.dtype)
         means, stds, (count, width) = self.as_contiguous(mean), self.as_contiguous(std), rows.shape
+        sizes = np.int64(count), np.int64(width)
         out = self.empty(rows.shape, x.dtype)
-        # A parameter that is wanted has a row of sums for each chunk of rows.
+        operands = cotangents, rows, self._astype(weight, wide), means, stds
+        self._launch_rows("layer_norm.cu", "layer_norm_backward", rows, (*operands, *sizes, out))
+        # For each chunk of rows, the sums that are the cotangents of the parameters: None if they are not needed.
         chunk = max(CHUNK, -(-count // MOST_TILES))
         chunks = -(-count // chunk)
-        wanted = weight is not None, with_bias
-        sums = [self.empty((chunks, width), wide) if is_wanted else None for is_wanted in wanted]
-        if out.size:
-            numbers = np.int64(count), np.int64(width)
-            args = cotangents, rows, self._widened(weight, wide), means, stds, *numbers, out
-            self._launch_rows("layer_norm.cu", "layer_norm_backward", rows, args)
-            if any(wanted):
-                name = instantiation("layer_norm_parameters", ctype(x.dtype))
-                args = cotangents, rows, means, stds, *numbers, np.int64(chunk), *sums
-                self.launch("layer_norm.cu", name, (-(-width // 32), chunks), (32, 8), args)
-        dtypes = x.dtype if weight is None else weight.dtype, x.dtype
-        of_weight, of_bias = (
-            None if chunk_sums is None else self._total(chunk_sums, dtype)
-            for chunk_sums, dtype in zip(sums, dtypes, strict=True)
-        )
-        return out, of_weight, of_bias
+        weight_sums = None if weight is None else self.empty((chunks, width), wide)
+        bias_sums = self.empty((chunks, width), wide) if with_bias else None
+        if weight is not None or with_bias:
+            name = instantiation("layer_norm_parameters", ctype(x.dtype))
+            args = cotangents, rows, means, stds, *sizes, np.int64(chunk), weight_sums, bias_sums
+            self.launch("layer_norm.cu", name, (-(-width // 32), chunks), (32, 8), args)
+        of_weight = None if weight is None else self._total(weight_sums, weight.dtype)
+        return out, of_weight, self._total(bias_sums, x.dtype) if with_bias else None
 
     def cross_entropy(
         self, x: RawArray, target: RawArray, weight: RawArray | None, ignore_index: int, label_smoothing: float, /
@@ -72,13 +63,10 @@ class RowKernels(SegmentKernels):
         """Launch cross_entropy.cu."""
         rows, wide = self.as_contiguous(x), wide_dtype(x.dtype)
         count, classes = rows.shape
-        if not rows.size:
-            return self.xp.zeros(count, x.dtype), self.xp.full((2, count), -np.inf, wide)
         loss, scale = self.empty((count,), x.dtype), self.empty((2, count), wide)
-        targets = self.as_contiguous(target).astype(np.int64, copy=False)
+        targets, weights = self._astype(target, np.dtype(np.int64)), self._astype(weight, wide)
         numbers = np.int64(ignore_index), np.float64(label_smoothing), np.int64(count), np.int64(classes)
-        args = rows, targets, self._widened(weight, wide), *numbers, loss, scale
-        self._launch_rows("cross_entropy.cu", "cross_entropy", rows, args)
+        self._launch_rows("cross_entropy.cu", "cross_entropy", rows, (rows, targets, weights, *numbers, loss, scale))
         return loss, scale
 
     def cross_entropy_backward(
@@ -94,32 +82,28 @@ class RowKernels(SegmentKernels):
     ) -> RawArray:
         """Launch the second kernel of cross_entropy.cu."""
         rows = self.as_contiguous(x)
+        count, classes = rows.shape
         out = self.empty(rows.shape, x.dtype)
-        if out.size:
-            count, classes = rows.shape
-            weights = self._widened(weight, wide_dtype(x.dtype))
-            total = None if weights is None else self.segment_sum(weights, Segments(np.array([0, classes])))
-            targets = self.as_contiguous(target).astype(np.int64, copy=False)
-            numbers = np.int64(ignore_index), np.float64(label_smoothing)
-            args = self.as_contiguous(cotangent), rows, targets, weights, total, *numbers, self.as_contiguous(scale)
-            grid = count, min(MOST_TILES, -(-classes // (4 * BLOCK)))
-            name = instantiation("cross_entropy_backward", ctype(x.dtype))
-            self.launch("cross_entropy.cu", name, grid, (BLOCK,), (*args, np.int64(count), np.int64(classes), out))
+        targets, weights = self._astype(target, np.dtype(np.int64)), self._astype(weight, wide_dtype(x.dtype))
+        total_weight = None if weights is None else self.segment_sum(weights, Segments(np.array([0, classes])))
+        args = self.as_contiguous(cotangent), rows, targets, weights, total_weight, np.int64(ignore_index)
+        numbers = self.as_contiguous(scale), np.int64(count), np.int64(classes)
+        grid = count, min(MOST_TILES, -(-classes // (4 * BLOCK)))
+        name = instantiation("cross_entropy_backward", ctype(x.dtype))
+        self.launch("cross_entropy.cu", name, grid, (BLOCK,), (*args, np.float64(label_smoothing), *numbers, out))
         return out
 
     def _launch_rows(self, file: str, kernel: str, rows: RawArray, args: tuple[object, ...]) -> None:
-        """Launch a kernel of which a warp or a block computes a row."""
+        """Launch a kernel whose warps or blocks compute a row each."""
         count, width = rows.shape
         group = 32 if width < WIDE_ROW else BLOCK
-        self.launch(
-            file, instantiation(kernel, ctype(rows.dtype), group), (-(-count // (BLOCK // group)),), (BLOCK,), args
-        )
+        name = instantiation(kernel, ctype(rows.dtype), group)
+        self.launch(file, name, (-(-count // (BLOCK // group)),), (BLOCK,), args)
 
-    def _widened(self, parameter: RawArray | None, wide: np.dtype[np.generic]) -> RawArray | None:
-        return None if parameter is None else self.as_contiguous(parameter).astype(wide, copy=False)
+    def _astype(self, x: RawArray | None, dtype: np.dtype[np.generic]) -> RawArray | None:
+        return None if x is None else self.as_contiguous(x).astype(dtype, copy=False)
 
     def _total(self, rows: RawArray, dtype: np.dtype[np.generic]) -> RawArray:
         if not len(rows):  # zeros that take no memory, as there may be many columns
             return self.xp.broadcast_to(self.xp.zeros((), dtype), rows.shape[1])
-        total = self.segment_sum(rows, Segments(np.array([0, len(rows)])))[0]
-        return total.astype(dtype, copy=False)
+        return self.segment_sum(rows, Segments(np.array([0, len(rows)])))[0].astype(dtype, copy=False)

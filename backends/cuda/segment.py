@@ -3,67 +3,57 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from math import prod
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..dtypes import is_float
 from ..segments import Segments
 from ..storage import address
 from .elementwise import ElementwiseKernels
-from .kernel_device import BLOCK, RawArray, in_words
+from .kernel_device import BLOCK, Dim3, RawArray, in_words
 from .naming import ctype, instantiation, wide_dtype
 
 MOST_TILES = 65535  # along the y axis of a grid
-SHORT = 1024  # elements of a segment on average; a warp computes a shorter segment, a block a longer one
-PIECE = 1 << 15  # elements of a piece, where segments are long enough to be cut
-KEPT_ROWS = 4  # rows a thread of a softmax keeps in registers
+SHORT = 1024  # elements; if segments are shorter on average, a warp computes a segment, otherwise a block
+PIECE = 1 << 15  # elements of a piece of a long segment
+KEPT_ROWS = 4  # rows that each thread of a softmax keeps in registers
 
 
 @dataclass(frozen=True, eq=False)
 class DeviceSegments:
-    """Segments whose offsets lie on the device."""
+    """Segments whose offsets were computed on the device; the host knows their number and the number of rows."""
 
     offsets: RawArray
     count: int
     rows: int
 
 
-class LaunchShape(NamedTuple):
-    """The shape of a launch over segments: see Lanes in segment.cuh."""
+def launch_shape(count: int, rows: int, columns: int, pack: int = 1) -> tuple[int, np.int32, Dim3]:
+    """Return the group, the binary logarithm of the number of lanes, and the grid: see Lanes in segment.cuh.
 
-    group: int
-    lg: np.int32
-    grid: tuple[int, int, int]
-
-
-def launch_shape(count: int, rows: int, columns: int, pack: int = 1) -> LaunchShape:
-    """Return the threads of a segment, the lanes along its columns, and the grid; they depend on sizes alone."""
+    They depend on sizes alone, so that equal operands always have equal results. ``pack`` is the number of columns of a
+    lane.
+    """
     group = 32 if rows * columns < SHORT * count else BLOCK
-    across = -(-columns // pack)
-    width = min(group, 1 << max(0, across - 1).bit_length())
-    tiles = -(-across // width)
+    lanes = -(-columns // pack)
+    width = min(group, 1 << max(0, lanes - 1).bit_length())
+    tiles = -(-lanes // width)
     grid = -(-count // (BLOCK // group)), min(tiles, MOST_TILES), -(-tiles // MOST_TILES)
-    return LaunchShape(group, np.int32(width.bit_length() - 1), grid)
+    return group, np.int32(width.bit_length() - 1), grid
 
 
 def reduction(functor: str) -> Any:
     """Return a kernel that reduces each segment; long segments are added, or their maxima are found, in pieces."""
 
     def kernel(self: SegmentKernels, x: RawArray, segments: Segments, /) -> RawArray:
-        rows = self.matrix(x)
         dtype = x.dtype if functor in ("Max", "Min") or is_float(x.dtype) else np.dtype(np.int64)
-        out = self.empty((segments.count, rows.shape[1]), dtype)
-        long = max(1, PIECE // max(1, rows.shape[1]))
-        if functor in ("Sum", "Max") and segments.longest > 2 * long:
-            pieces, pieces_of_segments = cut_segments(segments, long)
-            partial = self.empty((pieces.count, rows.shape[1]), dtype if functor == "Max" else wide_dtype(dtype))
-            self.reduce_into(functor, rows, pieces, partial)
-            self.reduce_into(functor, partial, pieces_of_segments, out)
-        else:
-            self.reduce_into(functor, rows, segments, out)
-        return out.reshape(segments.count, *x.shape[1:])
+        rows_of_piece = max(1, PIECE // max(1, prod(x.shape[1:])))
+        if functor in ("Sum", "Max") and segments.longest > 2 * rows_of_piece:
+            pieces, segments = cut_segments(segments, rows_of_piece)
+            x = self.reduce_segments(functor, x, pieces, dtype if functor == "Max" else wide_dtype(dtype))
+        return self.reduce_segments(functor, x, segments, dtype)
 
     return kernel
 
@@ -72,17 +62,15 @@ def first_position(functor: str) -> Any:
     """Return a kernel that launches segment_arg.cu."""
 
     def kernel(self: SegmentKernels, x: RawArray, segments: Segments, /) -> RawArray:
-        rows = self.matrix(x)
-        out = self.empty((segments.count, rows.shape[1]), np.int64)
-        kernel = "segment_arg", functor, ctype(x.dtype)
-        self.launch_segments("segment_arg.cu", kernel, (rows,), self.on_device(segments), out)
-        return out.reshape(segments.count, *x.shape[1:])
+        out = self.empty((segments.count, *x.shape[1:]), np.int64)
+        name = "segment_arg", functor, ctype(x.dtype)
+        return self.launch_segments("segment_arg.cu", name, (x,), segments, out)
 
     return kernel
 
 
 class SegmentKernels(ElementwiseKernels):
-    """Kernels of segments, and softmax of rows, which are segments of one column."""
+    """Kernels of segments, and softmax of dense rows."""
 
     segment_sum = reduction("Sum")
     segment_prod = reduction("Prod")
@@ -95,113 +83,108 @@ class SegmentKernels(ElementwiseKernels):
         self, cotangent: RawArray, x: RawArray, maximum: RawArray, segments: Segments, /
     ) -> RawArray:
         """Launch segment_max_backward.cu."""
-        arrays = self.matrix(cotangent), self.matrix(x), self.matrix(maximum)
-        out = self.empty(arrays[1].shape, x.dtype)
-        kernel = "segment_max_backward", ctype(x.dtype)
-        self.launch_segments("segment_max_backward.cu", kernel, arrays, self.on_device(segments), out)
-        return out.reshape(x.shape)
+        name = "segment_max_backward", ctype(x.dtype)
+        out = self.empty(x.shape, x.dtype)
+        return self.launch_segments("segment_max_backward.cu", name, (cotangent, x, maximum), segments, out)
 
     def segment_softmax(self, x: RawArray, segments: Segments, /) -> RawArray:
         """Launch segment_softmax.cu."""
-        return self._softmax("segment_softmax", (self.matrix(x),), self.on_device(segments)).reshape(x.shape)
+        return self._softmax("segment_softmax", segments, x)
 
     def segment_softmax_backward(self, cotangent: RawArray, y: RawArray, segments: Segments, /) -> RawArray:
         """Launch the second kernel of segment_softmax.cu."""
-        pair = self.matrix(cotangent), self.matrix(y)
-        return self._softmax("segment_softmax_backward", pair, self.on_device(segments)).reshape(y.shape)
+        return self._softmax("segment_softmax_backward", segments, cotangent, y)
 
     def softmax_last(self, x: RawArray, /) -> RawArray:
-        """Launch segment_softmax.cu; rows are segments of one column."""
-        return self._softmax("segment_softmax", (self._column(x),), self._each_row(x)).reshape(x.shape)
+        """Launch segment_softmax.cu; each row is a segment of one column."""
+        return self._softmax("segment_softmax", self._each_row(x), self.flat(x)).reshape(x.shape)
 
     def softmax_last_backward(self, cotangent: RawArray, y: RawArray, /) -> RawArray:
-        """Launch the second kernel of segment_softmax.cu; rows are segments of one column."""
-        pair = self._column(cotangent), self._column(y)
-        return self._softmax("segment_softmax_backward", pair, self._each_row(y)).reshape(y.shape)
+        """Launch the second kernel of segment_softmax.cu; each row is a segment of one column."""
+        operands = self.flat(cotangent), self.flat(y)
+        return self._softmax("segment_softmax_backward", self._each_row(y), *operands).reshape(y.shape)
 
     def segment_cumsum(self, x: RawArray, segments: Segments, backwards: bool = False, /) -> RawArray:
         """Launch segment_cumsum.cu."""
-        rows = self.matrix(x if is_float(x.dtype) else self.cast(x, np.dtype(np.int64)))
+        rows = self.as_contiguous(x if is_float(x.dtype) else self.cast(x, np.dtype(np.int64)))
         out = self.empty(rows.shape, rows.dtype)
-        if out.size:
-            # A warp for each segment, however long: each row waits for the row before it.
-            shape = launch_shape(segments.count, 0, rows.shape[1])
-            numbers = np.int64(segments.count), np.int64(rows.shape[1]), shape.lg, np.bool_(backwards)
-            name = instantiation("segment_cumsum", ctype(out.dtype))
-            args = rows, self.offsets(segments), *numbers, out
-            self.launch("segment_cumsum.cu", name, shape.grid, (BLOCK,), args)
-        return out.reshape(x.shape)
+        # As if there were no rows: a warp for each segment, however long, since each row waits for the row before it.
+        columns = prod(x.shape[1:])
+        _, lg, grid = launch_shape(segments.count, 0, columns)
+        args = rows, self.offsets(segments), np.int64(segments.count), np.int64(columns), lg
+        name = instantiation("segment_cumsum", ctype(out.dtype))
+        self.launch("segment_cumsum.cu", name, grid, (BLOCK,), (*args, np.bool_(backwards), out))
+        return out
 
     def spread(self, y: RawArray, segments: Segments, /) -> RawArray:
         """Launch spread.cu."""
-        entries = self.matrix(y)
-        out = self.empty((segments.rows, entries.shape[1]), y.dtype)
-        if out.size:
-            word, columns = in_words(entries.shape[1] * y.dtype.itemsize, entries, out)
-            self.launch_segments("spread.cu", ("spread", word), (entries,), self.on_device(segments), out, columns)
-        return out.reshape(segments.rows, *y.shape[1:])
+        entries, out = self.as_contiguous(y), self.empty((segments.rows, *y.shape[1:]), y.dtype)
+        word, words = in_words(prod(y.shape[1:]) * y.dtype.itemsize, entries, out)
+        return self.launch_segments("spread.cu", ("spread", word), (entries,), segments, out, words)
 
-    def reduce_into(self, functor: str, rows: RawArray, segments: Segments, out: RawArray) -> None:
-        """Reduce the segments of ``rows`` into ``out`` by one launch."""
+    def reduce_segments(self, functor: str, x: RawArray, segments: Segments, dtype: np.dtype[Any]) -> RawArray:
+        """Launch segment_reduce.cu, which reduces each segment to an entry of ``dtype``."""
+        rows, out = self.as_contiguous(x), self.empty((segments.count, *x.shape[1:]), dtype)
         pack = _pack(rows, out) if functor in ("Sum", "Max") else 1
-        kernel = "segment_reduce", functor, ctype(rows.dtype), ctype(out.dtype), pack
-        self.launch_segments("segment_reduce.cu", kernel, (rows,), self.on_device(segments), out, pack=pack)
-
-    def on_device(self, segments: Segments) -> DeviceSegments:
-        """Return the segments with offsets on the device."""
-        return DeviceSegments(self.offsets(segments), segments.count, segments.rows)
+        name = "segment_reduce", functor, ctype(x.dtype), ctype(dtype), pack
+        return self.launch_segments("segment_reduce.cu", name, (rows,), segments, out, pack=pack)
 
     def launch_segments(
         self,
         file: str,
-        kernel: tuple[Any, ...],
-        arrays: tuple[RawArray, ...],
-        segments: DeviceSegments,
+        name: tuple[Any, ...],
+        operands: tuple[RawArray, ...],
+        segments: Segments | DeviceSegments,
         out: RawArray,
         columns: int | None = None,
         pack: int = 1,
-    ) -> None:
-        """Launch ``kernel``, a name and template arguments before the group, which computes ``out`` from ``arrays``."""
-        if out.size:
-            columns = out.shape[1] if columns is None else columns
-            shape = launch_shape(segments.count, segments.rows, columns, pack)
-            numbers = np.int64(segments.count), np.int64(columns), shape.lg
-            args = *arrays, segments.offsets, *numbers, out
-            self.launch(file, instantiation(*kernel, shape.group), shape.grid, (BLOCK,), args)
+    ) -> RawArray:
+        """Launch a kernel over the columns of segments, and return ``out``, its result.
 
-    def _softmax(self, kernel: str, arrays: tuple[RawArray, ...], segments: DeviceSegments) -> RawArray:
-        out = self.empty(arrays[0].shape, arrays[0].dtype)
-        name = kernel, ctype(out.dtype), KEPT_ROWS
-        self.launch_segments("segment_softmax.cu", name, arrays, segments, out)
+        ``name`` has the name of the kernel and its template arguments but the last one, which is the group.
+        """
+        columns = prod(out.shape[1:]) if columns is None else columns
+        group, lg, grid = launch_shape(segments.count, segments.rows, columns, pack)
+        offsets = self.offsets(segments) if isinstance(segments, Segments) else segments.offsets
+        args = *map(self.as_contiguous, operands), offsets, np.int64(segments.count), np.int64(columns), lg
+        self.launch(file, instantiation(*name, group), grid, (BLOCK,), (*args, out))
         return out
 
-    def _each_row(self, x: RawArray) -> DeviceSegments:
-        width = x.shape[-1]
-        count = x.size // max(1, width)
-        return DeviceSegments(self.xp.arange(count + 1, dtype=np.int64) * width, count, x.size)
+    def _softmax(self, kernel: str, segments: Segments | DeviceSegments, *operands: RawArray) -> RawArray:
+        out = self.empty(operands[0].shape, operands[0].dtype)
+        return self.launch_segments(
+            "segment_softmax.cu", (kernel, ctype(out.dtype), KEPT_ROWS), operands, segments, out
+        )
 
-    def _column(self, x: RawArray) -> RawArray:
-        return self.as_contiguous(x).reshape(x.size, 1)
+    def _each_row(self, x: RawArray) -> DeviceSegments:
+        """Return a segment for each row of a dense array, computed on the device."""
+        width = x.shape[-1]
+        count = prod(x.shape[:-1])
+        return DeviceSegments(self.xp.arange(count + 1, dtype=np.int64) * width, count, x.size)
 
 
 def cut_segments(segments: Segments, rows: int) -> tuple[Segments, Segments]:
-    """Return pieces of at most ``rows`` rows, and segments of pieces: those into which each segment was cut."""
+    """Cut segments into pieces of at most ``rows`` rows; return the pieces, and the pieces of each segment as segments.
+
+    An empty segment is one empty piece.
+    """
 
     def make() -> tuple[Segments, Segments]:
-        pieces = np.maximum(1, -(-segments.lengths // rows))
-        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(pieces)])
-        number: NDArray[np.int64] = np.arange(starts[-1]) - np.repeat(starts[:-1], pieces)
-        cuts = np.repeat(segments.offsets[:-1], pieces) + number * rows
-        return Segments(np.append(cuts, segments.rows)), Segments(starts)
+        pieces_of_segments = Segments.from_lengths(np.maximum(1, -(-segments.lengths // rows)))
+        segment = pieces_of_segments.segment_of_row  # of each piece
+        number_in_segment = np.arange(segment.size) - pieces_of_segments.offsets[segment]
+        starts = segments.offsets[segment] + number_in_segment * rows
+        return Segments(np.append(starts, segments.rows)), pieces_of_segments
 
     return segments.cached(("pieces", rows), make)
 
 
 def _pack(rows: RawArray, out: RawArray) -> int:
-    """Return the number of neighbours that one access moves: 16 bytes if rows are wide and aligned, otherwise 1."""
+    """Return the number of columns of a lane: 16 bytes of them if rows are wide and aligned, otherwise 1."""
     if not is_float(rows.dtype):
         return 1
+    columns = prod(rows.shape[1:])
     pack: int = 16 // max(rows.dtype.itemsize, out.dtype.itemsize)
-    is_wide = rows.shape[1] % pack == 0 and rows.shape[1] // pack >= 32
+    is_wide = columns % pack == 0 and columns // pack >= 32
     is_aligned = not any(address(x) % (pack * x.dtype.itemsize) for x in (rows, out))
     return pack if is_wide and is_aligned else 1

@@ -27,7 +27,7 @@ cross_entropy(const T *__restrict__ x, const i64 *__restrict__ target, const acc
   if (row >= rows || start) return;
   const i64 t = target[row];
   A result = A(0);
-  if (t != ignored) {
+  if (t != ignored && classes) {
     result = log_sum - (up(x[row * classes + t]) - m);
     if (weight) result *= weight[t];
     if (smoothing != 0) result = (A)(1 - smoothing) * result + (A)(smoothing / (double)classes) * smooth;

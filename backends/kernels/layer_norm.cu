@@ -42,7 +42,7 @@ layer_norm(const T *__restrict__ x, const acc<T> *__restrict__ weight, const acc
     const A error = (A)columns * Powers<A>::ROUNDING * m;
     const bool finite = variance < Limits<T>::highest(), small = variance < root && eps < (double)root;
     if (attempt || (variance >= error * error && finite && !small)) break;
-    first = row < rows ? load(0) : A(0);
+    first = end ? load(0) : A(0);
     if (!finite) scale = root;
     else if (small && first < A(1) && first > A(-1)) scale = A(1) / root;  // equal ones may be large
     first *= scale;

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -14,7 +13,6 @@ import pytest
 
 from pynested.backends import memory
 from pynested.backends.cuda.emulated_launcher import Emulator
-from pynested.backends.cuda.instantiations import all_instantiations
 from pynested.backends.numpy import (
     attention_batches,
     attention_forward,
@@ -110,11 +108,10 @@ def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
 
 @pytest.fixture(scope="session")
 def compiled() -> None:
-    """Compile all kernels, two files at a time."""
+    """Compile all kernels."""
     if shutil.which("g++") is None:
         pytest.skip("the emulation needs g++")
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(Emulator.from_environment().compile, all_instantiations()))
+    Emulator.from_environment().compile_all()
 
 
 @pytest.fixture
