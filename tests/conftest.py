@@ -31,7 +31,7 @@ sys.dont_write_bytecode = False
 
 # Files that take about a second or more, by folder, every operator on every layout among them; `-m quick` is the rest.
 THOROUGH = {
-    "autograd": "primitives tape",
+    "autograd": "tape",
     "backends": "kernels",
     "backends/cuda": "cache cupy_failures device_law emulator",
     "conformance": (
@@ -43,7 +43,7 @@ THOROUGH = {
     "fuzz": "fuzz",
     "fuzzing": "campaign programs workers",
     "graph": "kernels",
-    "operators": "law result_structure",
+    "operators": "gradients law result_structure",
     "operators/attention": "flex sdpa",
     "operators/resources": "garbage neighbours warnings",
     "spec": "bounds bounds_fuzz check designed generator gradients reader vector_schema vectors",
