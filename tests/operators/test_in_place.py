@@ -128,11 +128,16 @@ def test_a_recorded_array_is_written_under_no_grad_only_and_gradients_notice(nam
 @pytest.mark.parametrize("placement", PLACEMENTS)
 def test_values_that_do_not_fit_leave_memory_as_it_was(layout: Any, placement: str) -> None:
     backwards, first = (slice(None), slice(None, None, -1)), (slice(None), 0)
+    wider = batch([(3, 5), (4, 5)])
     for index, value, error in (
         (first, np.zeros((3, 4, 5)), (ShapeError, StructureError)),
         (backwards, np.zeros((3, 4, 5)), (ShapeError, StructureError)),
         (0, [[1.0], [2.0, 3.0]], ArgumentError),
         ([0, 0], 1.0, StructureError),
+        *(
+            ((components, ..., slice(0, 1)), nest(wider, layout)[:count], StructureError)
+            for components, count in (([0, 2], 2), (slice(None, None, 2), 2), ([], 0), (slice(0, 0), 0))
+        ),
     ):
         made = place(batch(SHAPES), layout, placement)
         before = Memory.of(made)

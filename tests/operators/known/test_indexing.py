@@ -98,12 +98,12 @@ def test_any_index(
         with pytest.raises(StructureError, match="names it twice") if is_twice else nullcontext():
             x[entries] = 7.0
         return
+    value = picked.detach() * 2 + 1
+    x[entries] = pn.as_nested_array(value) if is_one and value.ndim > 1 else value
+    assert_same(x, [np.where(slope != 0, 2 * part + 1, part) for slope, part in zip(slopes, components, strict=True)])
     x[entries] = 7
-    expected = [np.where(slope != 0, 7.0, part) for slope, part in zip(slopes, components, strict=True)]
-    assert_same(x, expected)
-    x[entries] = x[entries] * 2 + 1
     x[entries] += 1
-    assert_same(x, [np.where(part == 7, 16.0, part) for part in expected])
+    assert_same(x, [np.where(slope != 0, 8.0, part) for slope, part in zip(slopes, components, strict=True)])
     np.testing.assert_array_equal(made.holes_of(made.buffer.detach().numpy()), gaps)
 
 
