@@ -1,6 +1,6 @@
 """Values and gradients of sample inputs against dense PyTorch, component by component, in every layout.
 
-The conformance kit translates the calls. `test_attention` and `test_layers` compare the other functions of attention.
+The conformance kit translates the calls. `test_layers` compares the layers of a transformer.
 """
 
 from __future__ import annotations
