@@ -125,7 +125,6 @@ def test_a_recorded_array_is_written_under_no_grad_only_and_gradients_notice(nam
             square.backward()
 
 
-@pytest.mark.parametrize("placement", PLACEMENTS)
 def test_values_that_do_not_fit_leave_memory_as_it_was(layout: Any, placement: str) -> None:
     backwards, first = (slice(None), slice(None, None, -1)), (slice(None), 0)
     wider = batch([(3, 5), (4, 5)])

@@ -11,11 +11,10 @@ import pytest
 import pynested as pn
 from pynested.backends.errors import ArgumentError, DTypeError, LayoutError, StructureError
 
-from ..nests import LAYOUTS, assert_same, batch, distinct, nest
+from ..nests import assert_same, batch, distinct, nest
 
 X = batch([(2, 2), (0, 2), (3, 2)])
 BOTH = batch([(2, 1), (0, 3)])
-EACH_LAYOUT = pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
 BOTH_FUNCTIONS = pytest.mark.parametrize("make", [pn.nested_array, pn.as_nested_array])
 
 LISTS: dict[str, tuple[Any, list[Any]]] = {
@@ -41,7 +40,6 @@ ERRORS: dict[str, tuple[Any, type[Exception], str]] = {
 
 
 @BOTH_FUNCTIONS
-@EACH_LAYOUT
 def test_lists_and_arrays_stand_for_components(layout: Any, make: Callable[..., Any]) -> None:
     for components, expected in LISTS.values():
         assert_same(make(components, layout=layout), expected)
@@ -50,7 +48,6 @@ def test_lists_and_arrays_stand_for_components(layout: Any, make: Callable[..., 
 
 
 @BOTH_FUNCTIONS
-@EACH_LAYOUT
 @pytest.mark.parametrize(("components", "error", "text"), ERRORS.values(), ids=ERRORS)
 def test_components_that_do_not_fit(
     components: Any, error: type[Exception], text: str, layout: Any, make: Callable[..., Any]
@@ -59,7 +56,6 @@ def test_components_that_do_not_fit(
         make(components, layout=layout)
 
 
-@EACH_LAYOUT
 def test_nested_array_copies_and_only_as_nested_array_keeps_gradients(layout: Any) -> None:
     for count in (1, 3):
         arrays = [x.copy() for x in X[:count]]
@@ -90,7 +86,6 @@ def test_layouts() -> None:
         pn.nested_array([np.ones(2, np.int8)], requires_grad=True)
 
 
-@EACH_LAYOUT
 @pytest.mark.parametrize(
     "view",
     [

@@ -19,7 +19,7 @@ import pytest
 import pynested as pn
 from pynested.backends.errors import ArgumentError, DTypeError, PynestedError, ShapeError, StructureError
 
-from ..nests import LAYOUTS, PLACEMENTS, assert_same, batch, check_gradients, distinct, everywhere, nest, place
+from ..nests import LAYOUTS, assert_same, batch, check_gradients, distinct, everywhere, nest, place
 
 X = batch([(2, 2), (0, 2), (3, 2)])
 Function = Callable[..., Any]
@@ -44,8 +44,6 @@ def test_one_call_serves_all_components_and_gaps_take_no_part() -> None:
 
 
 @pytest.mark.shows("EXTEND-5")
-@pytest.mark.parametrize("layout", LAYOUTS, ids=repr)
-@pytest.mark.parametrize("placement", PLACEMENTS)
 def test_gradients_are_those_of_the_function(layout: Any, placement: str) -> None:
     made = place(X[:2], layout, placement)
     elements = lambda x, w: pn.elementwise("f", lambda a, b: a * a * b, made.view(x), w)  # noqa: E731

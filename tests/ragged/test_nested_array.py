@@ -12,11 +12,10 @@ import pynested as pn
 from pynested.autograd import flatten
 from pynested.backends.errors import ArgumentError, DTypeError, GradientError, StructureError
 
-from ..nests import LAYOUTS, PLACEMENTS, assert_same, batch, everywhere, nest, place
+from ..nests import assert_same, batch, everywhere, nest, place
 
 NAN = float("nan")
 X = batch([(2, 2), (0, 2), (3, 2)])
-EACH_LAYOUT = pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
 
 
 def test_strides_and_offsets_by_dimension() -> None:
@@ -43,7 +42,6 @@ def test_text() -> None:
     assert "94 more components" in elided and elided.count("\n") < 15
 
 
-@EACH_LAYOUT
 def test_protocols(layout: Any) -> None:
     x = nest(X, layout, "holes")
     assert_same(list(x), X)
@@ -59,7 +57,6 @@ def test_protocols(layout: Any) -> None:
 # ---- gradients, cotangents and tangents -----------------------------------------------------------------------------
 
 
-@EACH_LAYOUT
 def test_grad_is_nested_and_lies_where_the_array_does(layout: Any) -> None:
     x = nest(X, layout, "holes").detach().requires_grad_()
     for number in (2, 4):
@@ -70,7 +67,6 @@ def test_grad_is_nested_and_lies_where_the_array_does(layout: Any) -> None:
     assert x.grad is None
 
 
-@EACH_LAYOUT
 def test_gradients_that_do_not_fit(layout: Any) -> None:
     x = nest(X, layout).requires_grad_()
     with pytest.raises(GradientError, match="ones_like"):
@@ -91,8 +87,6 @@ def view(layout: Any, values: list[float], offsets: list[int], length: int) -> A
     return pn.nested_array_from_strided(pn.array(values), [[length]] * len(offsets), None, offsets)
 
 
-@EACH_LAYOUT
-@pytest.mark.parametrize("placement", PLACEMENTS)
 def test_cotangents_and_tangents_have_any_layout_and_placement(layout: Any, placement: str) -> None:
     for vector in everywhere([x + 1 for x in X]):
         made = place(X, layout, placement, grad=True)
@@ -108,7 +102,6 @@ def test_cotangents_and_tangents_have_any_layout_and_placement(layout: Any, plac
         assert_same(pn.grad([leaf * 2.0], [leaf], [vector])[0], expected)
 
 
-@EACH_LAYOUT
 def test_a_tangent_of_a_shared_element_counts_once_and_its_cotangents_add_up(layout: Any) -> None:
     """The gradient of f = a a + b b + b b + c c at (1, 2, 3) is (2, 8, 6)."""
     x, v = (view(layout, values, [0, 1], 2) for values in ([1.0, 2.0, 3.0], [10.0, 20.0, 30.0]))
@@ -119,7 +112,6 @@ def test_a_tangent_of_a_shared_element_counts_once_and_its_cotangents_add_up(lay
     assert pn.gradcheck(lambda x: (x * x).sum(1), x)
 
 
-@EACH_LAYOUT
 def test_a_tangent_of_shared_elements_lies_as_the_primal_does(layout: Any) -> None:
     x = view(layout, [1.0, 2.0, 3.0], [0, 1], 2)
     for tangent, error, text in (
@@ -132,7 +124,6 @@ def test_a_tangent_of_shared_elements_lies_as_the_primal_does(layout: Any) -> No
             pn.jvp(lambda x: x.sum(1), x, tangent)
 
 
-@EACH_LAYOUT
 def test_gaps_of_tangents_and_cotangents_take_no_part(layout: Any) -> None:
     x, v = (view(layout, values, [0, 2], 1) for values in ([1.0, NAN, 3.0], [10.0, NAN, 30.0]))
     for tangent in (v, pn.nested_array([[10.0], [30.0]])):
@@ -155,7 +146,6 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-@EACH_LAYOUT
 @pytest.mark.parametrize("device", ["cpu", "emulated"])
 @pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
 def test_the_tangent_of_a_number_that_all_components_share(layout: Any, function: Any, device: str) -> None:

@@ -77,9 +77,8 @@ ALWAYS: list[ErrorInput] = [
     (lambda nest: pn.embedding(pn.ones(3, 2), nest(X)), ArgumentError, "must be dense"),
     # writes
     *[(lambda nest, write=write: write(wants_grad(nest(X))), GradientError, words) for write, words in (
-        (lambda x: setitem(x, ..., 1.0), "pn.where(mask, value, x)"), (lambda x: x.add_(1), "x = x.add(...)"),
+        (lambda x: setitem(x, ..., 1.0), "pn.where(mask, value, x)"),
         (lambda x: x.detach().add_(x), "add_: an operand requires grad"))],
-    (lambda nest: nest([x[:, :1] for x in X]).add_(np.zeros(3)), StructureError, "add_: the operands "),
     (lambda nest: pn.ones(1).clamp_(nest([x[:, 0] for x in X])), StructureError,
      "clamp_: the result is nested and cannot be written into a dense array"),
     *[(lambda nest, call=call: call(nest(X), nest(X).to("plain")), DeviceError, text) for call, text in (
@@ -100,9 +99,8 @@ FILLED: list[ErrorInput] = [
     (lambda nest: nest(X)[nest([mask[:1] for mask in MASK])], StructureError,
      "index: the mask has shape (1, 3) at component 0 of shape (2, 3)"),
     *[(lambda nest, span=span: pn.narrow(nest(X), 1, *span), StructureError, f"narrow: entry {entry}: start (")
-      for entry, span in ((1, (0, 2)), (0, (0, -1)), (0, (2**62, 2**62)))],
+      for entry, span in ((1, (0, 2)), (0, (2**62, 2**62)))],
     (lambda nest: nest(X).to_dense(), StructureError, "to_dense: component 1 has shape (0, 3)"),
-    (lambda nest: setitem(nest(X), [0, 0], 1.0), StructureError, "the index names it twice"),
     (lambda nest: setitem(nest(X), 0, [[1.0], [2.0, 3.0]]), ArgumentError, "a list with parts of different lengths"),
     (lambda nest: pn.grad(wants_grad(nest(X)) * 2, []), GradientError, "nested, of 18 elements"),
 ]  # fmt: skip
@@ -119,7 +117,7 @@ SMALL = pn.nested_array([[1]], dtype=pn.int8)
 DENSE: list[ErrorInput] = [
     # indices
     *[(lambda index=index: A[index], kind, text) for index, kind, text in (
-        (-(2**70), IndexOutOfRange, "beyond int64"), (2, IndexOutOfRange, "index: index 2 is out of bounds"),
+        (-(2**70), IndexOutOfRange, "beyond int64"),
         (slice(True), ArgumentError, "an end of a slice"),
         (np.ones((2, 3, 1)) > 0, DimensionError, "3 were indexed (the array has shape (2, 3))"))],
     *[(lambda index=index: BLOCK[index], kind, text) for index, kind, text in (
@@ -143,15 +141,13 @@ DENSE: list[ErrorInput] = [
     *[(lambda name=name, args=args: getattr(pn, name)(SMALL, *args), kind, f"{name}: {text}")
       for name, args, kind, text in (
           ("rand_like", (), DTypeError, "random real numbers need a floating point dtype, not int8"),
-          ("randint_like", (0,), ArgumentError, "there is no integer from 0 to 0 - 1"),
-          ("randint_like", (300,), OverflowError, "values from 0 to 299 do not all fit into dtype int8"))],
+          ("randint_like", (0,), ArgumentError, "there is no integer from 0 to 0 - 1"))],
     # writes
     (lambda: setitem(pn.ones(2), [0, 1], pn.ones(3, 2)), ShapeError, "a value of shape (3, 2) does not fit into"),
     (lambda: pn.ones(2).add_(pn.ones(3, 2)), ShapeError, "add_: a result of shape (3, 2) does not fit into"),
     (lambda: view_in_no_grad(wants_grad(PAIR)).fill_(1.0), GradientError, "a view, made inside no_grad, of an array"),
     (lambda: pn.ones(1).expand(3).fill_(1.0), GradientError, "its elements repeat"),
-    *[(lambda x=x: setitem(x, (ALL, slice(None, None, -1)), 1.0), StructureError, "overlap")
-      for x in (OVERLAPPING, WOVEN)],
+    (lambda: setitem(WOVEN, (ALL, slice(None, None, -1)), 1.0), StructureError, "overlap"),
     (lambda: OVERLAPPING.fill_(1.0), StructureError, "fill_: components overlap"),
     *[(lambda index=index: setitem(pn.nested_array_from_jagged(FROZEN, [0, 5]), index, 1.0), GradientError, "read-only")
       for index in ((ALL, 0), ...)],

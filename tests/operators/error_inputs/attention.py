@@ -83,7 +83,6 @@ ALWAYS: list[ErrorInput] = [
         (ArgumentError, "num_heads is 3; it must divide the 4 elements", {"num_heads": 3}),
         (ArgumentError, "give either in_proj_weight, or all of", {"in_proj_weight": None, "q_proj_weight": np.eye(4)}),
         (ShapeError, "in_proj_bias has the shape (4,)", {"in_proj_bias": np.zeros(4)}),
-        (ShapeError, "out_proj_weight has the shape ()", {"out_proj_weight": None}),
         (ShapeError, "key must be an array (B, L, E) or (L, E)", {"key": distinct((2, 3, 4, 4))}))],
     (lambda make: heads(ROWS, make, key=make([x[:, :3] for x in ROWS])), ShapeError,
      "k_proj_weight has the shape (4, 4); with these rows it must be (4, 3)"),
@@ -121,10 +120,7 @@ def mask_of(mod: Any) -> Any:
 
 
 DENSE: list[ErrorInput] = [
-    (lambda: attend(MATRICES, MATRICES[..., :2, :], MATRICES), ShapeError, "(2, 3, 3); they must have as many rows"),
-    (lambda: attend(pn.zeros(3), MATRICES, MATRICES), ShapeError, "query has shape (3,); if it is dense, it"),
     (lambda: attend(*[MATRICES] * 3, pn.zeros(1, 2, 2, 3, 3)), ShapeError, "must have from 0 to 4 dimensions"),
-    (lambda: flex(pn.zeros(2, 1, 1, 1), *[pn.zeros(3, 1, 1, 1)] * 2), ShapeError, "and there are 2 components; its"),
     (lambda: flex(X, X, X, scale=np.inf), ArgumentError, "flex_attention: scale must be a finite number, not inf"),
     (lambda: heads(ROWS[0], pn.array, key=None), ArgumentError, "multi_head_attention: NoneType is neither an array"),
     *[(lambda layer=layer: pn.transformer_encoder_layer(ENCODER_ROWS, layer, 2), ArgumentError, text)
@@ -150,13 +146,12 @@ DENSE: list[ErrorInput] = [
     # descriptions of wrong values
     *[(lambda value=value: pn.create_mask(value, 1, 1, 2, 2), ArgumentError, f"mod_fn must be a function, not {words}")
       for value, words in (
-          ([1, 2], "[1, 2]"), ([0] * 99, "a list of 99"), (1 << 90, "an integer of 91 bits"), ("x" * 200, "a str"),
+          ([0] * 99, "a list of 99"), (1 << 90, "an integer of 91 bits"), ("x" * 200, "a str"),
           (np.zeros((40, 2), np.int8), "an array of shape (40, 2) and dtype int8"), (Q, "a nested array of shape"))],
     # sizes of block masks
     (lambda: pn.create_mask(causal, 1, 1, 1, -1), ArgumentError, "KV_LEN must be 0 or more, not -1"),
     *[(lambda args=args: pn.create_nested_block_mask(causal, *args), kind, text) for args, kind, text in (
         ((2, 2, Q), ArgumentError, "B is 2, and q_nt has 3 components. Give None, 1 or that number"),
-        ((3, 3, Q), ArgumentError, "H is 3, and q_nt has 2 heads"),
         ((1, 1), ArgumentError, "q_nt must be a nested array, or kv_nt, not 1. For dense ones"),
         ((pn.nested_array([[1.0]]),), StructureError, "the components of q_nt have 1 dimensions"),
         ((Q, K[:2]), StructureError, "q_nt and kv_nt have 3 and 2 components"),
@@ -174,8 +169,6 @@ DENSE: list[ErrorInput] = [
         (([1], [[0]], [1], [[0]]), ArgumentError, "component 0, head 0, row 0 lists column 0 more"),
         (([1], [[0]], [1, 0], [[0], [0]]), ShapeError, "must have the shapes of those of partial ones"),
         (([2], [[0]]), IndexOutOfRange, "kv_num_blocks has 2 in component 0, of 1 columns"),
-        (([1, 1], [[0, 1], [2, 0]]), IndexOutOfRange, "kv_indices has 2 in component 0, of 2 columns"),
-        (([1, 2], [[0, 1], [1, 1]]), ArgumentError, "component 0, head 0, row 1 lists column 1 more than once"),
         (([1, 1], [[0]]), ShapeError, "of shape (1, 2) in kv_num_blocks and of shape (1, 1, 1) in"),
         (([1], [0]), ShapeError, "kv_indices has shape (1,); it must be (B, H, rows, columns)"),
         (([1.0], [[0]]), DTypeError, "kv_num_blocks must be integers, not float64"),
@@ -189,10 +182,7 @@ DENSE: list[ErrorInput] = [
     # indices of block masks
     *[(lambda index=index: NESTED[index], kind, text) for index, kind, text in (
         ((0, 2), IndexOutOfRange, "out of bounds for the heads of component 0 of a block mask of 2"),
-        ((slice(None), 0, -3), IndexOutOfRange, "for the blocks of queries of component 1 of a block mask of 0"),
         ((0, 0, 0, 0), ArgumentError, "by components, heads and blocks of queries, not by 4 entries"),
-        (1.5, ArgumentError, "not 1.5"),
-        ((..., 0), ArgumentError, "has integers, slices and vectors of integers or bools, not Ellipsis"),
-        ([0.5], ArgumentError, "must hold integers or bools, not float64"))],
+        ((..., 0), ArgumentError, "has integers, slices and vectors of integers or bools, not Ellipsis"))],
     (lambda: LAST_SHORT[:, :, [2, 0]], ArgumentError, "block 2 of queries of component 0 has 1 queries, the others 2"),
 ]  # fmt: skip

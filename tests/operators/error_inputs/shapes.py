@@ -158,7 +158,6 @@ DENSE: list[ErrorInput] = [
         ("matmul", lambda: M.as_strided((2**40, 1), (0, 0)) @ M.as_strided((1, 2**40), (0, 0))),
         ("cat", lambda: pn.cat([WINDOW, WINDOW])), ("to_padded_array", lambda: pn.to_padded_array(NO_ROWS, 0.0)),
         ("sub", lambda: pn.nested_array_from_jagged(COLUMN[0], [0, 2**40]) - ROW))],
-    (lambda: pn.stack([pn.zeros((1,) * 64)]), ShapeError, "stack: an array has at most 64 dimensions, this one would"),
     (lambda: pn.zeros((1,) * 64).unsqueeze(0), ShapeError, "unsqueeze: an array has at most 64 dimensions"),
     (lambda: pn.nested_array_from_strided(pn.ones(0), [[0, 2**58]] * 9).to_dense(), ShapeError, "too many elements"),
 ]  # fmt: skip
