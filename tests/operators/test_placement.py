@@ -149,3 +149,18 @@ def test_components_may_lie_anywhere(op: str, data: st.DataObject, lengths: tupl
     calls = [call for call in CALLS if call.op == op and kind in call.kinds and call.refuses(batch) is None]
     if calls:
         check_drawn(data.draw(st.sampled_from(calls)), kind, batch, data)
+
+
+def test_operands_of_equal_shapes_lie_in_different_places(layout: Any) -> None:
+    """Their buffers have one size, so that the places alone tell that elements do not belong together."""
+    first, second = np.array([1.0, 2.0]), np.array([10.0, 20.0])
+
+    def make(offsets: list[int]) -> Any:
+        buffer = np.concatenate([first, second])
+        if layout is pn.jagged:
+            return pn.nested_array_from_jagged(buffer, [*offsets, 4], [2, 2])
+        return pn.nested_array_from_strided(buffer, [[2], [2]], None, offsets)
+
+    x, y = make([0, 2]), make([2, 0])
+    assert (x - y).tolist() == [(first - second).tolist(), (second - first).tolist()]
+    assert x.copy_(y).tolist() == [second.tolist(), first.tolist()]

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pynested as pn
@@ -172,9 +173,13 @@ def test_any_range_along_the_ragged_dimension_of_no_components() -> None:
 # ---- contiguous arrays ----------------------------------------------------------------------------------------------
 
 
+@settings(max_examples=300)
 @given(structures.jagged() | structures.strided(), st.sampled_from("CF"))
-def test_contiguous_arrays(drawn: Any, order: Any) -> None:
-    """Elements must lie side by side in C order: of strided components one by one, of jagged ones as one array."""
+def test_contiguous_arrays_and_overlaps(drawn: Any, order: Any) -> None:
+    """Elements must lie side by side in C order: of strided components one by one, of jagged ones as one array.
+
+    A write is refused if two elements are one.
+    """
     structure, values = drawn
     buffer = values.astype(float) if isinstance(structure, Strided) else values.astype(float, order=order)
     x = pn.NestedArray(pn.array(buffer, copy=False), structure)
@@ -189,6 +194,9 @@ def test_contiguous_arrays(drawn: Any, order: Any) -> None:
     assert made.is_contiguous() and made.numel() == made.values().numel()  # there are no gaps
     assert_same(made.to(pn.int64), structures.shown(structure, values))
     assert (made.data.storage is x.data.storage) is expected or not memory.size, "a contiguous array is not copied"
+    if memory.size:
+        with pytest.raises(StructureError) if np.unique(memory).size < memory.size else nullcontext():
+            x.fill_(0.0)
 
 
 # Operators that return a view of their operand if they can.

@@ -6,72 +6,20 @@
 from __future__ import annotations
 
 import copy
-import math
 import pickle
-from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import pynested as pn
 from pynested.backends.errors import ReadOnlyError
-from pynested.spec.components import layouts
 from pynested.structure import Jagged, Strided, as_readonly
 from pynested.structure.ragged_size import RaggedSize
 
-from ..nests import JAGGED, JAGGED_2, LAYOUTS, PLACEMENTS, assert_same, batch, nest, plain
-from ..support.structures import Numbers, jagged, shown, strided
+from ..nests import assert_same, batch, nest, plain
 
 X = [np.arange(6.0).reshape(3, 2)]
-
-
-def elements(structure: Any, values: Numbers) -> list[int]:
-    """Return the elements of the components in their order; values are numbered."""
-    return [element for component in shown(structure, values) for element in component.ravel().tolist()]
-
-
-@given(jagged())
-def test_facts_of_jagged_structures(pair: tuple[Jagged, Numbers]) -> None:
-    structure, values = pair
-    axis, rows = structure.ragged_dim - 1, np.arange(values.shape[structure.ragged_dim - 1])
-    places = elements(Jagged(structure.offsets, structure.lengths), rows)
-    assert structure.row_index.tolist() == places
-    assert structure.has_overlap is (len(set(places)) < len(places))
-    assert structure.component_lengths.tolist() == [component.shape[axis] for component in shown(structure, values)]
-    assert structure.is_packed is (structure.lengths is None)
-    packed = structure.packed
-    assert packed.lengths is None and packed.ragged_dim == structure.ragged_dim
-    assert packed.component_lengths.tolist() == structure.component_lengths.tolist()
-    assert structure.with_ragged_dim(2).ragged_dim == 2
-
-
-@given(strided(), st.integers(0, 3))
-def test_facts_of_strided_structures(pair: tuple[Strided, Numbers], more: int) -> None:
-    places = elements(*pair)
-    size = max(places, default=-1) + 1 + more
-    structure = Strided(pair[0].sizes, pair[0].strides, pair[0].offsets, size)
-    assert structure.is_contiguous is (places == list(range(size)))
-    assert structure.has_overlap is (len(set(places)) < len(places))
-    assert structure.is_packed is (sorted(places) == list(range(size)))
-    packed = structure.packed
-    assert elements(packed, np.arange(len(places))) == list(range(len(places)))
-    assert packed.is_contiguous and packed.is_packed and packed.packed is packed
-    extents = np.maximum(packed.sizes, 1)
-    strides = [[math.prod(sizes[axis:]) for axis in (1, 2, 3)] for sizes in extents.tolist()]
-    assert structure.repacked.strides.tolist() == strides
-
-
-def test_jagged_structures_are_compared_by_value() -> None:
-    x, equal, moved = Jagged([0, 2, 5]), Jagged([0, 2, 5]), Jagged([3, 0, 6], [2, 3])
-    assert x.same_lengths(equal) and x.same_lengths(moved) and moved.same_lengths(x)
-    assert x.same_placement(equal) and not x.same_placement(moved) and not moved.same_placement(x)
-    for other in (Jagged([0, 2, 5], [1, 3]), Jagged([0, 3, 5])):
-        assert not x.same_lengths(other) and not x.same_placement(other)
-    for other in (Jagged([0, 2, 5], None, 2), Strided([[2, 1]], [[1, 1]], [0], 2)):
-        assert not x.same_placement(other)
 
 
 def test_ragged_sizes_are_equal_by_value() -> None:
@@ -81,15 +29,6 @@ def test_ragged_sizes_are_equal_by_value() -> None:
     x, y = nest(batch([(2, 2), (1, 2)])), nest(batch([(2, 3), (1, 3)]), pn.strided, "holes")
     assert x.shape[1] == y.shape[1] and x.shape[:1] + x.shape[2:] == (2, 2)
     assert repr(x.shape) == f"(2, {x.shape[1]}, 2)"
-
-
-@pytest.mark.parametrize("kind", [JAGGED, JAGGED_2], ids=str)
-def test_sizes_of_small_batches(kind: Any) -> None:
-    for lengths, layout, placement in product(filter(None, layouts()), LAYOUTS, PLACEMENTS):
-        shapes = kind.shapes(lengths)
-        x = nest(batch(shapes), layout, placement, kind.ragged)
-        assert [x.component_shape(i) for i in range(len(x))] == shapes
-        assert x.lengths_along(kind.ragged).tolist() == list(lengths)
 
 
 @pytest.mark.parametrize(
@@ -142,15 +81,6 @@ def test_views_of_reversed_memory_are_valid_arrays(axis: int) -> None:
 
 
 # ---- parts -----------------------------------------------------------------------------------------------------------
-
-
-def test_neighbours_without_gaps_leave_the_rows_of_others_behind() -> None:
-    part = Jagged([0, 2, 5, 6]).select_components(slice(1, 3))
-    assert (part.axis, part.entries, part.structure.offsets.tolist()) == (0, slice(2, 6), [0, 3, 4])
-    assert (
-        part.structure.is_packed
-        and not Jagged([0, 2, 5, 6]).select_components(slice(None, None, 2)).structure.is_packed
-    )
 
 
 def test_a_slice_that_ends_before_it_begins_has_no_components() -> None:
