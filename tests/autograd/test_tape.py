@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 import pynested as pn
+from pynested import NestedArray
 from pynested.autograd import Array, Function, checkpoint, grad, hessian, hvp, jvp, vjp
 from pynested.autograd.tape import Node
 from pynested.backends.errors import GradientError
+from pynested.backends.storage import Storage
 from tests.mutation.plant import planted
 
 from ..crowd import together
@@ -30,7 +32,7 @@ def without_collector() -> Iterator[None]:
 
 
 def count_alive() -> int:
-    return sum(type(thing) in (Node, Array) for thing in gc.get_objects())
+    return sum(type(thing) in (Node, Array, NestedArray, Storage) for thing in gc.get_objects())
 
 
 @pytest.mark.parametrize("nodes", [20_000, MILLION])
@@ -100,6 +102,8 @@ def failing_pass(x: Array) -> None:
 
 PASSES: dict[str, Callable[[Array], Any]] = {
     "forward only": loss,
+    "nested": lambda x: (pn.nested_array_from_jagged(x, [0, 1, 3]).softmax(1) * x[0]).sum().backward(),
+    "on a device": lambda x: loss(x.to("emulated")).backward(),
     "backward": lambda x: loss(x).backward(),
     "create_graph": recorded_pass,
     "grad of grad": lambda x: grad(grad(loss(x), x, create_graph=True).sum(), x),

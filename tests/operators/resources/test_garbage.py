@@ -1,11 +1,9 @@
-"""Reference counts alone free arrays and the tape, and nothing but the result and its history stays in memory."""
+"""Reference counts alone free arrays and the tape of operators and hooks."""
 
 from __future__ import annotations
 
 import gc
-import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from itertools import product
 from typing import Any
@@ -15,7 +13,6 @@ import pytest
 
 import pynested as pn
 from pynested.backends.errors import PynestedError
-from pynested.backends.storage import Storage
 
 from ...batches import Batch, Call
 from ...nests import DENSE, KINDS, Kind, place
@@ -78,38 +75,3 @@ def test_hooks(kind: Kind | None) -> None:
     hooks: tuple[Callable[[Any], Any], ...] = (lambda gradient: None, lambda gradient: gradient * 2)
     for case in product((False, True), hooks, (0, 1), (False, True)):
         assert garbage_of(partial(run_hook, kind, *case)) == 0, case
-
-
-# ---- storages -------------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def storages_left(count: int) -> Iterator[None]:
-    """Check that the block leaves ``count`` new storages alive."""
-    storages = lambda: [thing for thing in gc.get_objects() if type(thing) is Storage]  # noqa: E731
-    before = weakref.WeakSet(storages())
-    yield
-    left = [storage for storage in storages() if storage not in before]
-    words = ", ".join(f"{storage.data.nbytes} bytes on {storage.device}" for storage in left)
-    assert len(left) == count, f"{len(left)} storages are alive, not {count}: {words}"
-
-
-@pytest.mark.parametrize(("layout", "device"), [(pn.jagged, "cpu"), (pn.strided, "emulated")])
-def test_forward_and_backward_leave_the_result_and_the_gradient(layout: pn.Layout, device: str) -> None:
-    x = pn.nested_array([[1.0, 2.0], [], [3.0]], layout=layout, device=device, requires_grad=True)
-    with storages_left(2):
-        y = (x.softmax(-1) * x + 1).sum()
-        y.backward()
-    assert y.shape == () and x.grad is not None
-
-
-def test_cycles_and_held_storages_are_found() -> None:
-    def make_cycle() -> None:
-        cycle: list[Any] = [pn.zeros(7)]
-        cycle.append(cycle)
-
-    assert garbage_of(make_cycle) > 0
-    with pytest.raises(AssertionError, match="2 storages are alive, not 0: .*56 bytes on cpu"), storages_left(0):
-        kept = pn.zeros(5)
-        make_cycle()
-    assert kept.shape == (5,)
