@@ -80,11 +80,6 @@ def test_arrays_of_arrays_lie_on_their_device(device: str, default: str) -> None
         assert pn.from_dlpack(VALUES).device == "cpu"
 
 
-def test_arrays_on_two_devices_are_not_joined() -> None:
-    with pn.set_default_device("plain"), pytest.raises(DeviceError, match=r"different devices: cpu, plain"):
-        pn.as_nested_array([X, pn.array(VALUES)])
-
-
 def test_moved_arrays_are_copies_and_keep_their_history() -> None:
     x = pn.array(VALUES, requires_grad=True)
     moved = pn.as_nested_array([x, x], device="plain", layout=pn.jagged)
