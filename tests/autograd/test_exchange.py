@@ -180,21 +180,30 @@ def test_memory_of_a_gpu_comes_in_and_goes_out(cupy: Any) -> None:
 
 
 ROUTES: dict[str, Callable[[Any, Any], Any]] = {
-    "dlpack": lambda cupy, x: cupy.from_dlpack(x),
-    "a view": lambda cupy, x: cupy.from_dlpack(x)[::2],  # which begins at the same address
-    "interface": lambda cupy, x: SimpleNamespace(__cuda_array_interface__=x.__cuda_array_interface__),
-}
+    "dlpack": lambda library, x: pn.from_dlpack(library.from_dlpack(x)),
+    "a view": lambda library, x: pn.from_dlpack(library.from_dlpack(x)[::2]),  # which begins at the same address
+    "array": lambda library, x: pn.array(library.from_dlpack(x), copy=False),
+    "nested": lambda library, x: pn.nested_array_from_jagged(library.from_dlpack(x), [0, 2, 3]),
+    "interface": lambda library, x: pn.from_dlpack(
+        SimpleNamespace(__cuda_array_interface__=x.__cuda_array_interface__)),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("route", ROUTES.values(), ids=ROUTES)
-def test_a_write_into_memory_of_a_gpu_is_noticed_through_every_array(cupy: Any, route: Any) -> None:
-    x = pn.array([1.0, 2.0, 3.0], device="cuda", requires_grad=True)
-    theirs = cupy.zeros(3)
-    y, z = (x * x).sum(), (x * pn.from_dlpack(theirs)).sum()
-    again = pn.from_dlpack(route(cupy, x.detach())).mul_(100)
-    assert again.device == "cuda" and set(again.tolist()) <= {100, 200, 300}
+@pytest.mark.parametrize(
+    ("device", "route"),
+    [(device, route) for device, without in (("cpu", {"interface"}), ("cuda", {"array", "nested"}))
+     for route in ROUTES if route not in without],
+)  # fmt: skip
+def test_a_write_through_an_array_that_comes_back_is_noticed(cupy: Any, route: str, device: str) -> None:
+    library = cupy if device == "cuda" else np
+    memory, theirs = pn.array([1.0, 2.0, 3.0], device=device), library.zeros(3)
+    nested = pn.nested_array_from_jagged(memory, [0, 1, 3])
+    leaves = [pn.ones_like(saved).requires_grad_() for saved in (memory, nested)]
+    outputs = [(leaves[0] * memory).sum(), (leaves[1] * nested).sum(), (leaves[0] * pn.from_dlpack(theirs)).sum()]
+    again = ROUTES[route](library, memory).mul_(100)
+    assert again.device == device and {100, 300} <= set(memory.tolist())
     pn.from_dlpack(theirs).fill_(1)
-    for output in (y, z):
+    for output, x in zip(outputs, (*leaves, leaves[0]), strict=True):
         with pytest.raises(GradientError, match="overwritten in place"):
             pn.grad(output, x)
 
