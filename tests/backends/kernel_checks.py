@@ -54,7 +54,6 @@ LONG = (
     ((140,), 700),
     ((140,), 701),
 )
-SMALL = [lengths for count in range(4) for lengths in product(range(4), repeat=count)]
 
 
 # ---- the reference --------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Each kernel agrees with `plain` on every backend and code path.
 
 A check runs on every path with one dtype of floats and one of integers, which take turns; `pytest -m exhaustive` runs
-the others, all schedules of the emulated device, and all instantiations.
+the others, and all schedules of the emulated device.
 """
 
 from __future__ import annotations
@@ -17,18 +17,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pynested.backends import strided_index
-from pynested.backends.cuda import movement
 from pynested.backends.cuda.backend import KernelBackend
 from pynested.backends.cuda.emulated_launcher import Emulator, emulated_backend
-from pynested.backends.cuda.instantiations import all_instantiations
 from pynested.backends.numpy import parallel, reduction
 
 from . import kernel_checks_moves  # noqa: F401  enters its checks
 from .conftest import PATHS, SCHEDULES, force
-from .kernel_checks import CHECKS, FLOATS, KERNELS, SEGMENT_CHECKS, SMALL, QuietKernels, drawn, partition, same
+from .kernel_checks import CHECKS, FLOATS, KERNELS, SEGMENT_CHECKS, QuietKernels, drawn, partition, same
 from .kernel_checks_moves import PLACEMENT_CHECKS, multiply
-
-CASES = [(name, dtype) for name, (dtypes, _) in CHECKS.items() for dtype in dtypes]
 
 
 def in_turns(number: int, choices: Sequence[Any]) -> list[Any]:
@@ -64,33 +60,17 @@ def test_kernels_of_the_cpu(path: str, name: str, dtype: str, monkeypatch: pytes
 
 # ---- the emulated device --------------------------------------------------------------------------------------------
 
-launched: set[str] = set()  # the kernels that ran on the schedule "forward"
-checked: set[tuple[str, str]] = set()  # the checks that ran on it
-
-
-class Recording(Emulator):
-    """An emulator that notes the kernels that it launches."""
-
-    def run(self, file: str, name: str, *rest: Any) -> None:
-        launched.add(name)
-        super().run(file, name, *rest)
-
 
 @cache
 def emulated(schedule: str) -> KernelBackend:
-    launcher = Recording() if schedule == "forward" else Emulator.from_environment()
+    launcher = Emulator.from_environment()
     launcher.schedule, launcher.seed = SCHEDULES[schedule]
     return emulated_backend(launcher)
 
 
-def check_forward(name: str, dtype: str) -> None:
-    CHECKS[name][1](emulated("forward"), dtype)
-    checked.add((name, dtype))
-
-
 @pytest.mark.parametrize(("schedule", "name", "dtype"), cases_of(["forward"]))
 def test_kernels_of_the_emulated_device(schedule: str, name: str, dtype: str, compiled: None) -> None:
-    check_forward(name, dtype)
+    CHECKS[name][1](emulated(schedule), dtype)
 
 
 # Kernels are templates: the order of threads matters alike for all dtypes, so that one dtype on one schedule is quick.
@@ -104,19 +84,6 @@ def test_kernels_of_the_emulated_device(schedule: str, name: str, dtype: str, co
 )
 def test_no_schedule_changes_a_kernel(schedule: str, name: str, dtype: str, compiled: None) -> None:
     CHECKS[name][1](emulated(schedule), dtype)
-
-
-@pytest.mark.exhaustive
-def test_every_instantiation_is_run(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    for case in CASES:
-        if case not in checked:
-            check_forward(*case)
-    monkeypatch.setattr(movement, "SHORT_INDEX", 0)  # positions of 64 bits for all components
-    for name, dtype in CASES:
-        if name in PLACEMENT_CHECKS:
-            check_forward(name, dtype)
-    every = {name for names in all_instantiations().values() for name in names}
-    assert sorted(every - launched) == []
 
 
 # ---- any partition and any placement --------------------------------------------------------------------------------
@@ -143,16 +110,6 @@ def kernels_in_turns(first: int, names: Iterable[str]) -> Any:
 
 
 ANY = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-
-
-@kernels_in_turns(0, SEGMENT_CHECKS)
-def test_every_small_partition(name: str, kernels: Any) -> None:
-    inner = ((), (3,), (2, 2), (1,), (0,))
-    for number, lengths in enumerate(SMALL):
-        for dtype in {"float32", "int8"} & set(CHECKS[name][0]):
-            segments, rng = partition(lengths), np.random.default_rng(number)
-            for shape in inner if number < 21 else inner[number % 5 :][:1]:
-                SEGMENT_CHECKS[name](kernels, drawn(rng, (segments.rows, *shape), dtype), segments)
 
 
 @kernels_in_turns(2, SEGMENT_CHECKS)

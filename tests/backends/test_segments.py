@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import chain, pairwise, product
 
 import numpy as np
 import pytest
@@ -11,11 +11,9 @@ from hypothesis import strategies as st
 
 from pynested.backends import Segments
 
-from .kernel_checks import SMALL
-
 
 def test_all_attributes_follow_from_the_lengths() -> None:
-    for lengths in SMALL:
+    for lengths in chain.from_iterable(product(range(4), repeat=count) for count in range(4)):
         segments = Segments.from_lengths(np.array(lengths, np.int64))
         ends = [sum(lengths[:i]) for i in range(len(lengths) + 1)]
         assert segments.offsets.tolist() == ends and segments.offsets.dtype == np.int64
