@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent
 BIN = Path(sys.prefix) / "bin"
 ENVIRONMENTS = ROOT / ".nox"
 SLOW_FOLDERS = ("conformance", "fuzz", "fuzzing", "mutation", "spec")  # those of tests/conftest.py
-PAGES, PLOTS = "tests/repository/test_pages.py", "tests/repository/test_site.py"
+PAGES, PLOTS, EXAMPLES = (f"tests/repository/test_{name}.py" for name in ("pages", "site", "documentation"))
 NVIDIA_COMPILER = (
     "cupy-cuda13x>=14", "nvidia-cuda-nvrtc==13.*", "nvidia-cuda-runtime==13.*", "nvidia-cuda-cccl==13.*",
 )  # fmt: skip
@@ -197,6 +197,7 @@ def torch(session: nox.Session) -> None:
     files = ("tests/against_torch", "tests/interchange", "tests/training", *kit, PAGES)
     session.run("pytest", "-n", "auto", "--dist", "worksteal", "-k", "torch or pycon", *files)
     session.run("pytest", "tests/pictures/test_pictures.py", "tests/conformance/test_progress.py", PLOTS)
+    session.run("pytest", EXAMPLES, "-k", "examples_of and (torch or parameter_trees)")
 
 
 @here
@@ -220,7 +221,7 @@ def interchange(session: nox.Session) -> None:
     """Arrays exchanged with every library, and the examples of pages that need one."""
     install(session, extras="test,interchange")
     session.run("pytest", "tests/interchange")
-    session.run("pytest", PAGES, "-k", "pycon or programs")
+    session.run("pytest", PAGES, EXAMPLES, "-k", "pycon or programs or (examples_of and interchange)")
 
 
 @here

@@ -8,6 +8,7 @@ import inspect
 import re
 from collections.abc import Iterator
 from importlib import import_module
+from importlib.util import find_spec
 from types import FunctionType
 from typing import Any
 
@@ -91,13 +92,31 @@ def test_a_public_name_has_an_example_and_known_sections(name: str) -> None:
     assert all(map(clause, named_clauses(documentation)))
 
 
+# Modules whose examples with the mark +SKIP need a library, and run if it is installed.
+LIBRARIES = {
+    "pynested.interchange.arrow": "pyarrow",
+    "pynested.interchange.awkward": "awkward",
+    "pynested.interchange.jax": "jax",
+    "pynested.interchange.pandas": "pandas",
+    "pynested.interchange.tensorflow": "tensorflow",
+    "pynested.interchange.torch": "torch",
+    "pynested.training.parameter_trees": "torch",
+}
+
+
 def test_examples_of(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every example in a docstring is run as in a new session; `np` and `pn` are there without an import."""
     if module.endswith(".__main__"):
         return  # importing it runs it
+    library, num_marked = LIBRARIES.get(module), 0
     report: list[str] = []
     runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     for examples in doctest.DocTestFinder().find(import_module(module), extraglobs={"np": np, "pn": pn}):
         monkeypatch.setattr(ragged_size, "_numbers_by_digest", {})  # so that the first ragged size is j1
+        marked = [example for example in examples.examples if example.options.get(doctest.SKIP)]
+        num_marked += len(marked)
+        for example in marked if library is not None and find_spec(library) is not None else ():
+            del example.options[doctest.SKIP]
         runner.run(examples, out=report.append)
     assert "".join(report) == ""
+    assert bool(num_marked) is (library is not None)
