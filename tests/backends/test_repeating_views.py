@@ -28,6 +28,8 @@ def test_repeated_places(dims: int, draws: int) -> None:
         strides = generator.integers(0, 9, (3, dims))
         expected = [i for i in range(3) if has_repeats(sizes[i].tolist(), strides[i].tolist())]
         assert repeating_components(sizes, strides) == expected, (sizes, strides)
+        for i in range(3):
+            assert repeating_components(sizes[i : i + 1], strides[i : i + 1]) == [0] * (i in expected)
         count += len(expected)
     assert bool(count) == bool(dims)
 
