@@ -96,12 +96,12 @@ class HeadLayout:
         np.cumsum(self.query_heads * self.num_queries, out=starts[1:])
         return starts
 
-    @property
+    @cached_property
     def rows(self) -> int:
         """The number of all queries of all heads."""
         return int(self.first_row[-1])
 
-    @property
+    @cached_property
     def pairs(self) -> int:
         """The number of all scores."""
         return int((self.query_heads * self.num_queries * self.num_keys).sum())

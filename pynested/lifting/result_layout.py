@@ -119,16 +119,15 @@ def wrap_elements(flat: Array, extents: Ints, count: int, ragged_dim: int | str 
 def wrap_attention(flat: Array, extents: Ints, count: int, ragged_dim: Any, query: Any) -> NestedArray | Array:
     """Return the result of attention in the layout for ``ragged_dim``, which `ragged_dim_of_attention` returned.
 
-    If the rows are ragged, ``flat`` holds row after row, with all heads of a row. Then the result has the structure of
-    the nested query, and is contiguous if the query is. Otherwise ``flat`` holds component after component.
+    If the rows are ragged, the result has the structure of the nested query. Then ``flat`` holds all rows of a head,
+    head after head, if the query is contiguous; otherwise it holds all heads of a row, row after row. If the rows are
+    not ragged, ``flat`` holds component after component.
     """
-    sizes = tuple(np.maximum(extents[0], 0).tolist())
-    rows_axis = len(sizes) - 2
-    if ragged_dim != rows_axis + 1:
+    *head_sizes, _, width = np.maximum(extents[0], 0).tolist()
+    if ragged_dim != len(head_sizes) + 1:
         return wrap_elements(flat, extents, count, ragged_dim)
     structure: Jagged = query.structure.packed
-    values = movement.reshape(flat, (structure.rows, *sizes[:rows_axis], sizes[-1]))
-    if not rows_axis:
-        return NestedArray(values, structure)
-    behind_heads = front_to_axis(values, rows_axis)
-    return NestedArray(behind_heads.contiguous() if query.is_contiguous() else behind_heads, structure)
+    if query.is_contiguous():
+        return NestedArray(movement.reshape(flat, (*head_sizes, structure.rows, width)), structure)
+    values = movement.reshape(flat, (structure.rows, *head_sizes, width))
+    return NestedArray(front_to_axis(values, len(head_sizes)), structure)

@@ -153,11 +153,13 @@ def as_strided_parts(x: NestedArray) -> tuple[Array, Strided]:
     structure, values = x.structure, x.data
     if isinstance(structure, Strided):
         return values, structure
-    value_strides = values.data.strides
-    order = tuple(sorted(range(values.ndim), key=lambda i: -value_strides[i]))
-    ordered = movement.transpose(values, order)
-    if not ordered.is_contiguous():
-        order, ordered = tuple(range(values.ndim)), values.contiguous()
+    order, ordered = tuple(range(values.ndim)), values
+    if not values.is_contiguous():
+        value_strides = values.data.strides
+        order = tuple(sorted(order, key=lambda i: -value_strides[i]))
+        ordered = movement.transpose(values, order)
+        if not ordered.is_contiguous():
+            order, ordered = tuple(range(values.ndim)), values.contiguous()
     shape, axis = values.shape, structure.ragged_dim - 1
 
     def compute() -> Strided:

@@ -91,8 +91,11 @@ def align_heads(
     count, dims = (component_count(op, named, rank), rank - 1) if has_batch else (1, rank)
     flat_arrays, operands = zip(*[_as_operand(op, name, x, count, dims) for name, x in named.items()], strict=True)
     ragged_dim = ragged_dim_of_attention(arrays)
+    outermost = "components"
+    if ragged_dim == dims - 1:  # then the result has the structure of the query
+        outermost = "heads" if arrays[0].is_contiguous() else "rows"
     layout, copied_structures, extents, score_extents = _place_heads(
-        operands, bool(is_causal), checked_scale(op, scale), bool(enable_gqa), ragged_dim == dims - 1
+        operands, bool(is_causal), checked_scale(op, scale), bool(enable_gqa), outermost
     )
     dtype = promoted(*[x.dtype for x in named.values() if is_float(x.dtype)])
     buffers: list[Any] = []
@@ -206,12 +209,12 @@ def _leading_extents(operands: tuple[AttentionOperand, ...], grouped: bool) -> I
 
 @lru_cache(maxsize=32)  # the layers of a model attend over arrays of the same structures
 def _place_heads(
-    operands: tuple[AttentionOperand, ...], causal: bool, scale: float | None, grouped: bool, by_rows: bool
+    operands: tuple[AttentionOperand, ...], causal: bool, scale: float | None, grouped: bool, outermost: str
 ) -> tuple[HeadLayout, list[Strided | None], Ints, Ints]:
     """Return the layout of heads, the structure to copy for each operand, and the extents of result and scores.
 
-    The structure is None for an operand that keeps its memory. The result lies row by row, with all heads of a row
-    together, if ``by_rows``, otherwise head by head.
+    The structure is None for an operand that keeps its memory. See `packed_placement` for ``outermost``, the order of
+    the result.
     """
     query, key, value = operands[:3]
     _check_sizes(query, key, slice(-1, None), "their rows must have as many elements")
@@ -238,7 +241,7 @@ def _place_heads(
         _placement(q)[:, :3],
         _placement(k)[:, :3],
         _placement(v)[:, :3],
-        packed_placement(query_heads, queries, value_width, by_rows),
+        packed_placement(query_heads, queries, value_width, outermost),
         _placement(masks[0]) if masks else None,
         width,
         value_width,
@@ -286,8 +289,15 @@ def _placement(structure: Strided) -> Ints:
     return np.concatenate([structure.offsets[:, None], structure.strides], axis=1)
 
 
-def packed_placement(heads: Ints, rows: Ints, width: int, by_rows: bool = False) -> Ints:
-    """Return a table of places of packed matrices: head by head, or row by row with all heads of a row together."""
+def packed_placement(heads: Ints, rows: Ints, width: int, outermost: str = "components") -> Ints:
+    """Return a table of places of packed matrices: int64 (B, 3).
+
+    The axis that is outermost in memory is the axis of components, with head after head of each. It can also be the
+    axis of the rows of all components, with all heads of each row, or the axis of heads, with all rows of each head.
+    """
+    row_steps = np.full_like(rows, width)
+    if outermost == "heads":
+        return np.stack([(np.cumsum(rows) - rows) * width, np.full_like(rows, rows.sum() * width), row_steps], axis=1)
+    steps = (row_steps, heads * width) if outermost == "rows" else (rows * width, row_steps)
     numels = heads * rows * width
-    steps = (np.full_like(rows, width), heads * width) if by_rows else (rows * width, np.full_like(rows, width))
     return np.stack([np.cumsum(numels) - numels, *steps], axis=1)
