@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..memory import empty
 from .elementwise import blockwise, keep_where
-from .parallel import minimum_of
+from .parallel import blocks, minimum_of, run
 
 RawArray = NDArray[Any]
 
@@ -141,16 +142,24 @@ def gelu_tanh_backward(cotangent: RawArray, x: RawArray, /) -> RawArray:
     return slope
 
 
-@blockwise
 def relu_backward(cotangent: RawArray, y: RawArray, /) -> RawArray:
     """The cotangent where y = relu(x) is above 0 or NaN, +0 elsewhere whatever the cotangent is."""
-    return keep_where(~(y <= 0), cotangent)
+    x, y = np.asarray(cotangent, order="C"), np.asarray(y, order="C")
+    out = empty(x.shape, x.dtype)
+    flat_x, flat_y, flat_out = x.reshape(-1), y.reshape(-1), out.reshape(-1)
+
+    def work(start: int, stop: int) -> None:
+        keep_where(~(flat_y[start:stop] <= 0), flat_x[start:stop], flat_out[start:stop])
+
+    run(work, blocks(x.size, x.itemsize), x.nbytes)
+    return out
 
 
 @blockwise
 def silu(x: RawArray, /) -> RawArray:
     """``x / (1 + exp(-x))``."""
-    y = np.exp(-x)
+    y = -x
+    np.exp(y, out=y)
     y += 1
     np.divide(x, y, out=y)
     threshold = SILU_TAIL[x.dtype]
@@ -165,7 +174,8 @@ def silu(x: RawArray, /) -> RawArray:
 @blockwise
 def silu_backward(cotangent: RawArray, x: RawArray, /) -> RawArray:
     """``cotangent * s (1 + x (1 - s))``, with s the sigmoid of x."""
-    s = np.exp(-x)
+    s = -x
+    np.exp(s, out=s)
     s += 1
     np.divide(1, s, out=s)
     y = 1 - s

@@ -27,7 +27,7 @@ def blockwise(function: Callable[..., RawArray]) -> Callable[..., RawArray]:
         shape, dtype = arrays[0].shape, arrays[0].dtype
         wide = computing_dtype(dtype)
         flat = [np.ascontiguousarray(x).reshape(-1) for x in arrays]
-        cuts = blocks(flat[0].size, 2 * wide.itemsize)  # blocks of half the size, as steps make arrays of their own
+        cuts = blocks(flat[0].size, wide.itemsize)
         if len(cuts) <= 1:
             return function(*[x.astype(wide, copy=False) for x in flat]).astype(dtype, copy=False).reshape(shape)
         out = empty(shape, dtype)
@@ -42,16 +42,11 @@ def blockwise(function: Callable[..., RawArray]) -> Callable[..., RawArray]:
     return kernel
 
 
-def mask_of(condition: NDArray[np.bool_], dtype: np.dtype[Any]) -> RawArray:
-    """Return integers as wide as ``dtype``, with all bits set where the condition holds and no bit elsewhere."""
-    return np.negative(condition.view(np.int8)).astype(f"i{dtype.itemsize}")
-
-
-def keep_where(condition: NDArray[np.bool_], x: RawArray) -> RawArray:
-    """Return x where the condition holds, +0 elsewhere: by bits, as `numpy.where` takes a branch, which is slow."""
-    mask = mask_of(condition, x.dtype)
-    mask &= x.view(mask.dtype)
-    return mask.view(x.dtype)
+def keep_where(condition: NDArray[np.bool_], x: RawArray, out: RawArray) -> None:
+    """``out <- x`` where the condition holds, +0 elsewhere: by bits, as `numpy.where` takes a branch, which is slow."""
+    mask = np.negative(condition.view(np.int8))  # all bits set where the condition holds, no bit elsewhere
+    words = f"i{x.itemsize}"
+    np.bitwise_and(mask, x.view(words), out=out.view(words))
 
 
 def threaded_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:

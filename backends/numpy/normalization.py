@@ -15,7 +15,7 @@ from ..memory import empty
 from ..plain import normalization as plain
 from .parallel import blocks, maximum_of, minimum_of, ones, run
 from .reduction import best_of_rows
-from .segment import is_exp_safe, shift_of
+from .segment import is_exp_safe, softmax_shift
 
 RawArray = NDArray[Any]
 
@@ -41,7 +41,7 @@ def softmax_last(x: RawArray, /) -> RawArray:
     def work(start: int, stop: int) -> None:
         block = rows[start:stop].astype(dtype, copy=False)
         if not is_exp_safe(block):
-            block = block - shift_of(best_of_rows(np.minimum, block), best_of_rows(np.maximum, block))[:, None]
+            block = block - softmax_shift(best_of_rows(np.minimum, block), best_of_rows(np.maximum, block))[:, None]
         powers = np.exp(block)
         sums = np.vecdot(powers, ones(rows.shape[1], dtype))
         np.divide(powers, sums[:, None], out=out[start:stop], casting="same_kind")

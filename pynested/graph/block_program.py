@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.backends.memory import LARGE, empty
-from pynested.backends.numpy.elementwise import mask_of
 from pynested.backends.numpy.parallel import run, scratch, shares
 from pynested.backends.quiet import without_warnings
 
@@ -149,8 +148,8 @@ def _fill_function(x: LazyArray) -> Callable[..., Any]:
 
 def _choose(condition: Any, a: Any, b: Any, out: NDArray[Any]) -> None:
     """Compute `numpy.where` by bits. `numpy.where` takes a branch at each element, which is slow."""
-    mask = mask_of(condition, out.dtype)
-    chosen, a, b = (x.view(mask.dtype) for x in (out, a, b))
+    mask = np.negative(condition.view(np.int8))  # all bits set where the condition holds, no bit elsewhere
+    chosen, a, b = (x.view(f"i{out.itemsize}") for x in (out, a, b))
     np.bitwise_xor(a, b, out=chosen)
     np.bitwise_and(chosen, mask, out=chosen)
     np.bitwise_xor(chosen, b, out=chosen)

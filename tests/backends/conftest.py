@@ -42,6 +42,7 @@ PATHS: dict[str, dict[Any, Any]] = {
     "as it is": {},
     "one by one": {
         (segment, "FEW_SEGMENTS"): NEVER,
+        (segment, "FEW_COLUMNS"): 0,
         (parallel, "FEW_ROWS"): 2,
         (segment, "STEP_ELEMENTS"): NEVER,
         (movement, "LONG_SEGMENT_BYTES"): 0,
@@ -57,8 +58,8 @@ PATHS: dict[str, dict[Any, Any]] = {
     },
     "all together": {
         (segment, "FEW_SEGMENTS"): 0,
-        (segment, "LONG_SUM"): NEVER,
-        (segment, "LONG_REDUCTION"): NEVER,
+        (segment, "LONG_SEGMENT"): NEVER,
+        (segment, "FEW_COLUMNS"): NEVER,
         (segment, "STEP_ELEMENTS"): 1,
         (movement, "LONG_SEGMENT_BYTES"): NEVER,
         (movement, "FEW_ELEMENTS"): 0,
