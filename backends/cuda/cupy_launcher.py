@@ -1,4 +1,4 @@
-"""The launcher that runs kernels on the GPU, through CuPy's RawModule."""
+"""The launcher that runs kernels on a GPU, through CuPy's RawModule."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,17 +16,17 @@ from ..errors import DeviceError, PynestedError
 from ..gpu_errors import INSTALL, device_error
 from .backend import KernelBackend
 from .kernel_device import Dim3
-from .kernel_source import KERNELS, inlined
+from .kernel_source import inlined
 
 OPTIONS = ("-std=c++17", "-lineinfo")
-SHARED_BY_DEFAULT = 48 * 1024  # bytes; a kernel has to be told before it gets more
-BLAS_FROM = 64.0**3  # multiplications; for fewer, a tile of our own kernel takes less time than a call of cuBLAS
-POISON = 0xFF  # in every byte of a new array, while launches are checked
+SHARED_BY_DEFAULT = 48 * 1024  # bytes of shared memory; a launch with more must first raise the limit of its kernel
+BLAS_FROM = 64.0**3  # multiplications; our own kernel computes a smaller product in less time than a call of cuBLAS
+POISON = 0xFF  # in every byte of a new array, if PYNESTED_CHECK is 1
 
 
 @contextmanager
 def reporting(cupy: Any, name: str) -> Iterator[None]:
-    """Raise one DeviceError for an error of the compiler, of a library that is loaded late, or of the driver."""
+    """Raise DeviceError in place of an error of CuPy's compiler, of a missing library, or of the driver."""
     try:
         yield
     except PynestedError:
@@ -37,7 +36,7 @@ def reporting(cupy: Any, name: str) -> Iterator[None]:
 
 
 class Reported:
-    """The module CuPy, whose functions raise one DeviceError for whatever goes wrong on the GPU."""
+    """The module CuPy, whose functions raise DeviceError if something fails on the GPU."""
 
     def __init__(self, cupy: Any) -> None:
         self._cupy = cupy
@@ -56,20 +55,20 @@ class Reported:
 
 
 class Gpu:
-    """Kernels of a folder on CuPy's current device and stream, compiled when they are first launched.
+    """The launcher for CuPy's current device and stream. It compiles a kernel when the kernel is first launched.
 
-    CuPy keeps compiled modules under a hash of their text, not of files they include, so headers are put into the text.
-    With the environment variable PYNESTED_CHECK set to 1, every launch is waited for and new arrays are poisoned.
+    CuPy caches compiled modules under a hash of their text, without the files that the text includes. So the text has
+    the headers in it. If the environment variable PYNESTED_CHECK is 1, each launch waits until the kernel has run, and
+    new arrays are poisoned.
     """
 
-    def __init__(self, cupy: Any, kernels: Path = KERNELS) -> None:
-        self.kernels = kernels
+    def __init__(self, cupy: Any) -> None:
         self.check = whole_number("PYNESTED_CHECK", 0, greatest=1) == 1
         self._cupy = cupy
         self._functions: dict[tuple[str, str], Any] = {}
 
     def run(self, file: str, name: str, grid: Dim3, block: Dim3, args: Sequence[Any], shared: int) -> None:
-        """Launch a kernel; it runs when the stream comes to it."""
+        """Launch a kernel, which runs after all that was launched before it."""
         with reporting(self._cupy, name):
             function = self._functions.get((file, name)) or self._load(file, name)
             if shared > SHARED_BY_DEFAULT:
@@ -86,13 +85,13 @@ class Gpu:
         return array
 
     def _load(self, file: str, name: str) -> Any:
-        module = self._cupy.RawModule(code=inlined(file, self.kernels), options=OPTIONS, name_expressions=(name,))
+        module = self._cupy.RawModule(code=inlined(file), options=OPTIONS, name_expressions=(name,))
         self._functions[file, name] = module.get_function(name)
         return self._functions[file, name]
 
 
 def cuda_backend() -> KernelBackend:
-    """The backend of the device ``"cuda"``."""
+    """Return the backend of the device ``"cuda"``; DeviceError if CuPy, a library, the driver or a GPU is missing."""
     try:
         cupy = import_module("cupy")
     except ImportError as error:

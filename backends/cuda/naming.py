@@ -1,4 +1,4 @@
-"""How kernels are named: the C++ type of each dtype, and instantiations of templates."""
+"""The names that C++ gives to dtypes, and to instantiations of kernels, which are templates."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ CTYPES = {
 }
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 INTEGERS = ("bool", "int8", "int16", "int32", "int64", "uint8")
+# The types of words by their bytes. A kernel that only moves data moves words, of whatever dtype the data is.
 WORDS = {16: "ulonglong2", 8: "unsigned long long", 4: "unsigned int", 2: "unsigned short", 1: "unsigned char"}
-"""Words of 1 to 16 bytes: what a kernel that only moves data is instantiated for."""
 
 
 def instantiation(kernel: str, *arguments: Any) -> str:
-    """The name of an instantiation: ``instantiation("pad", "float", 4)`` is ``"pad<float, 4>"``."""
+    """Return the name of an instantiation: ``instantiation("pad", "float", 4)`` is ``"pad<float, 4>"``."""
     return f"{kernel}<{', '.join(map(str, arguments))}>"
 
 
 def ctype(dtype: Any) -> str:
-    """The C++ type of a dtype; DTypeError where kernels know none."""
+    """Return the C++ type of a dtype; DTypeError if kernels do not support the dtype."""
     try:
         return CTYPES[np.dtype(dtype).name]
     except (KeyError, TypeError):
@@ -41,6 +41,6 @@ def ctype(dtype: Any) -> str:
 
 
 def wide_dtype(dtype: Any) -> np.dtype[Any]:
-    """What kernels accumulate in: int64 for bools and ints, float32 for halves, otherwise the dtype itself."""
+    """Return the dtype in which kernels add: int64 for bools and ints, float32 for halves, otherwise the dtype itself."""
     kind = np.dtype(dtype)
     return computing_dtype(kind) if is_float(kind) else np.dtype(np.int64)

@@ -79,7 +79,7 @@ def test_python_numbers_are_weak_and_integers_of_any_size(device: str) -> None:
 # ---- arrays ---------------------------------------------------------------------------------------------------------
 
 
-def test_new_arrays(compiled: None) -> None:
+def test_new_printed_and_pickled_arrays(compiled: None) -> None:
     for make in FLOATS:
         made = make(dtype="bfloat16", device="emulated")
         assert (made.dtype, made.device) == (BFLOAT16, "emulated"), make
@@ -87,6 +87,10 @@ def test_new_arrays(compiled: None) -> None:
     x = pn.nested_array([[0.5, 1.5]], dtype="bfloat16", device="emulated", layout=pn.jagged)
     for like in (pn.zeros_like(x), pn.randn_like(x), pn.empty_like(x.to(pn.float32), dtype="bfloat16")):
         assert like.dtype == BFLOAT16
+    x = pn.array([1.5, 2], dtype=BFLOAT16, device="emulated")
+    assert repr(x) == "array([1.5, 2], dtype=bfloat16, device='emulated')"
+    again = pickle.loads(pickle.dumps(x))
+    assert again.dtype == BFLOAT16 and pn.equal(again, x)
 
 
 def test_gradients_move_between_dtypes(compiled: None) -> None:
@@ -96,13 +100,6 @@ def test_gradients_move_between_dtypes(compiled: None) -> None:
     assert [(z.dtype, z.device) for z in (y, back)] == [(BFLOAT16, "emulated"), (np.float32, "cpu")]
     pn.sum(back * back).backward()
     assert x.grad.dtype == np.float64 and x.grad.values().tolist() == [1, 2 * 0.333984375, 4]
-
-
-def test_printing_and_pickling(compiled: None) -> None:
-    x = pn.array([1.5, 2], dtype=BFLOAT16, device="emulated")
-    assert repr(x) == "array([1.5, 2], dtype=bfloat16, device='emulated')"
-    again = pickle.loads(pickle.dumps(x))
-    assert again.dtype == BFLOAT16 and pn.equal(again, x)
 
 
 def test_ml_dtypes_is_imported_only_for_bfloat16(compiled: None) -> None:

@@ -29,7 +29,7 @@ def elsewhere(device: str) -> str:
     return "cpu" if device != "cpu" else "emulated"
 
 
-# ---- arrays of another device; `autograd/test_rules` has every rule --------------------------------------------------
+# ---- arrays of another device; `autograd/test_primitives` has every primitive ----------------------------------------
 
 
 @KIND
@@ -76,7 +76,7 @@ def test_gradients_lie_where_their_arrays_do(kind: str, home: str, compiled: Non
 class Identities(pn.Function):
     """Identities of two arrays, with the derivatives that a test sets."""
 
-    derivatives: tuple[Callable[[Any], Any], Callable[[Any], Any]]
+    derivatives: tuple[Callable[[Any], Any], ...]
 
     @staticmethod
     def forward(context: Any, x: Any, y: Any) -> Any:
@@ -84,7 +84,7 @@ class Identities(pn.Function):
 
     @staticmethod
     def backward(context: Any, *cotangents: Any) -> Any:
-        return tuple(map(lambda derive, g: derive(g), Identities.derivatives, cotangents))
+        return tuple(derive(g) for derive, g in zip(Identities.derivatives, cotangents, strict=True))
 
     @staticmethod
     def jvp(context: Any, *tangents: Any) -> Any:
@@ -101,29 +101,28 @@ def moved(g: Any) -> Any:
 
 @KIND
 def test_derivatives_of_a_function_lie_where_its_arguments_do(kind: str, compiled: None) -> None:
-    homes = "cpu", "emulated"
+    homes = ["cpu", "emulated"]
     arguments = [KINDS[kind](device=home, requires_grad=True) for home in homes]
     primals = tuple(x.detach() for x in arguments)
-    for i, home in enumerate(homes):
-        Identities.derivatives = (doubled, moved) if i else (moved, doubled)
+
+    def gradients(*derivatives: Callable[[Any], Any], graph: bool = False) -> Any:
+        Identities.derivatives = derivatives
+        return pn.grad([pn.sum(y) for y in Identities.apply(*arguments)], arguments, create_graph=graph)
+
+    for home, derivatives in zip(homes, ((moved, doubled), (doubled, moved)), strict=True):
         text = rf"Identities.backward returned a gradient on '{elsewhere(home)}' for an array on '{home}'"
         for graph in (False, True):
             with pytest.raises(DeviceError, match=text):
-                pn.grad([pn.sum(y) for y in Identities.apply(*arguments)], arguments, create_graph=graph)
-    Identities.derivatives = doubled, moved
+                gradients(*derivatives, graph=graph)
     with pytest.raises(DeviceError, match=r"Identities.jvp returned tangents on \['cpu', 'cpu'\]; the outputs are on"):
         pn.jvp(Identities.apply, primals, tuple(map(pn.ones_like, primals)))
-    for double in (doubled, lambda g: 2 * g.to("cpu").numpy() if kind == "dense" else doubled(g)):
-        Identities.derivatives = double, double  # NumPy arrays are copied to the device of the argument
-        slopes = pn.grad([pn.sum(y) for y in Identities.apply(*arguments)], arguments)
+    for double in (lambda g: 2 * g.to("cpu").numpy() if kind == "dense" else doubled(g), doubled):
+        slopes = gradients(double, double)  # NumPy arrays are copied to the device of the argument
         assert [(x.device, pn.equal(x, pn.ones_like(x) * 2)) for x in slopes] == [(home, True) for home in homes]
-    Identities.derivatives = doubled, doubled
-    for i in range(2):
-        tangents = tuple(pn.ones_like(x) if i == j else None for j, x in enumerate(primals))
-        pushed = pn.jvp(Identities.apply, primals, tangents)[
-            1
-        ]  # the other tangent is zero, on the device of its primal
-        assert [x.device for x in pushed] == [*homes] and pn.equal(pushed[i], pn.ones_like(primals[i]) * 2)
+    for i in range(2):  # the missing tangent is zero, on the device of its primal
+        given = tuple(pn.ones_like(x) if i == j else None for j, x in enumerate(primals))
+        _, tangents = pn.jvp(Identities.apply, primals, given)
+        assert [x.device for x in tangents] == homes and pn.equal(tangents[i], pn.ones_like(primals[i]) * 2)
 
 
 # ---- dtypes, and what is missing ------------------------------------------------------------------------------------

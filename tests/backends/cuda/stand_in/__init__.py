@@ -5,22 +5,77 @@ never converted to an array of NumPy by itself, and never mixes with one. Result
 function takes the keywords of CuPy's function. ``cupy.synchronized`` counts the calls that make CuPy wait for the GPU.
 With `array.fault` the driver fails at a chosen use.
 
-    array.py       ndarray          functions.py   the functions and ufuncs          driver.py   cuda and RawModule
+    array.py   ndarray      functions.py   the functions and ufuncs      here   the driver: RawModule and cuda
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import ModuleType, SimpleNamespace
+from typing import Any
 from unittest import mock
 
-from pynested.backends import registry
+import numpy as np
 
-from .array import ndarray, synchronized
-from .driver import RawModule, compiler, nvrtc, runtime, stream
-from .functions import FUNCTIONS, array, as_strided, asarray, ascontiguousarray, ufunc
+from pynested.backends import registry
+from pynested.backends.cuda import kernel_source
+from pynested.backends.cuda.emulated_launcher import Emulator
+from pynested.backends.cuda.instantiations import all_instantiations
+from pynested.backends.cuda.kernel_source import inlined
+
+from .array import FUNCTIONS, CUDARuntimeError, ndarray, synchronized, use_driver
+from .functions import array, as_strided, asarray, ascontiguousarray, ufunc
+
+SHARED_BY_DEFAULT = 48 * 1024
+emulator = Emulator.from_environment()
+
+
+class CompileException(Exception):
+    """An error of the compiler."""
+
+    __module__ = "cupy.cuda.compiler"
+
+
+def _synchronize() -> None:
+    synchronized["stream"] += 1
+
+
+stream = SimpleNamespace(synchronize=_synchronize)
+
+
+class RawModule:
+    """Kernels compiled from a text, with the instantiations that are named."""
+
+    def __init__(self, code: str, *, options: tuple[str, ...] = (), name_expressions: Sequence[str]) -> None:
+        assert all(option.startswith("-") for option in options)
+        self._names = name_expressions
+        self._file = next(file for file in (*all_instantiations(), *kernel_source._TEXTS) if inlined(file) == code)
+
+    def get_function(self, name: str) -> RawKernel:
+        """Return an instantiation."""
+        assert name in self._names
+        return RawKernel(self._file, name)
+
+
+class RawKernel:
+    """A kernel, which runs at once, on arguments that are not converted, as CuPy does it."""
+
+    max_dynamic_shared_size_bytes = SHARED_BY_DEFAULT  # to be raised before a launch takes more
+
+    def __init__(self, file: str, name: str) -> None:
+        self._file, self._name = file, name
+
+    def __call__(self, grid: Any, block: Any, args: tuple[Any, ...], *, shared_mem: int = 0) -> None:
+        if shared_mem > self.max_dynamic_shared_size_bytes:
+            raise CUDARuntimeError("cudaErrorInvalidValue: invalid argument")
+        for arg in args:
+            if not isinstance(arg, ndarray | np.generic):
+                raise TypeError(f"Unsupported type {type(arg)}")
+        use_driver()
+        memory = [arg._memory if isinstance(arg, ndarray) else arg for arg in args]
+        emulator.run(self._file, self._name, grid, block, memory, shared_mem)
 
 
 def module() -> ModuleType:
@@ -31,8 +86,13 @@ def module() -> ModuleType:
     vars(made).update(array=array, asarray=asarray, ascontiguousarray=ascontiguousarray)
     vars(made).update(RawModule=RawModule, synchronized=synchronized)
     vars(made).update(lib=SimpleNamespace(stride_tricks=SimpleNamespace(as_strided=as_strided)))
-    libraries = {"nvrtc": nvrtc, "cublas": SimpleNamespace(), "compiler": compiler}
-    vars(made).update(cuda=SimpleNamespace(runtime=runtime, get_current_stream=lambda: stream, **libraries))
+    made.cuda = SimpleNamespace(  # type: ignore[attr-defined]
+        runtime=SimpleNamespace(CUDARuntimeError=CUDARuntimeError, getDeviceCount=lambda: 1),
+        nvrtc=SimpleNamespace(getVersion=lambda: (13, 5)),
+        cublas=SimpleNamespace(),
+        compiler=SimpleNamespace(CompileException=CompileException),
+        get_current_stream=lambda: stream,
+    )
     return made
 
 

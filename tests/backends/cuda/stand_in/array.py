@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 SCALARS = (bool, int, float, complex, np.generic)
-UNSUPPORTED = "Unsupported type {}"
-IMPLICIT = (
-    "Implicit conversion to a NumPy array is not allowed. "
-    "Please use `.get()` to construct a NumPy array explicitly."
-)  # fmt: skip
+FUNCTIONS: dict[str, Callable[..., Any]] = {}  # of the module: functions.py enters them
 
 synchronized: Counter[str] = Counter()  # what waited for the GPU, and how often
 fault = SimpleNamespace(after=None)  # the number of uses of the driver that succeed; None: all
@@ -39,7 +37,7 @@ def opened(value: Any) -> Any:
     if isinstance(value, ndarray):
         return value._memory
     if isinstance(value, np.ndarray):
-        raise TypeError(UNSUPPORTED.format(type(value)))
+        raise TypeError(f"Unsupported type {type(value)}")
     return type(value)(map(opened, value)) if type(value) in (list, tuple) else value
 
 
@@ -108,13 +106,10 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):
         self._memory = memory
         self.base = base
 
-    shape = property(lambda self: self._memory.shape)
-    dtype = property(lambda self: self._memory.dtype)
-    strides = property(lambda self: self._memory.strides)
-    ndim = property(lambda self: self._memory.ndim)
-    size = property(lambda self: self._memory.size)
-    itemsize = property(lambda self: self._memory.itemsize)
-    nbytes = property(lambda self: self._memory.nbytes)
+    shape, dtype, strides, ndim, size, itemsize, nbytes = (
+        property(attrgetter(f"_memory.{name}"))
+        for name in ("shape", "dtype", "strides", "ndim", "size", "itemsize", "nbytes")
+    )
     T = property(lambda self: self.transpose())
     data = property(lambda self: SimpleNamespace(ptr=self._memory.ctypes.data))
 
@@ -148,26 +143,16 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):
         """Return nested lists."""
         return self.get().tolist()
 
-    def __bool__(self) -> bool:
-        return bool(self.get())
-
-    def __int__(self) -> int:
-        return int(self.get())
-
-    def __float__(self) -> float:
-        return float(self.get())
-
-    def __repr__(self) -> str:
-        return repr(self.get())
-
-    def __format__(self, format_spec: str) -> str:
-        return format(self.get(), format_spec)
+    __bool__, __int__, __float__, __repr__, __format__ = (
+        lambda self, *args, name=name: getattr(self.get(), name)(*args)
+        for name in ("__bool__", "__int__", "__float__", "__repr__", "__format__")
+    )
 
     def __reduce__(self) -> Any:
         raise AssertionError("pynested does not pickle arrays of a device as such")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        raise TypeError(IMPLICIT)
+        raise TypeError("Implicit conversion to a NumPy array is not allowed.")
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
@@ -181,16 +166,12 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):
         return 2, 0  # kDLCUDA
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        from .functions import FUNCTIONS
-
         known = (*SCALARS, ndarray, np.ndarray)
         if method != "__call__" or ufunc.__name__ not in FUNCTIONS or not all(isinstance(x, known) for x in inputs):
             return NotImplemented
         return FUNCTIONS[ufunc.__name__](*inputs, **options)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        from .functions import FUNCTIONS
-
         if function.__name__ not in FUNCTIONS or not all(issubclass(kind, ndarray | np.ndarray) for kind in types):
             return NotImplemented
         return FUNCTIONS[function.__name__](*args, **kwargs)
@@ -212,21 +193,16 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):
         if any(isinstance(item, np.ndarray) and item.dtype == bool for item in items):
             synchronized["boolean indexing"] += 1
         arrays = any(isinstance(item, np.ndarray) or item is Ellipsis for item in items)
-        try:
+        with _no_wrapping(items):
             return closed(self._memory[items if arrays else (*items, ...)], self)
-        except IndexError as error:
-            raise _out_of_bounds(error, items) from error
 
     def __setitem__(self, index: Any, value: Any) -> None:
         items = _index(index)
         use_driver()
         if not isinstance(value, (*SCALARS, ndarray)):
-            raise TypeError(UNSUPPORTED.format(type(value)))
-        try:
-            with np.errstate(all="ignore"):
-                self._memory[items] = opened(value)
-        except IndexError as error:
-            raise _out_of_bounds(error, items) from error
+            raise TypeError(f"Unsupported type {type(value)}")
+        with _no_wrapping(items), np.errstate(all="ignore"):
+            self._memory[items] = opened(value)
 
     def fill(self, value: Any) -> None:
         """Overwrite every element with a number."""
@@ -269,10 +245,16 @@ def _index(index: Any) -> tuple[Any, ...]:
     items = index if type(index) is tuple else (index,)
     for item in items:
         if not (item is None or item is Ellipsis or isinstance(item, slice | int | np.integer | ndarray)):
-            raise TypeError(f"an index of CuPy's should be its own: {UNSUPPORTED.format(type(item))}")
+            raise TypeError(f"an index of CuPy's should be its own: {type(item)}")
     return tuple(map(opened, items))
 
 
-def _out_of_bounds(error: IndexError, items: tuple[Any, ...]) -> Exception:
-    inside = not any(isinstance(item, np.ndarray) for item in items)
-    return error if inside else AssertionError(f"CuPy would wrap around without a word: {error}")
+@contextmanager
+def _no_wrapping(items: tuple[Any, ...]) -> Iterator[None]:
+    """Report an index array that is out of bounds, which CuPy wraps around without a word."""
+    try:
+        yield
+    except IndexError as error:
+        if not any(isinstance(item, np.ndarray) for item in items):
+            raise
+        raise AssertionError(f"CuPy would wrap around: {error}") from error

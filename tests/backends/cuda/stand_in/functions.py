@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .array import closed, computed, ndarray, quietly, synchronized, use_driver
+from .array import FUNCTIONS, closed, computed, ndarray, quietly, synchronized, use_driver
 
 PARAMETERS = {
     "arange": "start, stop=None, step=1, dtype=None",
@@ -38,7 +38,6 @@ UFUNCS = [
     for name, function in vars(np).items()
     if isinstance(function, np.ufunc) and function.nout == 1 and function.__name__ == name and name not in LACKING
 ]
-FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
 
 def signature_of(parameters: str) -> inspect.Signature:
