@@ -19,16 +19,11 @@ def numbers(*shape: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng([seed, *shape]).standard_normal(shape)
 
 
-def test_one_matrix_for_all_is_three_apart(layout: Any) -> None:
-    components = [numbers(n, 4) for n in (2, 3)]
-    x, parts = pn.nested_array(components, layout=layout), np.split(WEIGHTS["in_proj_weight"], 3)
-    apart = {f"{name}_proj_weight": part for name, part in zip("qkv", parts, strict=True)}
-    packed = pn.multi_head_attention(x, x, x, HEADS, **WEIGHTS)
-    for others in ((x, x), (x, pn.clone(x)), (pn.clone(x), x)):
-        for weights in (WEIGHTS, WEIGHTS | {"in_proj_weight": None} | apart):
-            assert pn.allclose(pn.multi_head_attention(x, *others, HEADS, **weights), packed)
-    for result, rows in zip(packed.unbind(), components, strict=True):  # dense, and without a batch
-        assert pn.allclose(pn.multi_head_attention(rows, rows, rows, HEADS, **WEIGHTS), result)
+def test_dense_rows_need_no_batch() -> None:
+    rows = pn.array(numbers(3, 4))
+    nested = pn.as_nested_array([rows])
+    expected = pn.multi_head_attention(nested, nested, nested, HEADS, **WEIGHTS)[0]
+    assert pn.allclose(pn.multi_head_attention(rows, rows, rows, HEADS, **WEIGHTS), expected)
 
 
 def test_weights_are_strided_if_queries_and_keys_are_ragged(layout: Any) -> None:
