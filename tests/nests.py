@@ -65,10 +65,6 @@ class Placed:
     places: list[Numbers]
     view: Callable[[Any], Any]
 
-    def smooth(self) -> Numbers:
-        """Return the numbers of the buffer, with 0.4 for each NaN, which differences would spread."""
-        return np.nan_to_num(self.buffer.detach().numpy(), nan=0.4)
-
     def components_of(self, numbers: Numbers) -> list[Numbers]:
         """Return the elements of each component in an array of the buffer's shape."""
         return [numbers.reshape(-1)[places] for places in self.places]
@@ -246,12 +242,6 @@ def cotangent_like(tree: Any, seed: int = 7) -> Any:
     if isinstance(tree, list | tuple):
         return [cotangent_like(part, seed + 3 * i) for i, part in enumerate(tree)]
     return np.cos(np.arange(np.size(tree)) * 1.7 + seed).reshape(np.shape(tree))
-
-
-def check_gradients(function: Callable[..., Any], *points: Any) -> None:
-    """Compare reverse and forward mode with differences of ``function`` around ``points``, and again its gradient."""
-    leaves = [pn.array(point, dtype=pn.float64, requires_grad=True) for point in points]
-    assert pn.gradcheck(function, *leaves, order=2)
 
 
 def pull_back(result: Any, cotangent: Any) -> None:

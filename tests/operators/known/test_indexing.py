@@ -139,29 +139,40 @@ def picked_or_refused(x: Any, index: tuple[Any, ...], due: Any) -> Any:
         return None
 
 
-@given(index=st.lists(st.sampled_from(ENTRIES), min_size=1, max_size=5).map(tuple), order=st.sampled_from("CF"))
-@settings(max_examples=300)
-def test_dense_arrays_by_anything(index: tuple[Any, ...], order: Any) -> None:
-    numbers = np.array(distinct((2, 3, 4, 2)), order=order)
-    due, x = of_dense(numbers, index), pn.array(numbers, requires_grad=True)
-    picked = picked_or_refused(x, index, due)
+@given(
+    index=st.lists(st.sampled_from(ENTRIES), min_size=1, max_size=5).map(tuple),
+    number=st.integers(-2, 1),
+    layout=st.sampled_from((None, None, *LAYOUTS)),
+    placement=st.sampled_from(PLACEMENTS),
+)
+@settings(max_examples=500)
+def test_dense_arrays_and_components_by_anything(
+    index: tuple[Any, ...], number: int, layout: Any, placement: str
+) -> None:
+    shapes = [(3, 4, 2), (1 if layout else 3, 4, 2)]
+    made = place(batch(shapes), layout, placement, grad=True)
+    numbers = np.copy(plain(made.array)[number] if layout else plain(made.array))
+    first, due = (number,) if layout else (), of_dense(numbers, index)
+    picked = picked_or_refused(made.array, (*first, *index), due)
     if picked is None:
         return
     np.testing.assert_array_equal(picked.detach().numpy(), due)
     ours = tuple(pn.array(entry) if isinstance(entry, np.ndarray) else entry for entry in index)
-    np.testing.assert_array_equal(x[ours].detach().numpy(), due)
+    np.testing.assert_array_equal(made.array[(*first, *ours)].detach().numpy(), due)
     picked.sum().backward()
     counts, positions = np.zeros(numbers.size), of_dense(np.arange(numbers.size).reshape(numbers.shape), index).ravel()
     np.add.at(counts, positions, 1.0)
-    np.testing.assert_array_equal(x.grad.numpy(), counts.reshape(numbers.shape))  # type: ignore[union-attr]
-    written = pn.array(numbers)
+    counts = counts.reshape(numbers.shape)
+    gradients = made.gradient()
+    np.testing.assert_array_equal(gradients[number] if layout else gradients, counts)
+    assert not layout or not gradients[~number].any()
+    x = made.array.detach()
     if len(set(positions.tolist())) < positions.size:
         with pytest.raises(StructureError, match="names it twice"):
-            written[index] = 9.0
+            x[(*first, *index)] = 9.0
         return
-    written[index] = 9.0
-    numbers[tuple(map(as_numpy, index))] = 9.0
-    np.testing.assert_array_equal(written.numpy(), numbers)
+    x[(*first, *index)] = 9.0
+    np.testing.assert_array_equal(plain(x)[number] if layout else plain(x), np.where(counts > 0, 9.0, numbers))
 
 
 def test_beside_an_empty_list_no_index_is_out_of_range() -> None:
@@ -170,26 +181,3 @@ def test_beside_an_empty_list_no_index_is_out_of_range() -> None:
         assert pn.array(x)[index].shape == x[index].shape
     with pytest.raises(IndexOutOfRange):
         pn.array(x)[[1], [0]]
-
-
-@given(
-    number=st.integers(-2, 1),
-    index=st.lists(st.sampled_from(ENTRIES), min_size=1, max_size=4).map(tuple),
-    layout=st.sampled_from(LAYOUTS),
-    placement=st.sampled_from(PLACEMENTS),
-)
-def test_a_component_by_anything(number: int, index: tuple[Any, ...], layout: Any, placement: str) -> None:
-    made = place([distinct((3, 4, 2)), distinct((1, 4, 2), 5)], layout, placement, grad=True)
-    numbers, counts = plain(made.array)[number].copy(), [np.zeros((3, 4, 2)), np.zeros((1, 4, 2))]
-    due = of_dense(numbers, index)
-    picked = picked_or_refused(made.array, (number, *index), due)
-    if picked is None:
-        return
-    np.testing.assert_array_equal(picked.detach().numpy(), due)
-    picked.sum().backward()
-    positions = of_dense(np.arange(numbers.size).reshape(numbers.shape), index).ravel()
-    np.add.at(counts[number].reshape(-1), positions, 1.0)
-    assert_same(made.gradient(), counts)
-    if len(set(positions.tolist())) == positions.size:
-        made.array.detach()[(number, *index)] = 9.0
-        assert_same(plain(made.array)[number], np.where(counts[number] > 0, 9.0, numbers))
