@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import gc
 import inspect
-import weakref
 from typing import Any
 
 import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends import PlainBackend, Storage, allocate, get_backend, register_allocator
+from pynested.backends import PlainBackend, allocate, get_backend, register_allocator
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError
 from pynested.backends.memory import ALIGNMENT, ALLOCATORS
 
@@ -26,23 +24,6 @@ def test_cpu_memory_is_aligned_and_writable(shape: tuple[int, ...]) -> None:
         assert (array.shape, array.flags.c_contiguous) == (shape, True)
         array[...] = number % 2
     assert all((array == number % 2).all() for number, array in enumerate(arrays))
-
-
-def test_storage_keeps_the_owner_of_borrowed_memory_alive() -> None:
-    class Owner:
-        def __init__(self, memory: np.ndarray[Any, Any]) -> None:
-            self.__array_interface__ = memory.__array_interface__
-            self.memory = memory
-
-    owner = Owner(np.zeros(3))
-    alive = weakref.ref(owner)
-    storage = Storage(np.asarray(owner))
-    del owner
-    gc.collect()
-    assert alive() is not None
-    del storage
-    gc.collect()
-    assert alive() is None
 
 
 def test_a_storage_counts_writes_and_has_an_address_and_holders() -> None:

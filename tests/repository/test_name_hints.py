@@ -62,11 +62,6 @@ def test_replacements_exist() -> None:
         assert not hasattr(x, name), f"{name} is there, and needs no hint"
 
 
-def test_a_mask_gives_lengths_as_the_hint_says() -> None:
-    padded, mask = pn.array([[[1.0], [2.0]], [[3.0], [4.0]]]), pn.array([[True, False], [True, True]])
-    assert pn.narrow(padded, 1, 0, mask.sum(1), layout=pn.jagged).tolist() == [[[1.0]], [[3.0], [4.0]]]
-
-
 def test_a_similar_name_is_still_found() -> None:
     with pytest.raises(AttributeError) as caught:
         nest(X).reshap  # noqa: B018

@@ -137,19 +137,14 @@ def test_kept_times_are_plotted(path: Path, tmp_path: Path) -> None:
     assert files and {file.name for file in tmp_path.iterdir()} == set(files)
 
 
-@pytest.mark.parametrize(
-    ("link", "says"),
-    [
-        ("other.html", None),
-        ("other.html#there", None),
-        ("#here", None),
-        ("https://example.org/none", None),
-        ("none.html", "a.html: none.html leads to no file"),
-        ("other.html#none", "a.html: other.html#none leads to no place in that page"),
-        ("#none", "a.html: #none leads to no place in that page"),
-    ],
-)
-def test_dead_links_are_found(link: str, says: str | None, tmp_path: Path) -> None:
-    (tmp_path / "a.html").write_text(f'<p id="here"><a href="{link}">x</a>', encoding="utf-8")
+def test_dead_links_are_found(tmp_path: Path) -> None:
+    right = ("other.html", "other.html#there", "#here", "https://example.org/none")
+    wrong = ("none.html", "other.html#none", "#none")
+    text = "".join(f'<a href="{link}">x</a>' for link in (*right, *wrong))
+    (tmp_path / "a.html").write_text(f'<p id="here">{text}', encoding="utf-8")
     (tmp_path / "other.html").write_text('<p id="there">', encoding="utf-8")
-    assert list(site.dead_links(tmp_path)) == ([] if says is None else [says])
+    assert list(site.dead_links(tmp_path)) == [
+        "a.html: none.html leads to no file",
+        "a.html: other.html#none leads to no place in that page",
+        "a.html: #none leads to no place in that page",
+    ]
