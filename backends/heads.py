@@ -89,6 +89,11 @@ class HeadLayout:
         """The number of keys of each head of a component: int64 (B,)."""
         return self.sizes[:, 3]
 
+    @property
+    def num_scores(self) -> Ints:
+        """The number of scores of all heads of a component: int64 (B,)."""
+        return self.query_heads * self.num_queries * self.num_keys
+
     @cached_property
     def first_row(self) -> Ints:
         """The first row of each component, if the queries of all heads are numbered: int64 (B + 1,)."""
@@ -104,7 +109,7 @@ class HeadLayout:
     @cached_property
     def pairs(self) -> int:
         """The number of all scores."""
-        return int((self.query_heads * self.num_queries * self.num_keys).sum())
+        return int(self.num_scores.sum())
 
     # ---- matrices, one for each head of queries ---------------------------------------------------------------------
 

@@ -111,7 +111,6 @@ class AttentionKernels(MovementKernels):
 def _component_table(layout: HeadLayout) -> NDArray[np.int64]:
     """Return a row for each component, as `Part` of attention.cuh reads it: sizes, places, first row, first score."""
     mask_places = np.zeros((len(layout.sizes), 4), np.int64) if layout.mask_places is None else layout.mask_places
-    scores = layout.query_heads * layout.num_queries * layout.num_keys
-    firsts = np.stack([layout.first_row[:-1], np.cumsum(scores) - scores], axis=1)
+    firsts = np.stack([layout.first_row[:-1], np.cumsum(layout.num_scores) - layout.num_scores], axis=1)
     places = layout.query_places, layout.key_places, layout.value_places, layout.result_places, mask_places
     return np.concatenate([layout.sizes, *places, firsts], axis=1)

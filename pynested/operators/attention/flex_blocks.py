@@ -46,20 +46,19 @@ def attend_by_strips(
 
     Log-sums and greatest scores are None unless the options request them.
     """
-    operands = gather(q, *layout.query_matrices), gather(k, *layout.key_matrices), gather(v, *layout.value_matrices)
-    packed_layout = _packed_layout(layout)
-    strips_of_components = [[*_strips(options.block_mask, i, layout)] for i in range(len(layout.sizes))]
-    groups = _groups([sum(strip.numel for strip in strips) for strips in strips_of_components])
-    places_of_operands = packed_layout.query_places, packed_layout.key_places, packed_layout.value_places
-    parts_of_operands = [_split(x, places, groups) for x, places in zip(operands, places_of_operands, strict=True)]
-    all_strips, results = [], []
-    for components, *group_operands in zip(groups, *parts_of_operands, strict=True):
-        strips = [strip for i in components for strip in strips_of_components[i]]
+    packed_layout, groups = _packed_layout(layout), _groups(layout.num_scores.tolist())
+    q_parts = _split(gather(q, *layout.query_matrices), packed_layout.query_places, groups)
+    k_parts = _split(gather(k, *layout.key_matrices), packed_layout.key_places, groups)
+    v_parts = _split(gather(v, *layout.value_matrices), packed_layout.value_places, groups)
+    all_strips: list[PairBlock] = []
+    results = []
+    for components, *operands in zip(groups, q_parts, k_parts, v_parts, strict=True):
+        strips = [strip for i in components for strip in _strips(options.block_mask, i, layout)]
         all_strips += strips
-        for numbers in _groups([strip.numel for strip in strips]):
-            batch = strips[numbers.start : numbers.stop]
+        for span in _groups([strip.numel for strip in strips]):
+            batch = strips[span.start : span.stop]
             batch_layout = _strip_layout(packed_layout, batch, components.start)
-            results.append(checkpoint(StripBatch(options, batch, batch_layout).flex_attention, *group_operands))
+            results.append(checkpoint(StripBatch(options, batch, batch_layout).flex_attention, *operands))
 
     def scattered(parts: tuple[Any, ...], result_layout: HeadLayout) -> Array | None:
         if parts[0] is None:
@@ -177,8 +176,7 @@ class StripBatch(NamedTuple):
         if score_mod is None or not self.strips:
             return scores, active
         numels = [strip.numel for strip in self.strips]
-        starts = np.cumsum([0, *numels[:-1]]).tolist()
-        parts = list(pieces(scores, 0, tuple(starts), tuple(numels)))
+        parts = list(pieces(scores, 0, tuple(np.cumsum([0, *numels[:-1]]).tolist()), tuple(numels)))
         for i, (strip, part) in enumerate(zip(self.strips, parts, strict=True)):
             if part.numel():
                 block = apply_score_mod(NAME, score_mod, movement.reshape(part, strip.shape), strip)

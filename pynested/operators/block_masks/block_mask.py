@@ -14,6 +14,7 @@ from pynested.backends.errors import ShapeError, StructureError
 from pynested.backends.host import from_host
 from pynested.construct import nested_array
 from pynested.structure import Ints, regular_sizes
+from pynested.structure.extents import make_readonly
 
 from .block_mask_indexing import select_blocks
 from .block_mask_lists import (
@@ -99,8 +100,7 @@ class BlockMask:
         self, mask_mod: MaskMod, extents: Ints, BLOCK_SIZE: tuple[int, int], blocks: Sequence[States], nested: bool
     ) -> None:
         self.mask_mod, self.BLOCK_SIZE, self.blocks, self.nested = mask_mod, BLOCK_SIZE, tuple(blocks), nested
-        self.extents = extents  # heads, queries and keys of each component; one row if there is no component
-        extents.setflags(write=False)
+        self.extents = make_readonly(extents)  # heads, queries, keys of each component; one row if there is none
         for states in self.blocks:
             states.setflags(write=False)
 
@@ -176,8 +176,7 @@ class BlockMask:
     @seq_lengths.setter
     def seq_lengths(self, lengths: Any) -> None:
         states = self.states_of_all_heads() if self.blocks else []
-        self.extents = extents_of_blocks("seq_lengths", states, self.BLOCK_SIZE, lengths)
-        self.extents.setflags(write=False)
+        self.extents = make_readonly(extents_of_blocks("seq_lengths", states, self.BLOCK_SIZE, lengths))
 
     def numel(self) -> int:
         """Return the number of pairs of queries and keys, of all heads of all components."""
