@@ -8,59 +8,25 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from pynested.backends import get_backend
 from pynested.backends.dtypes import computing_dtype
 
-from ..array import Array, raw
+from ..array import Array
 from .binary import where_or_zero
 from .derivatives_from_formula import derivatives_of
 from .movement import broadcast_to, reshape, to_dtype
 from .primitive import Primitive
 from .reduction import sum_axes
 from .segment import row_sum_of_each_element, softmax_last
-from .unary import sqrt
 
 # ---- layer normalization ------------------------------------------------------------------------------------------
 
 
-def _normalized(x: Any, eps: float) -> tuple[Any, Any]:
-    """Return the rows of x, centred and scaled, and 1 / std, in tracked operations, as the kernels compute them.
-
-    Halves become float32. A row is multiplied by a power of two if its squares would overflow, or underflow beside an
-    ``eps`` that is no larger. The mean is computed of distances to the first element, so that it is exact for equal
-    elements; the first element cancels, and is a constant here.
-    """
-    x = to_dtype(x, computing_dtype(x.dtype))
-    xp, limits, size = get_backend(x.device).xp, np.finfo(x.dtype), max(x.shape[-1], 1)
-    power = _power_of_two(xp, raw(x), eps)
-    distances = x * Array(power, x.device) - Array(raw(x)[:, :1] * power, x.device)
-    centred = distances - row_sum_of_each_element(distances) / size
-    variance = row_sum_of_each_element(centred * centred) / size
-    wide = power.astype(np.float64)
-    scaled_eps = (wide * eps * wide).astype(x.dtype)
-    is_zero = ~raw(centred).any(axis=-1, keepdims=True) & (scaled_eps < limits.tiny)  # the sum below the root
-    added = xp.where(is_zero, limits.dtype.type(1), scaled_eps)
-    rstd = 1 / sqrt(variance + Array(added, x.device))
-    largest_rstd = xp.minimum(eps**-0.5 / wide if eps else 0 * wide, float(limits.max)).astype(x.dtype)
-    rstd = rstd * Array(xp.where(is_zero, largest_rstd, limits.dtype.type(1)), x.device)
-    return centred * rstd, rstd * Array(power, x.device)
-
-
-def _power_of_two(xp: Any, x: Any, eps: float) -> Any:
-    """Return for each row a factor: 1, unless the square of its largest number, or eps, would overflow or underflow."""
-    dtype, root = x.dtype.type, 2.0 ** (np.finfo(x.dtype).minexp // 3)
-    if not x.size:
-        return xp.ones((len(x), 1), x.dtype)
-    largest = xp.maximum(abs(x).max(axis=-1, keepdims=True), dtype(eps**0.5))
-    return xp.where(largest > 1 / root, dtype(root * root), xp.where(largest < root, dtype(1 / root**2), dtype(1)))
-
-
 def _layer_norm_gradients(g: Any, x: Any, weight: Any, mean: Any, std: Any, eps: float) -> tuple[Any, Any, Any]:
-    """Return the cotangents of x, weight and bias. That of x is orthogonal to ones and to the normalized row."""
-    normal, rstd = _normalized(x, eps)
-    g_wide, size = to_dtype(g, normal.dtype), max(x.shape[-1], 1)
+    """Return the cotangents of x, weight and bias; halves are computed in float32."""
+    wide = to_dtype(x, computing_dtype(x.dtype))
+    normal, rstd = layer_norm(wide, None, None, eps), reciprocal_std(wide, eps)
+    g_wide, size = to_dtype(g, wide.dtype), max(x.shape[-1], 1)
     g_normal = g_wide if weight is None else g_wide * weight
     mean_g, mean_product = row_sum_of_each_element(g_normal) / size, row_sum_of_each_element(g_normal * normal) / size
     g_x = to_dtype(rstd * (g_normal - mean_g - normal * mean_product), x.dtype)
@@ -68,6 +34,26 @@ def _layer_norm_gradients(g: Any, x: Any, weight: Any, mean: Any, std: Any, eps:
     return g_x, g_weight, sum_axes(g, (0,))
 
 
+def _reciprocal_std_vjp(g: Any, y: Any, x: Any, eps: float) -> Any:
+    """Return the cotangent of x: the derivative of 1 / std is -normal / (size * std**2), for the normalized row.
+
+    The factors are multiplied in an order in which none of their products overflows before the result does.
+    """
+    return -(g * (layer_norm(x, None, None, eps) * y)) * y / max(x.shape[1], 1)
+
+
+def _reciprocal_std_jvp(t: Any, y: Any, x: Any, eps: float) -> Any:
+    products = t * (layer_norm(x, None, None, eps) * y)
+    return -reshape(sum_axes(products, (1,)), y.shape) * y / max(x.shape[1], 1)
+
+
+reciprocal_std = Primitive(
+    "reciprocal_std",
+    lambda k, x, eps: (1 / k.layer_norm(x, None, None, eps)[2][:, None]).astype(x.dtype, copy=False),
+    [_reciprocal_std_vjp],
+    [_reciprocal_std_jvp],
+    saves=["y x"],
+)
 layer_norm: Primitive = Primitive(
     "layer_norm",
     lambda k, x, weight, bias, eps: k.layer_norm(x, weight, bias, eps),
