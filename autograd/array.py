@@ -31,7 +31,7 @@ from .tape import Hooks, Leaf, Node, grad_mode
 
 Hook = Callable[["Array"], "Array | None"]  # gets a gradient, and can return another one in its place
 OPEN, UNRECORDED, READ_ONLY = 0, 1, 2  # writes are allowed; allowed if nothing is recorded; never allowed
-_one_at_a_time = Lock()  # for writes of several threads to one leaf
+_leaf_lock = Lock()  # held by the thread that writes to a leaf
 
 
 class Array(ArrayMethods["Array"], ArrayProtocols):
@@ -42,9 +42,8 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
     Attributes
     ----------
     data : ndarray
-        The values, in the class of the device's array module; it cannot be set. A write into ``data`` is
-        not counted, and neither is a write through an array that is made of ``data``. Use `numpy` to get an array whose
-        memory is known.
+        The values, in the class of the device's array module; it cannot be set. A write into ``data``, or through an
+        array that is made of ``data``, is not counted. Use `numpy` to get an array whose memory is known.
     storage : Storage
         The memory of the values, shared by all views, with a counter of writes.
     node : Node or None
@@ -242,7 +241,7 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
         """Add ``cotangent`` to ``grad``, in place unless the sum itself is to be differentiated."""
         if listening.count:
             emit("accumulate", self.device, leaf=self, cotangent=cotangent)
-        with _one_at_a_time:
+        with _leaf_lock:
             if self._grad is None:
                 self._grad = cotangent
             elif cotangent.requires_grad or self._grad.requires_grad or not self._grad.is_writable():
@@ -261,14 +260,14 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
 
     def detach(self) -> Array:
         """Return the same values without history, in the same memory; gradients notice writes through either array."""
-        again = Array(self._raw, self.storage.device, self.storage)
-        again.guard = self.guard & READ_ONLY
-        return again
+        detached = Array(self._raw, self.storage.device, self.storage)
+        detached.guard = self.guard & READ_ONLY
+        return detached
 
     def leaf(self) -> Leaf:
         """Return the node of a leaf, where its gradients end."""
         if self._leaf is None:
-            with _one_at_a_time:
+            with _leaf_lock:
                 if self._leaf is None:
                     self._leaf = Leaf(self)
         return self._leaf

@@ -29,7 +29,7 @@ from pynested.backends.events import ObservedBackend, emit_around, listening
 from pynested.backends.quiet import quiet_context
 
 from ..arguments.scalars import refused_operand
-from ..array import Array
+from ..array import Array, new_zeros
 from ..decorators import operator
 from ..tape import BackwardPass, Node, SourceCotangents, Unsaved, grad_mode
 
@@ -52,16 +52,16 @@ class Primitive:
     vjps : list of callables, or callable, optional
         ``vjps[i](g, y, *args)`` returns the cotangent of argument ``i``, given ``g``, the cotangent of the output
         ``y``. None stands for an argument without derivative; so does a position behind the end of the list. A
-        function in place of the list returns the cotangents of all arguments. Of several outputs ``g`` is a list, with
-        None for an output without cotangent. A function without derivative has no vjps and no jvps.
+        function in place of the list returns the cotangents of all arguments. If there are several outputs, ``g`` is a
+        list, with None for an output without cotangent.
     jvps : list of callables, callable or LINEAR, optional
         ``jvps[i](t, y, *args)`` returns the tangent of the output for ``t``, the tangent of argument ``i``; a function
         in place of the list gets a list of all tangents, with None for an argument without tangent. By default the
         functions of ``vjps``, which are right if each Jacobian is symmetric, as that of a function of each element.
     saves : list of str
         For each argument a string, such as "y x", with the names of the values that its vjp and its jvp read:
-        parameters of ``compute``, and ``y``. If ``vjps`` is a function, one string for all arguments. An array that a
-        node does not save is `Unsaved` among ``args``, which has a shape and a dtype.
+        parameters of ``compute``, and ``y``. If ``vjps`` is a function, one string for all arguments. In place of any
+        other array ``args`` has an `Unsaved`, with its shape and dtype.
     public : str, optional
         The public operator that `pynested.tape` names, if its name is another one.
     has_residuals : bool
@@ -200,14 +200,10 @@ class Primitive:
         return total
 
     def _linear_jvp(self, tangents: Sequence[Array | None], y: Array | None, *args: Any) -> Any:
-        """Return the function of the tangents; zeros stand for those that are missing."""
-        device = next(tangent.device for tangent in tangents if tangent is not None)
-
-        def zeros(missing: Unsaved) -> Array:
-            return Array(get_backend(device).xp.zeros(missing.shape, missing.dtype), device)
-
+        """Return the function of the tangents, with zeros in place of missing tangents of arrays."""
+        like = next(tangent for tangent in tangents if tangent is not None)
         filled = [
-            tangent if tangent is not None else zeros(arg) if type(arg) is Unsaved else arg
+            tangent if tangent is not None else new_zeros(arg.shape, like) if type(arg) is Unsaved else arg
             for tangent, arg in zip(tangents, args, strict=True)
         ]
         return self.apply(*filled)
@@ -218,7 +214,7 @@ def kernel(name: str, *, device: str) -> Callable[[Function], Function]:
     """Register a function as a kernel of a device. It replaces the kernel of this name.
 
     The kernels, their arguments and their results are those of `pynested.backends.PlainBackend`. A name says the
-    layout, too: ``segment_softmax`` is called for segments of rows, ``softmax_last`` for the last axis of an array.
+    layout, too: ``segment_softmax`` computes segments of rows, ``softmax_last`` the last axis of an array.
 
     Examples
     --------
@@ -260,7 +256,7 @@ PART = Part()
 
 
 def attach_outputs(results: Sequence[Array | None], node: Node, which: Sequence[bool] | None = None) -> None:
-    """Make ``results`` the outputs of ``node``, one after the other; only floating ones, and those of ``which``."""
+    """Make ``results`` the outputs of ``node``, one after the other, but only floats, and only if ``which`` is True."""
     node.num_parts = len(results)
     for i, result in enumerate(results):
         if result is not None and is_float(result.dtype) and (which is None or which[i]):
