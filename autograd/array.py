@@ -150,7 +150,7 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
         return self._raw.flags.c_contiguous  # type: ignore[no-any-return]
 
     def is_writable(self) -> bool:
-        """Return whether elements can be written one by one: not in a hook's gradient, nor in a view with repeats."""
+        """Return whether elements can be written; False for the gradient of a hook, and for a view with repeats."""
         return self.guard != READ_ONLY and writable(self._raw)
 
     @property
@@ -201,7 +201,7 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
 
     @property
     def requires_grad(self) -> bool:
-        """Whether the array gets gradients or passes them on; can be set on leaves, as `requires_grad_` does."""
+        """Whether the array gets gradients, or passes them on. Leaves can set it, as `requires_grad_` does."""
         return self.tracked
 
     @requires_grad.setter
@@ -252,7 +252,7 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
                 self._grad.storage.count_write()
 
     def retain_grad(self) -> None:
-        """Keep the gradient of this array, although it is not a leaf."""
+        """Let backward passes set the ``grad`` of this array, although it is not a leaf."""
         if not self.requires_grad:
             raise GradientError("retain_grad: this array requires no gradient, so there would be none to keep.")
         if self.node is not None:
@@ -273,7 +273,7 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
         return self._leaf
 
     def as_saved(self) -> Array:
-        """Return the array in the form that a node may save: a leaf as a view that has the same `Leaf`.
+        """Return the array that a node saves: for a leaf, a view with the same `Leaf`; for any other array, itself.
 
         The ``grad`` of a leaf can refer to nodes. If they referred to the leaf, that would be a reference cycle.
         """

@@ -51,14 +51,14 @@ def refuse_misfit(function: Callable[..., Any], args: tuple[Any, ...], kwargs: M
 
 
 def check_flags(name: str, **flags: Any) -> None:
-    """Raise ArgumentError for parameters that are neither True nor False; ``keepdim="no"`` would count as True."""
+    """Raise ArgumentError for flags that are neither True nor False, such as ``keepdim="no"``, a true value."""
     for parameter, value in flags.items():
         if not isinstance(value, bool | np.bool_):
             raise ArgumentError(f"{name}: {parameter!r} must be True or False, not {value_text(value)}.")
 
 
 def check_optional_flags(name: str, **flags: Any) -> None:
-    """Raise ArgumentError for parameters that are neither True, False nor None."""
+    """Raise ArgumentError for flags that are neither True, False nor None."""
     for parameter, value in flags.items():
         if value is not None:
             check_flags(name, **{parameter: value})
@@ -89,7 +89,7 @@ def _problems(signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mappi
 
 
 def _intended_name_hint(name: str, names: Mapping[str, Any], missing: list[str]) -> str:
-    """Return the end of an error message: the parameter that was probably intended by an unknown name."""
+    """Return the end of an error message: the parameter that an unknown name probably means."""
     candidates = [known for known in names if known.startswith(name) or name.startswith(known)]
     candidates += get_close_matches(name, names, n=1, cutoff=0.6)
     candidates += [SYNONYMS[name]] if SYNONYMS.get(name) in missing else []
@@ -104,7 +104,7 @@ def accepted_signatures(function: Callable[..., Any]) -> Iterator[str]:
     softmax(self: Nested | Array, dim: int, *, dtype: DType | None = None) -> Nested | Array
     softmax(self, dim=None, *, dtype=None, axis=None)
     """
-    from pynested.spec import load_table  # imported here, as only a call that fails needs it
+    from pynested.spec import load_table  # imported here, as only a failing call needs it
 
     name = function.__name__
     parameters = [

@@ -1,4 +1,4 @@
-"""`checkpoint`: a call that stores its arguments and results alone, and is repeated in the backward pass."""
+"""`checkpoint`: a call that stores only its arguments and results. The backward pass repeats the call."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .traversal import boundary, run_forward, vjp_between
 
 @operator
 def checkpoint(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return ``function(*arguments)``, and store its arguments and results alone for the gradient.
+    """Return ``function(*arguments)``, and store only its arguments and results for the gradient.
 
     A backward pass calls the function again, with the same default device and dtype and the same random numbers of the
     default generator. Gradients of any order flow, also to arrays that the function takes from outside.
@@ -50,7 +50,7 @@ def checkpoint(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 class _Checkpoint:
-    """The operation of a node that saves the arguments and the results of a call, which a pass repeats."""
+    """The operation of a node that saves the arguments and the results of a call. A pass repeats the call."""
 
     def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
         self.name = self.public = f"checkpoint of {getattr(function, '__name__', function)}"
@@ -95,8 +95,8 @@ class _Checkpoint:
         after = [_form(x, x.requires_grad) for x in second]
         if before != after:
             raise GradientError(
-                f"{self.name}: called again on the same arguments, it gave another result: {after} instead of "
-                f"{before}. What the function uses besides its arguments must be the same again: counters, other "
+                f"{self.name}: called again on the same arguments, it returned another result: {after} instead of "
+                f"{before}. Everything else that the function reads must be the same in both calls: counters, other "
                 "arrays, a generator of your own."
             )
 

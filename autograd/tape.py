@@ -66,7 +66,7 @@ class BackwardPass:
     needed : set or None
         The nodes and leaves that the pass visits; None stands for all.
     cotangents : dict
-        The cotangents that have arrived, by node. At the end those of the leaves are left.
+        The cotangents that have arrived, by node. At the end only those of the leaves remain.
     held : set
         The storages that a caller can hold: those of seeds, of what hooks and functions of users get and return, and of
         the gradients that the pass has given out.
@@ -122,7 +122,7 @@ class Node:
     Attributes
     ----------
     number : int
-        Position on the tape; every source has a smaller one.
+        Position on the tape. Every source has a smaller number.
     operation : Operation
         The primitive, or another operation, that computed the output.
     sources : sequence

@@ -1,4 +1,4 @@
-"""Checks of dtypes, devices and operands, which return them in the form that primitives take."""
+"""Checks of dtypes, devices and operands. They return dtypes of NumPy, names of devices, and `Array` or numbers."""
 
 from __future__ import annotations
 

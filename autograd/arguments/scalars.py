@@ -85,7 +85,7 @@ def dtype_of(number: Number) -> np.dtype[Any]:
 
 
 def weak_dtype(number: Number, dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the promoted dtype of a Python number and ``dtype``: ``dtype``, unless the number is of a higher kind."""
+    """Return the promoted dtype of a Python number and ``dtype``: ``dtype``, unless the number's kind is higher."""
     if type(number) is float and not is_float(dtype):
         return np.dtype(np.float64)
     return np.dtype(np.int64) if type(number) is int and dtype.kind == "b" else dtype
@@ -107,7 +107,7 @@ def checked_scalar(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def is_in_range(number: Number, dtype: np.dtype[Any]) -> bool:
-    """Return whether an integer, or a float for a dtype of floats, does not overflow ``dtype``; infinities do not."""
+    """Return whether ``dtype`` represents a rounded number without overflow; an infinity is no overflow."""
     if dtype.kind == "b":
         return 0 <= number <= 1
     if not is_float(dtype):

@@ -1,4 +1,4 @@
-"""Checks of integers, dimensions, indices and shapes, which return them in one form."""
+"""Checks of integers, dimensions, indices and shapes. They return ints, counted from the front, and tuples of ints."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def common_dtype(a: Any, b: Any) -> np.dtype[Any]:
 
 
 def _in_computing_dtype(k: Any, a: Any, b: Any) -> tuple[Any, Any, Any]:
-    """Return two floats in the dtype that is computed in, and the dtype of the result."""
+    """Return two operands in the dtype of the computation, and the dtype of the result."""
     dtype = common_dtype(a, b)
     wide = computing_dtype(dtype)
     a, b = (wide.type(x) if is_number(x) else k.cast(x, wide) for x in (a, b))
@@ -45,7 +45,7 @@ def _in_computing_dtype(k: Any, a: Any, b: Any) -> tuple[Any, Any, Any]:
 
 
 def _remainder(k: Any, a: Any, b: Any) -> Any:
-    """Return the remainder with the sign of the divisor, rounded once. Of all array modules NumPy alone computes it."""
+    """Return the remainder with the sign of the divisor, rounded once. Other modules than NumPy need the formula."""
     if k.device in NUMPY_DEVICES or not is_float(common_dtype(a, b)):
         return k.remainder(a, b)
     a, b, dtype = _in_computing_dtype(k, a, b)
@@ -68,7 +68,7 @@ def _floor_divide(k: Any, a: Any, b: Any) -> Any:
 
 
 def _logaddexp(k: Any, a: Any, b: Any) -> Any:
-    """Return ``log(e**a + e**b)``; other array modules than NumPy return NaN for two equal infinities."""
+    """Return ``log(e**a + e**b)``. Modules that return NaN for equal infinities need the formula."""
     if k.device in NUMPY_DEVICES:
         return k.logaddexp(a, b)
     a, b, dtype = _in_computing_dtype(k, a, b)
@@ -151,7 +151,7 @@ logaddexp = Primitive(
 
 
 def where_or_zero(g: Any, condition: Any) -> Any:
-    """Return the cotangent where the condition holds, zero elsewhere, and not zero times the cotangent."""
+    """Return the cotangent where the condition holds, and zero elsewhere, also if the cotangent is NaN."""
     return where(g, g.dtype.type(0), condition)
 
 

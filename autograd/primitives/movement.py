@@ -185,7 +185,7 @@ def summed_to(x: Array, shape: tuple[int, ...]) -> Array:
 
 
 def to_dtype(x: Array, dtype: np.dtype[Any]) -> Array:
-    """Return ``x`` in ``dtype``, ``x`` itself if it has this dtype; gradients flow between floating dtypes only."""
+    """Return ``x`` in ``dtype``, or ``x`` itself if it has this dtype. Only floating dtypes pass gradients on."""
     if x.dtype == dtype:
         return x
     return cast(x if is_float(dtype) else x.detach(), dtype)

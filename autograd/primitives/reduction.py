@@ -43,7 +43,7 @@ def _share_between_ties(g: Any, y: Any, x: Any, axes: tuple[int, ...]) -> Any:
     shape = keepdim_shape(x.shape, axes)
     ties = equals_extreme(x, raw(y).reshape(shape))
     share = reshape(g, shape)
-    if not (type(ties) is np.ndarray and np.count_nonzero(ties) == y.size):  # else each maximum has one element
+    if not (type(ties) is np.ndarray and np.count_nonzero(ties) == y.size):  # some maximum has ties
         share = divide_by_count(share, ties.sum(axis=axes, keepdims=True))
     return where_or_zero(broadcast_to(share, x.shape), ties)
 
