@@ -66,15 +66,14 @@ class ArrayProtocols:
         return np.array(self.numpy(), dtype=dtype, copy=copy)
 
     def __dlpack__(self: Any, **options: Any) -> Any:
-        self._check_shareable("dlpack")
-        is_reversed = any(step < 0 and size > 1 for step, size in zip(self.data.strides, self.shape, strict=True))
+        data = self._exported("dlpack")
+        is_reversed = any(stride < 0 and size > 1 for stride, size in zip(data.strides, data.shape, strict=True))
         if is_reversed and not options.get("copy"):
             raise ExchangeError(
                 f"dlpack: this array has a negative stride, {self.stride()}, with which PyTorch ends the process. "
                 "Copy it first: x.contiguous()."
             )
-        register_exported(self.storage, self.data)
-        return self.data.__dlpack__(**options)
+        return data.__dlpack__(**options)
 
     def __dlpack_device__(self: Any) -> tuple[int, int]:
         device: tuple[int, int] = self.data.__dlpack_device__()
@@ -84,17 +83,18 @@ class ArrayProtocols:
     def __cuda_array_interface__(self: Any) -> dict[str, Any]:
         if isinstance(self.data, np.ndarray):
             raise AttributeError(f"__cuda_array_interface__: this array lies on {self.device!r}, not on a GPU.")
-        self._check_shareable("__cuda_array_interface__")
-        register_exported(self.storage, self.data)
-        interface: dict[str, Any] = self.data.__cuda_array_interface__
+        interface: dict[str, Any] = self._exported("__cuda_array_interface__").__cuda_array_interface__
         return interface
 
-    def _check_shareable(self: Any, name: str) -> None:
+    def _exported(self: Any, name: str) -> Any:
+        """Return the raw array for another library, which may write to its memory."""
         if self.requires_grad:
             raise ExchangeError(
                 f"{name}: this array requires grad, and the other library would not record what it does with it. "
                 "Use x.detach()."
             )
+        register_exported(self.storage, self.data)
+        return self.data
 
     def __len__(self: Any) -> int:
         if self.ndim == 0:

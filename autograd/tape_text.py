@@ -26,16 +26,16 @@ def call_text(node: Node, names: Sequence[str | None]) -> str:
     """Return a node as a call; ``names`` has the names of its sources, with None for a constant."""
     if node.operation is PART:
         return f"{names[0]}[{node.args[0]}]"
-    if not isinstance(node.operation, Primitive):
-        return f"{node.operation.public}({', '.join([name or CONSTANT for name in names])})"
-    args = [CONSTANT] * len(names) if node.args is FREED else node.args
-    texts = [_argument(arg) if name is None else name for name, arg in zip(names, args, strict=False)]
+    if node.args is FREED or not isinstance(node.operation, Primitive):
+        texts = [name or CONSTANT for name in names]
+    else:
+        texts = [name or _argument(arg) for name, arg in zip(names, node.args, strict=False)]
     return f"{node.operation.public}({', '.join([text for text in texts if text])})"
 
 
 def _argument(value: Any) -> str:
     """Return an argument without history as text; a structure and a raw array, which are long, as an empty text."""
-    if type(value) in (Array, Unsaved) or value is CONSTANT:
+    if type(value) in (Array, Unsaved):
         return CONSTANT
     if isinstance(value, slice):
         ends = ["" if end is None else str(end) for end in (value.start, value.stop)]

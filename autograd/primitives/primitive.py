@@ -147,21 +147,16 @@ class Primitive:
 
     def record(self, result: Array | None, args: Sequence[Any], residuals: Sequence[Any] = ()) -> Node:
         """Return the node of a result, or of several results, which saves what the wanted derivatives read."""
-        sources: list[Any] = []
+        sources: list[Any] = [None] * len(args)
         reads: frozenset[int] = frozenset()
         for i, arg in enumerate(args):
             if type(arg) is Array and arg.tracked and i in self.differentiable:
-                sources.append(arg.node or arg.leaf())
+                sources[i] = arg.node or arg.leaf()
                 reads |= self._reads.get(i, self._joint_reads)
-            else:
-                sources.append(None)
-        saved: list[Any] = []
+        saved = [*args, *residuals]
         for i, arg in enumerate(args):
-            if type(arg) is not Array:
-                saved.append(arg)
-            else:
-                saved.append(arg.as_saved() if i in reads else Unsaved(arg._raw.shape, arg._raw.dtype))
-        saved += residuals
+            if type(arg) is Array:
+                saved[i] = arg.as_saved() if i in reads else Unsaved(arg._raw.shape, arg._raw.dtype)
         if result is None:
             return Node(self, sources, None, None, saved)
         output = result.detach() if OUTPUT in reads else None
