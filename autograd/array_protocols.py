@@ -16,7 +16,7 @@ from .default_device_and_dtype import is_dtype_of_python_numbers
 
 
 def refuse_numpy_ma(self: Any) -> NoReturn:
-    """Raise an error for ``masked + x``, in which `numpy.ma` reads the attribute ``_data`` of ``x``, and no other."""
+    """Raise an error for ``masked + x``, in which `numpy.ma` reads the attribute ``_data`` of ``x``."""
     raise ArgumentError(
         "numpy.ma: masked elements have no value, so a masked array is no operand of pynested. Give them a value, "
         "m.filled(0), or select the other elements: pn.masked_select(m.data, ~np.ma.getmaskarray(m)). To compute with "

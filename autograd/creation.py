@@ -147,7 +147,7 @@ def full(
     device: str | None = None,
     requires_grad: bool = False,
 ) -> Array:
-    """Return an array with ``fill_value`` everywhere, whose dtype is that of the value if the caller names none.
+    """Return an array with ``fill_value`` everywhere; its dtype is that of the value if the caller names none.
 
     DTypeError and OverflowError for a value that the dtype cannot represent.
 
@@ -214,7 +214,7 @@ def arange(
     device: str | None = None,
     requires_grad: bool = False,
 ) -> Array:
-    """Return evenly spaced numbers from ``start`` up to ``stop``, which is left out; ``arange(stop)`` begins with 0.
+    """Return evenly spaced numbers from ``start`` up to, but without, ``stop``; ``arange(stop)`` begins with 0.
 
     The dtype is that of the limits, as in NumPy. ArgumentError for limits that are not finite, and for a step of 0.
     OverflowError for a dtype that cannot represent all numbers, DTypeError for a fraction in a dtype of integers.

@@ -36,11 +36,11 @@ from .modes import enable_grad, no_grad
 from .primitives.unary import zeros_like
 
 Vector = np.ndarray[Any, Any]
-EXACT = 1e-11  # of the scale: rounding alone
-SMOOTH = 1e-8  # of the scale: the accuracy of the differences
-SINGLE = 2e-3  # of the scale: the accuracy of float32
-STEP = 1e-3  # of the size of an element, which counts as 0.05 to 1
-FEW = 64  # elements that are varied one by one; more than that are varied along random directions
+EXACT = 1e-11  # error of rounding alone, relative to the scale of the numbers
+SMOOTH = 1e-8  # error of differences of smooth functions, relative to the scale
+SINGLE = 2e-3  # error of float32, relative to the scale
+STEP = 1e-3  # step of a difference, relative to the size of an element, which counts as 0.05 to 1
+FEW = 64  # largest size of an array whose elements are varied one by one, and not along random directions
 
 
 @operator
@@ -52,8 +52,8 @@ def gradcheck(function: Callable[..., Any], *inputs: Any, order: int = 2, seed: 
     function : callable
         Takes the inputs; returns an array, a nested array, or a container of them. Smooth near the inputs.
     *inputs : arrays, nested arrays, containers, anything
-        One tuple alone holds all of them, as in torch.
-        The arrays that require grad are varied, in float64; if none does, every floating point array is.
+        If there is one tuple alone, it holds all inputs, as in torch. The arrays that require grad are varied, in
+        float64; if none does, every floating point array is varied.
     order : int
         2 also checks the derivatives of the derivatives.
     seed : int
@@ -229,8 +229,8 @@ class VectorFunction:
     start : vector
         The point at which derivatives are checked.
     is_varied : array of bool
-        False for elements that are not varied: gaps, and what is not finite, which cannot have influence on outputs
-        that are finite.
+        False for elements in gaps, and for elements that are not finite. The outputs are finite, so they do not depend
+        on these elements.
     """
 
     def __init__(self, prefix: str, function: Callable[..., Any], inputs: tuple[Any, ...]) -> None:

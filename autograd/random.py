@@ -77,7 +77,7 @@ def get_state() -> Any:
 
 @contextmanager
 def replay_random(state: Any) -> Iterator[None]:
-    """Draw inside the block the same numbers as after ``state``; after the block the old generator goes on."""
+    """Draw inside the block the numbers that follow ``state``. After the block the generator continues as before."""
     before, bit_generator = _thread.generator, np.random.PCG64(0)
     bit_generator.state = state
     _thread.generator = np.random.Generator(bit_generator)

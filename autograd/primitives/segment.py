@@ -68,7 +68,8 @@ segment_min = Primitive(
     saves=["y x"],
     public="amin",
 )
-segment_max_backward: Primitive = Primitive(  # of the minimum, too, which is shared by the rows equal to it
+# Also the vjp of segment_min: the rows equal to the extreme of their segment share its cotangent.
+segment_max_backward: Primitive = Primitive(
     "segment_max_backward",
     lambda k, g, extreme, x, segments: k.segment_max_backward(g, x, extreme, segments),
     [lambda gg, _, g, extreme, x, segments: _mean_over_ties(gg, extreme, x, segments), None, None],

@@ -88,7 +88,7 @@ log10 = Primitive("log10", lambda k, x: k.log10(x), [lambda g, y, x: g * 0.43429
 sin = Primitive("sin", lambda k, x: k.sin(x), [lambda g, y, x: g * cos(x)], saves=["x"])
 cos: Primitive = Primitive("cos", lambda k, x: k.cos(x), [lambda g, y, x: g * -sin(x)], saves=["x"])
 tan = Primitive("tan", lambda k, x: k.tan(x), [lambda g, y, x: g * (1 + y * y)], saves=["y"])
-# At ±1 the derivative is an infinity: the square of the root is NaN outside the domain, as the function is.
+# The derivative at ±1 is an infinity. Outside of the domain it is NaN, as the function is: `_root` is NaN.
 asin = Primitive("asin", lambda k, x: k.arcsin(x), [lambda g, y, x: g / _root(x)], saves=["x"])
 acos = Primitive("acos", lambda k, x: k.arccos(x), [lambda g, y, x: g / -_root(x)], saves=["x"])
 atan = Primitive("atan", lambda k, x: k.arctan(x), [lambda g, y, x: g / (1 + x * x)], saves=["x"])
