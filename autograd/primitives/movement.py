@@ -17,7 +17,6 @@ import numpy as np
 
 from pynested.backends import transfer
 from pynested.backends.dtypes import computing_dtype, is_bfloat16, is_float
-from pynested.backends.numpy.parallel import FEW_ROWS
 from pynested.backends.numpy.reduction import sum_first
 from pynested.backends.repeating_views import repeating_components, repeating_view, repeats
 
@@ -35,7 +34,7 @@ def sum_raw(k: Any, x: Any, axes: tuple[int, ...]) -> Any:
         return x.copy()
     if not is_float(x.dtype):
         return x.sum(axis=axes, dtype=np.int64)
-    if axes == (0,) and type(x) is np.ndarray and len(x) > FEW_ROWS:
+    if axes == (0,) and type(x) is np.ndarray:
         return sum_first(x)
     return x.sum(axis=axes, dtype=computing_dtype(x.dtype)).astype(x.dtype, copy=False)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from pynested.backends import Segments
 from pynested.backends.dtypes import computing_dtype
-from pynested.backends.numpy.reduction import best_last
+from pynested.backends.numpy.reduction import extremum_last
 
 from ..array import Array, raw
 from .binary import where_or_zero
@@ -63,7 +63,7 @@ def _extreme(which: str, k: Any, x: Any, axes: tuple[int, ...]) -> Any:
         segment_extreme = getattr(k, f"segment_{which}")
         return segment_extreme(k.xp.empty((0, *rest), x.dtype), Segments(np.zeros(2, np.int64)))[0]
     if axes == (x.ndim - 1,) and type(x) is np.ndarray:
-        return best_last(np.maximum if which == "max" else np.minimum, x)
+        return extremum_last(np.maximum if which == "max" else np.minimum, x)
     return getattr(k.xp, which)(x, axis=axes)
 
 

@@ -18,7 +18,7 @@ from ..memory import empty
 from . import attention_batches as batches
 from .attention_batches import HeadBatch, Job, JobRows, attention_jobs, causal_pairs, job_rows, read_mask
 from .elementwise import where
-from .parallel import ones, run, scratch, widened
+from .parallel import run, widened
 
 RawArray = NDArray[Any]
 
@@ -121,7 +121,7 @@ def _attend(batch: HeadBatch, scale: float, rows: slice) -> RawArray | int:
 
 def _row_sums(weights: RawArray) -> RawArray:
     """Return the sum of each row, as a product with ones."""
-    row = ones(weights.shape[-1], weights.dtype)
+    row = np.ones(weights.shape[-1], weights.dtype)
     if not weights.flags.c_contiguous:
         return np.asarray(np.matmul(weights, row)[..., None])
     sums = np.matmul(weights.reshape(-1, weights.shape[-1]), row)
@@ -146,10 +146,7 @@ def _divisors(totals: RawArray, batch: HeadBatch, rows: slice, columns: slice) -
 def active_scores(queries: RawArray, batch: HeadBatch, scale: float, rows: slice, columns: slice) -> RawArray:
     """Return the scores of a block, -inf for pairs that are not active; if weights are saved, in their memory."""
     keys = widened(batch.keys[..., columns, :])
-    if batch.weights is None:
-        out = scratch("scores", (*queries.shape[:-1], keys.shape[-2]), queries.dtype)
-    else:
-        out = batch.weights[..., rows, columns]
+    out = None if batch.weights is None else batch.weights[..., rows, columns]
     # Queries are scaled before their products with keys can overflow.
     scores: RawArray = np.matmul(queries * queries.dtype.type(scale), keys.swapaxes(-1, -2), out=out)
     if batch.mask is not None and batch.mask.dtype != np.bool_:

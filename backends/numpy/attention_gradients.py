@@ -22,7 +22,7 @@ from .attention_forward import (
     saves_weights,
 )
 from .elementwise import where
-from .parallel import run, scratch, widened
+from .parallel import run, widened
 
 RawArray = NDArray[Any]
 
@@ -84,7 +84,7 @@ def _add_block(
     else:
         scores = active_scores(queries, batch, scale, rows, columns)
         weights = np.exp(np.subtract(scores, batch.log_sums[..., rows, :], out=scores), out=scores)
-    d_scores = np.matmul(g, values.swapaxes(-1, -2), out=scratch("score gradients", weights.shape, weights.dtype))
+    d_scores: RawArray = np.matmul(g, values.swapaxes(-1, -2))
     mean, active = np.vecdot(g, outputs)[..., None], None
     # 0 times NaN is NaN, so pairs that are not active are left out. If one weight of a query is NaN, all are.
     if is_masked(batch) and not is_finite(queries, keys, d_scores, mean, weights[..., :1]):

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from ..dtypes import computing_dtype
 from ..memory import empty
 from ..plain import normalization as plain
-from .parallel import blocks, maximum_of, minimum_of, ones, run
-from .reduction import best_of_rows
+from .parallel import blocks, maximum_of, minimum_of, run
+from .reduction import extremum_of_rows
 from .segment import is_exp_safe, softmax_shift
 
 RawArray = NDArray[Any]
@@ -41,9 +41,11 @@ def softmax_last(x: RawArray, /) -> RawArray:
     def work(start: int, stop: int) -> None:
         block = rows[start:stop].astype(dtype, copy=False)
         if not is_exp_safe(block):
-            block = block - softmax_shift(best_of_rows(np.minimum, block), best_of_rows(np.maximum, block))[:, None]
+            block = (
+                block - softmax_shift(extremum_of_rows(np.minimum, block), extremum_of_rows(np.maximum, block))[:, None]
+            )
         powers = np.exp(block)
-        sums = np.vecdot(powers, ones(rows.shape[1], dtype))
+        sums = np.vecdot(powers, np.ones(rows.shape[1], dtype))
         np.divide(powers, sums[:, None], out=out[start:stop], casting="same_kind")
 
     run(work, _blocks(rows), rows.nbytes)
@@ -73,7 +75,7 @@ def layer_norm(
 
     def work(start: int, stop: int) -> None:
         block, means, stds = rows[start:stop].astype(dtype, copy=False), mean[start:stop], std[start:stop]
-        means[...] = np.vecdot(block, ones(width, dtype)) / dtype.type(width)
+        means[...] = np.vecdot(block, np.ones(width, dtype)) / dtype.type(width)
         normal = block - means[:, None]
         variances = np.vecdot(normal, normal) / dtype.type(width)
         stds[...] = np.sqrt(variances + dtype.type(eps))
@@ -114,8 +116,8 @@ def layer_norm_backward(
     if not out.size:
         zeros = np.broadcast_to(x.dtype.type(0), width)  # which takes no memory, as there may be many columns
         return out, None if weight is None else zeros.astype(weight.dtype, copy=False), zeros if with_bias else None
-    weights = ones(width, dtype) if weight is None else weight.astype(dtype, copy=False)
-    row_of_ones, largest = ones(width, dtype), 1 / LEAST_STD[dtype]
+    weights = np.ones(width, dtype) if weight is None else weight.astype(dtype, copy=False)
+    row_of_ones, largest = np.ones(width, dtype), 1 / LEAST_STD[dtype]
     cuts = blocks(len(rows), 2 * rows[:1].nbytes)
     of_weight, of_bias = np.zeros((2, len(cuts), width), dtype)
 
@@ -129,8 +131,8 @@ def layer_norm_backward(
         slopes = np.vecdot(h, normal) / dtype.type(width)
         centred = h - (np.vecdot(h, row_of_ones) / dtype.type(width))[:, None] - normal * slopes[:, None]
         np.divide(centred, stds, out=out[start:stop], casting="same_kind")
-        of_weight[number] = ones(len(gs), dtype) @ (gs * normal)
-        of_bias[number] = ones(len(gs), dtype) @ gs
+        of_weight[number] = np.ones(len(gs), dtype) @ (gs * normal)
+        of_bias[number] = np.ones(len(gs), dtype) @ gs
 
     run(work, [(number, *cut) for number, cut in enumerate(cuts)], rows.nbytes)
     total_of_weight = None if weight is None else of_weight.sum(axis=0).astype(weight.dtype, copy=False)
@@ -148,15 +150,15 @@ def cross_entropy(
     def work(start: int, stop: int) -> None:
         block, is_valid = rows[start:stop].astype(dtype, copy=False), target[start:stop] != ignore_index
         label = np.where(is_valid, target[start:stop], 0)
-        maximum = best_of_rows(np.maximum, block)
+        maximum = extremum_of_rows(np.maximum, block)
         below = block - maximum[:, None]  # so that a likely class has an accurate small loss
-        log_sum = np.log(np.vecdot(np.exp(below), ones(classes, dtype)))
+        log_sum = np.log(np.vecdot(np.exp(below), np.ones(classes, dtype)))
         scale[:, start:stop] = maximum, log_sum
         losses = log_sum - below[np.arange(stop - start), label]
         if weights is not None:
             losses *= weights[label]
         if label_smoothing:
-            smooth = np.vecdot(log_sum[:, None] - below, ones(classes, dtype) if weights is None else weights)
+            smooth = np.vecdot(log_sum[:, None] - below, np.ones(classes, dtype) if weights is None else weights)
             losses = (1 - label_smoothing) * losses + label_smoothing / classes * smooth
         loss[start:stop] = np.where(is_valid, losses, 0)
 
@@ -179,7 +181,7 @@ def cross_entropy_backward(
     out = empty(rows.shape, x.dtype)
     if not out.size:
         return out
-    weights = ones(classes, dtype) if weight is None else weight.astype(dtype, copy=False)
+    weights = np.ones(classes, dtype) if weight is None else weight.astype(dtype, copy=False)
     smoothing = label_smoothing / classes
     total_weight = np.add.reduce(weights)
 

@@ -22,10 +22,7 @@ from ..quiet import quietly
 
 # Of one operand: small enough for a cache, large enough that threads rarely wait for each other at the GIL.
 BLOCK_BYTES = 768 * 1024
-KEPT_BYTES = 64 * 1024, 4 * 1024 * 1024  # scratch memory of sizes between is kept: malloc would fetch it page by page
 THREAD_BYTES = 1024 * 1024  # below this, handing work to another thread costs more than it saves
-SHARED_ONES = 4096  # so many wait for whoever needs some
-FEW_ROWS = 16  # so many are added one after the other; halves of more are added, which keeps the error small
 MOST_THREADS = 4  # by default; more of them wait for the interpreter lock between the passes of a kernel
 
 
@@ -100,33 +97,6 @@ def one_thread_each() -> Iterator[None]:
                 _blas_limits.pop()
 
 
-_scratch = threading.local()
-
-
-def scratch(slot: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return memory for the calling thread, its own until it asks for the same slot again."""
-    nbytes = prod(shape) * dtype.itemsize
-    if not KEPT_BYTES[0] <= nbytes <= KEPT_BYTES[1]:
-        return np.empty(shape, dtype)
-    memory: NDArray[np.uint8] | None = getattr(_scratch, slot, None)
-    if memory is None or memory.nbytes < nbytes:
-        memory = np.empty(nbytes, np.uint8)
-        setattr(_scratch, slot, memory)
-    return memory[:nbytes].view(dtype).reshape(shape)
-
-
-def ones(count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return read-only ones; the dot product with them is the sum of a row."""
-    return _some_ones(dtype)[:count] if count <= SHARED_ONES else np.ones(count, dtype)
-
-
-@cache
-def _some_ones(dtype: np.dtype[Any]) -> NDArray[Any]:
-    made = np.ones(SHARED_ONES, dtype)
-    made.setflags(write=False)
-    return made
-
-
 def rows_in_block(row_bytes: int) -> int:
     """Return the number of rows of this size that make a block, at least one."""
     return max(1, BLOCK_BYTES // max(1, row_bytes))
@@ -172,14 +142,3 @@ def maximum_of(x: NDArray[Any]) -> Any:
 def widened(x: NDArray[Any]) -> NDArray[Any]:
     """Return x, or its float32 copy if it is float16."""
     return x.astype(np.float32) if is_half(x.dtype) else x
-
-
-def sum_rows(rows: NDArray[Any], out: NDArray[Any]) -> None:
-    """``out <-`` the sum of rows, (N, D) -> (D,): halves are added, so that the error grows as log N."""
-    while len(rows) > FEW_ROWS and rows.shape[1] > 1:
-        half = len(rows) // 2
-        sums = rows[:half] + rows[half : 2 * half]
-        if len(rows) % 2:
-            sums[0] += rows[-1]
-        rows = sums
-    out[...] = np.add.reduce(rows, axis=0, dtype=np.float64)

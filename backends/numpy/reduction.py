@@ -10,18 +10,26 @@ from numpy.typing import NDArray
 
 from ..dtypes import computing_dtype
 from ..plain import reduction as plain
-from .parallel import as_matrix, ones, run, shares, sum_rows, widened
+from .parallel import as_matrix, run, shares, widened
 
+FEW_ROWS = 16  # up to this number, rows are added one after the other, in float64
 SHORT_ROW = 32  # elements
 LONGEST_DOT = 512  # elements of a row; a dot product adds them up in a few dozen partial sums
 
 
 def sum_first(x: NDArray[Any]) -> NDArray[Any]:
-    """(N, ...) -> (...): the sum of the rows of floats, which are added pairwise."""
-    rows = as_matrix(x)
-    out = np.empty(rows.shape[1], computing_dtype(x.dtype))
-    sum_rows(widened(rows), out)
-    return np.asarray(out.astype(x.dtype, copy=False).reshape(x.shape[1:]))
+    """(N, ...) -> (...): the sum of the rows of floats.
+
+    One half of the rows is added to the other until few rows are left, so that the error grows as log N.
+    """
+    rows = widened(as_matrix(x))
+    while len(rows) > FEW_ROWS and rows.shape[1] > 1:
+        half = len(rows) // 2
+        sums = rows[:half] + rows[half : 2 * half]
+        if len(rows) % 2:
+            sums[0] += rows[-1]
+        rows = sums
+    return np.asarray(np.add.reduce(rows, axis=0, dtype=np.float64).astype(x.dtype).reshape(x.shape[1:]))
 
 
 def sum_last(x: NDArray[Any], /) -> NDArray[Any]:
@@ -32,26 +40,26 @@ def sum_last(x: NDArray[Any], /) -> NDArray[Any]:
     sums = np.empty(len(rows), computing_dtype(x.dtype))
 
     def work(start: int, stop: int) -> None:
-        np.vecdot(widened(rows[start:stop]), ones(rows.shape[1], sums.dtype), out=sums[start:stop])
+        np.vecdot(widened(rows[start:stop]), np.ones(rows.shape[1], sums.dtype), out=sums[start:stop])
 
     run(work, shares(len(rows)), rows.nbytes)
     return sums.astype(x.dtype, copy=False).reshape(x.shape[:-1])
 
 
-def best_last(better: np.ufunc, x: NDArray[Any]) -> NDArray[Any]:
-    """(..., D) -> (...), D > 0: `numpy.maximum` or `numpy.minimum` of each row; NaN if the row holds one."""
+def extremum_last(ufunc: np.ufunc, x: NDArray[Any]) -> NDArray[Any]:
+    """(..., D) -> (...), D > 0: the maximum or minimum of each row, by that ufunc; NaN if the row holds one."""
     rows = np.ascontiguousarray(x).reshape(prod(x.shape[:-1]), x.shape[-1])
-    return best_of_rows(better, rows).reshape(x.shape[:-1])
+    return extremum_of_rows(ufunc, rows).reshape(x.shape[:-1])
 
 
-def best_of_rows(better: np.ufunc, rows: NDArray[Any]) -> NDArray[Any]:
-    """(N, D) -> (N,), D > 0: the best element of each contiguous row.
+def extremum_of_rows(ufunc: np.ufunc, rows: NDArray[Any]) -> NDArray[Any]:
+    """(N, D) -> (N,), D > 0: the maximum or minimum of each contiguous row. Halves are compared in float32.
 
-    NumPy's reduction begins anew for each row; a reduction over columns does not, and a search for the position takes
-    half of its time. Halves are compared in float32.
+    A reduction of NumPy begins anew for each row. Therefore short rows are reduced as columns of the transposed matrix.
+    Of a long row, `argmax` and `argmin` find the position, in half of the time of a reduction.
     """
     wide = widened(rows)
     if rows.shape[1] <= SHORT_ROW:
-        return np.asarray(better.reduce(np.ascontiguousarray(wide.T), axis=0)).astype(rows.dtype, copy=False)
-    positions = wide.argmax(axis=1) if better is np.maximum else wide.argmin(axis=1)
+        return np.asarray(ufunc.reduce(np.ascontiguousarray(wide.T), axis=0)).astype(rows.dtype, copy=False)
+    positions = wide.argmax(axis=1) if ufunc is np.maximum else wide.argmin(axis=1)
     return np.take_along_axis(rows, positions[:, None], axis=1)[:, 0]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.backends.memory import LARGE, empty
-from pynested.backends.numpy.parallel import run, scratch, shares
+from pynested.backends.numpy.parallel import run, shares
 from pynested.backends.quiet import without_warnings
 
 from .fusible_ops import LazyArray, resolve_dtypes, topological_order
@@ -119,7 +119,7 @@ class BlockProgram:
 
         def work(first: int, last: int) -> None:
             slots = list(self.slots)
-            own = [*repeated, *[(i, scratch(f"chain {i}", (step,), dtype)) for i, dtype in self.scratch.items()]]
+            own = [*repeated, *[(i, np.empty(step, dtype)) for i, dtype in self.scratch.items()]]
             for start in range(first * step, min(last * step, size), step):
                 for i, x in cut:
                     slots[i] = x[start : start + step]

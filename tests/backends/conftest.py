@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -16,11 +15,11 @@ from pynested.backends.cuda.emulated_launcher import Emulator
 from pynested.backends.numpy import (
     attention_batches,
     attention_forward,
-    attention_gradients,
     elementwise,
     movement,
     parallel,
     products,
+    reduction,
     segment,
 )
 
@@ -29,21 +28,17 @@ from .cuda import stand_in
 NEVER = 10**9
 
 
-def filled(slot: Any, shape: Any, dtype: Any) -> Any:
+def filled(shape: Any, dtype: Any) -> Any:
     """Return new memory that holds NaN, in the place of memory that is used again."""
     return np.full(shape, np.nan, dtype)
 
 
-ATTENTION_MEMORY = {
-    (attention_forward, "empty"): partial(filled, None),
-    **{(module, "scratch"): filled for module in (attention_forward, attention_gradients)},
-}
 PATHS: dict[str, dict[Any, Any]] = {
     "as it is": {},
     "one by one": {
         (segment, "FEW_SEGMENTS"): NEVER,
         (segment, "FEW_COLUMNS"): 0,
-        (parallel, "FEW_ROWS"): 2,
+        (reduction, "FEW_ROWS"): 2,
         (segment, "STEP_ELEMENTS"): NEVER,
         (movement, "LONG_SEGMENT_BYTES"): 0,
         (movement, "FEW_ELEMENTS"): NEVER,
@@ -54,7 +49,7 @@ PATHS: dict[str, dict[Any, Any]] = {
         (attention_batches, "PADDED_SCORES"): 4,
         (attention_forward, "FEWEST_ROWS"): 1,
         (attention_forward, "CAUSAL_ROWS"): 2,
-        **ATTENTION_MEMORY,
+        (attention_forward, "empty"): filled,
     },
     "all together": {
         (segment, "FEW_SEGMENTS"): 0,
@@ -73,7 +68,6 @@ PATHS: dict[str, dict[Any, Any]] = {
         (segment, "FEW_SEGMENTS"): 0,
         (segment, "STEP_ELEMENTS"): 6,
         (parallel, "BLOCK_BYTES"): 16,
-        (parallel, "KEPT_BYTES"): (0, NEVER),
         (parallel, "THREAD_BYTES"): 0,
         (parallel, "THREADS"): 2,
         (attention_batches, "BLOCK_SCORES"): 30,
@@ -81,7 +75,7 @@ PATHS: dict[str, dict[Any, Any]] = {
         (attention_batches, "THREADS"): 2,
         (attention_forward, "FEWEST_ROWS"): 1,
         (attention_forward, "CAUSAL_ROWS"): 3,
-        **ATTENTION_MEMORY,
+        (attention_forward, "empty"): filled,
         **{(module, "LARGE"): 1 for module in (memory, elementwise)},
     },
 }

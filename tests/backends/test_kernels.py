@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from pynested.backends import strided_index
 from pynested.backends.cuda.backend import KernelBackend
 from pynested.backends.cuda.emulated_launcher import Emulator, emulated_backend
-from pynested.backends.numpy import parallel, reduction
+from pynested.backends.numpy import reduction
 
 from . import kernel_checks_moves  # noqa: F401  enters its checks
 from .conftest import PATHS, SCHEDULES, force
@@ -158,15 +158,15 @@ def test_the_best_of_rows_is_that_of_a_reduction(dtype: str) -> None:
     numbers = [0.0, -1.5, 3, 3, np.inf, -np.inf, np.nan] if dtype in FLOATS else [0, 1, 1, 100]
     for shape in ((40, 2), (3, 7, 3), (0, 4), (3, 33)):
         x = np.random.default_rng(shape[-1]).choice(numbers, shape).astype(dtype)
-        for better in (np.maximum, np.minimum):
-            same(reduction.best_last(better, x[..., ::-1]), np.asarray(better.reduce(x, axis=-1)))
+        for ufunc in (np.maximum, np.minimum):
+            same(reduction.extremum_last(ufunc, x[..., ::-1]), np.asarray(ufunc.reduce(x, axis=-1)))
 
 
 @pytest.mark.usefixtures("path")
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_sum_first(dtype: str) -> None:
     """Columns have exact sums; NaN and infinity stay in theirs."""
-    rows = 1000 * parallel.FEW_ROWS + 5
+    rows = 1000 * reduction.FEW_ROWS + 5
     x = np.random.default_rng(rows).integers(-8, 9, (rows, 3)).astype(dtype) / 8
     due = np.array([sum((column * 8).astype(int).tolist()) for column in x.T]) / 8
     same(reduction.sum_first(np.asfortranarray(x)[:, ::-1]), due[::-1].astype(dtype))

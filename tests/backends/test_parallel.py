@@ -1,4 +1,4 @@
-"""Quiet calls, threads and those of BLAS, and memory that a thread keeps.
+"""Quiet calls, threads, and the threads of BLAS.
 
 `test_kernels` runs blocks and threads of every kernel.
 """
@@ -11,7 +11,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -43,21 +42,6 @@ def test_everything_is_over_when_an_error_comes_out(monkeypatch: pytest.MonkeyPa
     with pytest.raises(ZeroDivisionError):
         parallel.run(work, [(0,), (1,), (2,)], parallel.THREAD_BYTES)
     assert sorted(done) == [0, 2]
-
-
-def test_scratch_is_kept_by_its_thread_and_slot(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "KEPT_BYTES", (16, 64))
-    kind = np.dtype(np.float32)
-    first = parallel.scratch("a", (4,), kind)
-    assert np.shares_memory(parallel.scratch("a", (2, 2), kind), first)
-    assert not np.shares_memory(parallel.scratch("b", (4,), kind), first)
-    assert parallel.scratch("a", (3, 5), kind).shape == (3, 5)
-    for size in (1, 100):
-        assert not np.shares_memory(parallel.scratch("a", (size,), kind), parallel.scratch("a", (size,), kind))
-    with ThreadPoolExecutor(1) as other:
-        assert not np.shares_memory(
-            other.submit(parallel.scratch, "a", (4,), kind).result(), parallel.scratch("a", (4,), kind)
-        )
 
 
 @pytest.mark.parametrize(("value", "threads"), [("1", 1), ("3", 3), ("8", 8), ("1000000", 8), ("", 4)])
