@@ -154,4 +154,6 @@ def mapped(change: Callable[[Any], Any], value: Any) -> Any:
     """Return ``value`` with ``change`` applied to each array in it, nested or dense."""
     if isinstance(value, Operand | np.ndarray):
         return change(value)
+    if isinstance(value, dict):
+        return {name: mapped(change, part) for name, part in value.items()}
     return [mapped(change, part) for part in value] if isinstance(value, list) else value

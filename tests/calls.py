@@ -171,13 +171,19 @@ def _per_key(b: Batch) -> Operand:
     return Operand(Components(made, (b.count, 1, b.lengths[0] if b.kind is DENSE else None), np.float64), 2)
 
 
-def _layer(weights: tuple[Numbers, ...], *attentions: str) -> dict[str, Numbers]:
+def _layer(weights: tuple[Numbers, ...], *attentions: str, bias: bool = False) -> dict[str, Numbers]:
     """Return the parameters of a layer of a transformer, two wide, with these attentions."""
     names = ("in_proj_weight", "in_proj_bias", "out_proj.weight", "out_proj.bias")
     made = {"linear1.weight": distinct((3, 2)), "linear2.weight": distinct((2, 3), 1)}
     for attention in attentions:
         made |= {f"{attention}.{name}": weight for name, weight in zip(names, weights, strict=True)}
-    return made | {f"norm{number + 1}.weight": distinct((2,), number) for number in range(len(attentions) + 1)}
+    norms = [f"norm{number + 1}" for number in range(len(attentions) + 1)]
+    made |= {f"{norm}.weight": distinct((2,), number) for number, norm in enumerate(norms)}
+    if bias:
+        made |= {
+            f"{part}.bias": distinct((3 if part == "linear1" else 2,), 7) for part in ("linear1", "linear2", *norms)
+        }
+    return made
 
 
 def _attention() -> Iterator[Call]:
@@ -196,6 +202,13 @@ def _attention() -> Iterator[Call]:
     encoder, decoder = _layer(weights, "self_attn"), _layer(weights, "self_attn", "multihead_attn")
     yield Call("transformer_encoder_layer", "", lambda b: (b.x(), encoder, 2), {"norm_first": True}, ROWS)
     yield Call("transformer_decoder_layer", "", lambda b: (b.x(), b.x(1), decoder, 2), {"norm_first": True}, ROWS)
+    options = {"activation": "gelu", "layer_norm_eps": 0.1}
+    encoder_2 = _layer(weights, "self_attn", bias=True)
+    decoder_2 = _layer(weights, "self_attn", "multihead_attn", bias=True)
+    keywords = {"is_causal": True, **options}
+    yield Call("transformer_encoder_layer", "causal", lambda b: (b.x(), encoder_2, 1), keywords, ROWS)
+    keywords = {"tgt_is_causal": True, **options}
+    yield Call("transformer_decoder_layer", "causal", lambda b: (b.x(), _others(b), decoder_2, 1), keywords, ROWS)
     op = "flex_attention"
     yield Call(op, "", lambda b: (b.x(), b.x(1), b.x(2)), kinds=ROWS)
     mod = {"score_mod": lambda score, b, h, q_idx, kv_idx: score * score * 0.5 - score}

@@ -58,11 +58,8 @@ def sample_arguments(
         operands.append(place(components, batch.kind.layout, placement, value.ragged, grad and is_float, gaps))
         return convert(operands[-1].array)
 
-    def argument(value: Any) -> Any:
-        return {name: make(part) for name, part in value.items()} if isinstance(value, dict) else mapped(make, value)
-
-    keywords = {name: argument(value) for name, value in call.keywords.items()}
-    return [argument(value) for value in call.arguments(batch)], keywords, operands
+    keywords = {name: mapped(make, value) for name, value in call.keywords.items()}
+    return call.given(batch, make), keywords, operands
 
 
 def recorded(result: Any) -> list[Any]:
