@@ -12,29 +12,14 @@ from typing import NamedTuple
 
 import pytest
 
-FLOORS = {
-    "pynested._checkout": 0,
-    "pynested._version": 0,
-    "pynested.backends": 1,
-    "pynested.spec": 1,
-    "pynested.autograd": 2,
-    "pynested": 3,  # every module without a floor of its own
-    "pynested.conformance": 4,
-    "pynested.fuzzing": 4,
-    "pynested.graph": 4,
-    "pynested.interchange": 4,
-    "pynested.html_repr": 4,
-    "pynested.pictures": 4,
-    "pynested.profiling": 4,
-    "pynested.training": 4,
-    "pynested.cli": 4,
-    "pynested.pytest_plugin": 4,
-    "pynested.__main__": 4,
-}
+FLOORS = {"_checkout": 0, "_version": 0, "backends": 1, "spec": 1, "autograd": 2}
+SERVICES = "cli conformance fuzzing graph html_repr interchange pictures profiling pytest_plugin training __main__"
+TOP = 4
+FLOORS |= dict.fromkeys(SERVICES.split(), TOP)
+OTHERS = 3  # the floor of every other module of `pynested`
 FACADE = "pynested"  # pynested/__init__.py imports everything, so only the top floor may import it
 ABSOLUTE = {FACADE, "pynested.__main__"}  # the two that Python itself may start from
 ANNOTATED = "pynested.autograd.array_methods."  # its annotations name classes of higher floors, for type checkers only
-TOP = 4
 MAPPED = ("autograd", "backends", "spec")
 
 
@@ -54,16 +39,12 @@ class Import(NamedTuple):
 
 
 def floor(module: str) -> int:
-    if module == FACADE:
-        return TOP
-    owner = max((name for name in FLOORS if f"{module}.".startswith(f"{name}.")), key=len)
-    return FLOORS[owner]
+    return TOP if module == FACADE else FLOORS.get(module.split(".")[1], OTHERS)
 
 
 def folder(module: str) -> str:
     """Return which of the four folders a module is in."""
-    parts = module.split(".")
-    return parts[1] if len(parts) > 1 and parts[1] in MAPPED else "pynested"
+    return next((name for name in MAPPED if f"{module}.".startswith(f"pynested.{name}.")), "pynested")
 
 
 def imports(module: str, file: Path, known: dict[str, Path]) -> Iterator[Import]:
@@ -103,20 +84,15 @@ def ours(every: list[Import]) -> list[Import]:
     return [each for each in every if each.target.split(".")[0] == "pynested"]
 
 
-def assert_none(wrong: list[Import]) -> None:
-    lines = [f"{each.place}: {each.module} imports {each.target}" for each in wrong]
-    assert not lines, "\n".join(dict.fromkeys(lines))
-
-
-def is_upward(import_: Import) -> bool:
-    """Return whether an import goes up a floor, or into another folder of the same floor."""
-    source, target = floor(import_.module), floor(import_.target)
-    return target > source or (target == source and folder(import_.target) != folder(import_.module))
-
-
 def test_imports_go_down_or_sideways(ours: list[Import]) -> None:
+    """An import goes to a lower floor, or stays in its folder; annotations may name classes of higher floors."""
+
+    def is_upward(each: Import) -> bool:
+        source, target = floor(each.module), floor(each.target)
+        return target > source or (target == source and folder(each.target) != folder(each.module))
+
     upward = [each for each in ours if is_upward(each)]
-    assert_none([each for each in upward if not (each.is_for_types and each.module.startswith(ANNOTATED))])
+    assert [each for each in upward if not (each.is_for_types and each.module.startswith(ANNOTATED))] == []
 
 
 def test_imports_form_no_cycle(ours: list[Import], modules: dict[str, Path]) -> None:
@@ -141,7 +117,7 @@ def test_imports_are_relative_to_a_sibling_and_absolute_across_folders(
         is_across = folder(import_.module) != folder(import_.target)
         return (are_siblings and not import_.is_relative) or (is_across and import_.is_relative)
 
-    assert_none([each for each in ours if is_wrong(each)])
+    assert [each for each in ours if is_wrong(each)] == []
 
 
 def test_the_specification_needs_numpy_and_the_standard_library_only(every: list[Import]) -> None:
@@ -152,7 +128,7 @@ def test_the_specification_needs_numpy_and_the_standard_library_only(every: list
         is_generator = import_.module.startswith("pynested.spec.generator")
         return name not in {"numpy", *sys.stdlib_module_names, *(["mpmath"] if is_generator else [])}
 
-    assert_none([each for each in every if folder(each.module) == "spec" and is_wrong(each)])
+    assert [each for each in every if folder(each.module) == "spec" and is_wrong(each)] == []
 
 
 @pytest.mark.parametrize(
