@@ -22,6 +22,12 @@ MADE = ("readme", "specification", "functions", "notebooks", "speed")
 _CLAUSE = re.compile(r"^- \*\*([A-Z_0-9]+-\d+)\*\*", re.MULTILINE)
 _BLOCK = re.compile(r"<!-- clauses: (\w+) -->\n(.*?)<!-- end -->\n", re.DOTALL)
 _LINK = re.compile(r"\[([^\]]*)\]\((?!https?:|#)([^)#]+)(#[^)]*)?\)")
+PAGE_BY_FILE = {
+    SPEC / "README.md": "specification/reading.md",
+    ROOT / "notebooks" / "README.md": "notebooks/index.md",
+    ROOT / "benchmarks" / "README.md": "speed/index.md",
+    ROOT / "CHANGELOG.md": "readme/changes.md",
+}
 GROUPS = {
     "classes": ("Arrays", "`NestedArray`, `Array`, and what describes them."),
     "making": ("Making arrays", "From lists, buffers and numbers; filled, and drawn at random."),
@@ -57,9 +63,8 @@ def index(title: str, about: str, pages: list[str]) -> str:
 def write_readme(folder: Path) -> None:
     """Write the first page, which is the README without links into folders, and the changelog."""
     text = outside_links((ROOT / "README.md").read_text(encoding="utf-8"), ROOT)
-    top = re.sub(r"^## (From here|What is where)\n.*?(?=^## |\Z)", "", text, flags=re.MULTILINE | re.DOTALL)
     picture = (ROOT / "docs" / "nested.svg").read_text(encoding="utf-8")  # inline, so that it has the page's colours
-    top = re.sub(r"!\[[^\]]*\]\([^)]*nested\.svg\)", lambda match: picture, top)
+    top = re.sub(r"!\[[^\]]*\]\([^)]*nested\.svg\)", lambda match: picture, text)
     changes = outside_links((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), ROOT)
     (folder / "changes.md").write_text(changes, encoding="utf-8")
     (folder / "top.md").write_text(top.replace("](../", "]("), encoding="utf-8")  # it is shown by the first page
@@ -102,10 +107,8 @@ def outside_links(text: str, folder: Path) -> str:
 
     def link(match: re.Match[str]) -> str:
         target = (folder / match[2]).resolve()
-        if target == SPEC / "README.md":
-            return f"[{match[1]}](../specification/reading.md)"
-        if target == ROOT / "notebooks" / "README.md":
-            return f"[{match[1]}](../notebooks/index.md)"
+        if target in PAGE_BY_FILE:
+            return f"[{match[1]}](../{PAGE_BY_FILE[target]})"
         if target.parent == SPEC / "chapters" and target.suffix == ".md":
             return f"[{match[1]}](../specification/{target.name}{match[3] or ''})"
         if target.parent == ROOT / "docs":

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 ORDER = ("operators", "attention", "autograd", "compiled")
 OURS = ("pynested", "compiled")  # contenders that the others of their table are compared with
+COLORS = {  # of contenders that several plots show
+    "our strided": "C0", "numpy": "C1", "torch jagged": "C2", "torch strided": "C3", "torch padded": "C4",
+    "torch dense": "C5",
+}  # fmt: skip
 Limits = tuple[float, float]
 
 
@@ -77,12 +81,13 @@ def draw(table: Table, axis: Limits) -> Figure:
     axes = figure.subplots()
     for contender in table.contenders:
         rows = [number for number, row in enumerate(table.rows) if contender in row.ratios]
-        axes.plot([table.rows[number].ratios[contender] for number in rows], rows, "o", label=contender)
+        ratios = [table.rows[number].ratios[contender] for number in rows]
+        axes.plot(ratios, rows, "o", label=contender, color=COLORS.get(contender))
     axes.axvline(1, color="black", linewidth=1)
     axes.set(xscale="log", xlim=axis, xlabel=f"time divided by that of {table.ours}")
     axes.xaxis.set_major_formatter("{x:g}")
     axes.set_yticks(range(len(table.rows)), [f"{row.name}   {row.ours}" for row in table.rows])
-    axes.invert_yaxis()
+    axes.set_ylim(len(table.rows) - 0.5, -0.5)
     axes.grid(axis="x", alpha=0.4)
     figure.legend(loc="outside upper left", ncols=len(table.contenders))
     return figure
