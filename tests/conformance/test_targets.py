@@ -14,14 +14,6 @@ from pynested.conformance.records import read
 Captured = pytest.CaptureFixture[str]
 
 
-def test_pynested_conforms(tmp_path: Path, capsys: Captured) -> None:
-    kept = tmp_path / "run.ndjson"
-    code = main(["conform", "--quick", "--json", str(kept)])  # `pynested conform` has all of them
-    assert code == 0, capsys.readouterr().out
-    run = read(kept)
-    assert run.footer is not None and {one["layout"] for one in run.results} == {"jagged", "strided"}
-
-
 @pytest.mark.skipif(find_spec("torch") is not None, reason="torch is installed here")
 def test_a_target_that_is_not_installed_is_one_line_and_2(capsys: Captured) -> None:
     assert main(["conform", "--target", "torch", "--op", "exp"]) == 2
@@ -53,7 +45,7 @@ def test_what_torch_was_asked_before_does_not_matter(tmp_path: Path) -> None:
     kept, case = tmp_path / "run.ndjson", "bmm/float64/axes/2"
     found = []
     of_bmm = ["conform", "--target", "torch", "--op", "bmm", "--layout", "strided", "--json", str(kept)]
-    for chosen in ("bmm/float64/*", case):
+    for chosen in ("bmm/float64/axes/[12]", case):
         main([*of_bmm, "--match", chosen])
         found += [one["parts"] for one in read(kept).results if one["id"] == case]
     assert found[0] == found[1] == {"forward": "ok", "gradient": "refused"}
