@@ -10,6 +10,6 @@ from .nested.layout_conversion import as_gradient, as_ndarray
 from .nested.pickling import deep_copy, pickle_parts
 from .numpy_protocol import call_function, call_ufunc
 from .operators import *
-from .operators.indexing.in_place_writes import assign, overwrite, write
+from .operators.indexing.in_place_writes import setitem, write_result, write_value
 from .operators.movement.reshaping import as_strided, broadcast_to, expand, narrowed
 from .operators.random_fills import normal_, uniform_

@@ -28,7 +28,7 @@ def in_place(
 
     @wraps(compute)
     def write_result(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return self._ops.overwrite(self, compute, *args, **kwargs)
+        return self._ops.write_result(self, compute, *args, **kwargs)
 
     write_result.__name__ += "_"
     write_result.__qualname__ = f"InPlaceMethods.{write_result.__name__}"
@@ -118,15 +118,15 @@ class InPlaceMethods(ElementMethods, ArgumentMethods[MaybeDense]):
 
     def copy_(self, source: Any) -> Self:
         """Write the values of ``source``, which broadcasts, into this array."""
-        return self._ops.write(self, "copy_", source)
+        return self._ops.write_value(self, "copy_", source)
 
     def fill_(self, value: Any) -> Self:
         """Write ``value`` to every element."""
-        return self._ops.write(self, "fill_", value)
+        return self._ops.write_value(self, "fill_", value)
 
     def zero_(self) -> Self:
         """Write 0 to every element."""
-        return self._ops.write(self, "zero_", 0)
+        return self._ops.write_value(self, "zero_", 0)
 
     def uniform_(self, low: float = 0.0, high: float = 1.0, generator: np.random.Generator | None = None) -> Self:
         """See `pynested.uniform_`."""

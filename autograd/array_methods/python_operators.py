@@ -160,7 +160,7 @@ class PythonOperators(InPlaceMethods[MaybeDense]):
         return self._ops.getitem(self, index)
 
     def __setitem__(self, index: Index, value: Any) -> None:
-        self._ops.assign(self, index, value)
+        self._ops.setitem(self, index, value)
 
     def __contains__(self, value: Any) -> bool:
         return bool(self._ops.any(self._ops.eq(self, value)))

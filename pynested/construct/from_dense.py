@@ -1,6 +1,7 @@
-"""Nested arrays from the slices of a dense array, a range of each slice (`narrow`), or elements (`masked_select`).
+"""Nested arrays from a dense batch: its slices (`slices_as_nested`), ranges (`narrow`) or elements (`masked_select`).
 
-`narrow` also accepts a nested array. It then returns a view of the same range of every component.
+A *slice* is ``array[i]``, for a position along dimension 0; it becomes component ``i``. `narrow` also accepts a nested
+array, whose components take the part of the slices.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ from pynested.structure.validation import as_host_array, as_integers
 def narrow(
     array: NestedArray | Dense, dim: int, start: IntsLike = 0, length: IntsLike | None = None, layout: Layout = strided
 ) -> NestedArray:
-    """View ``length`` elements from ``start`` on along ``dim`` of each slice: ``(B, L, D) -> (B, *, D)``.
+    """View ``length`` elements of each slice along ``dim``, beginning at ``start``: ``(B, L, D) -> (B, *, D)``.
 
     The elements outside the ranges are gaps. Length 0 makes an empty component, also at the end of the dimension. A
-    nested array keeps its layout, and its irregular dimensions stay irregular. Gradient:
-    the cotangent for the elements inside the ranges, +0 for all others. Clauses: NARROW-1 to NARROW-4, NARROW-6 to
-    NARROW-12. After `torch.nested.narrow`.
+    nested array keeps its layout, and its irregular dimensions stay irregular. Gradient: the cotangent for the elements
+    inside the ranges, +0 for all others. Clauses: NARROW-1 to NARROW-4, NARROW-6 to NARROW-12. After
+    `torch.nested.narrow`.
 
     Parameters
     ----------
@@ -51,10 +52,10 @@ def narrow(
     Raises
     ------
     StructureError
-        For a negative start or length, for a range that ends beyond the dimension in some component, and for a start or
-        length of any other shape.
+        For a negative start or length, and for a range that ends beyond the dimension in some component. For a start or
+        length that is neither one number nor one for each slice. For a dense array of fewer than 2 dimensions.
     DimensionError
-        For any other ``dim``.
+        For a ``dim`` that is out of range, and for a ``dim`` other than 1 of a dense array if the result is jagged.
     DTypeError
         For a start or length that is not an integer.
     ArgumentError
@@ -71,8 +72,7 @@ def narrow(
     if isinstance(array, NestedArray):
         return _narrow_nested(array, dim, start, length)
     x = as_device_array("narrow", array)
-    if x.ndim < 2:
-        raise ArgumentError(f"narrow: a dense array needs 2 dimensions or more to be a batch; this array has {x.ndim}.")
+    check_is_batch("narrow", x)
     dim = canonical_dim("narrow", dim, x.ndim)
     if not dim and layout is strided:
         return _narrow_nested(slices_as_nested("narrow", x, strided), dim, start, length)
@@ -119,13 +119,13 @@ def _narrow_nested(x: NestedArray, dim: int, start: Any, length: Any) -> NestedA
     """View a range of components if ``dim`` is 0; otherwise view the same range of each component."""
     dim = canonical_dim("narrow", dim, x.ndim)
     start, length = _start_or_length("start", start), _start_or_length("length", length)
-    entries = slice(int(start), int(start) + int(length))
+    span = slice(int(start), int(start) + int(length))
     if not dim:
         _checked_ranges(start, length, 1, len(x))
-        return select_components(x, entries)
+        return select_components(x, span)
     sizes = x.extents[:, dim - 1]
     _checked_ranges(start, length, len(sizes), np.where(sizes < 0, np.iinfo(np.int64).max, sizes))
-    return slice_dim(x, dim, entries)
+    return slice_dim(x, dim, span)
 
 
 def _start_or_length(argument: str, value: Any, num_slices: int | None = None) -> Ints:
@@ -143,7 +143,7 @@ def _start_or_length(argument: str, value: Any, num_slices: int | None = None) -
 def _checked_ranges(start: Ints, length: Ints, num_ranges: int, size: int | Ints) -> tuple[Ints, Ints]:
     """Return the start and the length of each range; raise unless each range lies inside its size.
 
-    Even without ranges, one start and one length are checked.
+    In an empty batch, the start and the length are checked as for one range.
     """
     starts, lengths, sizes = (
         np.broadcast_to(numbers if np.size(numbers) else 0, (max(num_ranges, 1),)) for numbers in (start, length, size)
@@ -159,11 +159,11 @@ def _checked_ranges(start: Ints, length: Ints, num_ranges: int, size: int | Ints
 
 @operator
 def masked_select(array: Dense, mask: Dense) -> NestedArray:
-    """Select the elements where ``mask`` is True, one component for each row of ``array``: ``(..., D) -> (B, *)``.
+    """Select the elements where ``mask`` is True, as a component for each row of ``array``: ``(..., D) -> (B, *)``.
 
-    A row is one slice along the last dimension. The rows become components in C order; the result is jagged. A row
-    without a selected element makes an empty component. DTypeError for a mask that is not bool. ShapeError for a mask
-    that does not broadcast to the shape of ``array``, and for an ``array`` without dimensions. ArgumentError for a
+    A row holds the elements along the last dimension. The rows become components in C order; the result is jagged. A
+    row without a selected element makes an empty component. DTypeError for a mask that is not bool. ShapeError for a
+    mask that does not broadcast to the shape of ``array``, and for an ``array`` without dimensions. ArgumentError for a
     nested operand. Gradient: the cotangent for the selected elements, +0 for all others. Clauses: MASKED_SELECT-1 to
     MASKED_SELECT-6. After `torch.nested.masked_select`.
 

@@ -1,10 +1,9 @@
 """New arrays with the shape of an existing array, nested or dense: constants and random numbers.
 
-A result has the shape and the device of ``x``. It also has the layout and the dtype of ``x``, unless ``layout`` and
-``dtype`` say otherwise. The result has no gaps, and keeps empty components. A NumPy array has no device, so
-the result for it lies on the device of `set_default_device`. ``requires_grad`` makes the result a leaf whose operations
-are recorded; no gradient flows to ``x``. ``generator`` is the source of random numbers, by default that of
-`manual_seed`.
+A result has the shape and the device of ``x``. It also has the layout and the dtype of ``x``, unless ``layout`` or
+``dtype`` names another. The result has no gaps, and keeps empty components. A NumPy array has no device, so the result
+for it lies on the device of `set_default_device`. ``requires_grad`` makes the result a leaf whose operations are
+recorded; no gradient flows to ``x``. ``generator`` is the source of random numbers, by default that of `manual_seed`.
 
 A layout for a dense array raises StructureError. An unsupported dtype raises DTypeError; in `rand_like` and
 `randn_like`, so does a dtype that is not floating. After `torch.zeros_like` and its siblings. Clauses: LIKE-1 to
@@ -146,8 +145,8 @@ def randn_like(
     Clauses: LIKE-1, LIKE-2, LIKE-5, RANDOM-2, RANDOM-5 to RANDOM-8, RANDOM-10.
 
     >>> nt = pn.nested_array([[1.0, 2.0], [3.0]])
-    >>> again = [pn.randn_like(nt, generator=np.random.default_rng(0)) for _ in range(2)]
-    >>> pn.equal(*again)
+    >>> first, second = [pn.randn_like(nt, generator=np.random.default_rng(0)) for _ in range(2)]
+    >>> pn.equal(first, second)
     True
     """
     return _like(

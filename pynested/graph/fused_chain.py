@@ -20,7 +20,7 @@ from pynested.autograd.tape import BackwardPass, SourceCotangents, grad_mode, so
 from pynested.autograd.tape import Node as TapeNode
 from pynested.backends.dtypes import is_float
 from pynested.backends.quiet import without_warnings
-from pynested.lifting.broadcasting import broadcasts_behind
+from pynested.lifting.broadcasting import broadcasts_from_axis
 from pynested.nested.nested_array import NestedArray, wrap_unchecked
 
 from .block_program import BlockProgram
@@ -109,7 +109,7 @@ class FusedChain:
             full = frozenset(i for i, x in enumerate(datas) if shape and x.shape == shape)
         for i, x in enumerate(datas):
             is_full = x.shape == shape and x.flags.c_contiguous
-            if not (is_full if i in full else broadcasts_behind(x.shape, shape, num_leading)):
+            if not (is_full if i in full else broadcasts_from_axis(x.shape, shape, num_leading)):
                 return None
         return BroadcastPlan(shape, structure, full) if self._has_full_steps(full) else None
 

@@ -54,13 +54,13 @@ def _to_nested_lists(pa: Any, outer: Any, copy: bool | None) -> NestedLists:
         elif pa.types.is_fixed_size_list(arrow_type):
             levels.append(arrow_type.list_size)
             array = array.flatten()
-        elif pa.types.is_list(arrow_type) or pa.types.is_large_list(arrow_type):
+        elif _is_list(pa, arrow_type):
             level, part = level_from_offsets(array.offsets.to_numpy())
             levels.append(level)
             array = array.values[part]
-        elif pa.types.is_list_view(arrow_type) or pa.types.is_large_list_view(arrow_type):
+        elif _is_list_view(pa, arrow_type):
             inner = arrow_type.value_type
-            if levels or (pa.types.is_nested(inner) and not pa.types.is_fixed_size_list(inner)):
+            if levels or _is_list(pa, inner) or _is_list_view(pa, inner):
                 check_may_copy("from_arrow", copy, "lists within lists are views")
                 levels.append(level_from_offsets(np.append(0, np.cumsum(array.sizes.to_numpy())))[0])
                 array = array.flatten()
@@ -71,6 +71,14 @@ def _to_nested_lists(pa: Any, outer: Any, copy: bool | None) -> NestedLists:
             if shape:
                 levels[-1:] = shape  # tensors are stored as lists, whose length is the product of the sizes
             return NestedLists(tuple(levels), _numbers(pa, array, copy), len(outer))
+
+
+def _is_list(pa: Any, arrow_type: Any) -> bool:
+    return bool(pa.types.is_list(arrow_type) or pa.types.is_large_list(arrow_type))
+
+
+def _is_list_view(pa: Any, arrow_type: Any) -> bool:
+    return bool(pa.types.is_list_view(arrow_type) or pa.types.is_large_list_view(arrow_type))
 
 
 def _tensor_shape(tensor_type: Any) -> tuple[int, ...]:

@@ -78,7 +78,7 @@ def to_lists(receiver: Receiver, x: NestedArray, copy: bool | None) -> NestedLis
 
 def _lists_over_elements(x: NestedArray, flat: NDArray[Any]) -> NestedLists:
     """Return lists over ``flat``, the elements of all components in order."""
-    sizes, regular = x.component_sizes(), x.regular
+    sizes, regular = x.component_sizes(), x.regular_sizes
     last_irregular = max((dim for dim, size in enumerate(regular) if size is None), default=0)
     levels: list[Jagged | int] = [Jagged.from_lengths(sizes[:, 0])]
     lists_per_component = sizes[:, 0]

@@ -8,11 +8,11 @@ component. Nested operands must have equal shapes, up to regular dimensions of s
 There are three strategies, which `pynested/lifting/mapping.py` tries in this order. ``template`` is the first nested
 operand:
 
-- `jagged_operands` is for a jagged ``template``. It returns arrays that broadcast against the packed values of
+- `align_to_packed_values` is for a jagged ``template``. It returns arrays that broadcast against the packed values of
   ``template``, or None if a nested operand is irregular along a different dimension.
-- `jagged_view_operands` is for a strided ``template`` whose rows, the slices of components along dimension 1, lie one
+- `align_to_rows` is for a strided ``template`` whose rows, the slices of components along dimension 1, lie one
   after another. It returns arrays that broadcast against these rows, or None if a nested operand has other rows.
-- `strided_operands` gathers every operand into a flat buffer, and never returns None.
+- `align_in_flat_buffers` gathers every operand into a flat buffer, and never returns None.
 
 All three raise an error if the operands do not broadcast.
 """
@@ -59,7 +59,7 @@ def aligned_shape(name: str, x: Array, nested: NestedArray) -> tuple[int, ...]:
     shape = (1,) * (nested.ndim - x.ndim) + x.shape
     if shape[0] not in (1, len(nested)):
         raise ShapeError(dense_mismatch_message(name, x, nested, shape, 0, 0, len(nested)))
-    for dim, (size, regular) in enumerate(zip(shape[1:], nested.regular, strict=True), 1):
+    for dim, (size, regular) in enumerate(zip(shape[1:], nested.regular_sizes, strict=True), 1):
         if size == 1 or regular in (1, size):
             continue
         lengths = nested.lengths_along(dim) if regular is None else np.array([regular])
@@ -87,9 +87,9 @@ def dense_mismatch_message(
     )
 
 
-def broadcasts_behind(shape: tuple[int, ...], full_shape: tuple[int, ...], num_leading: int) -> bool:
-    """Return whether ``shape`` broadcasts against the dimensions of ``full_shape`` behind the first ``num_leading``."""
-    if len(shape) > len(full_shape) - num_leading:
+def broadcasts_from_axis(shape: tuple[int, ...], full_shape: tuple[int, ...], first_axis: int) -> bool:
+    """Return whether ``shape`` broadcasts against the axes of ``full_shape`` from ``first_axis`` on."""
+    if len(shape) > len(full_shape) - first_axis:
         return not shape
     return all(size in (1, full_size) for size, full_size in zip(reversed(shape), reversed(full_shape), strict=False))
 
@@ -114,7 +114,9 @@ def dense_rows(name: str, x: Array, nested: NestedArray, structure: Jagged) -> A
 # ---- against packed values ------------------------------------------------------------------------------------------
 
 
-def jagged_operands(name: str, template: NestedArray, structure: Jagged, operands: Sequence[Any]) -> list[Any] | None:
+def align_to_packed_values(
+    name: str, template: NestedArray, structure: Jagged, operands: Sequence[Any]
+) -> list[Any] | None:
     """Return operands that broadcast against the packed values of a jagged ``template``; None if that is impossible."""
     aligned: list[Any] = []
     for x in operands:
@@ -139,7 +141,7 @@ def _jagged_values(name: str, template: NestedArray, structure: Jagged, x: Neste
             return None
     else:
         axis = structure.ragged_dim - 1
-        other_sizes = (*x.regular[:axis], *x.regular[axis + 1 :])
+        other_sizes = (*x.regular_sizes[:axis], *x.regular_sizes[axis + 1 :])
         if None in other_sizes or not same_integers(x.structure.sizes[:, axis], structure.component_lengths):
             return None
         x = to_jagged(x, structure.ragged_dim)
@@ -148,7 +150,7 @@ def _jagged_values(name: str, template: NestedArray, structure: Jagged, x: Neste
     return packed(x).data
 
 
-def jagged_view_operands(name: str, template: NestedArray, operands: Sequence[Any]) -> list[Any] | None:
+def align_to_rows(name: str, template: NestedArray, operands: Sequence[Any]) -> list[Any] | None:
     """Return operands that broadcast against the rows of a strided ``template``; None if rows differ or broadcast."""
     rows = as_jagged_view(template)
     if rows is None or template.regular_size(1) == 1:
@@ -158,7 +160,7 @@ def jagged_view_operands(name: str, template: NestedArray, operands: Sequence[An
     nested_views = [view for view in views if view is None or type(view) is NestedArray]
     if any(view is None or not structure.same_lengths(view.structure) for view in nested_views):
         return None
-    return jagged_operands(name, rows, structure, views)
+    return align_to_packed_values(name, rows, structure, views)
 
 
 def _check_joint_broadcast(name: str, aligned: list[Any], operands: Sequence[Any]) -> list[Any]:
@@ -182,7 +184,7 @@ class _StridedOperand(NamedTuple):
     broadcasts: NDArray[np.bool_]
 
 
-def strided_operands(name: str, template: NestedArray, operands: Sequence[Any]) -> tuple[list[Any], Ints]:
+def align_in_flat_buffers(name: str, template: NestedArray, operands: Sequence[Any]) -> tuple[list[Any], Ints]:
     """Return the operands as flat buffers, broadcast and packed, and the extents to which they broadcast."""
     if all(_has_equal_sizes(template, x) for x in operands):
         flats = [gather_elements(to_strided(x)) if isinstance(x, NestedArray) else x for x in operands]
@@ -215,7 +217,7 @@ def _as_strided_operand(name: str, template: NestedArray, x: Any) -> Any:
     if isinstance(x, NestedArray):
         if x.ndim != template.ndim or len(x) != len(template):
             raise StructureError(mismatch_message(name, template, x))
-        return _StridedOperand(*as_strided_parts(x), np.array([size == 1 for size in x.regular], np.bool_))
+        return _StridedOperand(*as_strided_parts(x), np.array([size == 1 for size in x.regular_sizes], np.bool_))
     if type(x) is not Array or not x.ndim:
         return x
     shape = aligned_shape(name, x, template)

@@ -2,8 +2,9 @@
 
 `map_elementwise` aligns the operands, so that one call of the function on whole buffers computes all components.
 `elementwise` does the same for a function of the user, and checks its result. `map_components` calls the function for
-each component and nests the results. It works for every function and every layout, and defines the results of all
-faster implementations. ``template`` is the first nested operand, which decides the layout of the result.
+each component and nests the results. It works for every function and every layout; the results of all faster
+implementations must equal its results. ``template`` is the first nested operand, which decides the layout of the
+result.
 
 A dimension is *regular* if all components have the same size along it, else *irregular*.
 """
@@ -31,11 +32,11 @@ from pynested.structure import Jagged, Strided
 from pynested.structure.layout import Layout, jagged
 
 from .broadcasting import (
-    broadcasts_behind,
+    align_in_flat_buffers,
+    align_to_packed_values,
+    align_to_rows,
+    broadcasts_from_axis,
     dense_mismatch_message,
-    jagged_operands,
-    jagged_view_operands,
-    strided_operands,
 )
 from .result_layout import like_first_operand, nest_results, ragged_dim_of_results
 
@@ -52,7 +53,8 @@ def map_elementwise(name: str, function: Callable[..., Array], *operands: Operan
     # The fast path: if all operands have the same packed placement, the function takes their buffers as they are.
     if structure.is_packed:
         buffers: list[Any] = []
-        num_leading = structure.ragged_dim or 1  # the dimensions of the buffer up to that of the rows
+        # A dense operand must not vary along the ragged axis, as it then differs between components.
+        axis_behind_rows = structure.ragged_dim or 1
         for x in operands:
             if type(x) is NestedArray:
                 other = x._structure
@@ -60,7 +62,7 @@ def map_elementwise(name: str, function: Callable[..., Array], *operands: Operan
                     break
                 buffers.append(x._buffer)
             elif type(x) in (int, float, bool) or (
-                type(x) is Array and broadcasts_behind(x._raw.shape, shape, num_leading)
+                type(x) is Array and broadcasts_from_axis(x._raw.shape, shape, axis_behind_rows)
             ):
                 buffers.append(x)
             else:
@@ -70,14 +72,14 @@ def map_elementwise(name: str, function: Callable[..., Array], *operands: Operan
     arrays = [x if type(x) is NestedArray else as_operand(name, x, template.device) for x in operands]
     check_devices(name, arrays)
     if isinstance(structure, Jagged):
-        aligned = jagged_operands(name, template, structure, arrays)
+        aligned = align_to_packed_values(name, template, structure, arrays)
         if aligned is not None:  # None if a nested operand is irregular along a different dimension
             return NestedArray(function(*aligned), structure.packed)
     else:
-        rows = jagged_view_operands(name, template, arrays)
-        if rows is not None:  # None if the operands do not have equal rows
+        rows = align_to_rows(name, template, arrays)
+        if rows is not None:  # None if the rows of the operands have different sizes or numbers
             return rows_to_strided(function(*rows), structure)
-    flats, extents = strided_operands(name, template, arrays)
+    flats, extents = align_in_flat_buffers(name, template, arrays)
     result = NestedArray(function(*flats), Strided.from_extents(extents, len(template)))
     return like_first_operand(result, arrays)
 
@@ -139,11 +141,11 @@ def _as_pynested_array(result: Any, device: str) -> Any:
     return as_array("map_components", result, device) if isinstance(result, np.ndarray | np.generic) else result
 
 
-def _check_result(name: str, result: Any, component: str = "") -> None:
-    """Raise unless the result of a function, for a ``component`` if named, is an array of a supported dtype."""
+def _check_result(name: str, result: Any, where: str = "") -> None:
+    """Raise unless the result of a function is an array of a supported dtype. The message says ``where`` it is not."""
     if type(result) is not Array:
         raise ArgumentError(
-            f"{name}: {component}the function returned {type(result).__name__}; it must return a dense pn.Array, such "
+            f"{name}: {where}the function returned {type(result).__name__}; it must return a dense pn.Array, such "
             "as pn.array(result)."
         )
     canonical_dtype(result.dtype, result.device)
@@ -233,15 +235,15 @@ def _map_empty_batch(function: Callable[..., Any], operands: Sequence[Any], layo
     if not result.ndim:
         return flat
     # A size of 0 can come from an irregular dimension of the operands; then it is unknown.
-    is_known = 0 not in result.shape or all(None not in x.regular for x in nested)
+    is_known = 0 not in result.shape or all(None not in x.regular_sizes for x in nested)
     extents = np.array([[size if size or is_known else -1 for size in result.shape]], np.int64)
     empty = NestedArray(flat, Strided.from_extents(extents, 0))
-    ragged = ragged_dim_of_results(empty.regular, nested[0]) if layout is jagged else None
+    ragged = ragged_dim_of_results(empty.regular_sizes, nested[0]) if layout is jagged else None
     return empty if ragged is None else to_jagged(empty, ragged)
 
 
 def _probe_argument(x: Any, template: NestedArray) -> Any:
     """Return the argument that stands for a component of an empty batch: zeros, of size 0 if a size is unknown."""
     if isinstance(x, NestedArray):
-        return new_zeros(tuple(size or 0 for size in x.regular), x.data)
+        return new_zeros(tuple(size or 0 for size in x.regular_sizes), x.data)
     return new_zeros(x.shape[1:], x) if type(x) is Array and x.ndim == template.ndim else x

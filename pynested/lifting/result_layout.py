@@ -37,7 +37,7 @@ def like_first_operand(result: NestedArray, operands: Sequence[Any]) -> NestedAr
     if isinstance(structures[0], Strided) or len(ragged_dims) > 1:
         return result
     (ragged,) = ragged_dims
-    other_sizes = (*result.regular[: ragged - 1], *result.regular[ragged:])
+    other_sizes = (*result.regular_sizes[: ragged - 1], *result.regular_sizes[ragged:])
     return result if None in other_sizes else to_jagged(result, ragged)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.primitives import movement
-from pynested.structure import FULL_SLICE, Jagged, Strided, Structure, StructureView
+from pynested.structure import FULL_SLICE, IndexedStructure, Jagged, Strided, Structure
 
 from .layout_conversion import take_along
 from .nested_array import NestedArray, wrap_unchecked
@@ -22,14 +22,14 @@ def with_structure(x: NestedArray, structure: Structure, view: Callable[..., Arr
     return wrap_unchecked(movement.alias(x.data) if isinstance(structure, Strided) else view(x.data, *args), structure)
 
 
-def apply_view(x: NestedArray, view: StructureView) -> NestedArray:
-    """Return the array for an indexed structure of ``x``: a view, or a copy if ``view.entries`` is an index array."""
-    structure, axis, entries = view
-    if isinstance(entries, np.ndarray):
-        return wrap_unchecked(take_along(x.data, axis, entries), structure)
-    if entries is FULL_SLICE:
+def apply_view(x: NestedArray, indexed: IndexedStructure) -> NestedArray:
+    """Return the array for an indexed structure of ``x``: a copy if its index is an index array, else a view."""
+    structure, axis, index = indexed
+    if isinstance(index, np.ndarray):
+        return wrap_unchecked(take_along(x.data, axis, index), structure)
+    if index is FULL_SLICE:
         return wrap_unchecked(movement.alias(x.data), structure)
-    return wrap_unchecked(movement.slice_(x.data, (FULL_SLICE,) * axis + (entries,)), structure)
+    return wrap_unchecked(movement.slice_(x.data, (FULL_SLICE,) * axis + (index,)), structure)
 
 
 def select_components(x: NestedArray, index: slice) -> NestedArray:
@@ -37,9 +37,9 @@ def select_components(x: NestedArray, index: slice) -> NestedArray:
     return apply_view(x, x.structure.select_components(index))
 
 
-def slice_dim(x: NestedArray, dim: int, entries: slice) -> NestedArray:
-    """Return the slice ``entries`` of each component along ``dim``, which is 1 or more."""
-    return x if entries == FULL_SLICE else apply_view(x, x.structure.slice_axis(dim - 1, entries))
+def slice_dim(x: NestedArray, dim: int, index: slice) -> NestedArray:
+    """Return the slice ``index`` of each component along ``dim``, which is 1 or more."""
+    return x if index == FULL_SLICE else apply_view(x, x.structure.slice_axis(dim - 1, index))
 
 
 def expand_axes(x: NestedArray, sizes: Mapping[int, Any]) -> NestedArray:
@@ -55,7 +55,7 @@ def expand_axes(x: NestedArray, sizes: Mapping[int, Any]) -> NestedArray:
     for axis, size in sizes.items():
         extents[:, axis], strides[:, axis] = size, 0
     offsets = np.where((extents[: len(x)] > 0).all(axis=1), structure.offsets, 0)
-    return apply_view(x, StructureView(Strided.from_validated(extents, strides, offsets, structure.buffer_size)))
+    return apply_view(x, IndexedStructure(Strided.from_validated(extents, strides, offsets, structure.buffer_size)))
 
 
 # ---- components -----------------------------------------------------------------------------------------------------

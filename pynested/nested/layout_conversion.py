@@ -77,7 +77,7 @@ def repacked(x: NestedArray) -> NestedArray:
 def contiguous(x: NestedArray) -> NestedArray:
     """Return ``x`` packed and in C order: ``x`` itself, a view of the part with components, or a copy."""
     structure = x.structure
-    if x.is_contiguous():
+    if structure.span is not None and x.is_contiguous():
         if structure.packed is structure:
             return x
         axes_before = (slice(None),) * ((structure.ragged_dim or 1) - 1)
@@ -179,11 +179,11 @@ def to_jagged(x: NestedArray, ragged_dim: int | None = None) -> NestedArray:
     """Return ``x`` in the jagged layout, by default along its irregular dimension, or 1 if all are regular."""
     if isinstance(x.structure, Jagged):
         return x
-    dim = irregular_dim(x.regular) if ragged_dim is None else ragged_dim
+    dim = irregular_dim(x.regular_sizes) if ragged_dim is None else ragged_dim
     order = axis_first(dim - 1, x.ndim - 1)
     flat = gather_elements(x, order)
     structure = Jagged.from_lengths(x.structure.sizes[:, dim - 1], dim)
-    values = movement.reshape(flat, (structure.rows, *[x.regular[i] or 0 for i in order[1:]]))
+    values = movement.reshape(flat, (structure.rows, *[x.regular_sizes[i] or 0 for i in order[1:]]))
     return NestedArray(front_to_axis(values, dim - 1).contiguous() if dim > 1 else values, structure)
 
 

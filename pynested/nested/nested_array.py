@@ -116,13 +116,15 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
         return structure.extents if isinstance(structure, Strided) else structure.extents(self._buffer._raw.shape)
 
     @property
-    def regular(self) -> tuple[int | None, ...]:
+    def regular_sizes(self) -> tuple[int | None, ...]:
         """The size of all components along each of their dimensions, None for an irregular dimension."""
         structure = self._structure
         if isinstance(structure, Strided):
-            return structure.regular
+            return structure.regular_sizes
         shape: tuple[int | None, ...] = self._buffer._raw.shape
         return (*shape[: structure.ragged_dim - 1], None, *shape[structure.ragged_dim :])
+
+    regular = regular_sizes  # the former name
 
     def component_shape(self, i: int) -> tuple[int, ...]:
         """Return the shape of component ``i``."""
@@ -137,12 +139,12 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
 
         The ragged dimension, and a dimension of unknown size, are irregular even if all lengths are equal.
         """
-        return self.regular[dim - 1] if dim else self.structure.count
+        return self.regular_sizes[dim - 1] if dim else self.structure.count
 
     @property
     def shape(self) -> tuple[int | RaggedSize, ...]:
         """The size of each dimension. The size of an irregular dimension is a `RaggedSize`, which prints as ``j1``."""
-        sizes = enumerate(self.regular, 1)
+        sizes = enumerate(self.regular_sizes, 1)
         return (
             self.structure.count,
             *[RaggedSize(self.lengths_along(dim)) if size is None else size for dim, size in sizes],
@@ -192,8 +194,10 @@ class NestedArray(ArrayMethods["NestedArray | Array"]):
         The values of a jagged array must be in C order as one array, as clause PARTS-16 says.
         """
         structure = self._structure
-        if isinstance(structure, Strided) or structure.span is None:
+        if isinstance(structure, Strided):
             return structure.span is not None
+        if structure.span is None:
+            return not self.data.numel()
         rows = self._buffer._raw[(slice(None),) * (structure.ragged_dim - 1) + (structure.span,)]
         return bool(rows.flags.c_contiguous)
 
@@ -336,6 +340,6 @@ def wrap_unchecked(data: Array, structure: Structure) -> NestedArray:
 def wrap_values(values: Array, structure: Structure) -> NestedArray:
     """Return a nested array of values, such as a gradient; strided values that are not contiguous are copied."""
     if isinstance(structure, Strided) and not values.is_contiguous():
-        guard, values = values.guard, values.contiguous()  # the guard limits writes to the values
+        guard, values = values.guard, values.contiguous()
         values.guard = guard
     return NestedArray(values, structure)

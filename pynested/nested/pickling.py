@@ -36,14 +36,14 @@ def deep_copy(x: NestedArray, memo: dict[int, Any]) -> NestedArray:
 
 
 def _unpickle(nested_class: Any, data: Array, structure: Any) -> NestedArray:
-    """Return a contiguous nested array. The pickled structure repeats elements by strides of 0 if the array did."""
+    """Return a contiguous nested array. The pickled structure can repeat elements, by strides of 0."""
     nested = contiguous(nested_class(data.detach(), structure))
     nested.data.requires_grad = data.requires_grad
     return nested
 
 
 def without_gaps(x: NestedArray) -> NestedArray:
-    """Return ``x`` itself if its components are packed in their order, else a row-major copy without gaps.
+    """Return ``x`` itself if its components follow each other without gaps, else a copy of which this is true.
 
     A dimension of stride 0 repeats elements. The copy stores the repeated elements once, with stride 0, too.
     """
@@ -60,4 +60,4 @@ def without_gaps(x: NestedArray) -> NestedArray:
     stored = repacked(stored)
     if not repeated_axes:
         return stored
-    return expand_axes(stored, {axis: x.regular[axis] or x.extents[:, axis] for axis in repeated_axes})
+    return expand_axes(stored, {axis: x.regular_sizes[axis] or x.extents[:, axis] for axis in repeated_axes})

@@ -59,7 +59,7 @@ def check_same_shape(name: str, a: NestedArray, b: NestedArray) -> None:
 
 def broadcasting_axes(a: NestedArray, b: NestedArray) -> NDArray[np.bool_]:
     """Return for each axis whether it can broadcast, because it is regular and has size 1 in ``a`` or in ``b``."""
-    return np.array([1 in sizes for sizes in zip(a.regular, b.regular, strict=True)], np.bool_)
+    return np.array([1 in sizes for sizes in zip(a.regular_sizes, b.regular_sizes, strict=True)], np.bool_)
 
 
 def broadcast_extents(operands: Sequence[tuple[Ints, NDArray[np.bool_]]]) -> tuple[Ints, bool]:

@@ -1,9 +1,9 @@
-"""The chapter *comparison*: comparison of whole arrays, and selection of elements by a condition.
+"""Comparison of whole arrays, and selection of elements by a condition: the chapter *comparison* of the specification.
 
 `equal` and `allclose` return one bool. The result of `where` and `masked_fill` is nested if an operand is nested, in
 the layout of the first nested operand. Their operands broadcast as in `pynested.operators.elementwise`. An empty
 component of an operand is empty in the result. A dense operand that does not broadcast raises ShapeError. Operands on
-different devices raise DeviceError. The comparisons of elements are in `elementwise.logical`.
+different devices raise DeviceError. The comparisons of elements, such as `eq`, are in `elementwise.logical`.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def equal(self: Operand, other: Operand) -> bool:
 
     If one operand is dense, its slices along dimension 0 are compared with the components of the other operand. Layout,
     placement and dtype are not compared; numbers of different dtypes are compared exactly. The operands do not
-    broadcast; different shapes give False. NaN equals nothing, and +0 equals -0. Two batches of no components are equal
-    if their component shapes are equal. No gradient. Clauses: EQUAL-1 to EQUAL-6. After `torch.equal`.
+    broadcast; different shapes give False. NaN equals nothing, and +0 equals -0. Two empty batches are equal if their
+    components would have equal shapes. No gradient. Clauses: EQUAL-1 to EQUAL-6. After `torch.equal`.
 
     >>> nt = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
     >>> pn.equal(nt, pn.nested_array([[1.0, 2.0], [3.0]])), pn.equal(nt, nt[:1])
@@ -235,13 +235,13 @@ def masked_fill(self: Operand, mask: Operand, value: float) -> ArrayResult:
     result: Any
     if type(self) is NestedArray:
         result = map_elementwise("masked_fill", fill, self, mask)
-        is_same = same_shape(result, self)
+        keeps_shape = same_shape(result, self)
     elif type(mask) is NestedArray:
         raise StructureError("masked_fill: the mask is nested and the array is dense. Nest the array first.")
     else:
         result = fill(self, mask)
-        is_same = result.shape == np.shape(raw(self))
-    if not is_same:
+        keeps_shape = result.shape == np.shape(raw(self))
+    if not keeps_shape:
         error_class = StructureError if type(mask) is NestedArray else ShapeError
         raise error_class(
             f"masked_fill: a mask of shape {np.shape(raw(mask))} would enlarge an array of shape {np.shape(raw(self))}."

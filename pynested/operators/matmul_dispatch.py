@@ -201,7 +201,7 @@ def _product_extents(a: Any, b: Any) -> Ints:
 def _factor_extents(x: Any, other: Any) -> tuple[Ints, tuple[int | None, ...]]:
     """Return the extents and the regular sizes of an operand. A dense operand has one row for all components."""
     if isinstance(x, NestedArray):
-        return x.extents, x.regular
+        return x.extents, x.regular_sizes
     shape = x.shape[1:] if x.ndim == other.ndim else x.shape
     return np.array([shape], np.int64), shape
 

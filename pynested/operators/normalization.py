@@ -1,4 +1,4 @@
-"""The chapter *normalization*: softmax, its logarithm and softmin; layer norm; and dropout.
+"""Softmax, its logarithm and softmin; layer norm; and dropout: the chapter *normalization* of the specification.
 
 In softmax, ``dim`` is any dimension but the batch; ``axis`` is NumPy's name of ``dim``. If a ``dtype`` is given, every
 element is first converted as `to` does, and the result has this dtype; otherwise the dtype of the operand stays. The
@@ -42,10 +42,10 @@ __all__ = ["dropout", "layer_norm", "log_softmax", "softmax", "softmin"]
 def softmax(self: ArrayT, dim: int | None = None, *, dtype: DType | None = None, axis: int | None = None) -> ArrayT:
     """Return ``exp(x - max) / sum`` along ``dim``: ``(B, *, D) -> (B, *, D)``.
 
-    The shift keeps finite input finite: (1000, 1001) gives the numbers of (0, 1). An empty component stays empty. -inf
-    beside finite elements becomes +0. The elements along ``dim`` become all NaN if one of them is NaN or +inf, or all
-    are -inf; no others do. Gradient: ``y * (g - sum(y * g))`` with ``y`` the result. Clauses: SOFTMAX-1 to SOFTMAX-9.
-    After `torch.nn.functional.softmax`.
+    The shift keeps finite input finite: (1000, 1001) and (0, 1) give the same result. An empty component stays empty.
+    -inf beside finite elements becomes +0. The elements along ``dim`` become all NaN if one of them is NaN or +inf, or
+    all are -inf; no others do. Gradient: ``y * (g - sum(y * g))`` with ``y`` the result. Clauses: SOFTMAX-1 to
+    SOFTMAX-9. After `torch.nn.functional.softmax`.
 
     >>> nt = pn.nested_array([[1000.0, 1000.0], [-np.inf, 3.0], []], layout=pn.jagged)
     >>> pn.softmax(nt, 1).unbind()
@@ -126,7 +126,7 @@ def layer_norm(
         The last sizes of the components, all regular: the shape of a block. The variance is the mean of the squared
         deviations of a block.
     eps : float
-        A number of 0 or more, which keeps the divisor of equal elements above 0.
+        A number of 0 or more. A positive ``eps`` keeps the divisor positive in a block of equal elements.
 
     Raises
     ------
@@ -151,8 +151,8 @@ def layer_norm(
         return _normalize(check_float("layer_norm", x), shape, weight, bias, eps)
     check_float("layer_norm", self.data)
     _check_trailing(self, shape)
-    packed = contiguous(self)  # every block is contiguous, whichever dimension is ragged
-    return wrap_unchecked(_normalize(packed.data, shape, weight, bias, eps), packed.structure)
+    x = contiguous(self)  # every block is contiguous, whichever dimension is ragged
+    return wrap_unchecked(_normalize(x.data, shape, weight, bias, eps), x.structure)
 
 
 def _regular_shape(normalized_shape: Any) -> tuple[int, ...]:
@@ -168,7 +168,7 @@ def _regular_shape(normalized_shape: Any) -> tuple[int, ...]:
 
 def _check_trailing(x: NestedArray, shape: tuple[int, ...]) -> None:
     """Check that the last dimensions of the components are regular and have the sizes ``shape``."""
-    if 0 < len(shape) < x.ndim and x.regular[-len(shape) :] == shape:
+    if 0 < len(shape) < x.ndim and x.regular_sizes[-len(shape) :] == shape:
         return
     if not shape or len(shape) >= x.ndim:
         raise StructureError(
@@ -232,10 +232,10 @@ def dropout(
     p : float
         From 0, which keeps every element, to 1, which drops every one.
     training : bool
-        False returns ``self``, whatever ``p`` is.
+        False returns a view of ``self``, whatever ``p`` is.
     generator : numpy.random.Generator, optional
-        The source of the random draws, by default that of `manual_seed`. The elements that a state of the generator
-        keeps are not specified.
+        The source of the random draws, by default that of `manual_seed`. Which elements are kept for a given seed is
+        not specified.
 
     Raises
     ------
@@ -262,5 +262,5 @@ def _drop(x: Array, probability: float, generator: np.random.Generator | None) -
     check_float("dropout", x)
     if not probability:
         return movement.alias(x)
-    mask = from_host(random.canonical_generator(generator).random(x.shape) >= probability, x.device)
-    return binary.dropout(x, mask, probability)
+    is_kept = from_host(random.canonical_generator(generator).random(x.shape) >= probability, x.device)
+    return binary.dropout(x, is_kept, probability)

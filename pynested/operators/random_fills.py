@@ -26,7 +26,7 @@ from pynested.backends.repeating_views import writable_view
 from pynested.construct.like import empty_like
 from pynested.nested.nested_array import NestedArray
 
-from .indexing.in_place_writes import check_write, write
+from .indexing.in_place_writes import check_write, write_value
 
 Target = TypeVar("Target", Array, NestedArray)
 
@@ -129,7 +129,7 @@ def _fill(x: Target, name: str, draw: Callable[..., Any], scale: Callable[[NDArr
     if isinstance(x, NestedArray):
         packed = empty_like(x.detach())
         _fill(packed.data, name, draw, scale)
-        return write(x, name, packed)
+        return write_value(x, name, packed)
     draws_in_place = x.device == "cpu" and x.dtype == np.float64 and x.is_contiguous()
     check_write(x, name, ())
     numbers = writable_view(x.data) if draws_in_place else empty(x.shape, np.float64)
@@ -142,4 +142,4 @@ def _fill(x: Target, name: str, draw: Callable[..., Any], scale: Callable[[NDArr
     if draws_in_place:
         x.storage.count_write()
         return x
-    return write(x, name, converted(Array(numbers), x.device, x.dtype))
+    return write_value(x, name, converted(Array(numbers), x.device, x.dtype))

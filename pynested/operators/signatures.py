@@ -1,7 +1,8 @@
 """Signatures of operators for type checkers: whether the result is dense or nested, from the types of the operands.
 
 A reduction of a dense operand, or over all dimensions, is dense. A function of two operands is nested if one of them
-is. Each decorator gives a function the overloads of one signature, and returns the function itself.
+is. Each decorator gives a function the overloads of one signature, and returns the function itself. The instance of a
+protocol is called ``this``, as ``self`` is the first operand.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from pynested.autograd import Array
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayResult, DenseLike, Dims, DType, Operand
 
-Dim = TypeVar("Dim", contravariant=True)
+DimParameter = TypeVar("DimParameter", contravariant=True)
 
 
 class BinaryFunction(Protocol):
-    """A function of two operands that broadcast, without options."""
+    """A function of two operands that broadcast, without other parameters."""
 
     @overload
     def __call__(this, self: DenseLike, other: DenseLike) -> Array: ...
@@ -27,23 +28,25 @@ class BinaryFunction(Protocol):
     def __call__(this, self: Operand, other: NestedArray) -> NestedArray: ...
 
 
-class Reduction(Protocol[Dim]):
-    """A reduction without options."""
+class Reduction(Protocol[DimParameter]):
+    """A reduction with the parameters that all reductions have."""
 
     @overload
     def __call__(
-        this, self: DenseLike, dim: Dim = ..., keepdim: bool = ..., *, axis: Dim = ..., keepdims: bool | None = ...
-    ) -> Array: ...
+        this, self: DenseLike, dim: DimParameter = ..., keepdim: bool = ..., *, axis: DimParameter = ...,
+        keepdims: bool | None = ...,
+    ) -> Array: ...  # fmt: skip
     @overload
     def __call__(this, self: Operand, dim: None = None, keepdim: Literal[False] = False) -> Array: ...
     @overload
     def __call__(
-        this, self: Operand, dim: Dim = ..., keepdim: bool = ..., *, axis: Dim = ..., keepdims: bool | None = ...
-    ) -> ArrayResult: ...
+        this, self: Operand, dim: DimParameter = ..., keepdim: bool = ..., *, axis: DimParameter = ...,
+        keepdims: bool | None = ...,
+    ) -> ArrayResult: ...  # fmt: skip
 
 
 class ReductionWithDType(Protocol):
-    """A reduction with the option ``dtype``."""
+    """A reduction with the parameter ``dtype``."""
 
     @overload
     def __call__(
@@ -86,17 +89,17 @@ def binary_signature(function: Callable[..., Any]) -> BinaryFunction:
 
 
 def reduction_signature(function: Callable[..., Any]) -> Reduction[Dims]:
-    """Type a reduction without options."""
+    """Type a reduction along any dimensions, with the parameters that all reductions have."""
     return function
 
 
-def index_reduction_signature(function: Callable[..., Any]) -> Reduction[int | None]:
-    """Type a reduction along at most one dimension."""
+def one_dim_reduction_signature(function: Callable[..., Any]) -> Reduction[int | None]:
+    """Type a reduction along one dimension or all, such as `argmax`."""
     return function
 
 
 def dtype_reduction_signature(function: Callable[..., Any]) -> ReductionWithDType:
-    """Type a reduction with the option ``dtype``."""
+    """Type a reduction with the parameter ``dtype``."""
     return function
 
 

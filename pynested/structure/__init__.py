@@ -18,13 +18,13 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from .base import FULL_SLICE, StructureView
+from .base import FULL_SLICE, IndexedStructure
 from .extents import Ints, as_readonly, component_numels, merge_axes, readonly_copy, regular_sizes
 from .jagged import Jagged
 from .strided import Strided
 
 __all__ = [
-    "FULL_SLICE", "STRUCTURES", "Ints", "Jagged", "Strided", "Structure", "StructureView", "as_readonly",
+    "FULL_SLICE", "STRUCTURES", "IndexedStructure", "Ints", "Jagged", "Strided", "Structure", "as_readonly",
     "component_numels", "merge_axes", "readonly_copy", "regular_sizes",
 ]  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Base class of the two structures, and the result of indexing one: `StructureView`."""
+"""Base class of the two structures, and the result of indexing one: `IndexedStructure`."""
 
 from __future__ import annotations
 
@@ -44,25 +44,25 @@ class ImmutableStructure:
         return type(self), tuple(getattr(self, field) for field in self._fields)
 
 
-class StructureView(NamedTuple):
-    """Result of indexing a structure: the new structure, and the ``entries`` to take along ``axis`` of the values.
+class IndexedStructure(NamedTuple):
+    """Result of indexing a structure: the new structure, and the index of its values, along one axis of the old values.
 
-    The new values are a view if ``entries`` is a slice, a view without the axis if ``entries`` is an integer, and a
-    copy if ``entries`` is an index array.
+    The new values are a view if ``values_index`` is a slice, a view without the axis if ``values_index`` is an integer,
+    and a copy if ``values_index`` is an index array.
     """
 
     structure: Structure
     axis: int = 0
-    entries: slice | int | Ints = FULL_SLICE
+    values_index: slice | int | Ints = FULL_SLICE
 
 
-def slice_bounds(entries: slice, sizes: Ints) -> tuple[Ints, Ints, int]:
-    """Return the first index and the number of entries of a slice for each size, and its step; -1 is unknown."""
-    step = entries.indices(0)[2]
+def resolve_slice(index: slice, sizes: Ints) -> tuple[Ints, Ints, int]:
+    """Return the start and the length of a slice of each size, and the step. An unknown size and its length are -1."""
+    step = index.indices(0)[2]
     bounds_by_size = {-1: (0, -1)}
     for size in np.unique(sizes).tolist():
         if size >= 0:
-            start, stop, _ = entries.indices(size)
+            start, stop, _ = index.indices(size)
             bounds_by_size[size] = (start, len(range(start, stop, step)))
     bounds = np.array([bounds_by_size[size] for size in sizes.tolist()], np.int64).reshape(len(sizes), 2)
     # Every step that is at least the longest size selects one entry. Larger steps are replaced, as they could overflow.

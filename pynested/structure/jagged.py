@@ -14,7 +14,7 @@ from pynested.backends import Matrices, Segments, same_integers, strided_index
 from pynested.backends.errors import DimensionError, StructureError
 from pynested.backends.limits import MOST_DIMENSIONS
 
-from .base import ImmutableStructure, StructureView, slice_bounds
+from .base import ImmutableStructure, IndexedStructure, resolve_slice
 from .extents import Ints, as_readonly, component_matrices, make_readonly
 from .layout import Layout, jagged
 from .validation import as_integers, check_offsets
@@ -230,7 +230,7 @@ class Jagged(ImmutableStructure):
 
     # ---- indexing ---------------------------------------------------------------------------------------------------
 
-    def select_components(self, index: slice | Ints) -> StructureView:
+    def select_components(self, index: slice | Ints) -> IndexedStructure:
         """Return the components at ``index``. Consecutive packed components stay packed, in a slice of the values."""
         if self.lengths is None and isinstance(index, slice):
             start, stop, step = index.indices(self.count)
@@ -238,23 +238,23 @@ class Jagged(ImmutableStructure):
                 offsets = self.offsets[start : max(start, stop) + 1]
                 start_row, end_row = int(offsets[0]), int(offsets[-1])
                 structure = Jagged.from_validated(make_readonly(offsets - start_row), None, self.ragged_dim)
-                return StructureView(structure, self.ragged_dim - 1, slice(start_row, end_row))
-        return StructureView(self._with_rows(self.offsets[:-1][index], self.component_lengths[index]))
+                return IndexedStructure(structure, self.ragged_dim - 1, slice(start_row, end_row))
+        return IndexedStructure(self._with_rows(self.offsets[:-1][index], self.component_lengths[index]))
 
-    def select_index(self, axis: int, index: int) -> StructureView:
+    def select_index(self, axis: int, index: int) -> IndexedStructure:
         """Return the entry at ``index`` along a regular ``axis`` of each component, without the axis."""
-        return StructureView(self.with_ragged_dim(self.ragged_dim - (axis < self.ragged_dim - 1)), axis, index)
+        return IndexedStructure(self.with_ragged_dim(self.ragged_dim - (axis < self.ragged_dim - 1)), axis, index)
 
-    def slice_axis(self, axis: int, entries: slice) -> StructureView:
-        """Return the slice ``entries`` of each component along ``axis``; a step along the ragged axis needs a copy."""
+    def slice_axis(self, axis: int, index: slice) -> IndexedStructure:
+        """Return the slice ``index`` of each component along ``axis``; a step along the ragged axis needs a copy."""
         if axis != self.ragged_dim - 1:
-            return StructureView(self, axis, entries)
-        starts, lengths, step = slice_bounds(entries, self.component_lengths)
+            return IndexedStructure(self, axis, index)
+        starts, lengths, step = resolve_slice(index, self.component_lengths)
         starts += self.offsets[:-1]
         if step == 1:
-            return StructureView(self._with_rows(starts, lengths))
+            return IndexedStructure(self._with_rows(starts, lengths))
         rows = strided_index(lengths[:, None], np.full((self.count, 1), step), starts)
-        return StructureView(Jagged.from_lengths(lengths, self.ragged_dim), axis, rows)
+        return IndexedStructure(Jagged.from_lengths(lengths, self.ragged_dim), axis, rows)
 
     def _with_rows(self, starts: Ints, lengths: Ints) -> Jagged:
         """Return a structure for the same values, whose components have these first rows and lengths."""

@@ -37,10 +37,10 @@ strided = Layout("strided")
 jagged = Layout("jagged")
 
 
-def canonical_layout(name: str, layout: Any) -> Layout:
-    """Return ``layout``, or strided for None; raise `LayoutError` for anything else."""
+def canonical_layout(operator_name: str, layout: Any) -> Layout:
+    """Return ``layout``, or strided for None; raise LayoutError, in the name of an operator, for anything else."""
     if layout is None:
         return strided
     if layout is not strided and layout is not jagged:
-        raise LayoutError(f"{name}: layout must be pn.strided or pn.jagged, not {layout!r}.")
+        raise LayoutError(f"{operator_name}: layout must be pn.strided or pn.jagged, not {layout!r}.")
     return layout

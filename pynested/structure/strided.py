@@ -14,7 +14,7 @@ from pynested.backends import Matrices, packed_offsets, packed_strides, same_int
 from pynested.backends.errors import StructureError
 from pynested.backends.limits import MOST_DIMENSIONS
 
-from .base import ImmutableStructure, StructureView, slice_bounds
+from .base import ImmutableStructure, IndexedStructure, resolve_slice
 from .extents import (
     Ints,
     are_disjoint,
@@ -66,17 +66,17 @@ class Strided(ImmutableStructure):
         strides: Any,
         offsets: Any,
         buffer_size: int,
-        regular: Sequence[int | None] | None = None,
+        regular_sizes: Sequence[int | None] | None = None,
         *,
         name: str = "Strided",
     ) -> None:
         """Validate all arguments.
 
         If ``strides`` is None, components are row-major. If ``offsets`` is None, components follow each other from 0.
-        ``regular`` has the sizes of an empty batch: the size of each dimension, or None if it is unknown.
+        For an empty batch, ``regular_sizes`` has the size of each dimension, or None if the size is unknown.
         """
         sizes, buffer_size = as_integers(name, "sizes", sizes, 2), canonical_int(name, "buffer_size", buffer_size)
-        extents = sizes if len(sizes) else empty_batch_extents(name, sizes.shape[1], regular)
+        extents = sizes if len(sizes) else empty_batch_extents(name, sizes.shape[1], regular_sizes)
         check_extents(name, extents, len(sizes))
         strides = make_readonly(packed_strides(sizes)) if strides is None else as_integers(name, "strides", strides, 2)
         offsets = make_readonly(packed_offsets(sizes)) if offsets is None else as_integers(name, "offsets", offsets, 1)
@@ -124,7 +124,13 @@ class Strided(ImmutableStructure):
         return structure
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Strided, (self.sizes, self.strides, self.offsets, self.buffer_size, None if self.count else self.regular)
+        return Strided, (
+            self.sizes,
+            self.strides,
+            self.offsets,
+            self.buffer_size,
+            None if self.count else self.regular_sizes,
+        )
 
     @cached_property
     def strides(self) -> Ints:
@@ -141,7 +147,7 @@ class Strided(ImmutableStructure):
     # ---- sizes ------------------------------------------------------------------------------------------------------
 
     @cached_property
-    def regular(self) -> tuple[int | None, ...]:
+    def regular_sizes(self) -> tuple[int | None, ...]:
         """The size of all components along each axis; None if their sizes differ or are unknown."""
         return regular_sizes(self.extents)
 
@@ -230,7 +236,7 @@ class Strided(ImmutableStructure):
         """
         if not self.is_contiguous or not self.count or not self.sizes.shape[1]:
             return None
-        inner_sizes = self.regular[1:]
+        inner_sizes = self.regular_sizes[1:]
         row_shape = tuple(size for size in inner_sizes if size is not None)
         return None if len(row_shape) < len(inner_sizes) else (Jagged.from_lengths(self.sizes[:, 0]), row_shape)
 
@@ -281,29 +287,29 @@ class Strided(ImmutableStructure):
 
     # ---- indexing: the buffer stays ---------------------------------------------------------------------------------
 
-    def select_components(self, index: slice | Ints) -> StructureView:
+    def select_components(self, index: slice | Ints) -> IndexedStructure:
         """Return the components at ``index``."""
         sizes, offsets = self.sizes[index], self.offsets[index]
-        extents = sizes if offsets.size else extents_of_regular_sizes(self.regular)
-        return StructureView(Strided.from_validated(extents, self.strides[index], offsets, self.buffer_size))
+        extents = sizes if offsets.size else extents_of_regular_sizes(self.regular_sizes)
+        return IndexedStructure(Strided.from_validated(extents, self.strides[index], offsets, self.buffer_size))
 
-    def select_index(self, axis: int, index: int) -> StructureView:
+    def select_index(self, axis: int, index: int) -> IndexedStructure:
         """Return the entry at ``index`` along ``axis`` of each component, without the axis. Every entry must exist."""
         other_axes = [k for k in range(self.extents.shape[1]) if k != axis]
         positive_index = self.sizes[:, axis] + index if index < 0 else index
         offsets = self.offsets + positive_index * self.strides[:, axis]
-        return StructureView(self._with_placement(self.extents[:, other_axes], self.strides[:, other_axes], offsets))
+        return IndexedStructure(self._with_placement(self.extents[:, other_axes], self.strides[:, other_axes], offsets))
 
-    def slice_axis(self, axis: int, entries: slice) -> StructureView:
-        """Return the slice ``entries`` of each component along ``axis``. A negative step needs a copy."""
+    def slice_axis(self, axis: int, index: slice) -> IndexedStructure:
+        """Return the slice ``index`` of each component along ``axis``. A negative step needs a copy."""
         extents, strides = self.extents.copy(), self.strides.copy()
-        starts, extents[:, axis], step = slice_bounds(entries, extents[:, axis])
+        starts, extents[:, axis], step = resolve_slice(index, extents[:, axis])
         offsets = self.offsets + starts[: self.count] * strides[:, axis]
         strides[:, axis] *= step
         if step < 0:
             positions = strided_index(extents[: self.count], strides, offsets)
-            return StructureView(Strided.from_extents(extents, self.count), entries=positions)
-        return StructureView(self._with_placement(extents, strides, offsets))
+            return IndexedStructure(Strided.from_extents(extents, self.count), values_index=positions)
+        return IndexedStructure(self._with_placement(extents, strides, offsets))
 
     def _with_placement(self, extents: Ints, strides: Ints, offsets: Ints) -> Strided:
         """Return new components in the same buffer. The offset of an empty component becomes 0."""

@@ -1,6 +1,8 @@
 """Validation of offsets, lengths, sizes and strides from a caller, which are copied, checked and made read-only.
 
-Valid integers place every component inside its values, and no sum or product of them overflows int64.
+Valid integers place every component inside its values, and no sum or product of them overflows int64. *Extents* are
+the table of component sizes, which has one row for an empty batch (see `extents.py`). In all functions, ``name`` is the
+operator, and ``argument`` its parameter, that error messages name.
 """
 
 from __future__ import annotations
@@ -50,13 +52,13 @@ def as_integers(name: str, argument: str, value: Any, ndim: int | None = None) -
         )
     if array.dtype == np.uint64 and array.size and int(array.max()) > _MAX_INT64:
         raise StructureError(f"{name}: {argument} holds {array.max()}, which is beyond int64.")
-    # The caller can make a read-only array writeable again. A view of it is always copied by `as_readonly`.
+    # `as_readonly` copies a view, but not a read-only array, which the caller could make writeable again.
     return as_readonly(array.astype(np.int64, copy=False)[...])
 
 
-def empty_batch_extents(name: str, num_axes: int, regular: Sequence[int | None] | None) -> Ints:
-    """Return the extents of a batch without components, which has these regular sizes; None is an unknown size."""
-    sizes = [None] * num_axes if regular is None else list(regular)
+def empty_batch_extents(name: str, num_axes: int, sizes_if_given: Sequence[int | None] | None) -> Ints:
+    """Return the extents of an empty batch: one row, the sizes that a component would have; None is an unknown size."""
+    sizes = [None] * num_axes if sizes_if_given is None else list(sizes_if_given)
     if len(sizes) != num_axes:
         raise StructureError(f"{name}: {len(sizes)} regular sizes are given for components of {num_axes} dimensions.")
     return as_integers(name, "regular sizes", [[-1 if size is None else size for size in sizes]], 2)
@@ -85,7 +87,7 @@ def check_offsets(name: str, offsets: Ints, lengths: Ints | None) -> None:
         if offsets[0] != 0:
             raise StructureError(
                 f"{name}: offsets run from {offsets[0]} to {offsets[-1]}; without lengths they must run from 0 to the "
-                "rows of values. Slice the values, or give lengths."
+                "number of rows of the values. Slice the values, or give lengths."
             )
         return
     if lengths.size != offsets.size - 1:
@@ -103,7 +105,7 @@ def check_offsets(name: str, offsets: Ints, lengths: Ints | None) -> None:
 
 
 def check_extents(name: str, extents: Ints, count: int) -> None:
-    """Check the sizes of ``count`` components. -1, an unknown size, is valid only if ``count`` is 0."""
+    """Check the sizes of ``count`` components. The unknown size -1 is valid only in an empty batch."""
     negative = extents < (0 if count else -1)
     if np.count_nonzero(negative):
         i, axis = divmod(int(negative.argmax()), extents.shape[1])
@@ -112,9 +114,9 @@ def check_extents(name: str, extents: Ints, count: int) -> None:
 
 
 def check_size_limits(name: str, extents: Ints) -> None:
-    """Check that an array can have as many dimensions and elements as each component, and as all components together.
+    """Check that no component, and no batch, has more dimensions or elements than an array can have.
 
-    The size of the buffer sets no such limit, as strides can be 0. A size of 0 counts as 1, as in NumPy.
+    The size of the buffer is no limit on the elements, as strides can be 0. A size of 0 counts as 1, as in NumPy.
     """
     if extents.shape[1] >= MOST_DIMENSIONS:
         raise StructureError(
@@ -130,8 +132,8 @@ def check_size_limits(name: str, extents: Ints) -> None:
     if counts.max(initial=0) >= too_many or numels.sum() >= too_many:
         i = int(counts.argmax())
         raise StructureError(
-            f"{name}: component {i} of sizes {extents[i].tolist()} has too many elements to be counted, even though "
-            "sizes of 0 count as 1."
+            f"{name}: component {i} of sizes {extents[i].tolist()} has too many elements to be counted; sizes of 0 "
+            "count as 1."
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -212,6 +213,15 @@ NO_COPY: list[tuple[str, Make, str]] = [
 def test_a_copy_is_needed(name: str, make: Make, text: str) -> None:
     with pytest.raises(ExchangeError, match=text):
         FROM[name](make(pytest.importorskip(name)), copy=False)
+
+
+@pytest.mark.parametrize("copy", [None, False])
+def test_arrow_lists_of_no_numbers_are_refused_as_such(copy: Any) -> None:
+    pa = pytest.importorskip("pyarrow")
+    for kind, value in ((pa.struct([("x", pa.int64())]), {"x": 1}), (pa.map_(pa.int8(), pa.int8()), [(1, 2)])):
+        for lists in (pa.list_, pa.large_list, pa.list_view, pa.large_list_view):
+            with pytest.raises(ExchangeError, match=f"{re.escape(str(kind))} holds no numbers"):
+                pn.from_arrow(pa.array([[value], []], lists(kind)), copy=copy)
 
 
 RECORDED, EMPTY = pn.nested_array([[1.0]], requires_grad=True), pn.nested_array([], layout=pn.strided)

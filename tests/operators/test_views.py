@@ -278,7 +278,14 @@ def test_numpy_gets_a_view_on_request(layout: Any) -> None:
 def test_an_operator_that_changes_nothing_returns_the_array_itself() -> None:
     dense = pn.array([1.5])
     assert dense.to(pn.float64) is dense and dense.to("cpu") is dense
-    assert dense.dropout(0.5, training=False).storage is dense.storage
     for op in (pn.floor, pn.ceil, pn.round, pn.trunc):
         whole = pn.array([3])
         assert not np.shares_memory(ndarray(op(whole)), ndarray(whole))
+
+
+@pytest.mark.parametrize("options", [{"p": 0.0}, {"training": False}], ids=str)
+def test_dropout_that_drops_nothing_returns_a_view(options: Any) -> None:
+    gaps = pn.narrow(np.ones((2, 3)), 1, 0, [1, 2], layout=pn.jagged)
+    for x in (pn.array([1.5]), nest([np.ones(2), np.ones(1)], pn.strided), gaps):
+        y = x.dropout(**options)
+        assert y is not x and pn.equal(y, x) and np.shares_memory(ndarray(y), ndarray(x))

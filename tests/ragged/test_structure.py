@@ -95,5 +95,5 @@ def test_a_component_that_is_left_empty_lies_within_the_buffer() -> None:
 
 
 def test_steps_beyond_every_component_stay_small() -> None:
-    assert Jagged([0, 1, 2]).slice_axis(0, slice(None, None, 2**62)).entries == slice(None)
+    assert Jagged([0, 1, 2]).slice_axis(0, slice(None, None, 2**62)).values_index == slice(None)
     assert Strided([[3]], [[2]], [1], 9).slice_axis(0, slice(None, None, 2**62)).structure.strides.tolist() == [[6]]

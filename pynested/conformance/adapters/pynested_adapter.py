@@ -127,7 +127,7 @@ class PynestedTarget(Target):
         if isinstance(result, (list, tuple)):
             return [self.read(one) for one in result]
         if isinstance(result, pn.NestedArray):
-            sizes = len(result), *result.regular
+            sizes = len(result), *result.regular_sizes
             return Components(map(self._host, result.detach().unbind()), sizes, result.dtype)
         return self._host(result.detach()) if isinstance(result, pn.Array) else result
 
@@ -165,7 +165,7 @@ class PynestedTarget(Target):
             if not result.requires_grad:
                 continue
             if isinstance(result, pn.NestedArray):
-                sizes = len(result), *result.regular
+                sizes = len(result), *result.regular_sizes
                 components = Components(cotangent, sizes, cotangent.dtype)
                 seed = self.operand(components, Place(result.layout.name, PACKED), False).value
             else:

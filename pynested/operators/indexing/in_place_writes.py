@@ -2,8 +2,8 @@
 
 Every write is checked first. It must not change values that a recorded operation needs, it must not change read-only
 memory, and it must not write an element twice. Then the new values are converted to the dtype of the array and stored
-in the memory of the array. Methods call three functions: `write` stores new values, `overwrite` stores the result of an
-operator, and `assign` writes by an index.
+in the memory of the array, the *target*. Methods call three functions: `write_value` stores new values, `write_result`
+stores the result of an operator, and `setitem` writes to the elements of an index.
 """
 
 from __future__ import annotations
@@ -47,77 +47,80 @@ _FUNCTIONAL_FORMS = {
 }
 
 
-def overwrite(self: Target, function: Callable[..., Any], *arguments: Any, **options: Any) -> Target:
-    """Write ``function(self, *arguments, **options)`` into ``self``, and return ``self``."""
+def write_result(target: Target, function: Callable[..., Any], *arguments: Any, **options: Any) -> Target:
+    """Write ``function(target, *arguments, **options)`` into ``target``, and return ``target``."""
     name = f"{function.__name__}_"
     try:
-        check_write(self, name, arguments)
+        check_write(target, name, arguments)
         detached = [x.detach() if isinstance(x, NestedArray | Array) else x for x in arguments]
-        _store(self, name, function(self.detach(), *detached, **options))  # type: ignore[attr-defined]
+        _store(target, name, function(target.detach(), *detached, **options))  # type: ignore[attr-defined]
     except (PynestedError, OverflowError) as error:
         text = str(error)
-        if text.startswith(f"{function.__name__}:"):  # name the method in place instead of the operator
+        if text.startswith(f"{function.__name__}:"):  # name add_ instead of add
             error.args = (name + text.removeprefix(function.__name__),)
         raise
-    return self
+    return target
 
 
-def write(self: Target, name: str, value: Any) -> Target:
-    """Write ``value``, which broadcasts, into ``self``, and return ``self``. ``name`` is the method, for errors."""
-    new_value = _operand_to_write(name, value, self)
-    check_write(self, name, (new_value,))
-    if isinstance(self, NestedArray):
-        new_value = map_elementwise(name, _broadcast_copy, self.detach(), new_value)
-    _store(self, name, new_value)
-    return self
+def write_value(target: Target, name: str, value: Any) -> Target:
+    """Write ``value``, which broadcasts, into ``target``, and return ``target``. Error messages begin with ``name``."""
+    new_value = _operand_to_write(name, value, target)
+    check_write(target, name, (new_value,))
+    if isinstance(target, NestedArray):
+        new_value = map_elementwise(name, _broadcast_copy, target.detach(), new_value)
+    _store(target, name, new_value)
+    return target
 
 
 @method
-def assign(self: Any, index: Index, value: Any) -> None:
-    """Write ``value``, which broadcasts, to the elements ``self[index]``."""
-    if type(self) is NestedArray:
-        _assign_nested(self, index, value)
+def setitem(target: Any, index: Index, value: Any) -> None:
+    """Write ``value``, which broadcasts, to the elements ``target[index]``."""
+    if type(target) is NestedArray:
+        _setitem_nested(target, index, value)
     else:
-        _assign_dense(self, index, value)
+        _setitem_dense(target, index, value)
 
 
-def _assign_dense(self: Array, index: Any, value: Any) -> None:
-    self, index = without_scalar_mask(self, index)
+def _setitem_dense(target: Array, index: Any, value: Any) -> None:
+    target, index = without_scalar_mask(target, index)
     if not has_arrays(index):
-        write(getitem(self, index), "assignment", value)
+        write_value(getitem(target, index), "assignment", value)
         return
-    new_value = _operand_to_write("assignment", value, self)
-    check_write(self, "assignment", (new_value,))
-    _write_at_positions(self, "assignment", getitem(_element_positions(self), index), new_value)
+    new_value = _operand_to_write("assignment", value, target)
+    check_write(target, "assignment", (new_value,))
+    _write_at_positions(target, "assignment", getitem(_element_positions(target), index), new_value)
 
 
-def _assign_nested(self: NestedArray, index: Index, value: Any) -> None:
+def _setitem_nested(target: NestedArray, index: Index, value: Any) -> None:
     name = "assignment"
-    new_value = _operand_to_write(name, value, self)
-    _refuse_recorded(self, self.data, name, (new_value,))
-    target = getitem(self.detach(), index)
-    if isinstance(target, Array) and isinstance(new_value, NestedArray):
+    new_value = _operand_to_write(name, value, target)
+    _refuse_recorded(target, target.data, name, (new_value,))
+    selected_view = getitem(target.detach(), index)
+    if isinstance(selected_view, Array) and isinstance(new_value, NestedArray):
         new_value = as_dense(name, new_value)
-    memory = target.data.storage if isinstance(target, NestedArray) else target.storage
-    if memory is self.data.storage:
-        write(target, name, new_value)
+    memory = selected_view.data.storage if isinstance(selected_view, NestedArray) else selected_view.storage
+    if memory is target.data.storage:
+        write_value(selected_view, name, new_value)
     else:
-        _write_to_copied_elements(self, name, index, new_value)
+        _write_to_copied_elements(target, name, index, new_value)
 
 
-def _write_to_copied_elements(self: NestedArray, name: str, index: Index, value: Any) -> None:
-    """Write to the elements of an index for which `getitem` copies: index the positions of all elements instead."""
-    if not self.data.is_writable():
+def _write_to_copied_elements(target: NestedArray, name: str, index: Index, value: Any) -> None:
+    """Write to the elements of an index for which `getitem` returns a copy.
+
+    The same index of an array of positions selects the positions to write to.
+    """
+    if not target.data.is_writable():
         raise _read_only_error(name)
-    selected = getitem(NestedArray(_element_positions(self.data), self.structure), index)
+    selected = getitem(NestedArray(_element_positions(target.data), target.structure), index)
     if isinstance(selected, NestedArray):
         full_value = map_elementwise(name, _broadcast_copy, selected, value.detach())
         check_same_shape(name, selected, full_value)
         _write_at_positions(
-            self.data, name, gather_elements(to_strided(selected)), gather_elements(to_strided(full_value))
+            target.data, name, gather_elements(to_strided(selected)), gather_elements(to_strided(full_value))
         )
     else:
-        _write_at_positions(self.data, name, selected, value.detach())
+        _write_at_positions(target.data, name, selected, value.detach())
 
 
 def _element_positions(x: Array) -> Array:
@@ -129,19 +132,19 @@ def _element_positions(x: Array) -> Array:
 # ---- checks ---------------------------------------------------------------------------------------------------------
 
 
-def check_write(self: Any, name: str, arguments: tuple[Any, ...]) -> None:
-    """Raise an error if ``self`` must not be written to."""
-    if isinstance(self, NestedArray):
-        _refuse_recorded(self, self.data, name, arguments)
-        if not self.data.is_writable():
+def check_write(target: Any, name: str, arguments: tuple[Any, ...]) -> None:
+    """Raise an error if ``target`` must not be written to."""
+    if isinstance(target, NestedArray):
+        _refuse_recorded(target, target.data, name, arguments)
+        if not target.data.is_writable():
             raise _read_only_error(name)
-        if self.structure.has_overlap:
+        if target.structure.has_overlap:
             raise StructureError(
                 f"{name}: components overlap, so an element would be written twice. Clone the array first."
             )
         return
-    _refuse_recorded(self, self, name, arguments)
-    if self.guard == READ_ONLY or writable_view(self.data) is None:
+    _refuse_recorded(target, target, name, arguments)
+    if target.guard == READ_ONLY or writable_view(target.data) is None:
         raise _read_only_error(name)
 
 
@@ -152,14 +155,17 @@ def _read_only_error(name: str) -> GradientError:
     )
 
 
-def _refuse_recorded(self: Any, values: Array, name: str, arguments: tuple[Any, ...]) -> None:
-    """Raise GradientError if recording is on and ``self``, which holds ``values``, or an argument requires grad."""
+def _refuse_recorded(target: Any, values: Array, name: str, arguments: tuple[Any, ...]) -> None:
+    """Raise GradientError if a write into ``values``, the memory of ``target``, should be recorded.
+
+    That is so if recording is on, and ``target`` or an argument requires grad or is a view of an array that does.
+    """
     if not grad_mode.current:
         return
-    arrays: list[Any] = [x for x in (self, *arguments) if isinstance(x, ArrayMethods)]
+    arrays: list[Any] = [x for x in (target, *arguments) if isinstance(x, ArrayMethods)]
     arrays_with_grad = [x for x in arrays if x.requires_grad]
     if arrays_with_grad:
-        reason = "this array requires grad" if arrays_with_grad[0] is self else "an operand requires grad"
+        reason = "this array requires grad" if arrays_with_grad[0] is target else "an operand requires grad"
     elif values.guard == UNRECORDED:
         reason = "this array is a view, made inside no_grad, of an array that requires grad"
     else:
@@ -178,18 +184,18 @@ def _functional_form(name: str) -> str:
 # ---- values to write ------------------------------------------------------------------------------------------------
 
 
-def _operand_to_write(name: str, value: Any, self: Any) -> Any:
-    """Return ``value`` as a nested or dense array on the device of ``self``. Arrays must lie there already."""
+def _operand_to_write(name: str, value: Any, target: Any) -> Any:
+    """Return ``value`` as a nested or dense array on the device of ``target``. Arrays must lie there already."""
     if isinstance(value, list | tuple):
         listed = as_plain_ndarray(name, _list_to_numpy(name, value))
         if not listed.size:  # NumPy makes an empty list float64, which the dtype of the target may not represent
-            listed = listed.astype(self.dtype)
-        return Array(from_host(listed, self.device), self.device)
-    is_nested = isinstance(self, NestedArray) and isinstance(value, NestedArray)
-    operand = value if is_nested else as_operand(name, value, self.device)
+            listed = listed.astype(target.dtype)
+        return Array(from_host(listed, target.device), target.device)
+    is_nested = isinstance(target, NestedArray) and isinstance(value, NestedArray)
+    operand = value if is_nested else as_operand(name, value, target.device)
     if not isinstance(operand, Array | NestedArray):
-        return as_array(name, checked_scalar(name, operand, self.dtype), self.device)
-    check_devices(name, (self, operand))
+        return as_array(name, checked_scalar(name, operand, target.dtype), target.device)
+    check_devices(name, (target, operand))
     return operand
 
 
@@ -228,33 +234,35 @@ def in_target_dtype(name: str, values: Array, dtype: np.dtype[Any]) -> Any:
     return get_backend(values.device).cast(values.data, dtype)
 
 
-def _store(self: Any, name: str, result: Any) -> None:
-    """Write ``result`` into the memory of ``self``."""
-    if isinstance(self, NestedArray):
-        _store_nested(self, name, result)
+def _store(target: Any, name: str, result: Any) -> None:
+    """Write ``result`` into the memory of ``target``."""
+    if isinstance(target, NestedArray):
+        _store_nested(target, name, result)
     elif type(result) is Array:
-        _store_dense(self, name, result)
+        _store_dense(target, name, result)
     else:
         raise StructureError(f"{name}: the result is nested and cannot be written into a dense array.")
 
 
-def _store_dense(self: Array, name: str, value: Array) -> None:
-    if broadcast_shape(name, self.shape, value.shape) != self.shape:
-        raise ShapeError(f"{name}: a result of shape {value.shape} does not fit into an array of shape {self.shape}.")
-    writable_view(self.data)[...] = in_target_dtype(name, value, self.dtype)
-    self.storage.count_write()
+def _store_dense(target: Array, name: str, value: Array) -> None:
+    if broadcast_shape(name, target.shape, value.shape) != target.shape:
+        raise ShapeError(f"{name}: a result of shape {value.shape} does not fit into an array of shape {target.shape}.")
+    writable_view(target.data)[...] = in_target_dtype(name, value, target.dtype)
+    target.storage.count_write()
 
 
-def _store_nested(self: NestedArray, name: str, result: Any) -> None:
-    check_same_shape(name, self, result)
-    structure, values = result.structure, in_target_dtype(name, result.data, self.dtype)
-    if self.structure.is_packed and self.structure.same_placement(structure) and self.data.shape == result.data.shape:
-        self.data.data[...] = values
+def _store_nested(target: NestedArray, name: str, result: Any) -> None:
+    check_same_shape(name, target, result)
+    structure, values = result.structure, in_target_dtype(name, result.data, target.dtype)
+    same_placement = target.structure.is_packed and target.structure.same_placement(structure)
+    if same_placement and target.data.shape == result.data.shape:
+        target.data.data[...] = values
     else:
-        new_values = NestedArray(Array(values, self.device), structure)
-        for target, component in zip(unbind_components(self.detach()), unbind_components(new_values), strict=True):
-            target.data[...] = component.data
-    self.data.storage.count_write()
+        new_values = NestedArray(Array(values, target.device), structure)
+        target_components = unbind_components(target.detach())
+        for component, new_component in zip(target_components, unbind_components(new_values), strict=True):
+            component.data[...] = new_component.data
+    target.data.storage.count_write()
 
 
 def _write_at_positions(target: Array, name: str, positions: Array, value: Array) -> None:

@@ -119,7 +119,7 @@ def squeeze(self: ArrayT, dim: Dims = None) -> ArrayT:
         raise DimensionError(
             "squeeze: the result of a nested array would depend on lengths, so dimensions must be named: x.squeeze(2)."
         )
-    regular: tuple[int | None, ...] = self.regular
+    regular: tuple[int | None, ...] = self.regular_sizes
     removed = [canonical_component_dim("squeeze", d, self.ndim) for d in canonical_dims("squeeze", dim, self.ndim)]
     for removed_dim in removed:
         if regular[removed_dim - 1] is None:

@@ -143,7 +143,7 @@ def _check_other_sizes(arrays: Sequence[NestedArray], dim: int) -> None:
 def _cat_batch_jagged(arrays: Sequence[NestedArray], ragged_dim: int) -> NestedArray:
     """Concatenate batches. The result is strided if regular sizes differ, as then two dimensions are irregular."""
     packed_arrays = [packed(x) for x in arrays]
-    if any(x.regular != packed_arrays[0].regular for x in packed_arrays):
+    if any(x.regular_sizes != packed_arrays[0].regular_sizes for x in packed_arrays):
         return _cat_batch_strided([to_strided(x) for x in arrays])
     lengths = np.concatenate([x.structure.component_lengths for x in packed_arrays])  # type: ignore[union-attr]
     values = movement.concatenate([x.data for x in packed_arrays], ragged_dim - 1)

@@ -32,7 +32,7 @@ from pynested.nested.layout_conversion import elements, from_elements
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayT, Dense, Operand
 from pynested.nested.shape_comparison import component_text, first_difference, shape_text
-from pynested.structure import Ints, Jagged, StructureView, component_numels
+from pynested.structure import IndexedStructure, Ints, Jagged, component_numels
 from pynested.structure.extents import make_readonly
 from pynested.structure.ragged_size import RaggedSize
 from pynested.structure.validation import check_size_limits
@@ -58,7 +58,7 @@ def _ragged_misfit(x: NestedArray, dim: int, size: RaggedSize) -> str:
         return f"the first size is the number of components. Give {len(x)} or -1."
     if dim >= x.ndim:
         return f"dimension {dim} is new. Give an integer: only the irregular dimensions of {x.shape} take ragged sizes."
-    lengths, regular = x.lengths_along(dim), x.regular[dim - 1]
+    lengths, regular = x.lengths_along(dim), x.regular_sizes[dim - 1]
     # All ragged sizes of no components are equal, so the dimension must be irregular besides.
     if size == RaggedSize(lengths) and (len(x) or regular is None):
         return ""
@@ -75,7 +75,7 @@ def _target_extents(name: str, x: NestedArray, shape: tuple[int, ...]) -> Ints:
     """Return the extents of the components in the new ``shape``, which must fit the elements of each component."""
     if not shape or shape[0] not in (-1, len(x)):
         raise ShapeError(f"{name}: the first size of {shape} must be the number of components, {len(x)}, or -1.")
-    extents, regular = x.extents, x.regular
+    extents, regular = x.extents, x.regular_sizes
     target = np.empty((len(extents), len(shape) - 1), np.int64)
     for dim, size in enumerate(shape[1:], 1):
         if size < -1:
@@ -178,7 +178,7 @@ def expand(x: ArrayT, shape: Any) -> ArrayT:
     """Broadcast regular dimensions of size 1 to ``shape``, as a view; -1 keeps the size of a dimension."""
     if not isinstance(x, NestedArray):
         return broadcast_to(x, shape)
-    sizes, old_sizes = _integer_shape("expand", x, shape), (len(x), *x.regular)
+    sizes, old_sizes = _integer_shape("expand", x, shape), (len(x), *x.regular_sizes)
     if len(sizes) != x.ndim:
         raise ShapeError(f"expand: shape {sizes} has {len(sizes)} sizes and the array has {x.ndim} dimensions.")
     for dim, (size, old_size) in enumerate(zip(sizes, old_sizes, strict=True)):
@@ -198,7 +198,7 @@ def _reshape_nested(name: str, x: NestedArray, shape: tuple[int, ...], may_copy:
         result = _reshape_jagged(name, x, x.structure, shape, may_copy)
     else:
         structure = x.structure.reshaped(target)
-        result = None if structure is None else apply_view(x, StructureView(structure))
+        result = None if structure is None else apply_view(x, IndexedStructure(structure))
     if result is not None:
         return result
     if not may_copy:

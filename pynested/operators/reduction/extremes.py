@@ -10,7 +10,7 @@ from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dims, Operand
 
 from ..dim_parameters import dims_or_axis
-from ..signatures import index_reduction_signature, reduction_signature
+from ..signatures import one_dim_reduction_signature, reduction_signature
 
 
 @operator
@@ -28,8 +28,8 @@ def amax(
     >>> pn.amax(nt, 1)
     array([-inf,   2.,  nan])
     """
-    dims, is_kept = dims_or_axis("amax", dim, keepdim, axis, keepdims)
-    return reduce_dims("amax", self, dims, is_kept, lambda reducer, x: reducer.amax(x), empty=None, quantity="maximum")
+    dims, keepdim = dims_or_axis("amax", dim, keepdim, axis, keepdims)
+    return reduce_dims("amax", self, dims, keepdim, lambda reducer, x: reducer.amax(x), empty=None, quantity="maximum")
 
 
 @operator
@@ -46,12 +46,12 @@ def amin(
     >>> pn.amin(pn.nested_array([[np.inf], [1.0, 2.0], [3.0, np.nan]], layout=pn.jagged), 1)
     array([inf,  1., nan])
     """
-    dims, is_kept = dims_or_axis("amin", dim, keepdim, axis, keepdims)
-    return reduce_dims("amin", self, dims, is_kept, lambda reducer, x: reducer.amin(x), empty=None, quantity="minimum")
+    dims, keepdim = dims_or_axis("amin", dim, keepdim, axis, keepdims)
+    return reduce_dims("amin", self, dims, keepdim, lambda reducer, x: reducer.amin(x), empty=None, quantity="minimum")
 
 
 @operator
-@index_reduction_signature
+@one_dim_reduction_signature
 def argmax(
     self: Operand, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None,
     keepdims: bool | None = None,
@@ -67,15 +67,15 @@ def argmax(
     >>> pn.argmax(pn.nested_array([[1, 3], [7], [2, 9, 9]], layout=pn.jagged), 1)
     array([1, 0, 1])
     """
-    dims, is_kept = dims_or_axis("argmax", dim, keepdim, axis, keepdims)
+    dims, keepdim = dims_or_axis("argmax", dim, keepdim, axis, keepdims)
     return reduce_dims(
-        "argmax", self, dims, is_kept, lambda reducer, x: reducer.arg_reduce("segment_argmax", x),
+        "argmax", self, dims, keepdim, lambda reducer, x: reducer.arg_reduce("segment_argmax", x),
         empty=None, quantity="maximum", convert=convert_for_index, returns_index=True,
     )  # fmt: skip
 
 
 @operator
-@index_reduction_signature
+@one_dim_reduction_signature
 def argmin(
     self: Operand, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None,
     keepdims: bool | None = None,
@@ -91,9 +91,9 @@ def argmin(
     >>> pn.argmin(pn.nested_array([[1, 3], [7], [2, 9, 9]], layout=pn.jagged), 1)
     array([0, 0, 0])
     """
-    dims, is_kept = dims_or_axis("argmin", dim, keepdim, axis, keepdims)
+    dims, keepdim = dims_or_axis("argmin", dim, keepdim, axis, keepdims)
     return reduce_dims(
-        "argmin", self, dims, is_kept, lambda reducer, x: reducer.arg_reduce("segment_argmin", x),
+        "argmin", self, dims, keepdim, lambda reducer, x: reducer.arg_reduce("segment_argmin", x),
         empty=None, quantity="minimum", convert=convert_for_index, returns_index=True,
     )  # fmt: skip
 
@@ -111,9 +111,9 @@ def any(
     >>> pn.any(pn.nested_array([[0, 1], [], [0]], layout=pn.jagged), 1)
     array([ True, False, False])
     """
-    dims, is_kept = dims_or_axis("any", dim, keepdim, axis, keepdims)
+    dims, keepdim = dims_or_axis("any", dim, keepdim, axis, keepdims)
     return reduce_dims(
-        "any", self, dims, is_kept, lambda reducer, x: reducer.amax(x), empty=False, convert=convert_to_bool
+        "any", self, dims, keepdim, lambda reducer, x: reducer.amax(x), empty=False, convert=convert_to_bool
     )
 
 
@@ -130,7 +130,7 @@ def all(
     >>> pn.all(pn.nested_array([[0, 1], [], [0]], layout=pn.jagged), 1)
     array([False,  True, False])
     """
-    dims, is_kept = dims_or_axis("all", dim, keepdim, axis, keepdims)
+    dims, keepdim = dims_or_axis("all", dim, keepdim, axis, keepdims)
     return reduce_dims(
-        "all", self, dims, is_kept, lambda reducer, x: reducer.amin(x), empty=True, convert=convert_to_bool
+        "all", self, dims, keepdim, lambda reducer, x: reducer.amin(x), empty=True, convert=convert_to_bool
     )

@@ -1,7 +1,7 @@
 """Means, variances and standard deviations of segments.
 
-Bools and integers give float64, floats keep their dtype. ``correction`` is the number that is subtracted from the
-number of elements; ArgumentError if it is below 0 or NaN.
+A *segment* is the elements from which one element of the result is computed. Bools and integers give float64, floats
+keep their dtype. ``correction`` is subtracted from the number of elements; ArgumentError if it is below 0 or NaN.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ def mean(
     """Return the mean along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
 
     The mean over all dimensions is the mean of all elements, not the mean of the means of components. If dimension 0 is
-    reduced, the divisor is the number of elements at the position. The mean of an empty segment is NaN. Gradient: each
-    element gets the cotangent of its segment divided by the number of elements; an empty component gets an empty
-    gradient. Clauses: MEAN-1 to MEAN-8. After `torch.mean`.
+    reduced, the divisor at a position is the number of components that have an element there. The mean of an empty
+    segment is NaN. Gradient: each element gets the cotangent of its segment divided by the number of elements; an empty
+    component gets an empty gradient. Clauses: MEAN-1 to MEAN-8. After `torch.mean`.
 
     >>> nt = pn.nested_array([[1.0, 2.0], [], [6.0]], layout=pn.jagged)
     >>> pn.mean(nt, 1), pn.mean(nt), pn.mean(nt, 0)
     (array([1.5, nan, 6. ]), array(3.), array([3.5, 2. ]))
     """
-    dims, is_kept = dims_or_axis("mean", dim, keepdim, axis, keepdims)
+    dims, keepdim = dims_or_axis("mean", dim, keepdim, axis, keepdims)
     return reduce_dims(
-        "mean", self, dims, is_kept, lambda reducer, x: reducer.sum(x) / reducer.count(x),
+        "mean", self, dims, keepdim, lambda reducer, x: reducer.sum(x) / reducer.count(x),
         empty=nan, convert=convert_for_mean, dtype=dtype,
     )  # fmt: skip
 
@@ -62,9 +62,9 @@ def nanmean(
     >>> pn.nanmean(pn.nested_array([[1.0, np.nan, 2.0], [], [np.nan]], layout=pn.jagged), 1)
     array([1.5, nan, nan])
     """
-    dims, is_kept = dims_or_axis("nanmean", dim, keepdim, axis, keepdims)
+    dims, keepdim = dims_or_axis("nanmean", dim, keepdim, axis, keepdims)
     return reduce_dims(
-        "nanmean", self, dims, is_kept, _mean_without_nan, empty=nan, convert=convert_for_mean, dtype=dtype
+        "nanmean", self, dims, keepdim, _mean_without_nan, empty=nan, convert=convert_for_mean, dtype=dtype
     )
 
 
@@ -90,10 +90,10 @@ def var(
     >>> pn.var(nt, 1), pn.var(nt, 1, correction=0)
     (array([ 2., nan, nan]), array([ 1., nan,  0.]))
     """
-    dims, is_kept = dims_or_axis("var", dim, keepdim, axis, keepdims)
+    dims, keepdim = dims_or_axis("var", dim, keepdim, axis, keepdims)
     correction = canonical_real("var", "correction", correction, 0)
     return reduce_dims(
-        "var", self, dims, is_kept, lambda reducer, x: _variance(reducer, x, correction),
+        "var", self, dims, keepdim, lambda reducer, x: _variance(reducer, x, correction),
         empty=nan, convert=convert_for_mean,
     )  # fmt: skip
 
@@ -104,7 +104,7 @@ def _variance(reducer: Reducer, x: Array, correction: float) -> Array:
 
 
 def _subtract_mean(reducer: Reducer, x: Array) -> Array:
-    """Subtract the mean of each slice. The maximum is subtracted first, so that equal elements give exactly 0."""
+    """Subtract the mean of each segment. The maximum is subtracted first, so that equal elements give exactly 0."""
     difference, _ = subtract_maximum(reducer, x)
     return difference - reducer.spread(reducer.sum(difference) / reducer.count(x), x)
 
@@ -124,10 +124,10 @@ def std(
     >>> pn.std(pn.nested_array([[1.0, 3.0, 5.0], [], [4.0, 4.0]], layout=pn.jagged), 1)
     array([ 2., nan,  0.])
     """
-    dims, is_kept = dims_or_axis("std", dim, keepdim, axis, keepdims)
+    dims, keepdim = dims_or_axis("std", dim, keepdim, axis, keepdims)
     correction = canonical_real("std", "correction", correction, 0)
     return reduce_dims(
-        "std", self, dims, is_kept, lambda reducer, x: _standard_deviation(reducer, x, correction),
+        "std", self, dims, keepdim, lambda reducer, x: _standard_deviation(reducer, x, correction),
         empty=nan, convert=convert_for_mean,
     )  # fmt: skip
 
@@ -137,12 +137,12 @@ def _standard_deviation(reducer: Reducer, x: Array, correction: float) -> Array:
 
     A root of 0 is a constant, so that its gradient is 0.
     """
-    backend, unit = get_backend(x.device), x.dtype.type(1)
+    backend, one = get_backend(x.device), x.dtype.type(1)
     deviation = _subtract_mean(reducer, x)
     largest = reducer.amax(unary.abs_(deviation.detach()))
-    scale = binary.where(largest, unit, backend.isfinite(largest.data) & (largest.data > 0))
+    scale = binary.where(largest, one, backend.isfinite(largest.data) & (largest.data > 0))
     scaled = deviation / reducer.spread(scale, x)
     variance = reducer.sum(scaled * scaled) / reducer.count(x, correction)
-    is_positive = variance.data != 0
-    root = unary.sqrt(binary.where(variance, unit, is_positive))
-    return scale * binary.where(root, x.dtype.type(0), is_positive)
+    is_nonzero = variance.data != 0
+    root = unary.sqrt(binary.where(variance, one, is_nonzero))
+    return scale * binary.where(root, x.dtype.type(0), is_nonzero)

@@ -40,9 +40,9 @@ def sum(
     >>> pn.sum(nt, 2).unbind()
     (array([3, 7]), array([]))
     """
-    dims, is_kept = dims_or_axis("sum", dim, keepdim, axis, keepdims)
+    dims, keepdim = dims_or_axis("sum", dim, keepdim, axis, keepdims)
     return reduce_dims(
-        "sum", self, dims, is_kept, lambda reducer, x: reducer.sum(x), empty=0, convert=convert_for_sum, dtype=dtype
+        "sum", self, dims, keepdim, lambda reducer, x: reducer.sum(x), empty=0, convert=convert_for_sum, dtype=dtype
     )
 
 
@@ -60,8 +60,8 @@ def nansum(
     >>> pn.nansum(pn.nested_array([[1.0, np.nan, 2.0], [], [np.nan]], layout=pn.jagged), 1)
     array([3., 0., 0.])
     """
-    dims, is_kept = dims_or_axis("nansum", dim, keepdim, axis, keepdims)
-    return reduce_dims("nansum", self, dims, is_kept, _sum_without_nan, empty=0, convert=convert_for_sum, dtype=dtype)
+    dims, keepdim = dims_or_axis("nansum", dim, keepdim, axis, keepdims)
+    return reduce_dims("nansum", self, dims, keepdim, _sum_without_nan, empty=0, convert=convert_for_sum, dtype=dtype)
 
 
 def _sum_without_nan(reducer: Reducer, x: Array) -> Array:
@@ -83,9 +83,9 @@ def prod(
     >>> pn.prod(pn.nested_array([[2, 3], [], [4]], layout=pn.jagged), 1)
     array([6, 1, 4])
     """
-    dims, is_kept = dims_or_axis("prod", dim, keepdim, axis, keepdims)
+    dims, keepdim = dims_or_axis("prod", dim, keepdim, axis, keepdims)
     return reduce_dims(
-        "prod", self, dims, is_kept, lambda reducer, x: reducer.prod(x), empty=1, convert=convert_for_sum, dtype=dtype
+        "prod", self, dims, keepdim, lambda reducer, x: reducer.prod(x), empty=1, convert=convert_for_sum, dtype=dtype
     )
 
 
@@ -103,8 +103,8 @@ def logsumexp(
     >>> pn.logsumexp(pn.nested_array([[1000.0, 1000.0], [], [3.0]], layout=pn.jagged), 1)
     array([1000.69314718,         -inf,    3.        ])
     """
-    dims, is_kept = dims_or_axis("logsumexp", dim, keepdim, axis, keepdims)
-    return reduce_dims("logsumexp", self, dims, is_kept, _log_sum_exp, empty=-inf, convert=convert_for_mean)
+    dims, keepdim = dims_or_axis("logsumexp", dim, keepdim, axis, keepdims)
+    return reduce_dims("logsumexp", self, dims, keepdim, _log_sum_exp, empty=-inf, convert=convert_for_mean)
 
 
 def _log_sum_exp(reducer: Reducer, x: Array) -> Array:

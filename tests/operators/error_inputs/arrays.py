@@ -130,6 +130,9 @@ DENSE: list[ErrorInput] = [
     (lambda: pn.to_padded_array(A, 0.0), StructureError, "to_padded_array: the input must be nested, not Array"),
     (lambda: A.to(layout=pn.jagged), StructureError, "to: a dense array has no nested layout"),
     (lambda: np.array(pn.nested_array_from_jagged(VALUES, [0, 3, 6], [2, 2]), copy=False), ArgumentError, "need a"),
+    *[(lambda dim=dim, layout=layout: pn.narrow(np.ones(3), dim, 0, 1, layout), StructureError,
+       "narrow: a dense array needs 2 dimensions or more to be a batch; this array has 1")
+      for dim in (0, 1) for layout in (pn.strided, pn.jagged)],
     (lambda: pn.narrow(CUBE, 0, 0, 1, pn.jagged), DimensionError, "narrow: a jagged result has ranges along dim"),
     (lambda: pn.masked_select(CUBE, np.ones((2, 3, 4, 2), np.bool_)), ShapeError, "masked_select"),
     # construction
