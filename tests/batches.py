@@ -107,8 +107,10 @@ class Batch:
         return Operand(Components(made, (self.count, None), np.int64), 1)
 
     def sizes(self, batch_size: int) -> tuple[int, ...]:
-        """Return the shape of a dense operand: the regular size, and 1 for irregular dimensions."""
-        return (batch_size, *[2 if dim == self.kind.regular else 1 for dim in (1, 2)])
+        """Return the shape of a dense operand: in each dimension the size that all components have, or 1."""
+        if not self.shapes:
+            return (batch_size, *[2 if dim == self.kind.regular else 1 for dim in (1, 2)])
+        return (batch_size, *[sizes[0] if len({*sizes}) == 1 else 1 for sizes in zip(*self.shapes, strict=True)])
 
     def at(self, dim: int, item: Any) -> tuple[Any, ...]:
         """Return the index ``[:, ..., item]`` with ``item`` at ``dim``."""
