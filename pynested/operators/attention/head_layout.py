@@ -197,7 +197,7 @@ def _leading_extents(operands: tuple[AttentionOperand, ...], grouped: bool) -> I
     last = -3 if grouped else -2
     if grouped:
         _check_groups(*operands)
-    rule = "sizes before the matrices must be equal, or regular and 1. HeadLayout in groups need enable_gqa=True"
+    rule = "sizes before the matrices must be equal, or regular and 1. Heads in groups need enable_gqa=True"
     for a, b in combinations(operands, 2):
         _check_sizes(a, b, slice(last), rule, broadcast=True)
     extents, _ = broadcast_extents([(x.extents[:, :last], x.broadcasts[:last]) for x in operands])
