@@ -24,7 +24,7 @@ from pynested.structure import Ints
 
 from ..block_masks.block_mask import BlockMask
 from ..block_masks.mask_functions import PairBlock, ScoreMod, apply_score_mod
-from .head_layout import packed_placement
+from .head_layout import packed_places
 
 NAME = "flex_attention"
 MOST_SCORES = 1 << 20  # of a batch of several strips, and of a strip of several queries
@@ -66,7 +66,7 @@ def attend_by_strips(
         matrices = _strip_layout(result_layout, all_strips).result_matrices
         return movement.scatter(movement.concatenate(parts, 0), *matrices, layout.rows * result_layout.value_width)
 
-    number_places = packed_placement(layout.query_heads, layout.num_queries, 1)
+    number_places = packed_places(layout.query_heads, layout.num_queries, 1)
     number_layout = replace(layout, result_places=number_places, value_width=1)  # a number for each query
     outputs, log_sums, maxima = zip(*results, strict=True)
     return scattered(outputs, layout), scattered(log_sums, number_layout), scattered(maxima, number_layout)
@@ -111,9 +111,9 @@ def _packed_layout(layout: HeadLayout) -> HeadLayout:
     return replace(
         layout,
         sizes=np.stack([heads, np.ones_like(heads), queries, keys], axis=1),
-        query_places=packed_placement(heads, queries, layout.width),
-        key_places=packed_placement(heads, keys, layout.width),
-        value_places=packed_placement(heads, keys, layout.value_width),
+        query_places=packed_places(heads, queries, layout.width),
+        key_places=packed_places(heads, keys, layout.width),
+        value_places=packed_places(heads, keys, layout.value_width),
     )
 
 

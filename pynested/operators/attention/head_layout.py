@@ -213,7 +213,7 @@ def _place_heads(
 ) -> tuple[HeadLayout, list[Strided | None], Ints, Ints]:
     """Return the layout of heads, the structure to copy for each operand, and the extents of result and scores.
 
-    The structure is None for an operand that keeps its memory. See `packed_placement` for ``outermost``, the order of
+    The structure is None for an operand that keeps its memory. See `packed_places` for ``outermost``, the order of
     the result.
     """
     query, key, value = operands[:3]
@@ -236,19 +236,21 @@ def _place_heads(
     copied, (q, k, v, *masks) = [copied for copied, _ in merged], [structure for _, structure in merged]
     (query_heads, queries, _), (key_heads, keys, _) = q.extents[: q.count].T, k.extents[: k.count].T
     width, value_width = (max(x.extents.item(0, -1), 0) for x in (q, v))
-    heads = HeadLayout(
-        np.stack([key_heads, query_heads // np.maximum(key_heads, 1), queries, keys], axis=1),
-        _placement(q)[:, :3],
-        _placement(k)[:, :3],
-        _placement(v)[:, :3],
-        packed_placement(query_heads, queries, value_width, outermost),
-        _placement(masks[0]) if masks else None,
-        width,
-        value_width,
-        scale if scale is not None else 1 / np.sqrt(width).item() if width else 1.0,
-        causal,
+    if scale is None:
+        scale = 1 / np.sqrt(width).item() if width else 1.0
+    layout = HeadLayout(
+        sizes=np.stack([key_heads, query_heads // np.maximum(key_heads, 1), queries, keys], axis=1),
+        query_places=_places(q)[:, :3],
+        key_places=_places(k)[:, :3],
+        value_places=_places(v)[:, :3],
+        result_places=packed_places(query_heads, queries, value_width, outermost),
+        mask_places=_places(masks[0]) if masks else None,
+        width=width,
+        value_width=value_width,
+        scale=scale,
+        causal=causal,
     )
-    return heads, copied, np.concatenate([score_extents[:, :-1], value.extents[:, -1:]], axis=1), score_extents
+    return layout, copied, np.concatenate([score_extents[:, :-1], value.extents[:, -1:]], axis=1), score_extents
 
 
 def _merge_heads(structure: Strided, extents: Ints, may_overlap: bool = False) -> tuple[Strided | None, Strided]:
@@ -278,22 +280,22 @@ def _broadcast(structure: Strided, extents: Ints) -> Strided:
 
 def _merge_leading_axes(structure: Strided) -> Strided | None:
     """Return the structure with one leading axis, or None if no stride can describe it."""
-    dims = structure.extents.shape[1] - 2
-    if dims == 0:
+    count = structure.extents.shape[1] - 2
+    if count == 0:
         return structure.with_new_axis(0)
-    return structure if dims == 1 else structure.flattened(0, dims - 1)
+    return structure if count == 1 else structure.flattened(0, count - 1)
 
 
-def _placement(structure: Strided) -> Ints:
+def _places(structure: Strided) -> Ints:
     """Return the offset of each component, and its strides between heads, rows and columns: int64 (B, 4)."""
     return np.concatenate([structure.offsets[:, None], structure.strides], axis=1)
 
 
-def packed_placement(heads: Ints, rows: Ints, width: int, outermost: str = "components") -> Ints:
-    """Return a table of places of packed matrices: int64 (B, 3).
+def packed_places(heads: Ints, rows: Ints, width: int, outermost: str = "components") -> Ints:
+    """Return a table of places of packed matrices, int64 (B, 3), in an order that begins with ``outermost``.
 
-    The axis that is outermost in memory is the axis of components, with head after head of each. It can also be the
-    axis of the rows of all components, with all heads of each row, or the axis of heads, with all rows of each head.
+    The orders are components with heads with rows; rows of all components with heads; and heads with rows of all
+    components.
     """
     row_steps = np.full_like(rows, width)
     if outermost == "heads":
