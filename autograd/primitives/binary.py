@@ -1,6 +1,7 @@
-"""Functions of two elements. ``y`` is the result, ``a`` and ``b`` are the arguments, one of which can be a number.
+"""Functions of two elements, ``a`` and ``b``, one of which can be a number.
 
-`pynested.compile` calls their derivatives with lazy arrays, `LazyArray`, to fuse them.
+``k`` has the kernels of a backend, ``g`` is the cotangent of the result ``y``. `pynested.compile` calls the derivatives
+with lazy arrays, `LazyArray`, to fuse them.
 """
 
 from __future__ import annotations

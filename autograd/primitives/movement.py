@@ -4,6 +4,8 @@ reshape  <-> reshape        transpose <-> transpose      broadcast_to <-> sum_to
 slice    <-> place          concatenate -> slice         cast <-> cast
 strided  -> scatter         take_rows <-> add_rows       gather <-> scatter
 pad      <-> unpad          spread <-> segment_sum (in segment.py)
+
+``k`` has the kernels of a backend, ``g`` is the cotangent of the result ``y``, ``t`` a tangent of ``x``.
 """
 
 from __future__ import annotations

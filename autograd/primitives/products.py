@@ -1,4 +1,7 @@
-"""Products of matrices as primitives: of dense operands, which have at least two dimensions, and of components."""
+"""Products of matrices as primitives: of dense operands, which have at least two dimensions, and of components.
+
+``k`` has the kernels of a backend, ``g`` is the cotangent of the result ``y``, ``t`` a tangent of an operand.
+"""
 
 from __future__ import annotations
 

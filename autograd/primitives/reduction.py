@@ -1,4 +1,7 @@
-"""Primitives that reduce axes of a dense array. The axes are canonical, and the result keeps none of them."""
+"""Primitives that reduce axes of a dense array. The axes are canonical, and the result keeps none of them.
+
+``k`` has the kernels of a backend, ``g`` is the cotangent of the result ``y``, ``t`` a tangent of ``x``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of one element. ``y`` is the result, ``x`` the argument, ``g`` the cotangent of the result.
+"""Functions of one element ``x``. ``k`` has the kernels of a backend, ``g`` is the cotangent of the result ``y``.
 
 At kinks the derivative is the one that the specification names: ``abs`` and ``relu`` have 0 at 0. A derivative that has
 a kernel is a primitive with the argument ``g``; ``gg`` is the cotangent of its result.
