@@ -1,4 +1,4 @@
-"""Views that hold a place of memory twice, and so cannot be written element by element."""
+"""Views that hold a place of memory twice. They are read-only, as a write to one element would change another."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .places import by_stride, past_smaller, strided_index
+from .places import strided_index, surely_without_repeats
 
 
 def writable(x: Any) -> bool:
-    """Return whether each element of ``x`` can be written. Arrays of NumPy know it by a flag, those of CuPy do not."""
+    """Return whether each element of ``x`` can be written."""
     if isinstance(x, np.ndarray):
         return x.flags.writeable
-    return not repeats(x)
+    return not repeats(x)  # arrays of CuPy have no such flag
 
 
 def stored_once(x: Any) -> Any:
@@ -26,7 +26,8 @@ def stored_once(x: Any) -> Any:
 class RepeatingBase:
     """The base of a read-only view that repeats places.
 
-    A part of the view that repeats none can be written: `writable_view` makes it of the memory, which this base holds.
+    A part of the view can be without repeats. `writable_view` finds the memory by this base, and returns the part as a
+    view that can be written.
     """
 
     __slots__ = ("__array_interface__", "base")
@@ -38,13 +39,13 @@ class RepeatingBase:
 
 
 def repeating_view(view: NDArray[Any], memory: NDArray[Any], read_only: bool = True) -> NDArray[Any]:
-    """Return ``view``, a view of ``memory``, with a `RepeatingBase`."""
+    """Return ``view``, a view of ``memory``, as a view whose base is a `RepeatingBase`."""
     result = np.asarray(RepeatingBase(view, memory, read_only))
-    return result if result.dtype == view.dtype else result.view(view.dtype)  # bfloat16 comes back as two bytes
+    return result if result.dtype == view.dtype else result.view(view.dtype)  # NumPy takes bfloat16 for two bytes
 
 
 def writable_view(x: Any) -> Any:
-    """Return ``x`` if it can be written, or a writable view of the same places if none repeats, or None."""
+    """Return ``x``, if it can be written; a writable view of it, if only the view it is a part of repeats; or None."""
     if writable(x):
         return x
     base = x.base
@@ -62,21 +63,17 @@ def repeats(x: Any) -> bool:
 
 
 def repeating_components(sizes: NDArray[np.int64], strides: NDArray[np.int64]) -> list[int]:
-    """Return the numbers of the components of these sizes and strides, (B, d), that hold a place twice.
-
-    Sizes and strides tell of most components whether they do. The places of all elements of the others are compared.
-    """
-    inside = strides[:, :-1] < sizes[:, 1:] * strides[:, 1:]  # a step along a dimension stays within the next one
-    if not np.count_nonzero(inside) and not np.count_nonzero(strides[:, -1:] <= 0):
-        return []
-    n, s = by_stride(sizes, strides)
-    extents = (n - 1) * s
-    has_elements = (sizes > 0).all(axis=1)
-    is_crowded = ((n > 1) & (s == 0)).any(axis=1) | (n.prod(axis=1) > extents.sum(axis=1) + 1)  # more than places
-    is_apart = past_smaller(n, s, extents).all(axis=1)
-    found = np.flatnonzero(has_elements & is_crowded).tolist()
-    for i in np.flatnonzero(has_elements & ~is_crowded & ~is_apart).tolist():
-        places = strided_index(n[i : i + 1], s[i : i + 1], np.zeros(1, np.int64))
-        if len(np.unique(places)) < len(places):
-            found.append(i)
-    return sorted(found)
+    """Return the numbers of the components of these sizes and strides, (B, d), that hold a place twice."""
+    is_inside = (
+        strides[:, :-1] < sizes[:, 1:] * strides[:, 1:]
+    )  # a step stays inside the elements of the next dimension
+    if not np.count_nonzero(is_inside) and not np.count_nonzero(strides[:, -1:] <= 0):
+        return []  # row-major components, the most common ones
+    is_unclear = ~surely_without_repeats(sizes, strides) & (sizes > 0).all(axis=1)
+    # A component repeats if a stride is 0, or if it has more elements than there are places up to its last one.
+    num_places = ((sizes - 1) * strides).sum(axis=1) + 1
+    is_repeating = is_unclear & (((sizes > 1) & (strides == 0)).any(axis=1) | (sizes.prod(axis=1) > num_places))
+    for i in np.flatnonzero(is_unclear & ~is_repeating).tolist():
+        places = strided_index(sizes[i : i + 1], strides[i : i + 1], np.zeros(1, np.int64))
+        is_repeating[i] = len(np.unique(places)) < len(places)
+    return np.flatnonzero(is_repeating).tolist()

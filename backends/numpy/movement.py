@@ -131,7 +131,7 @@ def scatter_components(
 ) -> NDArray[Any]:
     """Add all elements by one index, contiguous rows whole; or few or long components one after the other."""
     width, outer_sizes, outer_strides = _common_rows(sizes, strides)
-    if _is_loop_quick(outer_sizes) and surely_without_repeats(sizes, strides):
+    if _is_loop_quick(outer_sizes) and surely_without_repeats(sizes, strides).all():
         return _add_one_by_one(flat, sizes, strides, offsets, buffer_size)
     index = strided_index(outer_sizes, outer_strides, offsets)
     if width > 1 and buffer_size % width == 0 and not (index % width).any():
