@@ -16,7 +16,7 @@ import numpy as np
 from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import DeviceError, DTypeError, GradientError, named_type
-from pynested.backends.events import emit, listening
+from pynested.backends.events import LISTENERS, emit
 from pynested.backends.host import as_bare
 from pynested.backends.repeating_views import writable
 from pynested.backends.sharing import same_memory, storage_of_imported
@@ -239,7 +239,7 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
 
     def accumulate(self, cotangent: Array) -> None:
         """Add ``cotangent`` to ``grad``, in place unless the sum itself is to be differentiated."""
-        if listening.count:
+        if LISTENERS:
             emit("accumulate", self.device, leaf=self, cotangent=cotangent)
         with _leaf_lock:
             if self._grad is None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pynested.backends.errors import GradientError
-from pynested.backends.events import emit_around, listening
+from pynested.backends.events import LISTENERS, emit_around
 from pynested.backends.storage import Storage
 
 from .array import Array, raw
@@ -64,7 +64,7 @@ def run_backward(
             cotangent = [cotangent.get(i) for i in range(node.num_parts)]
         if node.stack is not None:
             pairs = _apply_vjp_checked(node, cotangent, this_pass)
-        elif listening.count:
+        elif LISTENERS:
             pairs = emit_around("vjp", node.name, node.operation.apply_vjp, node, cotangent, this_pass)
         else:
             pairs = node.operation.apply_vjp(node, cotangent, this_pass)
@@ -208,7 +208,7 @@ def run_forward(tangents: dict[Any, Any], ends: Sequence[Any], since: int = 0) -
         arrived = [tangents.get(source) for source in node.sources]
         if all(t is None for t in arrived):
             continue
-        if listening.count:
+        if LISTENERS:
             tangent = emit_around("jvp", node.name, node.operation.apply_jvp, node, arrived)
         else:
             tangent = node.operation.apply_jvp(node, arrived)

@@ -64,9 +64,7 @@ def repeats(x: Any) -> bool:
 
 def repeating_components(sizes: NDArray[np.int64], strides: NDArray[np.int64]) -> list[int]:
     """Return the numbers of the components of these sizes and strides, (B, d), that hold a place twice."""
-    is_inside = (
-        strides[:, :-1] < sizes[:, 1:] * strides[:, 1:]
-    )  # a step stays inside the elements of the next dimension
+    is_inside = strides[:, :-1] < sizes[:, 1:] * strides[:, 1:]  # a step stays inside the next dimension
     if not np.count_nonzero(is_inside) and not np.count_nonzero(strides[:, -1:] <= 0):
         return []  # row-major components, the most common ones
     is_unclear = ~surely_without_repeats(sizes, strides) & (sizes > 0).all(axis=1)

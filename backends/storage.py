@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .events import emit, listening
+from .events import LISTENERS, emit
 
 
 def address(x: Any) -> int:
@@ -35,7 +35,7 @@ class Storage:
         self.data = data
         self.device = device
         self.version = 0
-        if listening.count:
+        if LISTENERS:
             emit("allocate", device, storage=self)
 
     @property
@@ -46,7 +46,7 @@ class Storage:
     def count_write(self) -> None:
         """Count a write, so that whoever saved the old contents notices."""
         self.version += 1
-        if listening.count:
+        if LISTENERS:
             emit("write", self.device, storage=self)
 
     def holders(self) -> list[Any]:

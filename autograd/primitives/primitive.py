@@ -25,7 +25,7 @@ from typing import Any, Literal, TypeVar, overload
 from pynested.backends import get_backend, register_kernel
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import DeviceError
-from pynested.backends.events import ObservedBackend, emit_around, listening
+from pynested.backends.events import LISTENERS, ObservedBackend, emit_around
 from pynested.backends.quiet import quiet_context
 
 from ..arguments.scalars import refused_operand
@@ -104,7 +104,7 @@ class Primitive:
     def __call__(self, *args: Any) -> Any: ...
     def __call__(self, *args: Any) -> Any:
         """Return the value; it is recorded if an array requires grad. The value of raw arrays alone is a raw array."""
-        if listening.count:
+        if LISTENERS:
             return emit_around("primitive", self.name, self.apply, *args)
         return self.apply(*args)
 
@@ -124,7 +124,7 @@ class Primitive:
             elif arg.storage.device != device:
                 same_device(self.name, args)
         kernels: Any = get_backend(device or "cpu")
-        if listening.count:
+        if LISTENERS:
             kernels = ObservedBackend(kernels)
         try:
             value = quiet_context().run(self.compute, kernels, *raw_args)

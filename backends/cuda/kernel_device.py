@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from ..dtypes import is_bfloat16
 from ..errors import DeviceError
-from ..events import emit_around, listening
+from ..events import LISTENERS, emit_around
 from ..interface import Backend
 from ..segments import Segments
 from ..storage import address
@@ -86,7 +86,7 @@ class KernelDevice(Backend):
             return
         blocks, threads = checked_shape(name, grid, block, shared)
         run, pointers = self.launcher.run, tuple(np.uint64(0) if x is None else x for x in args)
-        if listening.count:
+        if LISTENERS:
             emit_around("launch", name, run, file, name, blocks, threads, pointers, shared)
         else:
             run(file, name, blocks, threads, pointers, shared)

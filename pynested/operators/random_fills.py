@@ -20,7 +20,7 @@ from pynested.autograd.decorators import operator
 from pynested.autograd.primitives.movement import converted
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DTypeError, named_type
-from pynested.backends.events import emit_around, listening
+from pynested.backends.events import LISTENERS, emit_around
 from pynested.backends.memory import empty
 from pynested.backends.repeating_views import writable_view
 from pynested.construct.like import empty_like
@@ -133,7 +133,7 @@ def _fill(x: Target, name: str, draw: Callable[..., Any], scale: Callable[[NDArr
     draws_in_place = x.device == "cpu" and x.dtype == np.float64 and x.is_contiguous()
     check_write(x, name, ())
     numbers = writable_view(x.data) if draws_in_place else empty(x.shape, np.float64)
-    if listening.count:
+    if LISTENERS:
         emit_around("kernel", name, draw, out=numbers)
     else:
         draw(out=numbers)

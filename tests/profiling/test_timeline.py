@@ -14,7 +14,7 @@ import pytest
 
 import pynested as pn
 from pynested.autograd.decorators import is_watched
-from pynested.backends.events import listening
+from pynested.backends.events import LISTENERS
 from pynested.profiling import Event
 from pynested.profiling.timeline_picture import MOST_ROWS
 
@@ -81,7 +81,7 @@ def test_nothing_is_left_behind() -> None:
     count, storage = len(t.events), weakref.ref(x.data.storage)
     pn.exp(x)
     del x
-    assert storage() is None and len(t.events) == count and not is_watched() and not listening.count
+    assert storage() is None and len(t.events) == count and not is_watched() and not LISTENERS
     with pytest.raises(pn.errors.ArgumentError, match="Open another"), t:
         pass
 
