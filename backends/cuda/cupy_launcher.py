@@ -25,7 +25,7 @@ POISON = 0xFF  # in every byte of a new array, if PYNESTED_CHECK is 1
 
 
 @contextmanager
-def reporting(cupy: Any, name: str) -> Iterator[None]:
+def device_errors(cupy: Any, name: str) -> Iterator[None]:
     """Raise DeviceError in place of an error of CuPy's compiler, of a missing library, or of the driver."""
     try:
         yield
@@ -35,7 +35,7 @@ def reporting(cupy: Any, name: str) -> Iterator[None]:
         raise device_error(name, error) from error
 
 
-class Reported:
+class CheckedCupy:
     """The module CuPy, whose functions raise DeviceError if something fails on the GPU."""
 
     def __init__(self, cupy: Any) -> None:
@@ -48,13 +48,13 @@ class Reported:
 
         @wraps(function)
         def call(*args: Any, **options: Any) -> Any:
-            with reporting(self._cupy, name):
+            with device_errors(self._cupy, name):
                 return function(*args, **options)
 
         return call
 
 
-class Gpu:
+class CupyLauncher:
     """The launcher for CuPy's current device and stream. It compiles a kernel when the kernel is first launched.
 
     CuPy caches compiled modules under a hash of their text, without the files that the text includes. So the text has
@@ -69,7 +69,7 @@ class Gpu:
 
     def run(self, file: str, name: str, grid: Dim3, block: Dim3, args: Sequence[Any], shared: int) -> None:
         """Launch a kernel, which runs after all that was launched before it."""
-        with reporting(self._cupy, name):
+        with device_errors(self._cupy, name):
             function = self._functions.get((file, name)) or self._load(file, name)
             if shared > SHARED_BY_DEFAULT:
                 function.max_dynamic_shared_size_bytes = shared
@@ -110,4 +110,4 @@ def cuda_backend() -> KernelBackend:
         cupy.cuda.cublas  # noqa: B018 - loads it
     except (ImportError, RuntimeError) as error:
         raise DeviceError(f"the device 'cuda' needs CUDA's NVRTC and cuBLAS: {INSTALL}. CuPy says: {error}") from error
-    return KernelBackend("cuda", Reported(cupy), Gpu(cupy), BLAS_FROM)
+    return KernelBackend("cuda", CheckedCupy(cupy), CupyLauncher(cupy), BLAS_FROM)

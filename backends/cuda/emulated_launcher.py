@@ -62,15 +62,15 @@ class Emulator:
         kernels: Path = KERNELS,
         units: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        for what, choice, choices in (("schedule", schedule, SCHEDULES), ("sanitizer", mode, SANITIZERS)):
+        for title, choice, choices in (("schedule", schedule, SCHEDULES), ("sanitizer", mode, SANITIZERS)):
             if choice not in choices:
                 names = ", ".join(repr(name) for name in choices if name)
-                raise ArgumentError(f"the emulation has no {what} {choice!r}: it has {names}.")
-        for what, number in (("seed", seed), ("workers", workers)):
-            least, greatest = LIMITS[what]
+                raise ArgumentError(f"the emulation has no {title} {choice!r}: it has {names}.")
+        for title, number in (("seed", seed), ("workers", workers)):
+            least, greatest = LIMITS[title]
             if not least <= number <= greatest:
                 limit = f">= {least}" if number < least else f"<= {greatest}"
-                raise ArgumentError(f"the emulation needs {what} {limit}, got {number}.")
+                raise ArgumentError(f"the emulation needs {title} {limit}, got {number}.")
         self.schedule, self.seed, self.workers, self.mode = schedule, seed, workers, mode
         self.kernels, self.units = kernels, all_instantiations() if units is None else units
         self._functions: dict[tuple[str, str], tuple[Any, list[str]]] = {}

@@ -20,8 +20,8 @@ from ..storage import address
 from .naming import WORDS
 
 RawArray = Any  # an array of the device's xp
-BLOCK = 256  # threads of a block of most kernels
-# Limits of every GPU that CUDA 12 supports.
+BLOCK = 256  # threads in a block of most kernels
+# Limits of every GPU that CUDA 12 supports: threads and blocks along x, y and z, and bytes of a block.
 MAX_GRID = (2**31 - 1, 65535, 65535)
 MAX_BLOCK = (1024, 1024, 64)
 MAX_THREADS_PER_BLOCK = 1024
@@ -71,7 +71,7 @@ class KernelDevice(Backend):
         return self.launcher.new(shape, dtype)
 
     def adapted(self, function: Any) -> Any:
-        """Return a function of ``xp`` that takes Python numbers beside bfloat16, as it does beside other floats."""
+        """Return ``function``; a ufunc then takes Python numbers beside bfloat16, as it does beside other floats."""
         is_ufunc = isinstance(unwrap(function), self.xp.ufunc)
         return with_bfloat16_numbers(function) if is_ufunc or getattr(function, "__name__", "") == "where" else function
 
@@ -101,7 +101,10 @@ class KernelDevice(Backend):
         args: Sequence[Any],
         rest_of_grid: Sequence[int] = (),
     ) -> None:
-        """Launch a block for each tile; component ``i`` has ``tiles[i]`` of them, and row ``i`` of the table."""
+        """Launch a block for each tile, and ``rest_of_grid`` times as many: the size of the grid along y and z.
+
+        Component ``i`` has ``tiles[i]`` tiles, and row ``i`` of ``table`` describes it.
+        """
         starts = Segments.from_lengths(tiles)
         components = self.upload(table), self.upload(starts.offsets), np.int64(starts.count)
         self.launch(file, name, (starts.rows, *rest_of_grid), block, (*components, *args))
@@ -126,7 +129,7 @@ class KernelDevice(Backend):
         return self.xp.asarray(np.ascontiguousarray(numbers))
 
     def index(self, numbers: Any) -> RawArray:
-        """Return row indices on the device; those that were computed on the host are uploaded."""
+        """Return row indices on the device; indices that were computed on the host are uploaded."""
         return self.upload(numbers) if isinstance(numbers, np.ndarray) else self.as_contiguous(numbers)
 
     def offsets(self, segments: Segments) -> RawArray:
@@ -136,7 +139,7 @@ class KernelDevice(Backend):
 
 
 def in_words(row_bytes: int, *arrays: RawArray) -> tuple[str, int]:
-    """Return the widest machine word that divides ``row_bytes`` and all addresses, and the number of words in a row."""
+    """Return the type of the widest word that divides ``row_bytes`` and all addresses, and the words of a row."""
     size = next(size for size in WORDS if row_bytes % size == 0 and not any(address(x) % size for x in arrays))
     return WORDS[size], row_bytes // size
 

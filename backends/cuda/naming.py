@@ -41,6 +41,6 @@ def ctype(dtype: Any) -> str:
 
 
 def wide_dtype(dtype: Any) -> np.dtype[Any]:
-    """Return the dtype in which kernels add: int64 for bools and ints, float32 for halves, otherwise the dtype itself."""
+    """Return the dtype in which kernels add: int64 for bools and ints, float32 for halves, or else the dtype itself."""
     kind = np.dtype(dtype)
     return computing_dtype(kind) if is_float(kind) else np.dtype(np.int64)

@@ -10,7 +10,7 @@ from .naming import ctype, instantiation, wide_dtype
 from .segment import MOST_TILES, SegmentKernels
 
 WIDE_ROW = 1024  # elements; a block computes a row from this width on, and a warp computes a narrower one
-CHUNK = 256  # rows whose parts of the cotangents of parameters are added by one block
+CHUNK = 256  # rows; one block adds what they contribute to the cotangents of weight and bias
 
 
 class RowKernels(SegmentKernels):
@@ -38,14 +38,14 @@ class RowKernels(SegmentKernels):
         /,
         with_bias: bool = True,
     ) -> tuple[RawArray, RawArray | None, RawArray | None]:
-        """Launch two other kernels of layer_norm.cu: for x, and for the parameters."""
+        """Launch the other two kernels of layer_norm.cu: for the cotangent of x, and for those of the parameters."""
         rows, cotangents, wide = self.as_contiguous(x), self.as_contiguous(cotangent), wide_dtype(x.dtype)
         means, stds, (count, width) = self.as_contiguous(mean), self.as_contiguous(std), rows.shape
         sizes = np.int64(count), np.int64(width)
         out = self.empty(rows.shape, x.dtype)
         operands = cotangents, rows, self._astype(weight, wide), means, stds
         self._launch_rows("layer_norm.cu", "layer_norm_backward", rows, (*operands, *sizes, out))
-        # For each chunk of rows, the sums that are the cotangents of the parameters: None if they are not needed.
+        # The sums of each chunk of rows, which add up to the cotangent of a parameter; None without the parameter.
         chunk = max(CHUNK, -(-count // MOST_TILES))
         chunks = -(-count // chunk)
         weight_sums = None if weight is None else self.empty((chunks, width), wide)
@@ -54,8 +54,8 @@ class RowKernels(SegmentKernels):
             name = instantiation("layer_norm_parameters", ctype(x.dtype))
             args = cotangents, rows, means, stds, *sizes, np.int64(chunk), weight_sums, bias_sums
             self.launch("layer_norm.cu", name, (-(-width // 32), chunks), (32, 8), args)
-        of_weight = None if weight is None else self._total(weight_sums, weight.dtype)
-        return out, of_weight, self._total(bias_sums, x.dtype) if with_bias else None
+        weight_dtype = x.dtype if weight is None else weight.dtype
+        return out, self._total(weight_sums, weight_dtype), self._total(bias_sums, x.dtype)
 
     def cross_entropy(
         self, x: RawArray, target: RawArray, weight: RawArray | None, ignore_index: int, label_smoothing: float, /
@@ -103,7 +103,10 @@ class RowKernels(SegmentKernels):
     def _astype(self, x: RawArray | None, dtype: np.dtype[np.generic]) -> RawArray | None:
         return None if x is None else self.as_contiguous(x).astype(dtype, copy=False)
 
-    def _total(self, rows: RawArray, dtype: np.dtype[np.generic]) -> RawArray:
-        if not len(rows):  # zeros that take no memory, as there may be many columns
-            return self.xp.broadcast_to(self.xp.zeros((), dtype), rows.shape[1])
-        return self.segment_sum(rows, Segments(np.array([0, len(rows)])))[0].astype(dtype, copy=False)
+    def _total(self, sums: RawArray | None, dtype: np.dtype[np.generic]) -> RawArray | None:
+        """Return the sum of the rows of ``sums``."""
+        if sums is None:
+            return None
+        if not len(sums):  # zeros that take no memory, as there may be many columns
+            return self.xp.broadcast_to(self.xp.zeros((), dtype), sums.shape[1])
+        return self.segment_sum(sums, Segments(np.array([0, len(sums)])))[0].astype(dtype, copy=False)

@@ -23,7 +23,7 @@ KEPT_ROWS = 4  # rows that each thread of a softmax keeps in registers
 
 @dataclass(frozen=True, eq=False)
 class DeviceSegments:
-    """Segments whose offsets were computed on the device; the host knows their number and the number of rows."""
+    """Segments whose offsets were computed on the device."""
 
     offsets: RawArray
     count: int
@@ -31,17 +31,17 @@ class DeviceSegments:
 
 
 def launch_shape(count: int, rows: int, columns: int, pack: int = 1) -> tuple[int, np.int32, Dim3]:
-    """Return the group, the binary logarithm of the number of lanes, and the grid: see Lanes in segment.cuh.
+    """Return the number of threads of a segment, the binary logarithm of the number of lanes, and the grid.
 
-    They depend on sizes alone, so that equal operands always have equal results. ``pack`` is the number of columns of a
-    lane.
+    The lanes of a segment lie side by side over its columns, ``pack`` columns each: see Lanes in segment.cuh. The shape
+    depends on sizes alone, so that equal operands always have equal results.
     """
     group = 32 if rows * columns < SHORT * count else BLOCK
-    lanes = -(-columns // pack)
-    width = min(group, 1 << max(0, lanes - 1).bit_length())
-    tiles = -(-lanes // width)
+    columns_of_lanes = -(-columns // pack)
+    lanes = min(group, 1 << max(0, columns_of_lanes - 1).bit_length())
+    tiles = -(-columns_of_lanes // lanes)
     grid = -(-count // (BLOCK // group)), min(tiles, MOST_TILES), -(-tiles // MOST_TILES)
-    return group, np.int32(width.bit_length() - 1), grid
+    return group, np.int32(lanes.bit_length() - 1), grid
 
 
 def reduction(functor: str) -> Any:
@@ -108,9 +108,8 @@ class SegmentKernels(ElementwiseKernels):
         """Launch segment_cumsum.cu."""
         rows = self.as_contiguous(x if is_float(x.dtype) else self.cast(x, np.dtype(np.int64)))
         out = self.empty(rows.shape, rows.dtype)
-        # As if there were no rows: a warp for each segment, however long, since each row waits for the row before it.
         columns = prod(x.shape[1:])
-        _, lg, grid = launch_shape(segments.count, 0, columns)
+        _, lg, grid = launch_shape(segments.count, 0, columns)  # without rows: a warp even for a long segment
         args = rows, self.offsets(segments), np.int64(segments.count), np.int64(columns), lg
         name = instantiation("segment_cumsum", ctype(out.dtype))
         self.launch("segment_cumsum.cu", name, grid, (BLOCK,), (*args, np.bool_(backwards), out))
@@ -119,8 +118,8 @@ class SegmentKernels(ElementwiseKernels):
     def spread(self, y: RawArray, segments: Segments, /) -> RawArray:
         """Launch spread.cu."""
         entries, out = self.as_contiguous(y), self.empty((segments.rows, *y.shape[1:]), y.dtype)
-        word, words = in_words(prod(y.shape[1:]) * y.dtype.itemsize, entries, out)
-        return self.launch_segments("spread.cu", ("spread", word), (entries,), segments, out, words)
+        word, row_words = in_words(prod(y.shape[1:]) * y.dtype.itemsize, entries, out)
+        return self.launch_segments("spread.cu", ("spread", word), (entries,), segments, out, row_words)
 
     def reduce_segments(self, functor: str, x: RawArray, segments: Segments, dtype: np.dtype[Any]) -> RawArray:
         """Launch segment_reduce.cu, which reduces each segment to an entry of ``dtype``."""
@@ -139,9 +138,10 @@ class SegmentKernels(ElementwiseKernels):
         columns: int | None = None,
         pack: int = 1,
     ) -> RawArray:
-        """Launch a kernel over the columns of segments, and return ``out``, its result.
+        """Launch a kernel that computes ``out`` from ``operands``, and return ``out``.
 
-        ``name`` has the name of the kernel and its template arguments but the last one, which is the group.
+        ``name`` is the name of the kernel with its template arguments, but for the last one, the number of threads of a
+        segment. ``columns`` is the number of columns if they are not those of ``out``.
         """
         columns = prod(out.shape[1:]) if columns is None else columns
         group, lg, grid = launch_shape(segments.count, segments.rows, columns, pack)
@@ -164,9 +164,9 @@ class SegmentKernels(ElementwiseKernels):
 
 
 def cut_segments(segments: Segments, rows: int) -> tuple[Segments, Segments]:
-    """Cut segments into pieces of at most ``rows`` rows; return the pieces, and the pieces of each segment as segments.
+    """Cut segments into pieces of at most ``rows`` rows; an empty segment is one empty piece.
 
-    An empty segment is one empty piece.
+    Return the pieces, as segments of rows, and the original segments, as segments of pieces.
     """
 
     def make() -> tuple[Segments, Segments]:
@@ -180,7 +180,7 @@ def cut_segments(segments: Segments, rows: int) -> tuple[Segments, Segments]:
 
 
 def _pack(rows: RawArray, out: RawArray) -> int:
-    """Return the number of columns of a lane: 16 bytes of them if rows are wide and aligned, otherwise 1."""
+    """Return the number of columns of a lane: those of 16 bytes if rows are wide and aligned, otherwise 1."""
     if not is_float(rows.dtype):
         return 1
     columns = prod(rows.shape[1:])

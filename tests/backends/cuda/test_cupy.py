@@ -19,7 +19,7 @@ import pytest
 
 import pynested as pn
 from pynested.backends import get_backend
-from pynested.backends.cuda.cupy_launcher import OPTIONS, Gpu
+from pynested.backends.cuda.cupy_launcher import OPTIONS, CupyLauncher
 from pynested.backends.cuda.instantiations import all_instantiations
 from pynested.backends.cuda.kernel_source import KERNELS, inlined
 from pynested.backends.errors import ArgumentError, DeviceError
@@ -178,7 +178,7 @@ def test_launches_are_waited_for_on_request(cupy: ModuleType, monkeypatch: pytes
         pn.relu(made)
     monkeypatch.setenv("PYNESTED_CHECK", "yes")
     with pytest.raises(ArgumentError, match="PYNESTED_CHECK is 'yes'; it takes a whole number from 0 to 1"):
-        Gpu(cupy)
+        CupyLauncher(cupy)
 
 
 def test_kernels_are_compiled_once_from_a_text_without_includes(
