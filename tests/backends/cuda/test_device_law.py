@@ -170,9 +170,6 @@ def test_equal_takes_numbers(number: Any, device: str) -> None:
         assert not pn.equal(KINDS["jagged"](device=where), number)
 
 
-# ---- arrays that others are made of ---------------------------------------------------------------------------------
-
-
 def test_components_are_collected_from_and_on_any_device(device: str) -> None:
     on_cpu, on_device = pn.ones(2), pn.zeros(1, device=device)
     for where in ("cpu", device):
@@ -183,17 +180,13 @@ def test_components_are_collected_from_and_on_any_device(device: str) -> None:
             assert nested.values().tolist() == moved.values().tolist() == [1, 1, 0, 7]
 
 
-def test_moves_are_copies(device: str) -> None:
-    x = pn.nested_array([np.ones((2, 3)), np.zeros((1, 3))], layout=pn.jagged, device=device)
+def test_moves_are_copies_and_structures_lie_on_the_device(device: str) -> None:
+    x = pn.nested_array_from_jagged(pn.arange(6.0, device=device), pn.array([0, 2, 6], device=device))
+    assert {x.device, x.offsets().device, x.unbind()[0].device, x.to(device).device} == {device}
     back = x.to("cpu")
     back.values().data[...] = 7
-    assert (back.device, x.to(device).device) == ("cpu", device) and x.values().tolist() == [[1] * 3, [1] * 3, [0] * 3]
-
-
-def test_structures_on_the_device(device: str) -> None:
-    x = pn.nested_array_from_jagged(pn.arange(6.0, device=device), pn.array([0, 2, 6], device=device))
+    assert back.device == "cpu"
     assert [component.tolist() for component in x.unbind()] == [[0.0, 1.0], [2.0, 3.0, 4.0, 5.0]]
-    assert {x.device, x.offsets().device, x.unbind()[0].device} == {device}
 
 
 @pytest.mark.parametrize("home", ["cpu", "emulated"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -15,16 +16,12 @@ from pynested.backends.errors import DeviceError, DTypeError
 SPREAD = "spread<unsigned int, 32>"
 
 
-class Refusing(Emulator):
-    """An emulator that raises an error instead of a launch."""
-
-    def run(self, *args: Any) -> None:
-        raise AssertionError("launched")
-
-
 @pytest.fixture
 def device() -> Any:
-    return emulated_backend(Refusing())
+    """Return a device whose launches raise an error."""
+    launcher = Emulator()
+    launcher.run = mock.Mock(side_effect=AssertionError("launched"))  # type: ignore[method-assign]
+    return emulated_backend(launcher)
 
 
 def good() -> list[Any]:

@@ -45,12 +45,6 @@ KERNELS = [
 pytestmark = [pytest.mark.usefixtures("compiled"), pytest.mark.sanitizer]
 
 
-@pytest.fixture
-def built(mode: str) -> None:
-    """Compile all kernels for a sanitizer here; a compiler under the sanitizer takes much longer."""
-    Emulator(mode=mode).compile_all()
-
-
 def sanitized(mode: str, workers: int, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """Run Python with a sanitizer in it, over kernels that are built for it."""
     try:
@@ -76,7 +70,8 @@ def test_a_right_kernel_is_not_reported(mode: str) -> None:
 
 
 @pytest.mark.parametrize(("mode", "workers", "kernels"), KERNELS)
-def test_kernels_are_clean(mode: str, workers: int, kernels: str, built: None) -> None:
+def test_kernels_are_clean(mode: str, workers: int, kernels: str) -> None:
+    Emulator(mode=mode).compile_all()  # here, as a compiler under the sanitizer takes much longer
     options = ["-q", "-x", "-p", "no:cacheprovider", "-m", "", "-k", kernels]
     done = sanitized(mode, workers, "-m", "pytest", *options, HERE.parent / "test_kernels.py")
     assert done.returncode == 0, (done.stdout + done.stderr)[-5000:]
