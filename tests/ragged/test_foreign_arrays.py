@@ -19,12 +19,12 @@ import pytest
 
 import pynested as pn
 from pynested.backends.errors import ArgumentError, DTypeError, ExchangeError
-from pynested.spec.components import stacked
 from pynested.structure import Jagged, Strided
 
-from ..batches import Batch, Call, Operand
+from ..batches import Batch, Call
 from ..calls import CALLS
-from ..nests import DENSE, LAYOUTS, Numbers, nest, plain
+from ..nests import LAYOUTS, Numbers, nest, plain
+from ..support.samples import sample_arguments
 from .test_ways_in import FORMS, WRITES, target
 
 ROW, MATRIX = np.array([1.0, 2.0]), np.array([[1.0, 2.0], [3.0, 4.0]])
@@ -42,7 +42,6 @@ FUNCTIONS: dict[str, Sample] = {
     "nested_array_from_jagged": (lambda m: pn.nested_array_from_jagged(m, [0, 2]), ROW),
     "nested_array_from_strided": (lambda m: pn.nested_array_from_strided(m, [[2]]), ROW),
     "layer_norm, weight": (lambda m: pn.layer_norm(MATRIX, 2, m), ROW),
-    "cross_entropy, weight": (lambda m: pn.cross_entropy(MATRIX, np.array([1, 0]), weight=m), ROW),
     "masked_select": (lambda m: pn.masked_select(m, MATRIX > 2), MATRIX),
     "masked_select, mask": (lambda m: pn.masked_select(MATRIX, m), np.array([True, False])),
     "full_like": (lambda m: pn.full_like(m, 7), ROW),
@@ -129,22 +128,16 @@ def test_functions(name: str) -> None:
 def dense_operands(call: Call, batch: Batch) -> list[Numbers]:
     """Return the operands of a sample input that are dense arrays."""
     operands: list[Any] = []
-    call.given(batch, operands.append)
-    dense = [operand for operand in operands if batch.kind is DENSE or not isinstance(operand, Operand)]
-    return [stacked(operand.components) if isinstance(operand, Operand) else operand for operand in dense]
+    sample_arguments(call, batch, convert=operands.append)
+    return [operand.numpy() for operand in operands if not operand.is_nested]
 
 
 def call_with(call: Call, batch: Batch, number: int, array: Any) -> Any:
     """Call with another array as dense operand ``number``."""
     numbers = count()
-
-    def new(operand: Any) -> Any:
-        if isinstance(operand, Operand) and batch.kind is not DENSE:
-            return nest(operand.components, batch.kind.layout, "packed", operand.ragged)
-        plain_operand = stacked(operand.components) if isinstance(operand, Operand) else operand
-        return array if next(numbers) == number else plain_operand
-
-    return call.function(*call.given(batch, new), **call.keywords)
+    replace = lambda x: array if not x.is_nested and next(numbers) == number else x  # noqa: E731
+    arguments, keywords, _ = sample_arguments(call, batch, convert=replace)
+    return call.function(*arguments, **keywords)
 
 
 @pytest.mark.parametrize("op", sorted({call.op for call in CALLS}))
