@@ -58,28 +58,20 @@ LACKING: dict[str, dict[str, str]] = {
 
 
 @pytest.fixture(params=NAMES)
-def name(request: pytest.FixtureRequest) -> str:
-    return request.param  # type: ignore[no-any-return]
+def exchange(request: pytest.FixtureRequest) -> Iterator[tuple[str, Any, Library]]:
+    """Return the name, the module, and the ways of a library; of JAX also with 64 bits."""
+    name, _, has_64_bits = request.param.partition(" of ")
+    module = pytest.importorskip(name)
+    if has_64_bits:
+        module.config.update("jax_enable_x64", True)
+    yield request.param, module, LIBRARIES[name]
+    if has_64_bits:
+        module.config.update("jax_enable_x64", False)
 
 
-@pytest.fixture
-def imported(name: str) -> Iterator[Any]:
-    """Import a library; of JAX also with 64 bits."""
-    library = pytest.importorskip(name.partition(" ")[0])
-    if name not in LIBRARIES:
-        library.config.update("jax_enable_x64", True)
-    yield library
-    if name not in LIBRARIES:
-        library.config.update("jax_enable_x64", False)
-
-
-@pytest.fixture
-def library(name: str) -> Library:
-    return LIBRARIES[name.partition(" ")[0]]
-
-
-def test_arrays_of_ours_at_every_place(name: str, imported: Any, library: Library) -> None:
+def test_arrays_of_ours_at_every_place(exchange: tuple[str, Any, Library]) -> None:
     """Exchange from every place, with every ``copy``, and memory that is read-only, misaligned, and backwards."""
+    name, module, library = exchange
     for dtype in NUMBERS:
         read_only, backwards = placed(dtype, 0), placed(dtype, 0)
         backwards[...] = backwards[::-1].copy()
@@ -88,7 +80,7 @@ def test_arrays_of_ours_at_every_place(name: str, imported: Any, library: Librar
         for memory in (*(placed(dtype, place) for place in PLACES), *misaligned, read_only, backwards[::-1]):
             x = pn.nested_array_from_jagged(pn.from_numpy(memory), OFFSETS)
             for copy in (None, True, False):
-                check_out(library, imported, x, copy, LACKING.get(name, {}).get(dtype))
+                check_out(library, module, x, copy, LACKING.get(name, {}).get(dtype))
             assert memory.tolist() == NUMBERS[dtype]
             if name == "torch" and memory is read_only:  # only PyTorch writes
                 library.out(x).values().zero_()
@@ -111,11 +103,12 @@ def check_out(library: Library, module: Any, x: Any, copy: bool | None, refusal:
         assert list(library.double(module, out, dtype)) == expected(dtype), (dtype, copy)
 
 
-def test_arrays_of_theirs_at_every_place(name: str, imported: Any, library: Library) -> None:
+def test_arrays_of_theirs_at_every_place(exchange: tuple[str, Any, Library]) -> None:
     """Exchange from every place; the owner is deleted before the numbers are used."""
+    name, module, library = exchange
     for dtype in NUMBERS.keys() - LACKING.get(name, {}):
         for place, copy in ((place, copy) for place in PLACES for copy in (None, True)):
-            back = library.back(library.make(imported, placed(dtype, place)), copy=copy)
+            back = library.back(library.make(module, placed(dtype, place)), copy=copy)
             assert str(back.dtype) == dtype
             if (place, copy) == (0, None):
                 gc.collect()

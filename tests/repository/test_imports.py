@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 import pytest
 
-FLOORS = {"_checkout": 0, "_version": 0, "backends": 1, "spec": 1, "autograd": 2}
-SERVICES = "cli conformance fuzzing graph html_repr interchange pictures profiling pytest_plugin training __main__"
 TOP = 4
-FLOORS |= dict.fromkeys(SERVICES.split(), TOP)
+SERVICES = "cli conformance fuzzing graph html_repr interchange pictures profiling pytest_plugin training __main__"
+FLOORS = {"_checkout": 0, "_version": 0, "backends": 1, "spec": 1, "autograd": 2} | dict.fromkeys(SERVICES.split(), TOP)
 OTHERS = 3  # the floor of every other module of `pynested`
 FACADE = "pynested"  # pynested/__init__.py imports everything, so only the top floor may import it
 ABSOLUTE = {FACADE, "pynested.__main__"}  # the two that Python itself may start from

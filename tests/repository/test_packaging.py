@@ -70,30 +70,19 @@ def test_a_mapped_folder_refuses_its_bare_name(folder: str, root: Path) -> None:
         spec.loader.exec_module(module_from_spec(spec))
 
 
-def run_bare_checkout(root: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run Python where pynested is not installed: -S leaves out .pth files, and with them an editable install."""
+def test_a_bare_checkout_is_started_and_imported(root: Path, tmp_path: Path) -> None:
+    """-S leaves out .pth files, and with them an editable install."""
     libraries = [sysconfig.get_path("purelib"), str(Path(np.__file__).parents[1])]
-    search = os.pathsep.join([*([] if folder == root else [str(root)]), *libraries])
-    return subprocess.run(
-        [sys.executable, "-S", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": search},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
 
+    def printed(folder: Path, path: list[str], *arguments: str) -> str:
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*path, *libraries])}
+        command = [sys.executable, "-S", *arguments]
+        return subprocess.check_output(command, cwd=folder, env=environment, text=True, timeout=120)
 
-def test_python_m_finds_the_mapped_folders_in_a_bare_checkout(root: Path) -> None:
-    done = run_bare_checkout(root, root, "-m", "pynested", "--version")
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-@pytest.mark.parametrize("folder", MAPPED)
-def test_checkout_on_the_path_is_importable_from_elsewhere(folder: str, root: Path, tmp_path: Path) -> None:
-    done = run_bare_checkout(root, tmp_path, "-c", f"import pynested.{folder} as found; print(found.__file__)")
-    assert done.stdout.strip() == str(root / folder / "__init__.py"), done.stderr
+    assert pn.__version__ in printed(root, [], "-m", "pynested", "--version")
+    for folder in MAPPED:
+        code = f"import pynested.{folder} as found; print(found.__file__)"
+        assert printed(tmp_path, [str(root)], "-c", code).strip() == str(root / folder / "__init__.py")
 
 
 def test_the_version_is_a_literal_that_setup_can_read(setup: ConfigParser, root: Path) -> None:
