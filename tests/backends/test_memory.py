@@ -6,13 +6,15 @@ import gc
 import os
 import subprocess
 import sys
-import threading
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 from pynested.backends import memory
+
+from ..crowd import together
 
 SHAPE = (600, 500)  # of float32: a little more than LARGE
 
@@ -98,21 +100,13 @@ def test_garbage_may_come_back_at_any_moment_of_an_allocation() -> None:
 
 
 def test_threads_never_hold_the_same_memory() -> None:
-    wrong = []
-
     def work(number: int) -> None:
         for _ in range(60):
             mine = memory.empty(SHAPE, np.float32)
             mine.fill(number)
-            if mine.min() != number or mine.max() != number:
-                wrong.append(number)
+            assert mine.min() == mine.max() == number
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
+    together([partial(work, number) for number in range(4)])
     assert 0 < memory.kept_bytes() <= 2 * 4 * memory.empty(SHAPE, np.float32).base.nbytes
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,6 +12,7 @@ import pynested as pn
 from pynested.backends.errors import ArgumentError, StructureError, TraceError
 from pynested.backends.memory import counters
 
+from ..crowd import together
 from .arrays import assert_same, jagged
 from .functions import FUNCTIONS, UNTRACKED
 
@@ -165,15 +164,8 @@ def test_memory_is_used_again_as_soon_as_nothing_reads_it() -> None:
 
 
 def test_threads_that_call_a_function_for_the_first_time_at_once_record_it_once() -> None:
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)  # threads take turns after each few instructions
-    try:
-        for _ in range(10):
-            compiled = pn.compile(function := lambda x: ((x + x.values().shape[0]).sin() * x).sum(dim=1))
-            barrier, arrays = threading.Barrier(4), [jagged(i + 1, 2) for i in range(4)]
-            with ThreadPoolExecutor(4) as pool:
-                results = list(pool.map(lambda x: [barrier.wait(), compiled(x)][1], arrays))  # noqa: B023
-            assert_same(results, [function(x) for x in arrays])
-            assert len(compiled.graphs) == 1
-    finally:
-        sys.setswitchinterval(before)
+    for _ in range(10):
+        compiled = pn.compile(function := lambda x: ((x + x.values().shape[0]).sin() * x).sum(dim=1))
+        arrays = [jagged(i + 1, 2) for i in range(4)]
+        assert_same(together([partial(compiled, x) for x in arrays]), [function(x) for x in arrays])
+        assert len(compiled.graphs) == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 import weakref
 from dataclasses import asdict
 from pathlib import Path
@@ -18,6 +17,7 @@ from pynested.backends.events import LISTENERS
 from pynested.profiling import Event
 from pynested.profiling.timeline_picture import MOST_ROWS
 
+from ..crowd import together
 from .stories import DEVICES, FOLDER, STORIES, listing
 
 
@@ -113,9 +113,7 @@ def test_timelines_within_each_other_and_in_other_threads() -> None:
         pn.cos(x)
         with pn.timeline() as inner:
             pn.exp(x)
-        thread = threading.Thread(target=record)
-        thread.start()
-        thread.join()
+        together([record])
     assert calls(outer) == ["cos", "exp"] and calls(inner) == ["exp"] and names == ["sin"]
     assert [event.name for event in of_kind(inner, "primitive")] == ["exp"]
     assert [event.name for event in of_kind(outer, "primitive")] == ["cos", "exp"]
