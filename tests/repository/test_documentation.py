@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import doctest
 import inspect
 import re
@@ -33,29 +32,20 @@ def named_clauses(documentation: str) -> Iterator[str]:
         yield from (f"{name}-{number}" for number in range(int(first), int(last or first) + 1))
 
 
-def listed_parameters(operator: Operator) -> list[tuple[str, bool, Any]]:
-    """Return the parameters in the signature of the table: name, whether keyword-only, default."""
-    (function,) = ast.parse(f"def {operator.signature}: ...").body
-    assert isinstance(function, ast.FunctionDef)
-    signature = function.args
-    defaults = [None] * (len(signature.args) - len(signature.defaults)) + signature.defaults
-    listed = [(arg, default, False) for arg, default in zip(signature.args, defaults, strict=True)]
-    listed += [(signature.vararg, None, False)] if signature.vararg else []
-    listed += [(arg, default, True) for arg, default in zip(signature.kwonlyargs, signature.kw_defaults, strict=True)]
-    return [(arg.arg, keyword, inspect.Parameter.empty if x is None else value(x)) for arg, x, keyword in listed]
-
-
-def value(default: ast.expr) -> Any:
-    return getattr(pn, default.id) if isinstance(default, ast.Name) else ast.literal_eval(default)
-
-
 def own_parameters(function: FunctionType) -> list[tuple[str, bool, Any]]:
-    """Return what `listed_parameters` does; NumPy's names of dim and keepdim are a matter of this implementation."""
+    """Return the parameters, name, whether keyword-only, default, without NumPy's names of dim and keepdim."""
     parameters = inspect.signature(function).parameters
     own = [parameter for name, parameter in parameters.items() if name not in ("axis", "keepdims")]
     needs_dim = "axis" in parameters and "keepdims" not in parameters  # given as axis= or as dim
     defaults = {"dim": inspect.Parameter.empty} if needs_dim else {}
     return [(each.name, each.kind is each.KEYWORD_ONLY, defaults.get(each.name, each.default)) for each in own]
+
+
+def listed_parameters(operator: Operator) -> list[tuple[str, bool, Any]]:
+    """Return the parameters in the signature of the table."""
+    names = dict(vars(pn))
+    exec(f"def {operator.signature}: ...", names)
+    return own_parameters(names[operator.name])
 
 
 def described_parameters(function: Any) -> list[str]:
