@@ -79,6 +79,17 @@ def test_third_derivatives(call: Call) -> None:
     assert pn.gradcheck(lambda xs, g: pn.vjp(function, *xs)[1](g), tuple(buffers), function(*buffers))
 
 
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [((3,), (3,)), ((3,), (3, 2)), ((2, 3), (3,)), ((3,), (4, 3, 2)), ((4, 2, 3), (3,))],
+)
+def test_products_with_dense_vectors(left: tuple[int, ...], right: tuple[int, ...]) -> None:
+    generator = np.random.default_rng(0)
+    a, b = generator.normal(size=left), generator.normal(size=right)
+    np.testing.assert_allclose(pn.matmul(a, b).numpy(), a @ b)
+    pn.gradcheck(pn.matmul, pn.array(a), pn.array(b))
+
+
 @OPERATORS
 @EVERY
 def test_gradients_of_half_precision_are_of_half_precision(op: str, every: bool) -> None:
