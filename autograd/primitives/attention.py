@@ -1,7 +1,7 @@
 """Attention: a primitive with kernels, and its formula in other primitives, which holds all scores at once.
 
 A pair of a query and a key is *active* if it takes part in the softmax. The other pairs must not change a result, even
-if they hold NaN. Two products see to it: `pair_products` of rows with rows is 0 for a pair that is not active, and
+if they hold NaN. Two products leave them out: `pair_products` of rows with rows is 0 for a pair that is not active, and
 `weighted_rows` adds nothing for it. Each product is the adjoint of the other.
 
 The derivatives of second order, and tangents, are those of the formula.
