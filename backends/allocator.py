@@ -1,9 +1,10 @@
-"""The allocator of each device, and a tool that fills new memory for tests."""
+"""The table of allocators, one for each device, and a tool that fills new memory for tests."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from .registry import get_backend
 
 
 def register_allocator(device: str, allocate: Allocator) -> None:
-    """Make ``allocate(shape, dtype)`` the source of new arrays on ``device``, in place of the one before."""
+    """Let ``allocate(shape, dtype)`` return the new arrays of ``device``, in place of the allocator before it."""
     ALLOCATORS[device] = allocate
 
 
@@ -28,12 +29,12 @@ def allocator(device: str) -> Allocator:
 
 
 def allocate(device: str, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
-    """A new C-contiguous array on ``device``, its contents arbitrary."""
+    """Return a new C-contiguous array on ``device``; its contents are arbitrary."""
     return allocator(device)(shape, dtype)
 
 
 def transfer(x: Any, device: str) -> Any:
-    """A copy of an array in new memory on ``device``, wherever it lies."""
+    """Return a copy of ``x`` in new memory on ``device``; ``x`` can lie on any device."""
     memory = allocate(device, x.shape, x.dtype)
     fill_from(memory, x)
     return memory
@@ -41,10 +42,10 @@ def transfer(x: Any, device: str) -> Any:
 
 @contextmanager
 def filled(byte: int, *devices: str) -> Iterator[None]:
-    """Let new memory hold ``byte`` everywhere, on the CPU if no device is named: a tool of tests.
+    """Fill the new memory of the named devices, or of the CPU, with ``byte``: a tool of tests.
 
-    0 hides that something reads uninitialised memory; 0xFF shows it, as NaN in floats and -1 in integers. What NumPy
-    allocates itself, as the result of a ufunc, is not filled.
+    0 hides that something reads uninitialised memory; 0xFF shows it, as NaN in floats and -1 in integers. Memory that
+    NumPy allocates itself, as for the result of a ufunc, is not filled.
 
     Examples
     --------
@@ -55,16 +56,13 @@ def filled(byte: int, *devices: str) -> Iterator[None]:
     if not isinstance(byte, int) or not 0 <= byte <= 255:
         raise ArgumentError(f"filled: a byte is an integer from 0 to 255, not {byte!r}.")
 
-    def filling(allocate: Allocator) -> Allocator:
-        def allocate_filled(shape: tuple[int, ...], dtype: DTypeLike) -> Any:
-            array = allocate(shape, dtype)
-            array.reshape(-1).view(np.uint8).fill(byte)
-            return array
-
-        return allocate_filled
+    def allocate_and_fill(allocate: Allocator, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
+        array = allocate(shape, dtype)
+        array.reshape(-1).view(np.uint8).fill(byte)
+        return array
 
     before = dict(ALLOCATORS)
-    ALLOCATORS.update({device: filling(allocator(device)) for device in devices or ("cpu",)})
+    ALLOCATORS.update({device: partial(allocate_and_fill, allocator(device)) for device in devices or ("cpu",)})
     try:
         yield
     finally:

@@ -1,6 +1,7 @@
-"""Quick kernels that move elements, into memory that the allocator kept.
+"""Quick kernels that move elements.
 
-Many short segments, or small components, are moved by one index of all elements; long ones one after the other.
+Many short segments, or small components, are moved by one index of all elements; long ones one after the other. The
+memory of large results comes from the caching allocator.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from ..plain import movement as plain
 from ..segments import Segments
 from .parallel import as_matrix, run, shares, widened, windows
 
-FEW_ELEMENTS = 256  # so few that preparing a sparse matrix costs more than adding them one by one
-FEW_COMPONENTS = 8  # so few that a Python call for each costs less than an index of all elements
-LONG_SEGMENT_BYTES = 16 * 1024  # a segment of so many bytes is worth a Python call of its own
-LONG_COMPONENT = 256  # rows (or elements, if not contiguous) on average that are worth a Python call
+FEW_ELEMENTS = 256  # up to this number, adding elements one by one costs less than a sparse matrix
+FEW_COMPONENTS = 8  # up to this number, a Python call for each component costs less than an index of all elements
+LONG_SEGMENT_BYTES = 16 * 1024  # a longer segment is worth a Python call of its own
+LONG_COMPONENT = 256  # rows; if components have as many on average, each is worth a Python call of its own
 
 
 def copy(x: NDArray[Any], /) -> NDArray[Any]:
@@ -35,7 +36,7 @@ def copy(x: NDArray[Any], /) -> NDArray[Any]:
 
 
 def concatenate(arrays: Sequence[NDArray[Any]], axis: int = 0, /) -> NDArray[Any]:
-    """Compute `numpy.concatenate`; along an inner dimension on all threads."""
+    """Call `numpy.concatenate`; along an inner dimension on all threads."""
     if sum(x.nbytes for x in arrays) < LARGE:
         return np.concatenate(arrays, axis=axis)
     shape = list(arrays[0].shape)
@@ -52,7 +53,7 @@ def concatenate(arrays: Sequence[NDArray[Any]], axis: int = 0, /) -> NDArray[Any
 
 
 def pad(x: NDArray[Any], segments: Segments, length: int, fill: Any, /) -> NDArray[Any]:
-    """Write long segments one after the other, or all rows to their places at once."""
+    """Copy long segments one after the other, or all rows by one index."""
     rows = as_matrix(x)
     padded = empty((segments.count, length, rows.shape[1]), x.dtype)
     if x.nbytes >= LONG_SEGMENT_BYTES * segments.count:
@@ -61,12 +62,12 @@ def pad(x: NDArray[Any], segments: Segments, length: int, fill: Any, /) -> NDArr
             entry[stop - start :] = fill
     else:
         padded.fill(fill)
-        padded.reshape(segments.count * length, rows.shape[1])[_padded_places(segments, length)] = rows
+        padded.reshape(segments.count * length, rows.shape[1])[_padded_positions(segments, length)] = rows
     return padded.reshape(segments.count, length, *x.shape[1:])
 
 
 def unpad(padded: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
-    """Copy long segments one after the other, or take all rows from their places at once."""
+    """Copy long segments one after the other, or all rows by one index."""
     length, inner = padded.shape[1], padded.shape[2:]
     rows = empty((segments.rows, *inner), padded.dtype)
     if padded.nbytes >= LONG_SEGMENT_BYTES * segments.count:
@@ -74,27 +75,27 @@ def unpad(padded: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
             rows[start:stop] = entry[: stop - start]
         return rows
     all_rows = np.ascontiguousarray(padded).reshape(segments.count * length, *inner)
-    return all_rows.take(_padded_places(segments, length), axis=0, out=rows, mode="clip")
+    return all_rows.take(_padded_positions(segments, length), axis=0, out=rows, mode="clip")
 
 
-def _padded_places(segments: Segments, length: int) -> NDArray[np.int64]:
-    """Return the place of each row among all rows of the padded array."""
+def _padded_positions(segments: Segments, length: int) -> NDArray[np.int64]:
+    """Return the position of each row among all rows of the padded array."""
 
     def make() -> NDArray[np.int64]:
         shift = np.arange(segments.count, dtype=np.int64) * length - segments.offsets[:-1]
         return np.arange(segments.rows, dtype=np.int64) + np.repeat(shift, segments.lengths)
 
-    return segments.cached(("padded places", length), make)
+    return segments.cached(("padded positions", length), make)
 
 
 def take_rows(x: NDArray[Any], index: NDArray[np.int64], /) -> NDArray[Any]:
-    """Let `numpy.take` write straight into the result."""
-    # Every index is in range; told to clip, take does not check them all first.
+    """Call `numpy.take`."""
+    # Every index is in range. With the mode "clip", `numpy.take` does not check this, and needs no buffer for ``out``.
     return x.take(index, axis=0, out=empty((len(index), *x.shape[1:]), x.dtype), mode="clip")
 
 
 def add_rows(x: NDArray[Any], index: NDArray[np.int64], rows: int, /) -> NDArray[Any]:
-    """Multiply with a sparse matrix, whose column j has a one in row ``index[j]``."""
+    """Multiply with a sparse matrix that has a one in row ``index[j]`` of each column j."""
     shape = (rows, *x.shape[1:])
     if x.dtype.kind != "f" or x.size <= FEW_ELEMENTS:
         sums = np.zeros(shape, computing_dtype(x.dtype))
@@ -104,7 +105,7 @@ def add_rows(x: NDArray[Any], index: NDArray[np.int64], rows: int, /) -> NDArray
     if terms.shape[1] == 1:
         sums = np.bincount(index, terms[:, 0], rows)
     else:
-        from scipy import sparse  # which an import of pynested does not wait for
+        from scipy import sparse  # here, since this import is slow
 
         columns = np.arange(len(index) + 1)
         ones = np.ones(len(index), terms.dtype)
@@ -113,24 +114,23 @@ def add_rows(x: NDArray[Any], index: NDArray[np.int64], rows: int, /) -> NDArray
 
 
 def gather_components(buffer: NDArray[Any], sizes: Integers, strides: Integers, offsets: Integers, /) -> NDArray[Any]:
-    """Take all elements by one index; rows that are contiguous in all components are taken whole."""
-    width, outer_sizes, outer_strides = _common_rows(sizes, strides)
+    """Copy few or long components one after the other, or all their contiguous rows by one index."""
+    width, outer_sizes, outer_strides = _split_contiguous_dims(sizes, strides)
     if _is_loop_quick(outer_sizes):
         return plain.gather_components(np.ascontiguousarray(buffer), sizes, strides, offsets)
     if not width:
         return np.zeros(0, buffer.dtype)
     index = strided_index(outer_sizes, outer_strides, offsets)
-    taken: NDArray[Any] = (
-        buffer.take(index) if width == 1 else windows(np.ascontiguousarray(buffer), width)[index].reshape(-1)
-    )
-    return taken
+    if width == 1:
+        return buffer.take(index)
+    return windows(np.ascontiguousarray(buffer), width)[index].reshape(-1)
 
 
 def scatter_components(
     flat: NDArray[Any], sizes: Integers, strides: Integers, offsets: Integers, buffer_size: int, /
 ) -> NDArray[Any]:
-    """Add all elements by one index, contiguous rows whole; or few or long components one after the other."""
-    width, outer_sizes, outer_strides = _common_rows(sizes, strides)
+    """Add few or long components one after the other, or all their contiguous rows by one index."""
+    width, outer_sizes, outer_strides = _split_contiguous_dims(sizes, strides)
     if _is_loop_quick(outer_sizes) and surely_without_repeats(sizes, strides).all():
         return _add_one_by_one(flat, sizes, strides, offsets, buffer_size)
     index = strided_index(outer_sizes, outer_strides, offsets)
@@ -143,7 +143,7 @@ def scatter_components(
 def _add_one_by_one(
     flat: NDArray[Any], sizes: Integers, strides: Integers, offsets: Integers, buffer_size: int
 ) -> NDArray[Any]:
-    """Compute `scatter_components` of components none of which uses a place twice."""
+    """Compute `scatter_components` of components that hold no place twice."""
     sums, start = np.zeros(buffer_size, computing_dtype(flat.dtype)), 0
     for view in plain.strided_views(sums, sizes, strides, offsets):
         view += flat[start : start + view.size].reshape(view.shape)
@@ -152,13 +152,16 @@ def _add_one_by_one(
 
 
 def _is_loop_quick(outer_sizes: Integers) -> bool:
-    """Return whether components are so few or so long that a Python call for each beats an index of all their rows."""
+    """Return whether a Python call for each component is quicker than an index of all their rows."""
     count = len(outer_sizes)
     return count <= FEW_COMPONENTS or int(outer_sizes.prod(axis=1).sum()) >= LONG_COMPONENT * count
 
 
-def _common_rows(sizes: Integers, strides: Integers) -> tuple[int, Integers, Integers]:
-    """Return the width of the trailing dims that are equal and contiguous in all components, and the other dims."""
+def _split_contiguous_dims(sizes: Integers, strides: Integers) -> tuple[int, Integers, Integers]:
+    """Return the number of elements in a contiguous row, and the sizes and strides of the dimensions before it.
+
+    A row consists of the last dimensions, as many as have equal sizes and are contiguous in all components.
+    """
     width, dims = 1, sizes.shape[1]
     while dims and len(sizes) and not np.count_nonzero(sizes[:, dims - 1] != sizes[0, dims - 1]):
         if np.count_nonzero(strides[:, dims - 1] != width):
