@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..heads import HeadLayout, Ints
-from .parallel import THREADS, windows
+from .parallel import THREADS, rows_at_any_offset
 
 RawArray = NDArray[Any]
 
@@ -150,7 +150,7 @@ class Rows:
         """Return the rows; the padding is 0."""
         if 0 in self.shape:
             return np.zeros(self.shape, buffer.dtype)
-        rows: RawArray = windows(buffer, self.shape[-1])[self.places]
+        rows: RawArray = rows_at_any_offset(buffer, self.shape[-1])[self.places]
         if self.is_padded:
             padded = np.zeros((prod(self.shape[:-1]), self.shape[-1]), buffer.dtype)
             padded[self.targets] = rows
@@ -161,7 +161,9 @@ class Rows:
         """Copy rows to their places in the buffer."""
         if rows.size:
             flat_rows = rows.reshape(-1, self.shape[-1])
-            windows(buffer, self.shape[-1])[self.places] = flat_rows[self.targets] if self.is_padded else flat_rows
+            rows_at_any_offset(buffer, self.shape[-1])[self.places] = (
+                flat_rows[self.targets] if self.is_padded else flat_rows
+            )
 
 
 class JobRows(NamedTuple):

@@ -17,7 +17,7 @@ from ..memory import LARGE, empty
 from ..places import Integers, strided_index, surely_without_repeats
 from ..plain import movement as plain
 from ..segments import Segments
-from .parallel import as_matrix, run, shares, widened, windows
+from .parallel import as_matrix, rows_at_any_offset, run, shares, widened
 
 FEW_ELEMENTS = 256  # up to this number, adding elements one by one costs less than a sparse matrix
 FEW_COMPONENTS = 8  # up to this number, a Python call for each component costs less than an index of all elements
@@ -123,7 +123,7 @@ def gather_components(buffer: NDArray[Any], sizes: Integers, strides: Integers, 
     index = strided_index(outer_sizes, outer_strides, offsets)
     if width == 1:
         return buffer.take(index)
-    return windows(np.ascontiguousarray(buffer), width)[index].reshape(-1)
+    return rows_at_any_offset(np.ascontiguousarray(buffer), width)[index].reshape(-1)
 
 
 def scatter_components(

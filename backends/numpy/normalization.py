@@ -1,6 +1,7 @@
-"""Quick kernels of rows, in blocks that stay in cache: softmax, layer norm and cross entropy.
+"""Quick softmax, layer norm and cross entropy of the rows of a matrix, in blocks of rows that stay in the cache.
 
-Row sums are dot products with ones: quick, and unlike a matrix product BLAS keeps them on the calling thread.
+The sum of a row is its dot product with ones. That is quick, and BLAS computes it on the calling thread, while it uses
+all threads for a product of matrices.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from .segment import is_exp_safe, softmax_shift
 
 RawArray = NDArray[Any]
 
-ROUNDING = {np.dtype(np.float32): 2.0**-23, np.dtype(np.float64): 2.0**-52}  # between 1 and its neighbour
-LEAST_STD = {np.dtype(np.float32): 2.0**-40, np.dtype(np.float64): 2.0**-300}  # whose square has all of its digits
+EPSILON = {np.dtype(np.float32): 2.0**-23, np.dtype(np.float64): 2.0**-52}  # between 1 and the next larger number
+LEAST_STD = {np.dtype(np.float32): 2.0**-40, np.dtype(np.float64): 2.0**-300}  # the square of a smaller one is inexact
 
 
 def _as_rows(x: RawArray) -> RawArray:
@@ -68,7 +69,7 @@ def softmax_last_backward(cotangent: RawArray, y: RawArray, /) -> RawArray:
 def layer_norm(
     x: RawArray, weight: RawArray | None, bias: RawArray | None, eps: float, /
 ) -> tuple[RawArray, RawArray, RawArray]:
-    """Compute most rows in the dtype of x, and the rows for which that is not exact enough by the plain kernel."""
+    """Compute in the dtype of x, and doubtful rows once more by the plain kernel, which is exact."""
     rows, width, dtype = np.ascontiguousarray(x), x.shape[1], computing_dtype(x.dtype)
     out = empty(rows.shape, x.dtype)
     mean, std = np.full((2, len(rows)), np.nan, dtype)
@@ -94,16 +95,17 @@ def layer_norm(
 
 
 def _doubtful_rows(means: RawArray, variances: RawArray, width: int, eps: float) -> NDArray[np.intp]:
-    """Return the rows whose variance is infinite or NaN, or not more than rounding leaves of equal elements.
+    """Return the rows whose variance may be wrong.
 
-    So are the rows whose squares may be too small for all of their digits, unless ``eps`` hides that.
+    These are variances that are infinite or NaN, and those that a row of equal elements can have by rounding errors
+    alone. Very small variances are inexact, too, but a large ``eps`` hides it.
     """
-    error, small = width * ROUNDING[means.dtype], LEAST_STD[means.dtype] ** 2
-    enough = small if eps < small else 0
-    rounding = 2 * error * error * means.dot(means)  # of all rows together, and more than that of each of them
-    if minimum_of(variances) >= max(rounding, enough) and maximum_of(variances) < np.inf:
+    relative_error, least_exact = width * EPSILON[means.dtype], LEAST_STD[means.dtype] ** 2
+    least_variance = least_exact if eps < least_exact else 0
+    rounding_error = 2 * relative_error**2 * means.dot(means)  # a sum over all rows, larger than the error of each row
+    if minimum_of(variances) >= max(rounding_error, least_variance) and maximum_of(variances) < np.inf:
         return np.zeros(0, np.intp)
-    is_exact = (variances >= np.maximum(np.square(error * means), enough)) & (variances < np.inf)
+    is_exact = (variances >= np.maximum(np.square(relative_error * means), least_variance)) & (variances < np.inf)
     return np.flatnonzero(~is_exact)
 
 
@@ -114,46 +116,48 @@ def layer_norm_backward(
     rows, width, dtype = np.ascontiguousarray(x), x.shape[1], computing_dtype(x.dtype)
     out = empty(rows.shape, x.dtype)
     if not out.size:
-        zeros = np.broadcast_to(x.dtype.type(0), width)  # which takes no memory, as there may be many columns
+        zeros = np.broadcast_to(x.dtype.type(0), width)  # without memory, as there may be many columns
         return out, None if weight is None else zeros.astype(weight.dtype, copy=False), zeros if with_bias else None
     weights = np.ones(width, dtype) if weight is None else weight.astype(dtype, copy=False)
-    row_of_ones, largest = np.ones(width, dtype), 1 / LEAST_STD[dtype]
+    row_of_ones, largest_std = np.ones(width, dtype), 1 / LEAST_STD[dtype]
     cuts = blocks(len(rows), 2 * rows[:1].nbytes)
-    of_weight, of_bias = np.zeros((2, len(cuts), width), dtype)
+    weight_gradients, bias_gradients = np.zeros((2, len(cuts), width), dtype)  # of the rows of each block
 
     def work(number: int, start: int, stop: int) -> None:
         block, gs = (whole[start:stop].astype(dtype, copy=False) for whole in (rows, cotangent))
         means, stds = mean[start:stop, None], std[start:stop, None]
         normal = (block - means) / stds
-        if (large := np.flatnonzero(stds > largest)).size:  # halves, so that no difference overflows
+        if (large := np.flatnonzero(stds > largest_std)).size:  # elements are divided by 2: no difference overflows
             normal[large] = 2 * ((block[large] / 2 - means[large] / 2) / stds[large])
-        h = gs * weights
-        slopes = np.vecdot(h, normal) / dtype.type(width)
-        centred = h - (np.vecdot(h, row_of_ones) / dtype.type(width))[:, None] - normal * slopes[:, None]
-        np.divide(centred, stds, out=out[start:stop], casting="same_kind")
-        of_weight[number] = np.ones(len(gs), dtype) @ (gs * normal)
-        of_bias[number] = np.ones(len(gs), dtype) @ gs
+        weighted = gs * weights
+        mean_of_product = np.vecdot(weighted, normal)[:, None] / dtype.type(width)
+        mean_of_weighted = np.vecdot(weighted, row_of_ones)[:, None] / dtype.type(width)
+        np.divide(
+            weighted - mean_of_weighted - normal * mean_of_product, stds, out=out[start:stop], casting="same_kind"
+        )
+        weight_gradients[number] = np.ones(len(gs), dtype) @ (gs * normal)
+        bias_gradients[number] = np.ones(len(gs), dtype) @ gs
 
     run(work, [(number, *cut) for number, cut in enumerate(cuts)], rows.nbytes)
-    total_of_weight = None if weight is None else of_weight.sum(axis=0).astype(weight.dtype, copy=False)
-    return out, total_of_weight, of_bias.sum(axis=0).astype(x.dtype, copy=False) if with_bias else None
+    weight_gradient = None if weight is None else weight_gradients.sum(axis=0).astype(weight.dtype, copy=False)
+    return out, weight_gradient, bias_gradients.sum(axis=0).astype(x.dtype, copy=False) if with_bias else None
 
 
 def cross_entropy(
     x: RawArray, target: RawArray, weight: RawArray | None, ignore_index: int, label_smoothing: float, /
 ) -> tuple[RawArray, RawArray]:
-    """Compute the losses of a block of rows at once; no array of probabilities is kept."""
+    """Compute the losses of a block of rows at once, without an array of all probabilities."""
     rows, classes, dtype = np.ascontiguousarray(x), x.shape[1], computing_dtype(x.dtype)
-    loss, scale = np.zeros(len(rows), x.dtype), np.full((2, len(rows)), -np.inf, dtype)
+    loss, max_and_log_sum = np.zeros(len(rows), x.dtype), np.full((2, len(rows)), -np.inf, dtype)
     weights = None if weight is None else weight.astype(dtype, copy=False)
 
     def work(start: int, stop: int) -> None:
         block, is_valid = rows[start:stop].astype(dtype, copy=False), target[start:stop] != ignore_index
         label = np.where(is_valid, target[start:stop], 0)
         maximum = extremum_of_rows(np.maximum, block)
-        below = block - maximum[:, None]  # so that a likely class has an accurate small loss
+        below = block - maximum[:, None]  # the loss of a likely class is small, and accurate if the maximum goes first
         log_sum = np.log(np.vecdot(np.exp(below), np.ones(classes, dtype)))
-        scale[:, start:stop] = maximum, log_sum
+        max_and_log_sum[:, start:stop] = maximum, log_sum
         losses = log_sum - below[np.arange(stop - start), label]
         if weights is not None:
             losses *= weights[label]
@@ -163,7 +167,7 @@ def cross_entropy(
         loss[start:stop] = np.where(is_valid, losses, 0)
 
     run(work, _blocks(rows), rows.nbytes)
-    return loss, scale
+    return loss, max_and_log_sum
 
 
 def cross_entropy_backward(
@@ -173,10 +177,10 @@ def cross_entropy_backward(
     weight: RawArray | None,
     ignore_index: int,
     label_smoothing: float,
-    scale: RawArray,
+    max_and_log_sum: RawArray,
     /,
 ) -> RawArray:
-    """Compute the formula of the plain kernel block by block, from the scale."""
+    """Compute the formula of the plain kernel block by block, from the saved maxima and log-sums."""
     rows, classes, dtype = np.ascontiguousarray(x), x.shape[1], computing_dtype(x.dtype)
     out = empty(rows.shape, x.dtype)
     if not out.size:
@@ -186,13 +190,13 @@ def cross_entropy_backward(
     total_weight = np.add.reduce(weights)
 
     def work(start: int, stop: int) -> None:
-        maximum, log_sum = scale[:, start:stop, None]
+        maximum, log_sum = max_and_log_sum[:, start:stop, None]
         is_valid = target[start:stop] != ignore_index
         label = np.where(is_valid, target[start:stop], 0)
-        of_label = (1 - label_smoothing) * weights[label]
+        label_weight = (1 - label_smoothing) * weights[label]
         result = np.exp(rows[start:stop] - maximum - log_sum)  # the probabilities
-        result *= (of_label + dtype.type(smoothing * total_weight))[:, None]
-        result[np.arange(stop - start), label] -= of_label
+        result *= (label_weight + dtype.type(smoothing * total_weight))[:, None]
+        result[np.arange(stop - start), label] -= label_weight
         if label_smoothing:
             result -= smoothing * weights
         result *= cotangent[start:stop, None]

@@ -123,7 +123,7 @@ def as_matrix(x: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(x).reshape(len(x), prod(x.shape[1:]))
 
 
-def windows(buffer: NDArray[Any], width: int) -> NDArray[Any]:
+def rows_at_any_offset(buffer: NDArray[Any], width: int) -> NDArray[Any]:
     """Return a view of a flat, contiguous buffer whose row i is the ``width`` elements from i on."""
     rows, step = max(0, buffer.size - width + 1), buffer.itemsize
     return np.ndarray((rows, width), buffer.dtype, buffer, 0, (step, step))

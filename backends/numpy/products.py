@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..dtypes import is_half
 from ..matrices import Matrices
 from ..memory import empty
-from .parallel import windows
+from .parallel import rows_at_any_offset
 
 LARGE_PRODUCT = 16384  # elements of both operands and the result; a larger product is worth a Python call of its own
 FEW_PRODUCTS = 4  # up to this number, a Python call for each product costs less than sorting them by size
@@ -36,7 +36,7 @@ def matmul_components(a: NDArray[Any], b: NDArray[Any], left: Matrices, right: M
     for pairs in _groups_of_equal_sizes(np.flatnonzero(~is_single), left, right):
         products = np.matmul(_stack(a, left, pairs), _stack(b, right, pairs)).reshape(len(pairs), -1)
         if products.size:
-            windows(out, products.shape[1])[starts[pairs]] = products
+            rows_at_any_offset(out, products.shape[1])[starts[pairs]] = products
     return out
 
 
@@ -61,5 +61,5 @@ def _stack(flat: NDArray[Any], matrices: Matrices, numbers: NDArray[np.int64]) -
         strides = (distance * step, shape[2] * step, step)
         stack = as_strided(flat[offsets.item(0) :], shape, strides, writeable=False)
     else:
-        stack = windows(flat, rows * cols)[offsets].reshape(shape)
+        stack = rows_at_any_offset(flat, rows * cols)[offsets].reshape(shape)
     return stack.swapaxes(1, 2) if matrices.is_transposed else stack

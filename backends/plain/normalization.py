@@ -1,4 +1,4 @@
-"""Plain kernels of rows: softmax, layer norm and cross entropy."""
+"""Plain softmax, layer norm and cross entropy of the rows of a matrix, and their derivatives."""
 
 # mypy: disable-error-code="no-any-return"
 
@@ -47,25 +47,27 @@ def layer_norm(
 def layer_norm_backward(
     cotangent: RawArray, x: RawArray, weight: RawArray | None, mean: RawArray, std: RawArray, /, with_bias: bool = True
 ) -> tuple[RawArray, RawArray | None, RawArray | None]:
-    """Return the cotangents of x, of weight (None without one) and of bias (None unless ``with_bias``)."""
+    """Return the cotangents of x, of the weight (None if there is none) and of the bias (None unless ``with_bias``)."""
     mean, std = wide(mean)[:, None], wide(std)[:, None]
-    normal = 2 * ((wide(x) / 2 - mean / 2) / std)  # halves, so that no difference overflows
-    h = wide(cotangent) * (1 if weight is None else weight)
-    h_mean, h_normal_mean = (rows.sum(axis=1, keepdims=True) / x.shape[1] for rows in (h, h * normal))
-    of_x = (h - h_mean - normal * h_normal_mean) / std
-    of_weight = None if weight is None else (cotangent * normal).sum(axis=0).astype(weight.dtype)
-    of_bias = wide(cotangent).sum(axis=0).astype(x.dtype) if with_bias else None
-    return of_x.astype(x.dtype), of_weight, of_bias
+    normal = 2 * ((wide(x) / 2 - mean / 2) / std)  # elements are divided by 2: no difference overflows
+    weighted = wide(cotangent) * (1 if weight is None else weight)
+    mean_of_weighted, mean_of_product = (
+        rows.sum(axis=1, keepdims=True) / x.shape[1] for rows in (weighted, weighted * normal)
+    )
+    x_gradient = (weighted - mean_of_weighted - normal * mean_of_product) / std
+    weight_gradient = None if weight is None else (cotangent * normal).sum(axis=0).astype(weight.dtype)
+    bias_gradient = wide(cotangent).sum(axis=0).astype(x.dtype) if with_bias else None
+    return x_gradient.astype(x.dtype), weight_gradient, bias_gradient
 
 
 def cross_entropy(
     x: RawArray, target: RawArray, weight: RawArray | None, ignore_index: int, label_smoothing: float, /
 ) -> tuple[RawArray, RawArray]:
-    """(N, C) and int (N,) -> the loss of each row, 0 if ignored, and its scale, (2, N).
+    """(N, C) and int (N,) -> the loss of each row, 0 if ignored, and what the derivative needs, (2, N).
 
     With l_c = logsumexp(x) - x_c, weights w and s = label_smoothing, the loss is (1 - s) w_t l_t + s / C * sum of
-    w_c l_c. The scale is the maximum of the row, and log sum exp(x - maximum): two numbers, because their sum would
-    lose the small one beside a large maximum. The scale of halves is float32.
+    w_c l_c. The derivative needs the maximum of each row, and log sum exp(x - maximum). They are two numbers, because
+    their sum would lose a small log-sum beside a large maximum. Those of halves are float32.
     """
     loss, classes = np.zeros(len(x), x.dtype), x.shape[1]
     weights = np.ones(classes) if weight is None else wide(weight)
@@ -73,12 +75,11 @@ def cross_entropy(
     below = wide(x) - maximum[:, None]
     log_sum = np.log(np.exp(below).sum(axis=1))
     for i in np.flatnonzero(target != ignore_index) if classes else ():
-        of_classes = weights * (log_sum[i] - below[i])
-        loss[i] = (1 - label_smoothing) * of_classes[target[i]]
-        if label_smoothing:  # 0 times the infinite loss of a class with -inf would be NaN
-            loss[i] += label_smoothing / classes * of_classes.sum()
-    scale = np.stack([maximum, log_sum])
-    return loss, scale.astype(computing_dtype(x.dtype))
+        class_losses = weights * (log_sum[i] - below[i])
+        loss[i] = (1 - label_smoothing) * class_losses[target[i]]
+        if label_smoothing:  # otherwise 0 times the infinite loss of a class with -inf is NaN
+            loss[i] += label_smoothing / classes * class_losses.sum()
+    return loss, np.stack([maximum, log_sum]).astype(computing_dtype(x.dtype))
 
 
 def cross_entropy_backward(
@@ -88,7 +89,7 @@ def cross_entropy_backward(
     weight: RawArray | None,
     ignore_index: int,
     label_smoothing: float,
-    scale: RawArray,
+    max_and_log_sum: RawArray,
     /,
 ) -> RawArray:
     """(N,) -> (N, C): the cotangent of x for the losses of the rows; exactly 0 in ignored rows.
@@ -100,6 +101,6 @@ def cross_entropy_backward(
     probabilities = softmax_last(wide(x))
     for i in np.flatnonzero(target != ignore_index) if classes else ():
         p, is_target = probabilities[i], np.arange(classes) == target[i]
-        of_target = (1 - label_smoothing) * weights[target[i]] * (p - is_target)
-        out[i] = cotangent[i] * (of_target + label_smoothing / classes * (p * weights.sum() - weights))
+        target_part = (1 - label_smoothing) * weights[target[i]] * (p - is_target)
+        out[i] = cotangent[i] * (target_part + label_smoothing / classes * (p * weights.sum() - weights))
     return out
