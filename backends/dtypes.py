@@ -1,4 +1,7 @@
-"""bfloat16, which NumPy lacks, comes from the package ml_dtypes; its kind is "V", that of no other supported dtype."""
+"""Questions about dtypes, and bfloat16.
+
+bfloat16 is a dtype of the package ml_dtypes, since NumPy has none. Its kind is "V"; no other supported dtype has it.
+"""
 
 from __future__ import annotations
 
@@ -14,22 +17,22 @@ _FLOAT32 = np.dtype(np.float32)
 
 
 def is_float(dtype: np.dtype[Any]) -> bool:
-    """Whether a dtype that pynested has is a floating point one."""
+    """Return whether a supported dtype is a floating point dtype."""
     return dtype.kind in "fV"
 
 
 def is_half(dtype: np.dtype[Any]) -> bool:
-    """Whether it is float16 or bfloat16, which are computed in float32 and rounded once."""
+    """Return whether a dtype is float16 or bfloat16, which are computed in float32 and rounded once."""
     return dtype.itemsize == 2 and dtype.kind in "fV"
 
 
 def computing_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """What a dtype is computed in: float32 for float16 and bfloat16, otherwise itself."""
+    """Return the dtype in which kernels compute: float32 for float16 and bfloat16, otherwise the dtype itself."""
     return _FLOAT32 if is_half(dtype) else dtype
 
 
 def promoted(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
-    """What NumPy promotes to; where it sees nothing in common with bfloat16, what its ufuncs make of the two."""
+    """Return the dtype to which NumPy promotes; with bfloat16, for which NumPy has no rule, the dtype of a sum."""
     if dtypes.count(dtypes[0]) == len(dtypes):
         return dtypes[0]
     try:
@@ -40,17 +43,17 @@ def promoted(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
 
 @cache
 def bfloat16() -> np.dtype[Any]:
-    """The dtype; MissingDependency without ml_dtypes, which is imported here only."""
+    """Return bfloat16; MissingDependency without ml_dtypes, which is imported here only."""
     try:
-        found: np.dtype[Any] = np.dtype(import_module("ml_dtypes").bfloat16)
+        dtype: np.dtype[Any] = np.dtype(import_module("ml_dtypes").bfloat16)
     except ImportError as error:
         raise MissingDependency(
             "bfloat16 is a dtype of the package ml_dtypes, which is not installed: pip install ml_dtypes. The extras "
             "cuda12 and cuda13 bring it along."
         ) from error
-    return found
+    return dtype
 
 
 def is_bfloat16(dtype: np.dtype[Any]) -> bool:
-    """Whether a dtype, of whoever's making, is bfloat16; ml_dtypes is not imported to see it."""
+    """Return whether a dtype of any library is bfloat16, without an import of ml_dtypes."""
     return dtype.kind == "V" and dtype.name == "bfloat16"

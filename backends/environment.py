@@ -1,4 +1,4 @@
-"""Numbers that environment variables may set."""
+"""Numbers that environment variables set."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from .errors import ArgumentError
 
 
 def whole_number(variable: str, otherwise: int, least: int = 0, greatest: int = 2**31 - 1) -> int:
-    """What the environment variable says, ``otherwise`` where it is not set or empty; ArgumentError for anything else.
+    """Return the number in an environment variable, or ``otherwise`` if it is empty or not set.
+
+    ArgumentError for anything that is not a whole number in the range.
 
     Examples
     --------

@@ -1,13 +1,13 @@
-"""One class per kind of error; each is also the builtin that users of PyTorch or NumPy would catch.
+"""One class for each kind of error. Each class is also the builtin that users of PyTorch or NumPy catch.
 
-A message says what was wrong, where (component, dimension, both sizes) and what to do about it.
+A message says what is wrong, where (component, dimension, both sizes) and what to do.
 """
 
 from __future__ import annotations
 
 
 class PynestedError(Exception):
-    """Everything that pynested raises on purpose."""
+    """The base class of all errors that pynested raises on purpose."""
 
 
 class StructureError(PynestedError, RuntimeError, ValueError):
@@ -19,27 +19,27 @@ class ShapeError(PynestedError, RuntimeError, ValueError):
 
 
 class DimensionError(PynestedError, IndexError, RuntimeError, ValueError):
-    """A dimension out of range, given twice, or refused by the operator."""
+    """A dimension that is out of range, passed twice, or refused by the operator."""
 
 
 class IndexOutOfRange(PynestedError, IndexError):
-    """An index outside the component it looks into."""
+    """An index outside its component."""
 
 
 class DTypeError(PynestedError, TypeError, RuntimeError):
-    """A dtype that the operator, or pynested as a whole, does not take."""
+    """A dtype that the operator, or all of pynested, does not support."""
 
 
 class DeviceError(PynestedError, RuntimeError):
-    """Arrays on different devices, or a device that is not there."""
+    """Arrays on different devices, or a device that is missing or failed."""
 
 
 class ExchangeError(PynestedError, BufferError, RuntimeError):
-    """Memory that cannot be shared with another library as it is."""
+    """Memory that cannot be shared with another library without a copy."""
 
 
 class LayoutError(PynestedError, RuntimeError, ValueError):
-    """A layout that cannot express what was asked for."""
+    """A layout that cannot express the result, or that the operator does not support."""
 
 
 class GradientError(PynestedError, RuntimeError):
@@ -47,7 +47,7 @@ class GradientError(PynestedError, RuntimeError):
 
 
 class EmptyReductionError(PynestedError, ValueError, RuntimeError, IndexError):
-    """A reduction without an identity met a segment without elements."""
+    """A reduction without an identity, of a segment without elements."""
 
 
 class DivisionByZero(PynestedError, ZeroDivisionError, RuntimeError):
@@ -59,11 +59,11 @@ class ArgumentError(PynestedError, TypeError, ValueError):
 
 
 class TraceError(PynestedError, RuntimeError):
-    """Something that cannot be recorded as a graph, or a call for which a graph was not recorded."""
+    """A function that cannot be recorded as a graph, or a call that does not fit the recorded graph."""
 
 
 class ReadOnlyError(PynestedError, AttributeError):
-    """An attribute that cannot be set, because whoever shares the object relies on it."""
+    """An attribute that cannot be set, since other holders of the object rely on it."""
 
 
 class MissingDependency(PynestedError, ImportError):
@@ -71,7 +71,7 @@ class MissingDependency(PynestedError, ImportError):
 
 
 def named_type(value: object) -> str:
-    """Return the words for a value of a wrong type in a message.
+    """Return the name of a value's type with an article, for messages.
 
     >>> named_type(3), named_type([])
     ('an int', 'a list')

@@ -1,4 +1,4 @@
-"""Errors of CuPy, and of the libraries that CuPy loads, as one DeviceError."""
+"""Recognition of errors of CuPy and of the libraries that it loads, and the DeviceError in their place."""
 
 from __future__ import annotations
 

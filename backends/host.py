@@ -1,4 +1,4 @@
-"""Arrays of NumPy and of the devices' modules: what counts as one, and copies between host and device."""
+"""Checks of raw arrays, and copies of them between the host and a device."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .registry import get_backend
 
 
 def as_bare(name: str, data: Any) -> Any:
-    """Return ``data`` as an array of no subclass, in the same memory. A scalar of NumPy becomes an array."""
+    """Return ``data`` as an ndarray without the subclass, in the same memory. A scalar of NumPy becomes an array."""
     if isinstance(data, np.generic):
         return np.asarray(data)
     if isinstance(data, np.ndarray):
@@ -39,7 +39,7 @@ def to_host(x: Any) -> NDArray[Any]:
         return np.asarray(x)
     try:
         host: NDArray[Any] = x.get()
-    except RuntimeError as error:  # the copy waits for what was launched before it, and hears what became of that
+    except RuntimeError as error:  # the copy waits for the launches before it, and reports their errors
         raise DeviceError(
             f"the GPU failed before an array could be copied from it: {error}. To find the launch that failed, set the "
             "environment variable PYNESTED_CHECK to 1."
@@ -48,7 +48,7 @@ def to_host(x: Any) -> NDArray[Any]:
 
 
 def from_host(values: NDArray[Any], device: str) -> Any:
-    """Return an array of the host as an array of ``device``: a copy, or on the CPU the array itself."""
+    """Return a NumPy array as an array of ``device``: a copy, or the array itself on the CPU."""
     return values if device == "cpu" else get_backend(device).xp.asarray(values)
 
 

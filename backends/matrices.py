@@ -1,4 +1,4 @@
-"""Where a batch of matrices lies in a flat buffer."""
+"""The places of many matrices of different sizes in a flat buffer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, eq=False)
 class Matrices:
-    """K matrices in a flat buffer, each of them contiguous; they may overlap, and lie in any order.
+    """K contiguous matrices in a flat buffer, in any order; they can overlap.
 
     Matrix ``k`` has the logical shape ``(rows[k], cols[k])`` and begins at ``offsets[k]``. It is stored row by row, or
     column by column if ``is_transposed``; that is, row by row with the shape ``(cols[k], rows[k])``.
@@ -25,14 +25,14 @@ class Matrices:
 
     @classmethod
     def of_sizes(cls, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> Matrices:
-        """Matrices of these sizes one after the other, row by row: the form of a product."""
+        """Return matrices that lie one after the other, row by row, as in the result of a product."""
         offsets = np.zeros(len(rows), np.int64)
         np.add.accumulate(rows[:-1] * cols[:-1], out=offsets[1:])
         return cls(offsets, rows, cols)
 
     @cached_property
     def transposed(self) -> Matrices:
-        """The same memory read as the transposed matrices."""
+        """The transposed matrices, in the same memory."""
         return Matrices(self.offsets, self.cols, self.rows, not self.is_transposed)
 
     @cached_property

@@ -1,8 +1,8 @@
 """A caching allocator for large arrays of the CPU.
 
-The operating system clears fresh memory page by page when it is first touched, which takes about as long as a copy. So
-a block that no array refers to any more is kept, and the next array of its size gets it, old contents and all. Short of
-memory, the allocator gives all kept blocks back and tries once more.
+The operating system clears fresh memory page by page when it is first touched, which takes about as long as a copy.
+Therefore a block that no array refers to any more is kept, and the next array of its size gets the block with its old
+contents. If there is not enough memory, the allocator returns all kept blocks and tries once more.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ np.empty(4 * LARGE, np.uint8)
 
 
 class Counters:
-    """Large blocks so far: the numbers of fresh and of reused ones, the bytes in use now, and the most at any time."""
+    """Counters of large blocks: fresh blocks, reused blocks, the bytes in use now, and the most bytes at any time."""
 
     fresh = reused = in_use = peak = 0
 
@@ -39,7 +39,7 @@ _kept: dict[int, list[NDArray[np.uint8]]] = {}  # by size; there is no lock, as 
 
 
 class Block:
-    """The owner of a large array's memory. It returns the memory when no array refers to it any more."""
+    """The owner of the memory of a large array. It keeps the memory for other arrays when no array refers to it."""
 
     def __init__(self, memory: NDArray[np.uint8]) -> None:
         self.memory, self.__array_interface__ = memory, memory.__array_interface__
@@ -56,7 +56,7 @@ class Block:
 
 
 def kept_bytes() -> int:
-    """Return the number of bytes that wait to be used again."""
+    """Return the number of bytes in kept blocks."""
     return sum(size * len(blocks) for size, blocks in list(_kept.items()))
 
 
@@ -84,7 +84,7 @@ def allocate_cpu(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
 
 
 def _take_memory(nbytes: int) -> NDArray[np.uint8]:
-    """Return a kept block of the size above ``nbytes``, or fresh memory."""
+    """Return a kept block of at least ``nbytes`` bytes, or fresh memory."""
     step = (1 << nbytes.bit_length() - 1) // SIZES_PER_DOUBLING
     size = -(-nbytes // step) * step
     try:

@@ -14,7 +14,7 @@ from .interface import Backend
 from .numpy import NumpyBackend
 from .plain import PlainBackend
 
-NUMPY_DEVICES = "cpu", "plain"  # they have the semantics of NumPy, and no bfloat16
+NUMPY_DEVICES = "cpu", "plain"  # devices with the semantics of NumPy, without bfloat16
 
 
 def _emulated_backend() -> Backend:
@@ -29,13 +29,13 @@ def _cuda_backend() -> Backend:
     return cuda_backend()
 
 
-BACKENDS: dict[str, Callable[[], Backend]] = {  # by device, what makes its backend when it is first used
+BACKENDS: dict[str, Callable[[], Backend]] = {  # by device, a function that returns a new backend
     "cpu": NumpyBackend,
     "plain": PlainBackend,
     "emulated": _emulated_backend,
     "cuda": _cuda_backend,
 }
-_made: dict[str, Backend] = {}
+_made: dict[str, Backend] = {}  # by device, the backends of the devices that were used
 _replaced: defaultdict[str, dict[str, Callable[..., Any]]] = defaultdict(dict)  # kernels by device and name
 
 
@@ -45,7 +45,7 @@ def register_backend(backend: Backend) -> None:
 
 
 def canonical_device(device: str) -> str:
-    """``device`` without the number 0: ``"cuda:0"`` is ``"cuda"``. DeviceError for any other number."""
+    """Return ``device`` without the number 0: ``"cuda:0"`` is ``"cuda"``. DeviceError for any other number."""
     if not isinstance(device, str) or ":" not in device:
         return device
     name, _, number = device.partition(":")
@@ -61,7 +61,7 @@ def get_backend(device: str) -> Backend:
     """Return the backend of a device; DeviceError if there is none."""
     try:
         return _made[device]
-    except (KeyError, TypeError):  # not used before, unknown, or not even a name
+    except (KeyError, TypeError):  # not used before, unknown, or no string
         name = canonical_device(device)
     if name != device:
         return get_backend(name)

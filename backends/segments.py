@@ -1,4 +1,4 @@
-"""A partition of rows into segments, and everything that follows from it alone."""
+"""A partition of rows into segments, with what follows from the offsets alone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Segments:
     Parameters
     ----------
     offsets : int64 array (B + 1,)
-        Starts at 0 and never decreases; the caller has checked it. It is kept, not copied, and made read-only.
+        It starts at 0 and never decreases; the caller has checked this. It is not copied, and becomes read-only.
 
     Attributes
     ----------
@@ -106,8 +106,8 @@ class Segments:
     def cached(self, key: Hashable, make: Callable[[], Value]) -> Value:
         """Return what ``make`` returned at its first call for this key.
 
-        It holds what a backend derives from the offsets alone: index arrays, sorting orders, copies of the offsets on a
-        device.
+        The cache holds what a backend derives from the offsets alone: index arrays, sorting orders, copies of the
+        offsets on a device.
         """
         try:
             value: Value = self._cache[key]

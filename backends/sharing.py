@@ -1,10 +1,10 @@
-"""Storages of memory that other libraries hold too.
+"""The table of storages whose memory other libraries hold, too.
 
-A table finds a storage by the address of its memory. `register_exported` enters memory that another library receives;
-`storage_of_imported` looks up memory that comes from another library, and enters it if it is new. Arrays whose memory
-begins at the same address share one storage, and so do views of these arrays. Memory that merely overlaps other memory
-has a storage of its own: a write into one is not noticed in the other. Entries are weak, so a storage is gone when the
-last array is.
+The table finds a storage by the address of its memory. `register_exported` adds a storage whose memory is handed to
+another library. `storage_of_imported` looks up memory of another library, and adds a storage if the memory is new.
+Arrays whose memory begins at the same address share one storage, and so do views of these arrays. Memory that merely
+overlaps other memory has a storage of its own: a write into one is not noticed in the other. Entries are weak, so a
+storage is gone when the last array is.
 """
 
 from __future__ import annotations
@@ -27,13 +27,10 @@ def storage_of_imported(data: Any, device: str) -> Storage:
 
 
 def register_exported(storage: Storage, data: Any) -> None:
-    """Enter the memory of ``storage`` in the table; the other library receives ``data``, a view of it."""
+    """Add ``storage`` to the table; the other library receives ``data``, a view of its memory."""
     if data.size:
-        for array in (
-            data,
-            storage.data,
-            base_array(storage.data),
-        ):  # an array that comes back begins where one of these begins
+        # The base of an array that comes back begins where one of these arrays begins.
+        for array in (data, storage.data, base_array(storage.data)):
             _storages.setdefault((storage.device, address(array)), storage)
 
 

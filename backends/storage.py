@@ -11,22 +11,22 @@ from .events import LISTENERS, emit
 
 
 def address(x: Any) -> int:
-    """Return where the memory of an array begins."""
+    """Return the address of the first element of an array."""
     pointer: int = x.ctypes.data if isinstance(x, np.ndarray) else x.data.ptr
     return pointer
 
 
 class Storage:
-    """A piece of memory on a device: what arrays are views of, and how often it was written to.
+    """The memory on a device that arrays are views of, with a counter of writes.
 
     Attributes
     ----------
     data : array
-        The flat array that was allocated; or the caller's array, which keeps the owner of its memory alive.
+        The flat array that was allocated; or an array of the caller, which keeps the owner of its memory alive.
     device : str
         ``"cpu"`` or the name of another registered device.
     version : int
-        The number of writes so far. By it, an operation that saved the array notices a later write.
+        The number of writes so far. An operation saves it with an array, and notices later writes by it.
     """
 
     __slots__ = ("__weakref__", "data", "device", "version")
@@ -40,17 +40,17 @@ class Storage:
 
     @property
     def data_ptr(self) -> int:
-        """Where the memory begins: an address on the device."""
+        """The address of the first element, on the device."""
         return address(self.data)
 
     def count_write(self) -> None:
-        """Count a write, so that whoever saved the old contents notices."""
+        """Count a write, so that operations that saved the old contents notice it."""
         self.version += 1
         if LISTENERS:
             emit("write", self.device, storage=self)
 
     def holders(self) -> list[Any]:
-        """Return the arrays that share this memory, saved ones included, by a slow search through all objects."""
+        """Return the arrays that share this memory, saved arrays too, by a slow search through all objects."""
         return [holder for holder in gc.get_referrers(self) if hasattr(holder, "storage")]
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""The device "cpu": the plain kernels, and quick ones in NumPy and SciPy in the place of those that are slow."""
+"""The device "cpu": quick kernels in NumPy and SciPy, and plain kernels where these are quick enough."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from . import (
 
 
 class NumpyBackend(PlainBackend):
-    """The kernels of the device "cpu"; those that are not listed are inherited from the device "plain".
+    """The kernels of the device "cpu"; kernels that are not listed are inherited from the device "plain".
 
     A function of NumPy that is a ufunc runs on all threads if its operands are large.
     """

@@ -161,9 +161,8 @@ class Rows:
         """Copy rows to their places in the buffer."""
         if rows.size:
             flat_rows = rows.reshape(-1, self.shape[-1])
-            rows_at_any_offset(buffer, self.shape[-1])[self.places] = (
-                flat_rows[self.targets] if self.is_padded else flat_rows
-            )
+            values = flat_rows[self.targets] if self.is_padded else flat_rows
+            rows_at_any_offset(buffer, self.shape[-1])[self.places] = values
 
 
 class JobRows(NamedTuple):

@@ -1,4 +1,4 @@
-"""Functions of one element: ufuncs on all threads, and kernels that run block by block."""
+"""Elementwise functions: ufuncs on all threads, and kernels that run block by block."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def keep_where(condition: NDArray[np.bool_], x: RawArray, out: RawArray) -> None
 def threaded_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
     """Return a function that computes the ufunc on all threads if operands are large and contiguous.
 
-    The operands are cut into a piece for each thread, and the result lies in memory that the allocator kept. With
+    The operands are cut into a piece for each thread. The memory of the result comes from the caching allocator. With
     ``out``, the ufunc runs on one thread.
     """
     if ufunc.nout > 1 or ufunc.nin > 2 or ufunc.signature is not None:
@@ -102,7 +102,7 @@ def relu(x: NDArray[Any], /) -> NDArray[Any]:
 
 
 def where(condition: Any, x: Any, y: Any, /) -> Any:
-    """Return `numpy.where`, with a MemoryError for the SystemError that it can raise if it finds no memory."""
+    """Return `numpy.where`; MemoryError in place of the SystemError that it can raise if it finds no memory."""
     try:
         return np.where(condition, x, y)
     except SystemError as error:

@@ -132,9 +132,8 @@ def layer_norm_backward(
         weighted = gs * weights
         mean_of_product = np.vecdot(weighted, normal)[:, None] / dtype.type(width)
         mean_of_weighted = np.vecdot(weighted, row_of_ones)[:, None] / dtype.type(width)
-        np.divide(
-            weighted - mean_of_weighted - normal * mean_of_product, stds, out=out[start:stop], casting="same_kind"
-        )
+        centred = weighted - mean_of_weighted - normal * mean_of_product
+        np.divide(centred, stds, out=out[start:stop], casting="same_kind")
         weight_gradients[number] = np.ones(len(gs), dtype) @ (gs * normal)
         bias_gradients[number] = np.ones(len(gs), dtype) @ gs
 

@@ -1,4 +1,4 @@
-"""Runs of kernels block by block, and on several threads if that pays."""
+"""Computing of kernels block by block, and on several threads if arrays are large."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ from ..dtypes import is_half
 from ..environment import whole_number
 from ..quiet import quietly
 
-# Of one operand: small enough for a cache, large enough that threads rarely wait for each other at the GIL.
+# The size of a block of an operand. It fits in a cache, and threads rarely wait for each other at the GIL.
 BLOCK_BYTES = 768 * 1024
-THREAD_BYTES = 1024 * 1024  # below this, handing work to another thread costs more than it saves
-MOST_THREADS = 4  # by default; more of them wait for the interpreter lock between the passes of a kernel
+THREAD_BYTES = 1024 * 1024  # work on fewer bytes runs on the calling thread, which is quicker
+MOST_THREADS = 4  # by default; more threads wait for the interpreter lock between the steps of a kernel
 
 
 def _threads_to_use() -> int:
-    """Return the environment variable PYNESTED_THREADS, but at most the number of cores.
+    """Return the number of threads.
 
-    If it is not set, return the number of cores that this process may use, up to 4.
+    The environment variable PYNESTED_THREADS sets it, up to the number of cores. Without it, there are as many threads
+    as cores that this process may use, up to 4.
     """
     cores = os.cpu_count() or 1
     own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else cores
@@ -40,10 +41,10 @@ THREADS = _threads_to_use()
 
 
 def run(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]], nbytes: int) -> None:
-    """Call ``work(*job)`` for each job; on all threads if ``nbytes`` are enough to pay.
+    """Call ``work(*job)`` for each job, on all threads if the jobs work on ``THREAD_BYTES`` or more.
 
-    It pays because NumPy, SciPy and BLAS release the interpreter inside their loops. Jobs must not call ``run``. All
-    jobs are over when it returns, or raises the error of one of them.
+    Threads compute at the same time because NumPy, SciPy and BLAS release the interpreter lock inside their loops. Jobs
+    must not call ``run``. All jobs have ended when ``run`` returns, or raises the error of a job.
     """
     if THREADS == 1 or len(jobs) < 2 or nbytes < THREAD_BYTES:
         for job in jobs:
@@ -54,7 +55,7 @@ def run(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]], nbytes: int)
         try:
             for job in jobs:
                 started.append(_pool(os.getpid()).submit(quietly, work, *job))
-        except RuntimeError:  # the interpreter is ending, and starts no more threads
+        except RuntimeError:  # the interpreter is ending and starts no more threads
             for job in jobs[len(started) :]:
                 work(*job)
         wait(started)
@@ -64,7 +65,7 @@ def run(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]], nbytes: int)
 
 @cache
 def _pool(process: int) -> ThreadPoolExecutor:
-    """Return the threads of a process. A forked process cannot use the threads of its parent."""
+    """Return the threads of this process. A forked process cannot use the threads of its parent."""
     return ThreadPoolExecutor(THREADS, "pynested")
 
 
@@ -74,15 +75,15 @@ def _blas() -> ThreadpoolController:
 
 
 _lock = threading.Lock()
-_blas_limits: list[Any] = []  # one for each block of `one_thread_each`: the first limit knows how to undo itself
+_blas_limits: list[Any] = []  # an entry for each open block of `one_thread_each`; the first undoes the limit
 
 
 @contextmanager
 def one_thread_each() -> Iterator[None]:
     """Let BLAS compute on the thread that calls it, in the whole process, until the last such block ends.
 
-    OpenBLAS lets several callers wait for each other if each wants all of its threads: two threads that multiply
-    matrices at the same time take up to thirty times as long.
+    Otherwise each caller of OpenBLAS waits for all threads of OpenBLAS. Two threads that multiply matrices at the same
+    time then take up to thirty times as long.
     """
     with _lock:
         _blas_limits.append(None if _blas_limits else _blas().limit(limits=1))
@@ -103,7 +104,7 @@ def rows_in_block(row_bytes: int) -> int:
 
 
 def blocks(rows: int, row_bytes: int) -> list[tuple[int, int]]:
-    """Return the first row of each block, and the row after its last."""
+    """Cut rows into blocks. Return the first row of each block, and the row after its last."""
     step = rows_in_block(row_bytes)
     if 0 < rows <= step:
         return [(0, rows)]
@@ -111,26 +112,26 @@ def blocks(rows: int, row_bytes: int) -> list[tuple[int, int]]:
 
 
 def shares(rows: int) -> list[tuple[int, int]]:
-    """Return the first row of the share of each thread and the row after its last; of fewer threads if rows are few."""
+    """Cut rows into a share for each thread. Return the first row of each share, and the row after its last."""
     parts = max(1, min(THREADS, rows))
     return list(pairwise(rows * part // parts for part in range(parts + 1)))
 
 
 def as_matrix(x: NDArray[Any]) -> NDArray[Any]:
-    """(N, ...) -> (N, D), contiguous; x itself where it already is."""
+    """(N, ...) -> (N, D): x as a contiguous matrix, without a copy if x is contiguous."""
     if x.ndim == 2 and x.flags.c_contiguous:
         return x
     return np.ascontiguousarray(x).reshape(len(x), prod(x.shape[1:]))
 
 
 def rows_at_any_offset(buffer: NDArray[Any], width: int) -> NDArray[Any]:
-    """Return a view of a flat, contiguous buffer whose row i is the ``width`` elements from i on."""
+    """Return a view of a flat, contiguous buffer: row i holds the ``width`` elements that begin at element i."""
     rows, step = max(0, buffer.size - width + 1), buffer.itemsize
     return np.ndarray((rows, width), buffer.dtype, buffer, 0, (step, step))
 
 
 def minimum_of(x: NDArray[Any]) -> Any:
-    """Return the least element of a contiguous array, NaN if it holds one; a reduction takes three times as long."""
+    """Return the least element of a contiguous array, NaN if it holds one. `min` takes three times as long."""
     return x.item(x.argmin())
 
 
@@ -140,5 +141,5 @@ def maximum_of(x: NDArray[Any]) -> Any:
 
 
 def widened(x: NDArray[Any]) -> NDArray[Any]:
-    """Return x, or its float32 copy if it is float16."""
+    """Return x, or a float32 copy of a float16 x."""
     return x.astype(np.float32) if is_half(x.dtype) else x

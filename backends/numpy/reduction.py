@@ -14,7 +14,7 @@ from .parallel import as_matrix, run, shares, widened
 
 FEW_ROWS = 16  # up to this number, rows are added one after the other, in float64
 SHORT_ROW = 32  # elements
-LONGEST_DOT = 512  # elements of a row; a dot product adds them up in a few dozen partial sums
+LONGEST_DOT = 512  # elements of a row; the dot product of a longer row with ones is not accurate enough
 
 
 def sum_first(x: NDArray[Any]) -> NDArray[Any]:
@@ -33,7 +33,7 @@ def sum_first(x: NDArray[Any]) -> NDArray[Any]:
 
 
 def sum_last(x: NDArray[Any], /) -> NDArray[Any]:
-    """Compute the dot products of short rows with ones."""
+    """Compute the sum of a short row as its dot product with ones."""
     if x.dtype.kind != "f" or x.shape[-1] > LONGEST_DOT:
         return plain.sum_last(x)
     rows = np.ascontiguousarray(x).reshape(prod(x.shape[:-1]), x.shape[-1])

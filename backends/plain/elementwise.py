@@ -1,4 +1,4 @@
-"""Plain kernels that compute each element on its own; plain kernels are written to be read."""
+"""Plain kernels that compute each element on its own."""
 
 # mypy: disable-error-code="no-any-return"
 
@@ -37,7 +37,7 @@ def relu(x: RawArray, /) -> RawArray:
 
 
 def relu_backward(cotangent: RawArray, y: RawArray, /) -> RawArray:
-    """The cotangent where y = relu(x) is positive or NaN, +0 elsewhere."""
+    """Return the cotangent where y = relu(x) is positive or NaN, +0 elsewhere."""
     return np.where((y > 0) | np.isnan(y), cotangent, cotangent.dtype.type(0))
 
 

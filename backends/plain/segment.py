@@ -1,4 +1,4 @@
-"""Plain kernels of segments: loops over segments, and formulas on all rows."""
+"""Plain reductions, softmax and running sums of segments, and their derivatives."""
 
 # mypy: disable-error-code="no-any-return"
 
@@ -70,8 +70,8 @@ def segment_argmin(x: RawArray, segments: Segments, /) -> RawArray:
 
 def segment_max_backward(cotangent: RawArray, x: RawArray, maximum: RawArray, segments: Segments, /) -> RawArray:
     """(B, ...) -> (N, ...): the cotangent of each maximum, or minimum, shared equally by the rows that attain it."""
-    attained = x == spread(maximum, segments)
-    share = np.where(attained, spread(wide(cotangent) / segment_sum(attained, segments), segments), 0)
+    is_attained = x == spread(maximum, segments)
+    share = np.where(is_attained, spread(wide(cotangent) / segment_sum(is_attained, segments), segments), 0)
     return np.where(np.isnan(spread(maximum, segments)), np.nan, share).astype(cotangent.dtype)
 
 
