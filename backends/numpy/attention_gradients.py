@@ -60,6 +60,7 @@ def attention_backward(
             d_scores = _add_block(batch, batch_grads, block_g, block_outputs, layout.scale, block, columns)
             if mask_grad is not None:
                 _add_to_mask(mask_grad, d_scores, layout, job, batch, block, columns)
+            del d_scores  # the next block uses the memory again
         for operand_places, batch_grad, grad in zip(places[:3], batch_grads, grads, strict=True):
             operand_places.write(batch_grad, grad)
 
