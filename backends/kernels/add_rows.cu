@@ -1,8 +1,8 @@
 // Rows added at their index: the adjoint of take_rows.
 #include "segment.cuh"
 
-// Threads as in `Lanes`: segment i of `order`, which sorts the terms by their index, has the terms of row i. They are
-// added in an order that follows from the launch, so the result is repeatable where an atomic addition would not be.
+// Threads as in `Lanes`. `order` sorts the terms by their index: its segment i has the terms of row i. The order of the
+// additions follows from the launch, so the result is repeatable; that of atomic additions would not be.
 template <class T, int GROUP>
 __global__ void __launch_bounds__(256)
 add_rows(const T *__restrict__ terms, const i64 *__restrict__ order, const i64 *__restrict__ starts, i64 count,

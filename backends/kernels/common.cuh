@@ -1,9 +1,9 @@
-// What every kernel shares: number types, reductions, loops, search.
+// Shared by all kernels: number types, reductions, loops and search.
 //
 // Conventions. Offsets, sizes and strides are int64 and count elements. A kernel is a template in the global namespace;
 // its template arguments are operations first, then types, then integers; its parameters are inputs, sizes, outputs.
-// float16 and bfloat16 are storage only: `up` widens to the accumulator, `down` rounds once, at the end. No kernel uses an atomic,
-// so the order of additions follows from the launch alone and results are bitwise repeatable.
+// float16 and bfloat16 are storage only: `up` widens to the accumulator, `down` rounds once, at the end. No kernel uses
+// an atomic. So the order of additions follows from the launch alone, and results are repeatable bit for bit.
 #pragma once
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -31,7 +31,7 @@ template <> struct Down<__nv_bfloat16> {
 template <> struct Down<bool> { static __device__ __forceinline__ bool of(i64 v) { return v != 0; } };
 template <class T> __device__ __forceinline__ T down(acc<T> v) { return Down<T>::of(v); }
 
-// The least and the greatest value of a type, as its accumulator.
+// The least and the greatest value of a type, in the type of its accumulator.
 template <class T> struct Limits;
 #define PYNESTED_LIMITS(T, LOWEST, HIGHEST)                                     \
   template <> struct Limits<T> {                                                \
@@ -56,16 +56,16 @@ __device__ __forceinline__ double log_(double x) { return log(x); }
 __device__ __forceinline__ float sqrt_(float x) { return sqrtf(x); }
 __device__ __forceinline__ double sqrt_(double x) { return sqrt(x); }
 
-// Integers wrap around, which is defined for unsigned ones only.
+// Integers wrap around. C++ defines that for unsigned ones only.
 template <class A> __device__ __forceinline__ A plus(A a, A b) { return a + b; }
 template <> __device__ __forceinline__ i64 plus(i64 a, i64 b) { return (i64)((u64)a + (u64)b); }
 template <class A> __device__ __forceinline__ A times(A a, A b) { return a * b; }
 template <> __device__ __forceinline__ i64 times(i64 a, i64 b) { return (i64)((u64)a * (u64)b); }
 
-// ---- V neighbours moved by one access
+// ---- V neighbours, which one access moves
 template <class T, int V> struct alignas(sizeof(T) * V) Pack { T v[V]; };
 
-// ---- reductions: the value of nothing, for storage T, and of two parts
+// ---- reductions: `identity` is the result for no elements of storage T, `join` the result for two parts
 struct Sum {
   template <class T> static __device__ __forceinline__ acc<T> identity() { return acc<T>(0); }
   template <class A> static __device__ __forceinline__ A join(A a, A b) { return plus(a, b); }
@@ -85,16 +85,16 @@ struct Min {
 
 enum : unsigned { FULL = 0xffffffffu };
 
-// The value of the lane whose number differs in the bits of `o`. What is larger than a number overloads it.
+// The value of the lane whose number differs in the bits of `o`. Structs of numbers overload it.
 template <class A> __device__ __forceinline__ A from_lane(A a, int o) { return __shfl_xor_sync(FULL, a, o); }
 
-// Joins the lanes of a warp whose numbers agree modulo `width`, a power of two; all of them get the result.
+// Joins the lanes of a warp whose numbers are equal modulo `width`, a power of two; each of them gets the result.
 template <class Op, class A> __device__ __forceinline__ A warp_join(A a, int width) {
   for (int o = 16; o >= width; o >>= 1) a = Op::join(a, from_lane(a, o));
   return a;
 }
 
-// Joins GROUP threads, a warp or the block of 256, and gives all of them the result; shared: 8 of A.
+// Joins GROUP threads, a warp or the block of 256; each of them gets the result. `shared` has 8 elements.
 template <class Op, int GROUP, class A> __device__ __forceinline__ A group_join(A a, A *shared) {
   a = warp_join<Op>(a, 1);
   if constexpr (GROUP > 32) {
@@ -108,8 +108,8 @@ template <class Op, int GROUP, class A> __device__ __forceinline__ A group_join(
   return a;
 }
 
-// use(i, load(i)) for i = first, first + step, ... below end, four loads ahead of the first use. A loop that the
-// compiler unrolls divides first to learn its trip count, in 64 bits where the step is not constant; this one does not.
+// Calls use(i, load(i)) for i, i + step, ... below end, with four loads before the first use. If the compiler unrolled
+// the loop, it would first compute the number of rounds, by a slow division of 64-bit integers.
 template <class I, class Load, class Use>
 __device__ __forceinline__ void each(I i, I end, I step, Load load, Use use) {
 #pragma unroll 1
@@ -124,7 +124,7 @@ __device__ __forceinline__ void each(I i, I end, I step, Load load, Use use) {
   for (; i < end; i += step) use(i, load(i));
 }
 
-// The segment that item i falls in: starts[s] <= i < starts[s + 1], and the last of those where some are empty.
+// The segment of item i: starts[s] <= i < starts[s + 1]. It is the last one with starts[s] <= i.
 __device__ __forceinline__ i64 find_segment(const i64 *starts, i64 count, i64 i) {
   i64 low = 0, high = count - 1;
   while (low < high) {

@@ -1,11 +1,11 @@
-// Functions of elements: each is a struct whose `of` takes numbers in the accumulator's type and gives one, or a bool.
+// Functions of elements, as structs: `of` takes numbers of the accumulator's type, and returns one, or a bool.
 //
 // A generated kernel calls them by the names of the kernels (pynested/graph/cuda_program.py): `less_equal` is LessEqual.
-// Sums, differences, products and quotients are rounded one by one, whatever the compiler would like to contract.
+// Sums, differences, products and quotients are rounded one by one: the compiler contracts none of them.
 #pragma once
 #include "cast.cuh"
 
-// A number as it is after it was stored as a T.
+// The number that is read after it was stored as a T.
 template <class T> __device__ __forceinline__ acc<T> rounded(acc<T> v) { return up(down<T>(v)); }
 
 // A function of the language, in either precision.
@@ -33,7 +33,7 @@ struct Minimum {
   template <class A> static __device__ __forceinline__ A of(A a, A b) { return a <= b || a != a ? a : b; }
 };
 
-// ---- comparisons, and what is done with their answers
+// ---- comparisons, and functions of bools
 struct Less { template <class A> static __device__ __forceinline__ bool of(A a, A b) { return a < b; } };
 struct LessEqual { template <class A> static __device__ __forceinline__ bool of(A a, A b) { return a <= b; } };
 struct Greater { template <class A> static __device__ __forceinline__ bool of(A a, A b) { return a > b; } };
@@ -126,7 +126,7 @@ __device__ __forceinline__ double erfc_(double x) { return erfc(x); }
 __device__ __forceinline__ float tanh_(float x) { return tanhf(x); }
 __device__ __forceinline__ double tanh_(double x) { return tanh(x); }
 
-// Below, exp(-x) overflows or soon will, though x exp(x) is still a number.
+// For smaller x, exp(-x) overflows or nearly overflows, but x exp(x) is still a number.
 template <class A> struct Tail;
 template <> struct Tail<float> { static __device__ __forceinline__ float below() { return -80.f; } };
 template <> struct Tail<double> { static __device__ __forceinline__ double below() { return -700.; } };
@@ -169,7 +169,7 @@ struct GeluBackward {
     return (exp_(A(-0.5) * x * x) * A(0.39894228040143267794) * x + normal(x)) * g;
   }
 };
-struct GeluTanhBackward {  // x multiplies the slope, which vanishes for large x, and never itself, which would overflow
+struct GeluTanhBackward {  // slope * x * x, not x * x * slope: for large x, x * x overflows and slope is 0
   template <class A> static __device__ __forceinline__ A of(A g, A x) {
     const A t = gelu_tanh(x), slope = (A(1) - t * t) * A(0.39894228040143267794) * x;
     return (A(0.5) + A(0.5) * t + slope + slope * x * x * A(3 * 0.044715)) * g;

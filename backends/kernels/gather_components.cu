@@ -1,4 +1,4 @@
-// Components anywhere in a buffer, packed one after the other. Copies know no dtype: U is a word of 1 to 16 bytes.
+// Copies components of a buffer to packed memory. A copy needs no dtype: U is a word of 1 to 16 bytes.
 #include "strided.cuh"
 
 // starts[s] is the first tile of component s. Array 0 is the buffer, array 1 the packed result. Grid: tiles.

@@ -1,8 +1,9 @@
 // Layer normalization of the rows of an array, and its adjoints.
 #include "common.cuh"
 
-// Between 1 and its neighbour; the greatest number; a power of two whose square shrinks, or enlarges, numbers that have
-// no square; the least number; the greatest exponent of a scale.
+// ROUNDING is the distance from 1 to the next number, GREATEST the largest number, LEAST the smallest positive one,
+// MOST the largest exponent of a scale. ROOT is a power of two. Numbers whose squares overflow have squares once they are
+// multiplied by the square of ROOT; numbers whose squares vanish, once they are divided by it.
 template <class A> struct Powers;
 template <> struct Powers<float> {
   static constexpr float ROUNDING = 0x1p-23f, GREATEST = 0x1.fffffep127f, ROOT = 0x1p-40f;
@@ -26,8 +27,8 @@ layer_norm(const T *__restrict__ x, const acc<T> *__restrict__ weight, const acc
   const i64 end = row < rows ? columns : 0, step = GROUP;
   const auto load = [&](i64 i) { return up(x[row * columns + i]); };
 
-  // Where squares overflow or vanish, or cancel down to what rounding leaves of equal elements, a second time: on
-  // another scale, and from the distances to the first element, of which equal elements have none.
+  // Computed once more, on another scale and from the distances to the first element, if squares overflow or vanish, or
+  // if the variance may be the rounding error of equal elements, whose distances are 0.
   const A root = Powers<A>::ROOT * Powers<A>::ROOT;
   A scale = A(1), first = A(0), m, variance;
   for (int attempt = 0;; ++attempt) {
@@ -44,11 +45,11 @@ layer_norm(const T *__restrict__ x, const acc<T> *__restrict__ weight, const acc
     if (attempt || (variance >= error * error && finite && !small)) break;
     first = end ? load(0) : A(0);
     if (!finite) scale = root;
-    else if (small && first < A(1) && first > A(-1)) scale = A(1) / root;  // equal ones may be large
+    else if (small && first < A(1) && first > A(-1)) scale = A(1) / root;  // equal elements may be large
     first *= scale;
   }
   const A s = sqrt_(variance + (A)(eps * (double)scale * (double)scale));
-  const A r = s == A(0) ? A(1) : A(1) / s;  // nothing is left to be divided
+  const A r = s == A(0) ? A(1) : A(1) / s;  // all elements are equal
 
   if (row >= rows) return;
   each(start, end, step, load, [&](i64 i, A v) {
@@ -68,8 +69,8 @@ layer_norm(const T *__restrict__ x, const acc<T> *__restrict__ weight, const acc
   }
 }
 
-// How a row is read once more. Where the square of its std would overflow or vanish, distances to the mean are multiplied
-// by a power of two near 1 / std: what is large before they are taken, what is small afterwards.
+// Normalizes the elements of a row. If the square of std would overflow or vanish, a power of two near 1 / std scales
+// them: large elements before the mean is subtracted, small ones afterwards.
 template <class A> struct Row {
   A before, after, m, r;
 

@@ -1,5 +1,5 @@
-// Between jagged (rows, columns) and padded (segments, length, columns). Copies know no dtype: U is a word of 1 to 16
-// bytes, and `row` counts the words of a row.
+// Copies between jagged (rows, columns) and padded (segments, length, columns). A copy needs no dtype: U is a word of 1
+// to 16 bytes, and `row` counts the words of a row.
 #include "common.cuh"
 
 template <class U> __device__ __forceinline__ U word(u64 low, u64) { return (U)low; }

@@ -23,7 +23,8 @@ template <int GROUP, int V> struct Lanes {
   }
 };
 
-// Joins what the lanes of each column hold, V columns a lane, and gives all of them the result; shared: 256 * V of A.
+// Joins the values of all lanes of a column, for the V columns of each lane; every lane gets the result. `shared` has
+// 256 * V elements.
 template <class Op, int GROUP, int V, class A>
 __device__ __forceinline__ void join_rows(A (&a)[V], const Lanes<GROUP, V> &at, A *shared) {
 #pragma unroll

@@ -1,4 +1,4 @@
-// Where the maximum or minimum of each segment is: the row, counted from the segment's first; -1 where it has none.
+// The row of the maximum or minimum of each segment, counted from the segment's first row; -1 for an empty segment.
 #include "segment.cuh"
 
 template <class A> struct Found { A value; i64 row; };
@@ -7,7 +7,7 @@ template <class A> __device__ __forceinline__ Found<A> from_lane(Found<A> a, int
   return {__shfl_xor_sync(FULL, a.value, o), __shfl_xor_sync(FULL, a.row, o)};
 }
 
-// Of two places the one whose value Op prefers, a NaN before all; the earlier one where the values tie.
+// Joins two rows to the one whose value Op prefers: a NaN to all numbers, and of equal values the earlier one.
 template <class Op> struct Preferred {
   template <class A> static __device__ __forceinline__ Found<A> join(Found<A> a, Found<A> b) {
     if (a.row < 0 || b.row < 0) return a.row < 0 ? b : a;

@@ -1,14 +1,15 @@
-// Each row of a segment of a (rows, columns) array plus all before it, or behind it, in the segment.
+// Running sums of the rows of each segment, from the first row on or backwards from the last.
 #include "segment.cuh"
 
-// Threads as in `Lanes`, a warp a segment: its turns take as many rows at once, add up theirs, and carry the sum on.
+// Threads as in `Lanes`, a warp for each segment. It adds as many rows at once as there are turns, and carries the sum
+// to the next rows.
 template <class T>
 __global__ void __launch_bounds__(256)
 segment_cumsum(const T *__restrict__ values, const i64 *__restrict__ offsets, i64 count, i64 columns, int lg,
                bool backwards, T *__restrict__ out) {
   typedef acc<T> A;
   const Lanes<32, 1> at(count, columns, lg);
-  const bool some = at.segment < count;  // of all lanes or none: those beyond the columns take part in the shuffles
+  const bool some = at.segment < count;  // the same for all lanes: those beyond the columns take part in the shuffles
   const i64 first = some ? offsets[at.segment] : 0, last = some ? offsets[at.segment + 1] : 0;
   A carried = A(0);
 #pragma unroll 1

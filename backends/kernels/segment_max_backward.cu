@@ -1,8 +1,8 @@
 // The cotangent of each segment's maximum, shared evenly by the rows that attain it.
 #include "segment.cuh"
 
-// No row attains a NaN; the share is then cotangent / 0, and 0 times that is NaN in every row of the segment. Elsewhere a
-// row that attains nothing gets 0, be the cotangent NaN or infinite.
+// No row attains a NaN. The share is then cotangent / 0, and 0 times the share is NaN in every row of the segment. In
+// other segments a row that does not attain the maximum gets 0, even if the cotangent is NaN or infinite.
 template <class T, int GROUP>
 __global__ void __launch_bounds__(256)
 segment_max_backward(const T *__restrict__ cotangent, const T *__restrict__ x, const T *__restrict__ maximum,

@@ -1,8 +1,8 @@
 // The sum, product, maximum or minimum of each segment of a (rows, columns) array.
 #include "segment.cuh"
 
-// Threads as in `Lanes`. O may be wider than T: a long segment is cut into pieces, which one launch reduces into O and
-// a second one, of this same kernel, into the segment's result.
+// Threads as in `Lanes`. A long segment is cut into pieces. One launch reduces the pieces, and a second launch of this
+// kernel reduces their results, which are of a type O that may be wider than T.
 template <class Op, class T, class O, int V, int GROUP>
 __global__ void __launch_bounds__(256)
 segment_reduce(const T *__restrict__ values, const i64 *__restrict__ offsets, i64 count, i64 columns, int lg,

@@ -1,4 +1,4 @@
-// Every row of a segment is the segment's entry. Copies know no dtype: U is a word of 1, 2, 4, 8 or 16 bytes.
+// Copies the entry of each segment to all rows of the segment. A copy needs no dtype: U is a word of 1 to 16 bytes.
 #include "segment.cuh"
 
 template <class U, int GROUP>

@@ -2,11 +2,11 @@
 #pragma once
 #include "common.cuh"
 
-enum { TILE = 1024 };  // elements of a tile; a block of 256 threads takes one, so that a skewed batch is balanced
+enum { TILE = 1024 };  // elements of a tile; a block computes a tile, however many tiles a component has
 
 // Where the elements of one component lie in M arrays. Its row of `meta`, int64, is
 //   sizes[ND] | strides in array 0 [ND], offset | strides in array 1 [ND], offset | ...
-// Positions within a component are of type I: 32-bit division is quick, and the host takes 64 bits where needed.
+// Positions within a component are of type I. Division of 32 bits is fast; the host chooses 64 bits if they are needed.
 template <int ND, int M, class I> struct Component {
   I size[ND], stride[M][ND], count;
   i64 offset[M];
@@ -27,7 +27,7 @@ template <int ND, int M, class I> struct Component {
     }
   }
 
-  // use(place in each array) for the elements of a tile that this thread takes.
+  // Calls use(positions in the arrays) for the elements of a tile that belong to this thread.
   template <class Use> __device__ __forceinline__ void visit(i64 tile, Use use) const {
     const I begin = (I)(tile * TILE), end = count - begin < (I)TILE ? count : begin + (I)TILE;
 #pragma unroll

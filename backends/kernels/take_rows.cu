@@ -1,7 +1,7 @@
-// The rows of an array at an index. Copies know no dtype: U is a word of 1 to 16 bytes, `columns` counts words.
+// Copies the rows of an array at an index. A copy needs no dtype: U is a word of 1 to 16 bytes, `columns` counts words.
 #include "common.cuh"
 
-// Block 256: 1 << lg lanes along a row, the others take other rows. Grid: (rows, tiles of columns on y and z).
+// Block 256: 1 << lg lanes copy a row, the other lanes copy other rows. Grid: (rows, tiles of columns on y and z).
 template <class U>
 __global__ void __launch_bounds__(256)
 take_rows(const U *__restrict__ x, const i64 *__restrict__ index, i64 rows, i64 columns, int lg, U *__restrict__ out) {

@@ -1,4 +1,4 @@
-// A block that runs: its fibers, its warps, and where the round of its threads has come to.
+// A running block: its fibers, its warps, and its progress in the current round of its threads.
 #pragma once
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Barriers of a block, and what the lanes of a warp tell each other.
+// Barriers of a block, and exchanges between the lanes of a warp.
 #include "block.hpp"
 
 namespace emulation {

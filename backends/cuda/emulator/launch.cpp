@@ -1,4 +1,4 @@
-// A launch: blocks taken one after the other by one or several OS threads.
+// A launch: one or several OS threads run the blocks, each thread one block after the other.
 #include <atomic>
 #include <cstdlib>
 #include <deque>
@@ -21,7 +21,7 @@ static void shuffle_turns(Block &b) {
   }
 }
 
-// Whole warps in another order, where a seed is given.
+// Puts whole warps in another order if there is a seed.
 static void shuffle_warps(Block &b, uint64_t seed) {
   for (int i = 0; i < b.threads; ++i) b.turn[i] = i;
   if (!seed || b.threads % 32) return;
@@ -76,7 +76,7 @@ static void place(const Launch &L, Block &b, long long number) {
   b.random = L.seed * 0x9E3779B97F4A7C15ull + (uint64_t)number + 1;
   blockIdx = {unsigned(number % L.grid[0]), unsigned(number / L.grid[0] % L.grid[1]),
               unsigned(number / L.grid[0] / L.grid[1])};
-  memset(dynamic_shared, 0xFB, L.shared);  // so that what was never written is not zero
+  memset(dynamic_shared, 0xFB, L.shared);  // so that memory that no thread has written is not zero
 }
 
 static std::string worker(const Launch &L, std::atomic<long long> &next, long long total) {

@@ -1,4 +1,4 @@
-// The scheduler in one unit. It is compiled without sanitizers: it speaks to them through their fiber interfaces.
+// The scheduler in one unit. It is compiled without sanitizers, and calls their interfaces for fibers.
 #include "collectives.cpp"
 #include "fibers.cpp"
 #include "launch.cpp"
