@@ -57,19 +57,27 @@ def test_every_failure_of_the_gpu_is_a_device_error(
             x.to("cpu")
 
 
-@pytest.mark.parametrize("library", ["nvrtc", "cublas"])
-def test_a_missing_library_is_reported_with_the_first_array(
-    cupy: ModuleType, monkeypatch: pytest.MonkeyPatch, library: str
+def test_what_a_machine_lacks_is_reported_with_the_first_array(
+    cupy: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    error = missing_library(cupy)
-    if library == "nvrtc":
-        monkeypatch.setattr(cupy.cuda.nvrtc, "getVersion", mock.Mock(side_effect=error))
-    else:
-        lacking = type("lacking", (), {"cublas": mock.PropertyMock(side_effect=error)})()
-        vars(lacking).update({name: value for name, value in vars(cupy.cuda).items() if name != "cublas"})
-        monkeypatch.setattr(cupy, "cuda", lacking)
-    with pytest.raises(DeviceError, match=r"needs CUDA's NVRTC and cuBLAS: pip install .*libnvrtc"):
-        pn.zeros(2, device="cuda")
+    no_driver = mock.Mock(side_effect=cupy.cuda.runtime.CUDARuntimeError("cudaErrorInsufficientDriver"))
+    no_library = missing_library(cupy)
+    without_cublas = type("cuda", (), {**vars(cupy.cuda), "cublas": mock.PropertyMock(side_effect=no_library)})()
+    needs_libraries = r"needs CUDA's NVRTC and cuBLAS: pip install .*libnvrtc"
+    for module, name, value, says in (
+        (
+            cupy.cuda.runtime,
+            "getDeviceCount",
+            no_driver,
+            "needs an NVIDIA driver and a GPU: cudaErrorInsufficientDriver",
+        ),
+        (cupy.cuda.runtime, "getDeviceCount", lambda: 0, "the driver sees none"),
+        (cupy.cuda.nvrtc, "getVersion", mock.Mock(side_effect=no_library), needs_libraries),
+        (cupy, "cuda", without_cublas, needs_libraries),
+    ):
+        with monkeypatch.context() as change, pytest.raises(DeviceError, match=says):
+            change.setattr(module, name, value)
+            pn.zeros(2, device="cuda")
 
 
 # ---- the driver fails at any use ------------------------------------------------------------------------------------
