@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import weakref
 from dataclasses import asdict
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -145,20 +146,10 @@ def test_events_are_plain_data_and_a_trace_for_browsers(tmp_path: Path) -> None:
         assert entry["ts"] == pytest.approx(1e6 * event.at) and isinstance(entry["pid"], int)
         assert entry.get("s") == ("t" if entry["ph"] == "i" else None) and isinstance(entry["tid"], int)
         assert ("dur" in entry) == (entry["ph"] == "X")
-    assert is_nested_in_time([entry for entry in entries if entry["ph"] == "X"])
-
-
-def is_nested_in_time(entries: list[dict[str, Any]]) -> bool:
-    """Return whether of two events that overlap one lies in the other, which viewers need."""
-    open_until: list[float] = []
-    for entry in sorted(entries, key=lambda entry: (entry["ts"], -entry["dur"])):
-        while open_until and open_until[-1] <= entry["ts"]:
-            open_until.pop()
-        end = entry["ts"] + entry["dur"]
-        if open_until and end > open_until[-1] + 1:  # microseconds
-            return False
-        open_until.append(end)
-    return True
+    spans = [(entry["ts"], entry["ts"] + entry["dur"]) for entry in entries if entry["ph"] == "X"]
+    spans.sort(key=lambda span: (span[0], -span[1]))
+    for (_, end), (later_start, later_end) in combinations(spans, 2):  # in microseconds
+        assert later_end <= end + 1 or later_start >= end, "viewers need one event inside the other, or apart"
 
 
 def test_the_picture_is_well_formed_and_short() -> None:
