@@ -47,13 +47,6 @@ class Nvrtc:
         self._library = ctypes.CDLL(str(found[0]), mode=ctypes.RTLD_GLOBAL)
         self._library.nvrtcGetErrorString.restype = ctypes.c_char_p
 
-    @property
-    def version(self) -> str:
-        """Such as ``"13.0"``."""
-        major, minor = ctypes.c_int(), ctypes.c_int()
-        self._call("nvrtcVersion", ctypes.byref(major), ctypes.byref(minor))
-        return f"{major.value}.{minor.value}"
-
     def compile(
         self, file: str, names: Sequence[str], architecture: str, kernels: Path = KERNELS
     ) -> dict[str, Resources]:
