@@ -218,17 +218,12 @@ def differences(session: nox.Session) -> None:
 
 @nox.session
 def interchange(session: nox.Session) -> None:
-    """Arrays exchanged with every library, and the examples of pages that need one."""
+    """Arrays exchanged with every library, examples that need one, and the kit beside awkward and TensorFlow."""
     install(session, extras="test,interchange")
     session.run("pytest", "tests/interchange")
     session.run("pytest", PAGES, EXAMPLES, "-k", "pycon or programs or (examples_of and interchange)")
-
-
-@here
-def peers(session: nox.Session) -> None:
-    """Tests of the kit beside awkward and TensorFlow, in the environment of `interchange`."""
-    files = [f"tests/conformance/test_{name}.py" for name in ("peers", "operands")]
-    session.run(python_of(session, "interchange"), "-m", "pytest", "-k", "peers or awkward or tensorflow", *files)
+    kit = ("tests/conformance/test_peers.py", "tests/conformance/test_operands.py")
+    session.run("pytest", *kit, "-k", "peers or awkward or tensorflow")
 
 
 @nox.session
