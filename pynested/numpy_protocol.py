@@ -79,7 +79,7 @@ _REPLACEMENTS = {
     np.squeeze: "pn.squeeze(x, dim)", np.split: "pn.split(x, sizes, dim)", np.array_split: "pn.chunk(x, chunks, dim)",
     np.ravel: "pn.flatten(x, 1), or nt.values()",
 }  # fmt: skip
-_SIGNATURES = {function: inspect.signature(replacement) for function, replacement in _FUNCTIONS.items()}
+_SIGNATURES = {function: inspect.signature(adapter) for function, adapter in _FUNCTIONS.items()}
 _DENSE_TYPES = {Array, np.ndarray}
 
 
@@ -87,15 +87,15 @@ def call_function(function: Any, types: Any, inputs: tuple[Any, ...], options: d
     """Compute NumPy's ``function``; ``types`` are the classes of the arrays among the inputs."""
     if NestedArray not in types and not {*types} <= _DENSE_TYPES:
         return NotImplemented  # the other class computes the function
-    misfit = _misfit(function, inputs, options)
-    if not misfit:
+    problem = _call_problem(function, inputs, options)
+    if not problem:
         return _FUNCTIONS[function](*inputs, **options)
     if NestedArray in types:
-        raise ArgumentError(f"numpy.{function.__name__}: {misfit}")
+        raise ArgumentError(f"numpy.{function.__name__}: {problem}")
     return function._implementation(*inputs, **options)
 
 
-def _misfit(function: Any, inputs: tuple[Any, ...], options: dict[str, Any]) -> str:
+def _call_problem(function: Any, inputs: tuple[Any, ...], options: dict[str, Any]) -> str:
     """Return the reason why pynested does not compute this call; "" if it does."""
     signature = _SIGNATURES.get(function)
     if signature is None:
@@ -110,13 +110,13 @@ def _misfit(function: Any, inputs: tuple[Any, ...], options: dict[str, Any]) -> 
     return ""
 
 
-# Operators that have the name of a ufunc compute it; `pn.equal` alone is another function than `np.equal`.
+# An operator computes the ufunc of the same name. Only `pn.equal` does not; `eq` below replaces it.
 UFUNC_NAMES: dict[np.ufunc, str] = {
     **{getattr(np, name): name for name in ops.__all__ if isinstance(getattr(np, name, None), np.ufunc)},
     np.subtract: "sub", np.multiply: "mul", np.divide: "div", np.negative: "neg", np.sign: "sgn",
     np.equal: "eq", np.not_equal: "ne", np.less: "lt", np.less_equal: "le", np.greater: "gt", np.greater_equal: "ge",
 }  # fmt: skip
-_OPTIONS = {
+_OPTION_REPLACEMENTS = {
     "where": "pn.where(condition, result, x)", "out": "x.copy_(result), or x[...] = result", "dtype": "x.to(dtype)",
 }  # fmt: skip
 
@@ -139,7 +139,8 @@ def _unsupported_ufunc_error(ufunc: np.ufunc, method: str, options: dict[str, An
         return ArgumentError(f"{name}.{method}: only calls of ufuncs are supported. Use pn.sum, pn.mean or pn.amax.")
     if options:
         advice = "; ".join(
-            f"instead of {option}= use {_OPTIONS.get(option, 'an operator of pynested')}" for option in options
+            f"instead of {option}= use {_OPTION_REPLACEMENTS.get(option, 'an operator of pynested')}"
+            for option in options
         )
         return ArgumentError(f"{name}: the options {', '.join(options)} are not supported; {advice}.")
     numpy_call = f"pn.array(np.{ufunc.__name__}(x.numpy()))"

@@ -25,7 +25,7 @@ from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dense, IntsLike
 from pynested.structure import Ints, Jagged, Strided
 from pynested.structure.layout import Layout, canonical_layout, jagged, strided
-from pynested.structure.validation import as_host_array, as_integers
+from pynested.structure.validation import as_integers
 
 
 @operator
@@ -133,8 +133,7 @@ def _start_or_length(argument: str, value: Any, num_slices: int | None = None) -
     expected = "an integer" if num_slices is None else f"an integer, or one for each of the {num_slices} entries"
     if value is None:
         raise ArgumentError(f"narrow: {argument} is missing. Give {expected}.")
-    host_value = as_host_array("narrow", argument, value)
-    integers = as_integers("narrow", argument, host_value, host_value.ndim)
+    integers = as_integers("narrow", argument, value)
     if integers.shape and integers.shape != (num_slices,):
         raise StructureError(f"narrow: {argument} has shape {integers.shape}. Give {expected}.")
     return integers

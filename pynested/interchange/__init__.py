@@ -3,7 +3,7 @@
 There are two functions for each library, for example `from_torch` and `to_torch`. A library is imported at the first
 call of its function, which raises MissingDependency if the library is not installed. `exchange_checks` has the rules of
 all exchanges. `list_arrays` has the lists within lists that Arrow, awkward and TensorFlow share. Each library has a
-short module, and files have `save_load`.
+short module; `save_load` writes and reads files.
 
 Rules of all functions:
 

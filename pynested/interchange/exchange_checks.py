@@ -44,7 +44,7 @@ class Receiver:
         The dtypes that the library represents without loss.
     remedy : str
         Advice for any other dtype, in which the name of the dtype replaces ``{dtype}``.
-    repacked : frozenset of str
+    repacked_dtypes : frozenset of str
         The dtypes that the library stores in a format of its own. Arrays of these dtypes are always copied.
     alignment : int
         The alignment in bytes that operators of the library need; 0 for the alignment of one element.
@@ -57,7 +57,7 @@ class Receiver:
     function: str
     dtypes: frozenset[str] = ALL_DTYPES
     remedy: str = ""
-    repacked: frozenset[str] = frozenset()
+    repacked_dtypes: frozenset[str] = frozenset()
     alignment: int = 0
     strides: str = "any"
     accepts_read_only: bool = True
@@ -67,7 +67,7 @@ class Receiver:
 NUMPY = Receiver("to_numpy")
 TORCH = Receiver("to_torch", strides="not negative", accepts_read_only=False)
 AWKWARD = Receiver("to_awkward", strides="C order")
-ARROW = Receiver("to_arrow", repacked=frozenset({"bool"}), strides="C order")
+ARROW = Receiver("to_arrow", repacked_dtypes=frozenset({"bool"}), strides="C order")
 # TensorFlow's kernels abort the process if memory is not aligned to 64 bytes; its DLPack refuses read-only memory.
 TENSORFLOW = Receiver("to_tensorflow", alignment=64, strides="C order", accepts_read_only=False)
 JAX_64_BIT = Receiver("to_jax", alignment=64, strides="C order", accepts_read_only=False)
@@ -181,14 +181,14 @@ def values_for_export(receiver: Receiver, x: Array, copy: bool | None) -> NDArra
 def _reasons_to_copy(receiver: Receiver, values: NDArray[Any], is_writable: bool) -> Iterator[str]:
     """Yield why the receiver cannot share the memory of ``values``, as clauses for an error message."""
     library = receiver.function.removeprefix("to_")
-    if str(values.dtype) in receiver.repacked:
+    if str(values.dtype) in receiver.repacked_dtypes:
         yield f"{library} stores {values.dtype} in a format of its own"
     if not values.size:
         return
     alignment = receiver.alignment or values.dtype.alignment
     misaligned_by = address(values) % alignment
     if misaligned_by:
-        yield f"{library} needs memory aligned to {alignment} bytes, and the values lie {misaligned_by} behind"
+        yield f"{library} needs memory aligned to {alignment} bytes, and the values lie {misaligned_by} bytes off"
     if receiver.strides == "C order" and not values.flags.c_contiguous:
         yield f"values of strides {values.strides} are not in C order"
     if receiver.strides == "not negative" and min(values.strides, default=0) < 0:

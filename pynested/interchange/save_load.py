@@ -28,7 +28,7 @@ from pynested.structure import Jagged, Strided
 
 from .exchange_checks import check_exportable, import_optional, values_on_host
 
-Value = Array | NestedArray
+AnyArray = Array | NestedArray
 Parts = dict[str, NDArray[Any]]
 VERSION = 1
 _HEADER = "pynested"  # the entry that describes all other entries
@@ -36,7 +36,7 @@ _UNNAMED = ""  # the name of an array that was saved without a name
 
 
 @operator
-def save(path: str | os.PathLike[str], arrays: Value | Mapping[str, Value]) -> None:
+def save(path: str | os.PathLike[str], arrays: AnyArray | Mapping[str, AnyArray]) -> None:
     """Write one array, or arrays by name, into a file, with their layouts and dtypes.
 
     Only the elements of each array are written, without gaps. Elements that repeat along a dimension of stride 0 are
@@ -95,7 +95,7 @@ def _check_named_arrays(arrays: Any) -> None:
             )
 
 
-def _split_parts(x: Value) -> tuple[dict[str, Any], Parts]:
+def _split_parts(x: AnyArray) -> tuple[dict[str, Any], Parts]:
     """Return the header of an array, with its kind and the shape of its values; and the parts of the array."""
     if isinstance(x, Array):
         values = values_on_host("save", x, None)
@@ -109,7 +109,7 @@ def _split_parts(x: Value) -> tuple[dict[str, Any], Parts]:
 
 
 @operator
-def load(path: str | os.PathLike[str]) -> Value | dict[str, Value]:
+def load(path: str | os.PathLike[str]) -> AnyArray | dict[str, AnyArray]:
     """Read a file that `save` wrote: one array, or a dict of arrays by name, on the CPU, without gradients.
 
     ExchangeError for a file that `save` did not write, that is damaged or incomplete, or that has a newer version.
@@ -139,7 +139,7 @@ def load(path: str | os.PathLike[str]) -> Value | dict[str, Value]:
     return arrays[_UNNAMED] if set(arrays) == {_UNNAMED} else arrays
 
 
-def _join_parts(header: Mapping[str, Any], name: str, parts: Parts) -> Value:
+def _join_parts(header: Mapping[str, Any], name: str, parts: Parts) -> AnyArray:
     """Return the array of this name; the inverse of `_split_parts`."""
     stored = as_plain_ndarray("load", parts[f"{name}/values"])
     shape = tuple(header.get("shape", stored.shape))

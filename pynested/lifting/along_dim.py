@@ -46,9 +46,9 @@ def along_dim(
     convert: DTypeConversion,
     dtype: DType | None = None,
 ) -> ArrayT:
-    """Apply an operator to each segment of an operand, dense or nested, along ``dim``, which is not the batch.
+    """Apply an operator along ``dim`` of an operand, dense or nested; along the batch it raises an error.
 
-    ``on_segments`` and ``on_axis`` are the operator on each segment of rows, and along an axis of values. ``dtype`` is
+    ``on_segments`` computes the operator for segments of rows, ``on_axis`` along one axis of values. ``dtype`` is
     the dtype that the user requested, an argument of ``convert``. The result has the layout of the operand; a nested
     result is packed.
     """
@@ -100,7 +100,7 @@ def swap_axes(x: Array, axis0: int, axis1: int) -> Array:
 
 
 def map_last_dims(x: NestedArray, sizes: tuple[int, ...], function: Callable[[Array], Array]) -> NestedArray:
-    """Apply ``function``, ``(..., *sizes) -> (..., *new_sizes)``, to the packed values of ``x``."""
+    """Apply ``function``, ``(..., *sizes) -> (..., *new_sizes)``, to the last dimensions, whose sizes are ``sizes``."""
     x = packed(x)
     structure = x.structure
     if isinstance(structure, Jagged):

@@ -3,7 +3,7 @@
 A dimension is *regular* if the structure gives it one size for all components, else *irregular*; components can have
 equal lengths along an irregular dimension, too. A dense operand is aligned at the right with the shape
 (B, d1, ..., dk) of the nested operand. Along an irregular dimension its size must be 1, or the length of every
-component. Nested operands must have equal shapes, up to regular dimensions of size 1.
+component. Nested operands must have equal shapes, except for regular dimensions of size 1.
 
 There are three strategies, which `pynested/lifting/mapping.py` tries in this order. ``template`` is the first nested
 operand:
@@ -151,7 +151,7 @@ def _jagged_values(name: str, template: NestedArray, structure: Jagged, x: Neste
 
 
 def align_to_rows(name: str, template: NestedArray, operands: Sequence[Any]) -> list[Any] | None:
-    """Return operands that broadcast against the rows of a strided ``template``; None if rows differ or broadcast."""
+    """Return operands that broadcast against the rows of a strided ``template``; None if an operand has other rows."""
     rows = as_jagged_view(template)
     if rows is None or template.regular_size(1) == 1:
         return None

@@ -96,8 +96,8 @@ def elementwise(name: str, function: Callable[..., Array], *operands: Operand) -
         Takes an array or a number for each operand, of shapes that broadcast, and returns one array. It is called once,
         with whole buffers, so an element of the result must depend only on the elements of the operands at its index.
     *operands : NestedArray, Array or number
-        Nested operands have equal shapes, up to regular dimensions of size 1. A dense operand broadcasts against the
-        shape of the nested ones, aligned at the right.
+        Nested operands have equal shapes, except for regular dimensions of size 1. A dense operand broadcasts against
+        the shape of the nested ones, aligned at the right.
 
     Raises
     ------

@@ -128,7 +128,7 @@ class _Reduction:
         )
 
     def _needs_gradient_stop(self, result: Array) -> bool:
-        """Return whether gradients must not flow through the results of empty slices: NaN or an infinity."""
+        """Return whether gradients must not flow through the results of empty slices, as these are NaN or infinite."""
         return self.empty is not None and not isfinite(self.empty) and result.requires_grad
 
 

@@ -43,8 +43,8 @@ def tangent_values(name: str, x: NestedArray, tangent: Any) -> list[Array]:
             "with the structure of the primal: the same offsets, sizes and strides."
         )
     data = tangent.data
-    num_components = place_like(name, wrap_unchecked(ones_like(data), x.structure), x)  # in which each value lies
-    return [binary.where(data, data.dtype.type(0), num_components.data != 0)]
+    num_components_of_value = place_like(name, wrap_unchecked(ones_like(data), x.structure), x)
+    return [binary.where(data, data.dtype.type(0), num_components_of_value.data != 0)]
 
 
 register_container(NestedArray, flatten_nested, cotangent_values, tangent_values)

@@ -65,7 +65,7 @@ def packed(x: NestedArray) -> NestedArray:
 
 
 def repacked(x: NestedArray) -> NestedArray:
-    """Return a packed copy of ``x``."""
+    """Return a copy of ``x`` that holds component after component, even if ``x`` is packed."""
     structure = x.structure
     if isinstance(structure, Strided):
         values = movement.gather(x.data, structure.sizes, structure.strides, structure.offsets)
@@ -75,7 +75,7 @@ def repacked(x: NestedArray) -> NestedArray:
 
 
 def contiguous(x: NestedArray) -> NestedArray:
-    """Return ``x`` packed and in C order: ``x`` itself, a view of the part with components, or a copy."""
+    """Return ``x`` packed and in C order: ``x`` itself, a view without the gaps at both ends, or a copy."""
     structure = x.structure
     if structure.span is not None and x.is_contiguous():
         if structure.packed is structure:
@@ -164,7 +164,7 @@ def as_strided_parts(x: NestedArray) -> tuple[Array, Strided]:
 
     def compute() -> Strided:
         sizes = np.array([ordered.shape], np.int64)
-        # Computed from the shape, as NumPy gives any strides to dimensions of size 0 and 1.
+        # Computed from the shape, as NumPy gives arbitrary strides to dimensions of size 0 and 1.
         strides = packed_strides(sizes)[0, np.argsort(order)]
         all_strides = np.broadcast_to(strides, (structure.count, values.ndim))
         return Strided.from_validated(x.extents, all_strides, structure.offsets[:-1] * strides[axis], values.numel())
@@ -271,7 +271,7 @@ def nest(components: Sequence[Array], layout: Layout, ragged_dim: int | None = N
 
 
 def slices_as_components(x: Array, count: int) -> tuple[Array, Strided]:
-    """Return the slices of ``x`` along dimension 0, or ``count`` times its only slice: flat values and structure."""
+    """Return flat values and the structure of ``count`` components: the slices of ``x``, or its only slice repeated."""
     flat = movement.reshape(x, (x.numel(),)).contiguous()
     extents = np.tile(np.array([x.shape[1:]], np.int64), (max(count, 1), 1))
     if x.shape[0] == count:

@@ -32,10 +32,10 @@ from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.lifting.mapping import map_elementwise
-from pynested.nested.layout_conversion import elements, in_promoted_dtype
+from pynested.nested.layout_conversion import elements, in_promoted_dtype, slices_as_components
 from pynested.nested.nested_array import NestedArray
-from pynested.nested.operands import ArrayResult, Dense, DenseLike, Operand, check_devices
-from pynested.nested.shape_comparison import first_difference, same_shape
+from pynested.nested.operands import ArrayResult, Dense, DenseLike, Operand, on_one_device
+from pynested.nested.shape_comparison import same_shape
 
 from .elementwise.logical import eq, ge, gt, le, logical_not, lt, ne
 
@@ -60,18 +60,11 @@ def equal(self: Operand, other: Operand) -> bool:
     if type(self) is not NestedArray and type(other) is not NestedArray:
         a, b = as_arrays_on_one_device("equal", self, other)
         return a.shape == b.shape and _have_equal_elements(a.device, a.data, b.data)
-    if isinstance(self, NestedArray) and isinstance(other, NestedArray):
-        check_devices("equal", (self, other))
-        return same_shape(self, other) and _have_equal_elements(self.device, _raw_elements(self), _raw_elements(other))
-    nested, dense = (self, other) if isinstance(self, NestedArray) else (other, self)
-    assert isinstance(nested, NestedArray)
-    _, batch = as_arrays_on_one_device("equal", nested.data, dense)
-    if nested.ndim != batch.ndim or len(nested) != batch.shape[0]:
+    a, b = (x.detach() for x in on_one_device("equal", self, other))
+    if 0 in (a.ndim, b.ndim):
         return False
-    component_shape = np.array([batch.shape[1:]], np.int64)
-    if first_difference(nested.extents, component_shape) is not None:
-        return False
-    return _have_equal_elements(nested.device, _raw_elements(nested), batch.data.reshape(-1))
+    left, right = (x if isinstance(x, NestedArray) else NestedArray(*slices_as_components(x, len(x))) for x in (a, b))
+    return same_shape(left, right) and _have_equal_elements(left.device, elements(left).data, elements(right).data)
 
 
 def _have_equal_elements(device: str, a: Any, b: Any) -> bool:
@@ -85,11 +78,6 @@ def _have_equal_elements(device: str, a: Any, b: Any) -> bool:
             wide = backend.cast(floats, np.dtype(np.float64))
             is_equal = is_equal & (wide < 2.0**63) & (backend.cast(wide, _INT64) == integers)
     return bool(is_equal.all())
-
-
-def _raw_elements(x: NestedArray) -> Any:
-    """Return the raw elements, component by component, each in C order."""
-    return elements(NestedArray(x.data.detach(), x.structure)).data
 
 
 @operator

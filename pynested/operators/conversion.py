@@ -1,4 +1,4 @@
-"""The chapter *conversion*: conversion of an array to a new dtype, device, layout or memory.
+"""Conversion of an array to a new dtype, device, layout or memory: the chapter *conversion* of the specification.
 
 The chapter also has `getitem` (folder `indexing`) and the functions that make nested arrays (`pynested.construct`).
 """

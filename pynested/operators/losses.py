@@ -1,4 +1,4 @@
-"""The chapter *losses*: the cross entropy of rows of scores, and `embedding`, rows of a table selected by integers.
+"""Cross entropy of scores, and `embedding`, which selects rows of a table: chapter *losses* of the specification.
 
 A row is one slice along the last dimension: the scores of all classes for one target, or the row of a table.
 """
@@ -64,15 +64,15 @@ def cross_entropy(
     Raises
     ------
     IndexOutOfRange
-        For any other target outside 0 to C - 1, naming the component and the position in it.
+        For a target that is neither 0 to C - 1 nor ``ignore_index``, naming the component and the position in it.
     StructureError
         If there is not one target for each row, and for an irregular last dimension.
     ShapeError
-        For a ``weight`` of any other shape.
+        For a ``weight`` whose shape is not ``(C,)``.
     DTypeError
         For scores that are not floats, and for targets that are not integers.
     ArgumentError
-        For any other ``reduction``, and for a ``label_smoothing`` below 0 or above 1.
+        For an unknown ``reduction``, and for a ``label_smoothing`` below 0 or above 1.
 
     Examples
     --------
@@ -133,16 +133,18 @@ def _paired_operands(scores: Any, target: Any) -> tuple[NestedArray, NestedArray
 
 
 def _losses(
-    scores: Array, num_classes: int, targets: NestedArray | Array, numbers: Array, weight: Array | None,
+    scores: Array, num_classes: int, targets: NestedArray | Array, class_numbers: Array, weight: Array | None,
     reduction: str, ignore: int, smoothing: float,
 ) -> Array:  # fmt: skip
     """Return the losses of all rows as a flat array, 0 for an ignored target; or their sum or mean, see ``reduction``.
 
-    ``numbers`` are the elements of ``targets``. An error names the position of a number in ``targets``.
+    ``class_numbers`` are the elements of ``targets``. An error names a position in ``targets``.
     """
-    if numbers.dtype.kind not in "iu":
-        raise DTypeError(f"cross_entropy: targets must be integers, the numbers of classes, not {numbers.dtype}.")
-    flat_targets, is_outside = _flat_indices(numbers, num_classes, ignore)
+    if class_numbers.dtype.kind not in "iu":
+        raise DTypeError(
+            f"cross_entropy: targets must be integers, which number the classes, not {class_numbers.dtype}."
+        )
+    flat_targets, is_outside = _flat_indices(class_numbers, num_classes, ignore)
     if is_outside.any():
         raise IndexOutOfRange(
             f"cross_entropy: target {_first_out_of_range(targets, num_classes, ignore)} is not one of the "
@@ -176,7 +178,7 @@ def embedding(indices: DenseLike, weight: Dense, padding_idx: int | None = None)
 def embedding(indices: NestedArray, weight: Dense, padding_idx: int | None = None) -> NestedArray: ...
 @operator
 def embedding(indices: Operand, weight: Dense, padding_idx: int | None = None) -> NestedArray | Array:
-    """Replace each index by that row of ``weight``: ``(B, *), (V, E) -> (B, *, E)``.
+    """Replace each index by the row of ``weight`` with this number: ``(B, *), (V, E) -> (B, *, E)``.
 
     ``indices`` holds integers from 0 to V - 1. The result has the layout of ``indices`` and the dtype of ``weight``. An
     empty component gets the shape (0, E), even if V is 0. Gradient: a row of ``weight`` gets the sum of the cotangents
@@ -249,14 +251,14 @@ def _take_table_rows(x: NestedArray | Array, values: Array, table: Array, paddin
 
 
 def _flat_indices(indices: Array, count: int, ignored: int | None = None) -> tuple[Any, Any]:
-    """Return integers as flat raw int64, and which of them, except ``ignored``, are outside 0 to ``count`` - 1."""
+    """Return indices as flat raw int64, and a mask of those outside 0 to ``count`` - 1; ``ignored`` is not outside."""
     flat = indices.data.reshape(-1).astype(np.int64)
     is_outside = (flat < 0) | (flat >= count)
     return flat, is_outside if ignored is None else is_outside & (flat != ignored)
 
 
 def _first_out_of_range(x: NestedArray | Array, count: int, ignored: int | None = None) -> str:
-    """Return the first element that is out of range, as in `_flat_indices`, and its position, for an error message."""
+    """Return the first element that is out of range, as in `_flat_indices`, and its position, as text."""
     flat, is_outside = _flat_indices(elements(x) if isinstance(x, NestedArray) else x, count, ignored)
     flat_position = int(np.flatnonzero(is_outside)[0])
     if not isinstance(x, NestedArray):

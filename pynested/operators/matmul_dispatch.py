@@ -238,7 +238,7 @@ def _component_error(a: Any, b: Any, i: int, text: str) -> StructureError | Shap
 
 
 def _product_ragged_dim(a: Any, b: Any) -> Any:
-    """Return the ragged dimension of a product, a dimension of the result, or None; it has no summed dimension.
+    """Return the ragged dimension of a product, as `common_ragged_dim` does. A summed dimension is not in the product.
 
     For example, ``(B, *, D) @ (D, E)`` is ``(B, *, E)``: dimension 2 of the left operand is summed over, and its ragged
     dimension 1 is dimension 1 of the product. ``(D,) @ (B, D, *)`` is ``(B, *)``: the ragged dimension is 2 in the

@@ -168,8 +168,6 @@ def _regular_shape(normalized_shape: Any) -> tuple[int, ...]:
 
 def _check_trailing(x: NestedArray, shape: tuple[int, ...]) -> None:
     """Check that the last dimensions of the components are regular and have the sizes ``shape``."""
-    if 0 < len(shape) < x.ndim and x.regular_sizes[-len(shape) :] == shape:
-        return
     if not shape or len(shape) >= x.ndim:
         raise StructureError(
             f"layer_norm: normalized_shape {shape} must be the last sizes of the components, which have {x.ndim - 1} "

@@ -1,4 +1,4 @@
-"""The chapter *products*: matrix products of nested and dense arrays, and the linear layer."""
+"""Matrix products of nested and dense arrays, and the linear layer: the chapter *products* of the specification."""
 
 from __future__ import annotations
 
@@ -104,33 +104,27 @@ def bmm(self: Operand, mat2: Operand) -> NestedArray | Array:
     (array([[21],
            [43]]), array([[6]]))
     """
+    product: Callable[[Any, Any], NestedArray | Array] = matmul
     if type(self) is not NestedArray and type(mat2) is not NestedArray:
+        product = matmul_dense
         a, b = operands.as_arrays_on_one_device("bmm", self, mat2)
         if a.ndim != 3 or b.ndim != 3 or a.shape[0] != b.shape[0]:
             raise ShapeError(
                 f"bmm: shapes {a.shape} and {b.shape} must have three dimensions each and the same batch size."
             )
-        dense_product: Array = _call_as_bmm(matmul_dense, a, b)
-        return dense_product
-    a, b = on_one_device("bmm", self, mat2)
-    if a.ndim != 3 or b.ndim != 3:
-        raise StructureError(
-            f"bmm: the operands have {a.ndim} and {b.ndim} dimensions, the batch among them; each must have three "
-            "dimensions. Use matmul."
-        )
-    batches = [len(x) if type(x) is NestedArray else x.shape[0] for x in (a, b)]
-    if batches[0] != batches[1]:
-        error_class = StructureError if type(a) is type(b) else ShapeError
-        raise error_class(f"bmm: the operands have batch sizes {batches[0]} and {batches[1]}; they must be equal.")
-    product: NestedArray | Array = _call_as_bmm(matmul, a, b)
-    return product
-
-
-def _call_as_bmm(product: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-    """Return ``product(a, b)``. An error message names `bmm` instead of `matmul`."""
+    else:
+        a, b = on_one_device("bmm", self, mat2)
+        if a.ndim != 3 or b.ndim != 3:
+            raise StructureError(
+                f"bmm: the operands have {a.ndim} and {b.ndim} dimensions, the batch among them; each must have three "
+                "dimensions. Use matmul."
+            )
+        if len(a) != len(b):
+            error_class = StructureError if type(a) is type(b) else ShapeError
+            raise error_class(f"bmm: the operands have batch sizes {len(a)} and {len(b)}; they must be equal.")
     try:
         return product(a, b)
-    except PynestedError as error:
+    except PynestedError as error:  # the message names bmm instead of matmul
         raise type(error)(str(error).replace("matmul:", "bmm:", 1)) from None
 
 

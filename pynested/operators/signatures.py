@@ -14,7 +14,7 @@ from pynested.autograd import Array
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayResult, DenseLike, Dims, DType, Operand
 
-DimParameter = TypeVar("DimParameter", contravariant=True)
+DimT = TypeVar("DimT", contravariant=True)
 
 
 class BinaryFunction(Protocol):
@@ -28,21 +28,19 @@ class BinaryFunction(Protocol):
     def __call__(this, self: Operand, other: NestedArray) -> NestedArray: ...
 
 
-class Reduction(Protocol[DimParameter]):
+class Reduction(Protocol[DimT]):
     """A reduction with the parameters that all reductions have."""
 
     @overload
     def __call__(
-        this, self: DenseLike, dim: DimParameter = ..., keepdim: bool = ..., *, axis: DimParameter = ...,
-        keepdims: bool | None = ...,
-    ) -> Array: ...  # fmt: skip
+        this, self: DenseLike, dim: DimT = ..., keepdim: bool = ..., *, axis: DimT = ..., keepdims: bool | None = ...
+    ) -> Array: ...
     @overload
     def __call__(this, self: Operand, dim: None = None, keepdim: Literal[False] = False) -> Array: ...
     @overload
     def __call__(
-        this, self: Operand, dim: DimParameter = ..., keepdim: bool = ..., *, axis: DimParameter = ...,
-        keepdims: bool | None = ...,
-    ) -> ArrayResult: ...  # fmt: skip
+        this, self: Operand, dim: DimT = ..., keepdim: bool = ..., *, axis: DimT = ..., keepdims: bool | None = ...
+    ) -> ArrayResult: ...
 
 
 class ReductionWithDType(Protocol):

@@ -37,7 +37,7 @@ class Jagged(ImmutableStructure):
     count : int
         The number of components, B.
     is_packed : bool
-        Whether the components cover the values exactly once, which holds if there are no lengths.
+        Whether there are no lengths, so that the components cover the values exactly once.
     """
 
     layout: Layout = jagged

@@ -46,8 +46,8 @@ class Strided(ImmutableStructure):
     buffer_size : int
         The number of elements of the buffer.
     extents : int64 (max(B, 1), d)
-        The sizes. An empty batch has one row of them, those that a component would have, with -1 for an unknown size:
-        so checks of shapes need no special case.
+        The sizes. An empty batch has one row, the sizes that a component would have, with -1 for an unknown size. So
+        checks of shapes need no special case.
     count : int
         The number of components, B.
     """
@@ -124,13 +124,8 @@ class Strided(ImmutableStructure):
         return structure
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Strided, (
-            self.sizes,
-            self.strides,
-            self.offsets,
-            self.buffer_size,
-            None if self.count else self.regular_sizes,
-        )
+        regular_sizes = None if self.count else self.regular_sizes
+        return Strided, (self.sizes, self.strides, self.offsets, self.buffer_size, regular_sizes)
 
     @cached_property
     def strides(self) -> Ints:

@@ -27,10 +27,10 @@ _MAX_INT64 = np.iinfo(np.int64).max
 _EMPTY_LIST_DTYPE = np.dtype(np.float64)  # the dtype of np.array([])
 
 
-def as_host_array(name: str, argument: str, value: Any) -> Any:
-    """Return the value of an argument as a NumPy array; raise for integers beyond int64 and for ragged lists."""
+def as_integers(name: str, argument: str, value: Any, ndim: int | None = None) -> Ints:
+    """Return an argument as a read-only int64 array; raise unless it holds integers, in ``ndim`` dimensions if set."""
     try:
-        return to_host(value.data) if type(value) is Array else numpy_array(name, value)
+        array = to_host(value.data) if type(value) is Array else numpy_array(name, value)
     except PynestedError:
         raise
     except OverflowError:
@@ -39,11 +39,6 @@ def as_host_array(name: str, argument: str, value: Any) -> Any:
         raise StructureError(
             f"{name}: {argument} must be an array of integers. Its entries differ in length."
         ) from None
-
-
-def as_integers(name: str, argument: str, value: Any, ndim: int | None = None) -> Ints:
-    """Return an argument as a read-only int64 array; raise unless it holds integers, in ``ndim`` dimensions if set."""
-    array = as_host_array(name, argument, value)
     if array.dtype.kind not in "iu" and (array.size or array.dtype != _EMPTY_LIST_DTYPE):
         raise DTypeError(f"{name}: {argument} must be integers, not {array.dtype}.")
     if ndim is not None and array.ndim != ndim:
@@ -145,17 +140,13 @@ def validate_placement(name: str, sizes: Ints, strides: Ints, offsets: Ints, buf
     """
     nonempty = np.logical_and.reduce(sizes > 0, axis=1)
     _check_bounds(name, sizes, strides, offsets, buffer_size, nonempty)
+    largest = min(buffer_size, _MAX_INT64)
     if np.count_nonzero(nonempty) < nonempty.size:
-        offsets = make_readonly(np.where(nonempty, offsets, _clamp(offsets, buffer_size)))
+        offsets = make_readonly(np.where(nonempty, offsets, np.clip(offsets, 0, largest)))
     is_used = nonempty[:, None] & (sizes > 1)
     if np.count_nonzero(is_used) < is_used.size:
-        strides = make_readonly(np.where(is_used, strides, _clamp(strides, buffer_size)))
+        strides = make_readonly(np.where(is_used, strides, np.clip(strides, 0, largest)))
     return strides, offsets
-
-
-def _clamp(numbers: Ints, size: int) -> Ints:
-    """Return each number limited to the range from 0 to ``size``."""
-    return np.minimum(np.maximum(numbers, 0), min(size, _MAX_INT64))
 
 
 def _check_bounds(name: str, sizes: Ints, strides: Ints, offsets: Ints, size: int, nonempty: NDArray[np.bool_]) -> None:

@@ -1,4 +1,4 @@
-"""The chapter *elementwise*: arithmetic, activations, and functions of one element or of two elements.
+"""Functions of one element or of two elements, and activations: the chapter *elementwise* of the specification.
 
 The operand of a function of one element is a nested or a dense array: ``(B, *, D) -> (B, *, D)``. The result has the
 same component shapes and layout, and no gaps. If integers become floats, then bool, int8 and uint8 give float16, int16
@@ -30,10 +30,10 @@ from .logical import *
 from .trigonometric import *
 
 __all__ = [
-    "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atanh", "bitwise_and", "bitwise_or", "bitwise_xor", "cbrt",
-    "ceil", "clamp", "cos", "cosh", "deg2rad", "div", "eq", "erf", "erfc", "exp", "exp2", "expm1", "floor",
-    "floor_divide", "ge", "gelu", "gt", "isfinite", "isinf", "isnan", "le", "log", "log1p", "log2", "log10",
-    "logaddexp", "logical_and", "logical_or", "logical_xor", "lt", "maximum", "minimum", "mul", "ne", "neg", "pow",
-    "reciprocal", "relu", "remainder", "round", "rsqrt", "sgn", "sigmoid", "silu", "sin", "sinh", "sqrt", "square",
-    "sub", "tan", "tanh", "trunc",
+    "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atanh", "bitwise_and", "bitwise_or", "bitwise_xor",
+    "cbrt", "ceil", "clamp", "cos", "cosh", "deg2rad", "div", "erf", "erfc", "exp", "exp2", "expm1", "floor",
+    "floor_divide", "gelu", "isfinite", "isinf", "isnan", "log", "log1p", "log2", "log10", "logaddexp",
+    "logical_and", "logical_or", "logical_xor", "maximum", "minimum", "mul", "neg", "pow", "reciprocal", "relu",
+    "remainder", "round", "rsqrt", "sgn", "sigmoid", "silu", "sin", "sinh", "sqrt", "square", "sub", "tan", "tanh",
+    "trunc",
 ]  # fmt: skip

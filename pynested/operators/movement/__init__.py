@@ -1,4 +1,4 @@
-"""The chapter *movement*: the same elements in other shapes, other orders and other arrays; most results are views.
+"""The same elements in other shapes, orders and arrays, mostly as views: the chapter *movement* of the specification.
 
 Operands have any dtype, and the layout stays unless a function says otherwise. ``dim`` counts all dimensions: 0 is the
 batch of a nested array, -1 the last dimension. Most functions refuse the batch. DimensionError for a dimension that is

@@ -106,8 +106,8 @@ def squeeze(self: ArrayT, dim: Dims = None) -> ArrayT:
     ``dim`` names one or several regular dimensions. For a dense array, None means all dimensions of size 1. An empty
     component loses the dimension, too. DimensionError for dimension 0 of a nested array; for an irregular dimension,
     even if every length is 1; and for None and a nested array, as the result would depend on lengths. ShapeError for a
-    dimension of any other size. Gradient: the cotangent with the dimension inserted again. Clauses: SQUEEZE-1 to
-    SQUEEZE-6. After `torch.squeeze`; sizes other than 1 raise as in `numpy.squeeze`.
+    named dimension whose size is not 1. Gradient: the cotangent with the dimension inserted again. Clauses: SQUEEZE-1
+    to SQUEEZE-6. After `torch.squeeze`; sizes other than 1 raise as in `numpy.squeeze`.
 
     >>> nt = pn.nested_array([[[1], [2]], [[3]]], layout=pn.jagged)
     >>> pn.squeeze(nt, 2).unbind()
@@ -119,14 +119,14 @@ def squeeze(self: ArrayT, dim: Dims = None) -> ArrayT:
         raise DimensionError(
             "squeeze: the result of a nested array would depend on lengths, so dimensions must be named: x.squeeze(2)."
         )
-    regular: tuple[int | None, ...] = self.regular_sizes
+    regular_sizes: tuple[int | None, ...] = self.regular_sizes
     removed = [canonical_component_dim("squeeze", d, self.ndim) for d in canonical_dims("squeeze", dim, self.ndim)]
     for removed_dim in removed:
-        if regular[removed_dim - 1] is None:
+        if regular_sizes[removed_dim - 1] is None:
             raise DimensionError(
                 f"squeeze: dimension {removed_dim} is irregular; only a regular dimension of size 1 can be removed."
             )
-    _check_size_one(removed, (len(self), *regular))
+    _check_size_one(removed, (len(self), *regular_sizes))
     kept_axes = [axis for axis in range(self.ndim - 1) if axis + 1 not in removed]
     removed_axes = tuple(removed_dim - 1 for removed_dim in removed)
     return with_structure(self, self.structure.with_axes(kept_axes), _remove_axes, removed_axes)

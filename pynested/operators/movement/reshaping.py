@@ -46,20 +46,20 @@ def _integer_shape(name: str, x: NestedArray, shape: Any) -> tuple[int, ...]:
     """Return ``shape`` with -1 for each ragged size; raise unless ``x`` has that ragged size in the same dimension."""
     sizes = tuple(shape) if is_sequence(shape) else (shape,)
     for dim, size in enumerate(sizes):
-        misfit = _ragged_misfit(x, dim, size) if isinstance(size, RaggedSize) else ""
-        if misfit:
-            raise ShapeError(f"{name}: size {dim} of {sizes} is a ragged size, and {misfit}")
+        problem = _ragged_size_problem(x, dim, size) if isinstance(size, RaggedSize) else ""
+        if problem:
+            raise ShapeError(f"{name}: size {dim} of {sizes} is a ragged size, and {problem}")
     return canonical_shape(name, ([-1 if isinstance(size, RaggedSize) else size for size in sizes],))
 
 
-def _ragged_misfit(x: NestedArray, dim: int, size: RaggedSize) -> str:
-    """Return why ``dim`` cannot have this ragged size, and what to give instead; "" if it has this size."""
+def _ragged_size_problem(x: NestedArray, dim: int, size: RaggedSize) -> str:
+    """Return the reason why ``dim`` cannot have this ragged size, and what to give instead; "" if it can."""
     if dim == 0:
         return f"the first size is the number of components. Give {len(x)} or -1."
     if dim >= x.ndim:
         return f"dimension {dim} is new. Give an integer: only the irregular dimensions of {x.shape} take ragged sizes."
     lengths, regular = x.lengths_along(dim), x.regular_sizes[dim - 1]
-    # All ragged sizes of no components are equal, so the dimension must be irregular besides.
+    # Without components all ragged sizes are equal. Then the dimension must also be irregular.
     if size == RaggedSize(lengths) and (len(x) or regular is None):
         return ""
     if regular is not None:
@@ -88,7 +88,7 @@ def _target_extents(name: str, x: NestedArray, shape: tuple[int, ...]) -> Ints:
             raise ShapeError(f"{name}: dimension {dim} is irregular, so its only valid size is -1, not {size}.")
         target[:, dim - 1] = extents[:, dim - 1] if size == -1 else size
     check_size_limits(name, target)
-    # An unknown size of an empty batch is -1, and stays: it is a factor of both products, whose signs do not matter.
+    # An unknown size of an empty batch, -1, is a factor of both products. It changes only their signs.
     old_numels, new_numels = np.abs(extents.prod(axis=1)), np.abs(target.prod(axis=1))
     if not np.array_equal(old_numels, new_numels):
         i = int(np.flatnonzero(old_numels != new_numels)[0])
@@ -220,9 +220,9 @@ def _reshape_jagged(
     data, old_shape = x.data, x.data.shape
     new_shape = [old_shape[k] if size == -1 else size for k, size in enumerate(shape[1:])]
     # The products of the sizes before and behind the ragged dimension. Arrays without elements have no order to keep.
-    old_widths = prod(old_shape[:axis]), prod(old_shape[axis + 1 :])
-    new_widths = prod(new_shape[:axis]), prod(new_shape[axis + 1 :])
-    if old_widths != new_widths and any(0 not in widths for widths in (old_widths, new_widths)):
+    old_products = prod(old_shape[:axis]), prod(old_shape[axis + 1 :])
+    new_products = prod(new_shape[:axis]), prod(new_shape[axis + 1 :])
+    if old_products != new_products and any(0 not in products for products in (old_products, new_products)):
         lengths = structure.component_lengths
         nonempty = np.flatnonzero(lengths)
         if len(nonempty) > 1:
@@ -250,7 +250,7 @@ def _reshape_dense(name: str, x: Array, shape: Any, may_copy: bool) -> Array:
 
 
 def narrowed(x: Array, dim: int, start: int, length: int) -> Array:
-    """View ``length`` entries along ``dim``, from ``start`` on."""
+    """View ``length`` entries along ``dim``, beginning at ``start``."""
     dim = canonical_dim("narrow", dim, x.ndim)
     size = x.shape[dim]
     first_index, count = canonical_int("narrow", "start", start), canonical_int("narrow", "length", length)

@@ -159,9 +159,10 @@ def _equal_pieces(size: int, piece_size: int) -> list[slice]:
 def split(self: ArrayT, sizes: int | Sequence[int], dim: int = 0) -> tuple[ArrayT, ...]:
     """Split into pieces of these sizes along ``dim``, as views: ``(B, *, D) -> (B, *, D1), (B, *, D2), ...``.
 
-    Dimension 0 gives nested arrays of consecutive components. Any other dimension must be regular, or, for a sequence
-    of sizes, every component must have the sum of the sizes as its length. One size splits a dimension of size 0 into
-    one empty piece. Gradient: the concatenated cotangents. Clauses: SPLIT-1 to SPLIT-9. After `torch.split`.
+    Dimension 0 gives nested arrays of consecutive components. Any other dimension must be regular; a sequence of sizes
+    also splits an irregular dimension if every component has their sum as its length. One size splits a dimension of
+    size 0 into one empty piece. Gradient: the concatenated cotangents. Clauses: SPLIT-1 to SPLIT-9. After
+    `torch.split`.
 
     Parameters
     ----------

@@ -20,9 +20,9 @@ def amax(
 ) -> NestedArray | Array:
     """Return the greatest element along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
 
-    The dtype stays. A NaN makes the maximum of its own segment NaN; a segment of -inf has -inf. EmptyReductionError for
-    an empty segment. Gradient: the cotangent for the greatest element, divided evenly between equal ones; not specified
-    for a segment that holds a NaN. Clauses: AMAX-1 to AMAX-8. After `torch.amax`.
+    The dtype stays. A NaN makes the maximum of its own segment NaN; the maximum of only -inf is -inf.
+    EmptyReductionError for an empty segment. Gradient: the cotangent for the greatest element, divided evenly between
+    equal ones; not specified for a segment that holds a NaN. Clauses: AMAX-1 to AMAX-8. After `torch.amax`.
 
     >>> nt = pn.nested_array([[-np.inf], [1.0, 2.0], [3.0, np.nan]], layout=pn.jagged)
     >>> pn.amax(nt, 1)
@@ -39,9 +39,9 @@ def amin(
 ) -> NestedArray | Array:
     """Return the least element along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
 
-    The dtype stays. A NaN makes the minimum of its own segment NaN; a segment of +inf has +inf. EmptyReductionError for
-    an empty segment. Gradient: the cotangent for the least element, divided evenly between equal ones; not specified
-    for a segment that holds a NaN. Clauses: AMIN-1 to AMIN-8. After `torch.amin`.
+    The dtype stays. A NaN makes the minimum of its own segment NaN; the minimum of only +inf is +inf.
+    EmptyReductionError for an empty segment. Gradient: the cotangent for the least element, divided evenly between
+    equal ones; not specified for a segment that holds a NaN. Clauses: AMIN-1 to AMIN-8. After `torch.amin`.
 
     >>> pn.amin(pn.nested_array([[np.inf], [1.0, 2.0], [3.0, np.nan]], layout=pn.jagged), 1)
     array([inf,  1., nan])
