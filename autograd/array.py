@@ -37,7 +37,7 @@ _leaf_lock = Lock()  # held by the thread that writes to a leaf
 class Array(ArrayMethods["Array"], ArrayProtocols):
     """A dense differentiable array. Make one with `pynested.array`; `numpy` returns the values.
 
-    The constructor wraps ``data``. If it is a view of one of ``sources``, the two arrays share storage and guard.
+    The constructor wraps ``data``. If it is a view of one of ``sources``, they share storage and write guard.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
         The node of the tape that made this array; None for a leaf.
     tracked : bool
         The same as ``requires_grad``, which is slower to read.
-    guard : int
+    write_guard : int
         OPEN if writes are allowed, or else why not.
 
     Examples
@@ -61,12 +61,12 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
     array([2., 4.])
     """
 
-    __slots__ = ("__weakref__", "_grad", "_hooks", "_leaf", "_raw", "guard", "node", "storage", "tracked")
+    __slots__ = ("__weakref__", "_grad", "_hooks", "_leaf", "_raw", "node", "storage", "tracked", "write_guard")
 
     storage: Storage
     node: Node | None
     tracked: bool
-    guard: int
+    write_guard: int
     _raw: Any
 
     def __init__(
@@ -74,17 +74,17 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
     ) -> None:
         if data.__class__ is not np.ndarray:
             data = as_bare("Array", data)
-        guard = OPEN
+        write_guard = OPEN
         for source in sources:
             if type(source) is Array and same_memory(data, source._raw):
                 storage = source.storage
-                guard = source.guard or (UNRECORDED if source.tracked and not grad_mode.current else OPEN)
+                write_guard = source.write_guard or (UNRECORDED if source.tracked and not grad_mode.current else OPEN)
                 break
         self._raw = data
         self.storage = storage if storage is not None else Storage(data, device)
         self.node = None
         self.tracked = False
-        self.guard = guard
+        self.write_guard = write_guard
         self._grad: Array | None = None
         self._hooks: Hooks | None = None
         self._leaf: Leaf | None = None
@@ -151,7 +151,7 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
 
     def is_writable(self) -> bool:
         """Return whether elements can be written; False for the gradient of a hook, and for a view with repeats."""
-        return self.guard != READ_ONLY and writable(self._raw)
+        return self.write_guard != READ_ONLY and writable(self._raw)
 
     @property
     def T(self) -> Array:
@@ -261,7 +261,7 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
     def detach(self) -> Array:
         """Return the same values without history, in the same memory; gradients notice writes through either array."""
         detached = Array(self._raw, self.storage.device, self.storage)
-        detached.guard = self.guard & READ_ONLY
+        detached.write_guard = self.write_guard & READ_ONLY
         return detached
 
     def leaf(self) -> Leaf:

@@ -149,7 +149,7 @@ class ArrayProtocols:
 
     def __copy__(self: Any) -> Any:
         copy = self.detach()
-        copy.node, copy.tracked, copy.guard = self.node, self.tracked, self.guard
+        copy.node, copy.tracked, copy.write_guard = self.node, self.tracked, self.write_guard
         return copy
 
 

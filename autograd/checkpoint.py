@@ -67,7 +67,7 @@ class _Checkpoint:
         sources = boundary([source_of(result) for result in results], start)
         outputs = [result.detach() for result in results]
         for output, result in zip(outputs, results, strict=True):
-            output.guard = result.guard
+            output.write_guard = result.write_guard
         self.differentiable = [result.requires_grad for result in results]
         if sources:
             inputs = [array.as_saved() for array in self.arrays]

@@ -16,7 +16,7 @@ from .tape import BackwardPass, Hooks, next_number
 def read_only(gradient: Array) -> Array:
     """Return a view of a gradient, with its history. It is read-only, as other branches of the pass read its memory."""
     view = alias(gradient)
-    view.guard = READ_ONLY
+    view.write_guard = READ_ONLY
     if isinstance(view.data, np.ndarray):
         view.data.flags.writeable = False
     return view

@@ -340,6 +340,6 @@ def wrap_unchecked(data: Array, structure: Structure) -> NestedArray:
 def wrap_values(values: Array, structure: Structure) -> NestedArray:
     """Return a nested array of values, such as a gradient; strided values that are not contiguous are copied."""
     if isinstance(structure, Strided) and not values.is_contiguous():
-        guard, values = values.guard, values.contiguous()
-        values.guard = guard
+        write_guard, values = values.write_guard, values.contiguous()
+        values.write_guard = write_guard
     return NestedArray(values, structure)

@@ -27,6 +27,7 @@ IndexEntry: TypeAlias = int | slice | EllipsisType | None
 IndexArray: TypeAlias = Sequence[int] | Sequence[bool] | Dense  # integers, or a mask
 Index: TypeAlias = IndexEntry | IndexArray | NestedArray | tuple[IndexEntry | IndexArray, ...]
 Dims: TypeAlias = int | tuple[int, ...] | None
+Flag: TypeAlias = bool | None  # None if it is not given
 
 ArrayResult: TypeAlias = NestedArray | Array  # nested if an operand is nested
 

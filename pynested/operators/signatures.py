@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, TypeVar, overload
 
 from pynested.autograd import Array
 from pynested.nested.nested_array import NestedArray
-from pynested.nested.operands import ArrayResult, DenseLike, Dims, DType, Operand
+from pynested.nested.operands import ArrayResult, DenseLike, Dims, DType, Flag, Operand
 
 DimT = TypeVar("DimT", contravariant=True)
 
@@ -33,13 +33,13 @@ class Reduction(Protocol[DimT]):
 
     @overload
     def __call__(
-        this, self: DenseLike, dim: DimT = ..., keepdim: bool = ..., *, axis: DimT = ..., keepdims: bool | None = ...
+        this, self: DenseLike, dim: DimT = ..., keepdim: bool = ..., *, axis: DimT = ..., keepdims: Flag = ...
     ) -> Array: ...
     @overload
     def __call__(this, self: Operand, dim: None = None, keepdim: Literal[False] = False) -> Array: ...
     @overload
     def __call__(
-        this, self: Operand, dim: DimT = ..., keepdim: bool = ..., *, axis: DimT = ..., keepdims: bool | None = ...
+        this, self: Operand, dim: DimT = ..., keepdim: bool = ..., *, axis: DimT = ..., keepdims: Flag = ...
     ) -> ArrayResult: ...
 
 
@@ -49,7 +49,7 @@ class ReductionWithDType(Protocol):
     @overload
     def __call__(
         this, self: DenseLike, dim: Dims = ..., keepdim: bool = ..., *, dtype: DType | None = ..., axis: Dims = ...,
-        keepdims: bool | None = ...,
+        keepdims: Flag = ...,
     ) -> Array: ...  # fmt: skip
     @overload
     def __call__(
@@ -58,7 +58,7 @@ class ReductionWithDType(Protocol):
     @overload
     def __call__(
         this, self: Operand, dim: Dims = ..., keepdim: bool = ..., *, dtype: DType | None = ..., axis: Dims = ...,
-        keepdims: bool | None = ...,
+        keepdims: Flag = ...,
     ) -> ArrayResult: ...  # fmt: skip
 
 
@@ -68,7 +68,7 @@ class ReductionWithCorrection(Protocol):
     @overload
     def __call__(
         this, self: DenseLike, dim: Dims = ..., keepdim: bool = ..., *, correction: float = ..., axis: Dims = ...,
-        keepdims: bool | None = ...,
+        keepdims: Flag = ...,
     ) -> Array: ...  # fmt: skip
     @overload
     def __call__(
@@ -77,7 +77,7 @@ class ReductionWithCorrection(Protocol):
     @overload
     def __call__(
         this, self: Operand, dim: Dims = ..., keepdim: bool = ..., *, correction: float = ..., axis: Dims = ...,
-        keepdims: bool | None = ...,
+        keepdims: Flag = ...,
     ) -> ArrayResult: ...  # fmt: skip
 
 

@@ -174,7 +174,7 @@ def test_masked_arrays_are_refused_on_either_side(name: str) -> None:
 
 def test_functions_of_masked_arrays_say_what_to_do() -> None:
     for x in (pn.array([1.0]), *[nest([np.ones(1)], layout) for layout in LAYOUTS]):
-        with pytest.raises(ArgumentError, match=r"NumPy compute, of x\.numpy\(\)"):
+        with pytest.raises(ArgumentError, match=r"To compute with NumPy, use x\.numpy\(\)"):
             np.ma.add(x, 1.0)
 
 

@@ -144,7 +144,7 @@ def check_write(target: Any, name: str, arguments: tuple[Any, ...]) -> None:
             )
         return
     _refuse_recorded(target, target, name, arguments)
-    if target.guard == READ_ONLY or writable_view(target.data) is None:
+    if target.write_guard == READ_ONLY or writable_view(target.data) is None:
         raise _read_only_error(name)
 
 
@@ -166,7 +166,7 @@ def _refuse_recorded(target: Any, values: Array, name: str, arguments: tuple[Any
     arrays_with_grad = [x for x in arrays if x.requires_grad]
     if arrays_with_grad:
         reason = "this array requires grad" if arrays_with_grad[0] is target else "an operand requires grad"
-    elif values.guard == UNRECORDED:
+    elif values.write_guard == UNRECORDED:
         reason = "this array is a view, made inside no_grad, of an array that requires grad"
     else:
         return
