@@ -114,6 +114,8 @@ def multi_head_attention(
     parameters = in_proj_weight, in_proj_bias, *weights, out_proj_weight, out_proj_bias
     check_devices(NAME, [*rows, attn_mask, *[as_operand(NAME, x) for x in parameters if x is not None]])
     check_shape(NAME, "out_proj_weight", out_proj_weight, (width, width))
+    if out_proj_bias is not None:
+        check_shape(NAME, "out_proj_bias", out_proj_bias, (width,))
     if in_proj_weight is not None:
         check_shape(NAME, "in_proj_weight", in_proj_weight, (3 * width, width))
         # Three products, also of the same rows: parts of one product would be copied, and their gradients added.
