@@ -118,8 +118,7 @@ def types(session: nox.Session) -> None:
         file.write_text((ROOT / "tests" / "typed.py").read_text(encoding="utf-8"), encoding="utf-8")
         with session.chdir(folder):
             session.run(str(BIN / "mypy"), "--strict", file.name)
-            level = ("--level", "error", "--pythonpath", sys.executable)
-            session.run(str(BIN / "basedpyright"), *level, file.name)
+            session.run(str(BIN / "basedpyright"), "--level", "error", "--pythonpath", sys.executable, file.name)
 
 
 # ---- specification and conformance

@@ -21,11 +21,7 @@ if TYPE_CHECKING:
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 ORDER = ("operators", "attention", "autograd", "compiled")
 OURS = ("pynested", "compiled")  # contenders that the others of their table are compared with
-COLORS = {  # of contenders that several plots show
-    "our strided": "C0", "numpy": "C1", "torch jagged": "C2", "torch strided": "C3", "torch padded": "C4",
-    "torch dense": "C5",
-}  # fmt: skip
-Limits = tuple[float, float]
+COLORED = ("our strided", "numpy", "torch jagged", "torch strided", "torch padded", "torch dense")  # alike in all plots
 
 
 class Row(NamedTuple):
@@ -67,13 +63,13 @@ def tables(times: Times) -> list[Table]:
     return [table for table in result if table.rows]
 
 
-def limits(plotted: Iterable[Table]) -> Limits:
+def limits(plotted: Iterable[Table]) -> tuple[float, float]:
     """Return the limits of an axis that shows all ratios of some tables."""
     ratios = [ratio for table in plotted for row in table.rows for ratio in row.ratios.values()]
     return min(0.5, *ratios) / 1.2, max(2.0, *ratios) * 1.2
 
 
-def draw(table: Table, axis: Limits) -> Figure:
+def draw(table: Table, axis: tuple[float, float]) -> Figure:
     """Draw a table: a row for each operator, with our time beside its name, and a mark for each other contender."""
     from matplotlib.figure import Figure
 
@@ -82,7 +78,8 @@ def draw(table: Table, axis: Limits) -> Figure:
     for contender in table.contenders:
         rows = [number for number, row in enumerate(table.rows) if contender in row.ratios]
         ratios = [table.rows[number].ratios[contender] for number in rows]
-        axes.plot(ratios, rows, "o", label=contender, color=COLORS.get(contender))
+        color = f"C{COLORED.index(contender)}" if contender in COLORED else None
+        axes.plot(ratios, rows, "o", label=contender, color=color)
     axes.axvline(1, color="black", linewidth=1)
     axes.set(xscale="log", xlim=axis, xlabel=f"time divided by that of {table.ours}")
     axes.xaxis.set_major_formatter("{x:g}")

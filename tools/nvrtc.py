@@ -63,16 +63,15 @@ class Nvrtc:
             log = self._log(program)
             if failed or "warning" in log.lower():
                 raise DeviceError(f"{file} for {architecture}:\n{log[-6000:]}")
-            return dict(self._described(program, names, log))
+            by_lowered = dict(_entries(log))
+            return {name: by_lowered[self._lowered(program, name)] for name in names}
         finally:
             self._call("nvrtcDestroyProgram", ctypes.byref(program))
 
-    def _described(self, program: ctypes.c_void_p, names: Sequence[str], log: str) -> Iterator[tuple[str, Resources]]:
-        by_lowered = dict(_entries(log))
-        for name in names:
-            lowered = ctypes.c_char_p()
-            self._call("nvrtcGetLoweredName", program, name.encode(), ctypes.byref(lowered))
-            yield name, by_lowered[(lowered.value or b"").decode()]
+    def _lowered(self, program: ctypes.c_void_p, name: str) -> str:
+        lowered = ctypes.c_char_p()
+        self._call("nvrtcGetLoweredName", program, name.encode(), ctypes.byref(lowered))
+        return (lowered.value or b"").decode()
 
     def _log(self, program: ctypes.c_void_p) -> str:
         size = ctypes.c_size_t()

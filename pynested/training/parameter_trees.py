@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.call_errors import check_flags
-from pynested.autograd.containers import flatten
+from pynested.autograd.containers import Rebuild, flatten
 from pynested.autograd.decorators import method
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, StructureError, named_type
@@ -17,7 +17,6 @@ from pynested.interchange import from_torch
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.shape_comparison import check_same_shape
 
-Rebuild = Callable[[Sequence[Any]], Any]
 _SAME = "Take the gradients of the same tree: pn.grad(loss, parameters)."
 
 
