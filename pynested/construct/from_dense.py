@@ -78,8 +78,8 @@ def narrow(
         return _narrow_nested(slices_as_nested("narrow", x, strided), dim, start, length)
     if layout is jagged and dim != 1:
         raise DimensionError(
-            f"narrow: a jagged result has ranges along dimension 1, not {dim}. Use layout=pn.strided for any other "
-            "dimension."
+            f"narrow: a jagged result has ranges along dimension 1, not {dim}. Use layout=pn.strided for other "
+            "dimensions."
         )
     count = len(x)
     start, length = _start_or_length("start", start, count), _start_or_length("length", length, count)

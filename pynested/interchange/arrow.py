@@ -100,7 +100,7 @@ def _check_no_nulls(array: Any, depth: int) -> None:
 
 
 def _numbers(pa: Any, array: Any, copy: bool | None) -> Any:
-    """Return an Arrow array of numbers as a NumPy array; raise ExchangeError for any other type."""
+    """Return an Arrow array of numbers as a NumPy array; raise ExchangeError for a type that is not a number."""
     arrow_type = array.type
     is_bool = pa.types.is_boolean(arrow_type)
     if not (is_bool or pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type)):

@@ -43,7 +43,7 @@ class Receiver:
     dtypes : frozenset of str
         The dtypes that the library represents without loss.
     remedy : str
-        Advice for any other dtype, in which the name of the dtype replaces ``{dtype}``.
+        Advice for a dtype that is not in ``dtypes``, in which the name of the dtype replaces ``{dtype}``.
     repacked_dtypes : frozenset of str
         The dtypes that the library stores in a format of its own. Arrays of these dtypes are always copied.
     alignment : int

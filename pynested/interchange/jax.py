@@ -64,7 +64,7 @@ def to_jax(x: NestedArray, *, copy: bool | None = None) -> JaxParts:
 
     JAX shares memory that is aligned to 64 bytes, in C order and writable. Do not write to shared memory, as JAX
     assumes that it does not change. Unless ``jax_enable_x64`` is set, JAX would narrow int64, float64 and offsets
-    beyond int32, so they raise DTypeError. LayoutError for the strided layout, and for any other ragged dimension.
+    beyond int32, so they raise DTypeError. LayoutError unless the array is jagged along dimension 1.
 
     >>> x = pn.nested_array([[1, 2], [3]], layout=pn.jagged, dtype=pn.int32)
     >>> pn.to_jax(x).offsets  # doctest: +SKIP

@@ -21,7 +21,7 @@ def from_pandas(series: Any, *, copy: bool | None = None) -> NestedArray | Array
     """Convert a column of lists to ``(B, *)``. The index is not kept.
 
     A column with an Arrow list type shares its memory. A column of objects, which are lists or arrays that differ along
-    one dimension, is copied. ExchangeError for a missing entry, and for a column of any other dtype.
+    one dimension, is copied. ExchangeError for a missing entry, and for a column that holds no lists.
 
     >>> import pandas  # doctest: +SKIP
     >>> pn.from_pandas(pandas.Series([[1, 2], [3]])).offsets()  # doctest: +SKIP

@@ -56,7 +56,7 @@ def save(path: str | os.PathLike[str], arrays: AnyArray | Mapping[str, AnyArray]
     Raises
     ------
     ArgumentError
-        For any other ending, for a name that is not a string, and for a value that is not an array.
+        For a path with another ending, for a name that is not a string, and for a value that is not an array.
     GradientError
         For the result of a recorded operation; ``detach`` it first. A leaf that requires grad can be saved.
 

@@ -28,7 +28,7 @@ def from_csr(matrix: Any, *, copy: bool | None = None) -> NestedArray:
     """Convert the stored entries of each row, in shared memory, to jagged ``(B, *)``.
 
     Every row must store the columns 0 to n - 1, in order, as the result of `to_csr` does. The column numbers are not
-    kept. ExchangeError for a matrix in any other format, and for a row with other columns, with its number.
+    kept. ExchangeError for a matrix that is not in CSR format, and for a row with other columns, naming the row.
 
     >>> x = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
     >>> pn.from_csr(pn.to_csr(x)).tolist()

@@ -32,7 +32,7 @@ def from_tensorflow(tensor: Any, *, copy: bool | None = None) -> NestedArray | A
     The result shares the memory of the tensor, and is read-only.
 
     A tensor is eager, and holds numbers or bools. Several ragged levels become a strided array if every component is a
-    rectangle. ExchangeError for any other object, and for strings.
+    rectangle. ExchangeError for an object that is not a tensor, and for strings.
 
     >>> import tensorflow as tf  # doctest: +SKIP
     >>> pn.from_tensorflow(tf.ragged.constant([[1, 2], [3]])).offsets()  # doctest: +SKIP

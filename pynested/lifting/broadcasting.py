@@ -1,7 +1,7 @@
 """Broadcasting of elementwise operands: aligned so that one dense call computes all components.
 
-A dimension is *regular* if the structure gives it one size for all components, else *irregular*; components can have
-equal lengths along an irregular dimension, too. A dense operand is aligned at the right with the shape
+A dimension is *regular* if the structure gives it one size for all components, else *irregular*; even so,
+components can have equal lengths along it. A dense operand is aligned at the right with the shape
 (B, d1, ..., dk) of the nested operand. Along an irregular dimension its size must be 1, or the length of every
 component. Nested operands must have equal shapes, except for regular dimensions of size 1.
 
@@ -164,7 +164,7 @@ def align_to_rows(name: str, template: NestedArray, operands: Sequence[Any]) -> 
 
 
 def _check_joint_broadcast(name: str, aligned: list[Any], operands: Sequence[Any]) -> list[Any]:
-    """Return the aligned operands; raise an error about ``operands`` unless they broadcast against each other, too."""
+    """Return the aligned operands; raise an error about ``operands`` unless all aligned operands broadcast together."""
     try:
         broadcast_shape(name, *[x.shape for x in aligned if type(x) is Array])
     except ShapeError:

@@ -129,7 +129,7 @@ def elementwise(name: str, function: Callable[..., Array], *operands: Operand) -
         if result.shape != shape:
             raise ShapeError(
                 f"{name}: the function returned an array of shape {result.shape} for operands that broadcast to "
-                f"{shape}. An elementwise function returns an array of that shape. Use pn.map_components for any other."
+                f"{shape}. An elementwise function returns an array of that shape. Use pn.map_components for others."
             )
         return result.contiguous()
 

@@ -69,7 +69,7 @@ def convert_to_float(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[A
 
 
 def convert_to_wide_float(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
-    """Convert to ``dtype`` if it is given, and float16 to float32 besides."""
+    """Convert to ``dtype`` if it is given; then convert float16 to float32."""
     x, result = convert_to_float(name, x, dtype)
     return to_dtype(x, computing_dtype(result)), result
 

@@ -45,7 +45,7 @@ def _unpickle(nested_class: Any, data: Array, structure: Any) -> NestedArray:
 def without_gaps(x: NestedArray) -> NestedArray:
     """Return ``x`` itself if its components follow each other without gaps, else a copy of which this is true.
 
-    A dimension of stride 0 repeats elements. The copy stores the repeated elements once, with stride 0, too.
+    A dimension of stride 0 repeats elements. The copy also stores the repeated elements once, with stride 0.
     """
     structure = x.structure
     if structure.packed is structure:

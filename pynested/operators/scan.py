@@ -26,7 +26,7 @@ def cumsum(self: ArrayT, dim: int | None = None, *, dtype: DType | None = None, 
     """Return the cumulative sums along ``dim``: ``(B, *, D) -> (B, *, D)``.
 
     Bools and integers give int64, floats keep their dtype. float16 is accumulated in float32, and each element is
-    rounded once. The sums of a segment do not depend on any other segment, not even by rounding. An empty segment stays
+    rounded once. Other segments do not change the sums of a segment, not even by rounding. An empty segment stays
     empty. DimensionError for ``dim`` 0 of a nested array, and for a ``dim`` out of range. Gradient: the sums of the
     cotangent from each element to the end of its segment. Clauses: CUMSUM-1 to CUMSUM-10. After `torch.cumsum`.
 

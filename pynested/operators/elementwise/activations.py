@@ -83,7 +83,7 @@ def gelu(self: ArrayT, approximate: str = "none") -> ArrayT:
     DTypeError
         For bools and integers.
     ArgumentError
-        For any other ``approximate``.
+        For an unknown ``approximate``.
 
     Examples
     --------

@@ -183,7 +183,7 @@ def _select_by_mask(x: NestedArray, mask: NestedArray) -> NestedArray:
 
 
 def _check_mask(x: NestedArray, mask: NestedArray) -> None:
-    """Raise an error unless ``mask`` holds bools, and its component shapes are the first sizes of those of ``x``."""
+    """Raise an error unless ``mask`` holds bools, and each of its components has the first sizes of that of ``x``."""
     check_devices("index", (x, mask))
     masked_dims = mask.ndim - 1
     if mask.dtype != np.bool_:

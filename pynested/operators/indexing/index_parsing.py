@@ -132,7 +132,7 @@ def positions(source: str, index: NDArray[Any], size: int) -> NDArray[np.int64]:
 
 
 def flat_positions(indices: list[NDArray[Any]], sizes: tuple[int, ...], dims: list[int]) -> NDArray[np.int64]:
-    """Return the flat C-order positions that several arrays select together in dimensions ``dims`` of these sizes.
+    """Return the flat C-order positions that several arrays select together; dimensions ``dims`` have these ``sizes``.
 
     Arrays of integers, one for each dimension, broadcast against each other. One array of bools covers all dimensions.
     """

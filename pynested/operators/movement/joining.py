@@ -69,7 +69,7 @@ def cat(arrays: Sequence[Dense], dim: int = 0) -> Array: ...
 def cat(arrays: Sequence[Any], dim: int = 0) -> NestedArray | Array:
     """Concatenate arrays along ``dim``: ``(B1, *, D), (B2, *, D) -> (B1 + B2, *, D)`` along the batch.
 
-    Dimension 0 concatenates the batches. Along any other dimension, component ``i`` of the result is the concatenation
+    Dimension 0 concatenates the batches. Along another dimension, component ``i`` of the result is the concatenation
     of component ``i`` of all arrays; lengths along an irregular dimension add up. All arrays are nested or all are
     dense, and all have equal rank. The result has the promoted dtype. It is jagged if all arrays are jagged with the
     same ragged dimension (and, for ``dim`` 0, equal regular sizes), else strided.

@@ -1,7 +1,7 @@
 """Reshaping of every component: `reshape`, `view`, `reshape_as` and `expand`; and further views of dense arrays.
 
-A ``shape`` begins with the number of components, or -1. For any other dimension of a nested array, -1 keeps the size of
-the dimension in each component; no size is computed from the other sizes. An irregular dimension takes -1, or its
+A ``shape`` begins with the number of components, or -1. Behind the first size, -1 keeps the size that the dimension has
+in each component of a nested array; no size is computed from the other sizes. An irregular dimension takes -1, or its
 ragged size, which is an entry of ``self.shape``. For a dense array, one size can be -1, and is computed.
 """
 

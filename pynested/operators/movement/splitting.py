@@ -39,7 +39,7 @@ def select(self: Operand, dim: int, index: int) -> NestedArray | Array:
 
     Along the ragged dimension of a jagged array the result is a dense copy, with a row for each component. A write into
     the copy does not change ``self``; ``self[:, index] = value`` does. All other results are views. Dimension 0 gives
-    component ``index``, a dense array; any other dimension gives a nested array in the layout of ``self``. Gradient:
+    component ``index``, a dense array; another dimension gives a nested array in the layout of ``self``. Gradient:
     the cotangent for the selected elements, +0 for all others. Clauses: SELECT-1 to SELECT-6. After `torch.select`.
 
     Parameters

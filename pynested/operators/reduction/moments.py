@@ -32,7 +32,7 @@ def mean(
     """Return the mean along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
 
     The mean over all dimensions is the mean of all elements, not the mean of the means of components. If dimension 0 is
-    reduced, the divisor at a position is the number of components that have an element there. The mean of an empty
+    reduced, the divisor at a position is the number of elements that components have there. The mean of an empty
     segment is NaN. Gradient: each element gets the cotangent of its segment divided by the number of elements; an empty
     component gets an empty gradient. Clauses: MEAN-1 to MEAN-8. After `torch.mean`.
 

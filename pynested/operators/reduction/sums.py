@@ -30,8 +30,8 @@ def sum(
 ) -> NestedArray | Array:  # fmt: skip
     """Return the sum along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
 
-    An empty segment sums to +0; the sign of any other sum that is zero is not specified. Gradient: each element gets
-    the cotangent of its sum. Clauses: SUM-1 to SUM-10. After `torch.sum`.
+    An empty segment sums to +0; the sign of another zero sum is not specified. Gradient: each element gets the
+    cotangent of its sum. Clauses: SUM-1 to SUM-10. After `torch.sum`.
 
     >>> nt = pn.nested_array([[[1, 2], [3, 4]], np.zeros((0, 2), int)], layout=pn.jagged)
     >>> pn.sum(nt, 1)
@@ -54,7 +54,7 @@ def nansum(
 ) -> NestedArray | Array:  # fmt: skip
     """Return the sum along ``dim``, in which a NaN counts as 0: ``(B, *, D) -> (B, D)`` along dimension 1.
 
-    An empty segment, or one of NaN only, sums to +0; the sign of any other sum that is zero is not specified. Gradient:
+    An empty segment, or one of NaN only, sums to +0; the sign of another zero sum is not specified. Gradient:
     each element gets the cotangent of its sum; a NaN gets +0. Clauses: NANSUM-1 to NANSUM-7. After `torch.nansum`.
 
     >>> pn.nansum(pn.nested_array([[1.0, np.nan, 2.0], [], [np.nan]], layout=pn.jagged), 1)
