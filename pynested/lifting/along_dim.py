@@ -65,22 +65,22 @@ def along_dim(
     structure = x._structure
     if isinstance(structure, Strided) and structure.packed.jagged_view is None:
         return with_dtype(_along_buffer(x, structure, axis, on_segments), result_dtype)
-    rows: Any = x if isinstance(structure, Jagged) else as_jagged_view(contiguous(x))
-    if not rows._structure.is_packed:
-        rows = packed(rows)
-    values, ragged_axis = rows._buffer, rows._structure.ragged_dim - 1
+    jagged_x: Any = x if isinstance(structure, Jagged) else as_jagged_view(contiguous(x))
+    if not jagged_x._structure.is_packed:
+        jagged_x = packed(jagged_x)
+    values, ragged_axis = jagged_x._buffer, jagged_x._structure.ragged_dim - 1
     if axis != ragged_axis:
         values = on_axis(values, axis)
     elif axis == 0:
-        values = on_segments(values, rows._structure.segments)
+        values = on_segments(values, jagged_x._structure.segments)
     else:
-        rows_first = on_segments(axis_to_front(values, axis), rows._structure.segments)
+        rows_first = on_segments(axis_to_front(values, axis), jagged_x._structure.segments)
         values = front_to_axis(rows_first, axis).contiguous()
     if values._raw.dtype != result_dtype:
         values = movement.to_dtype(values, result_dtype)
     if isinstance(structure, Strided):
         return rows_to_strided(values, structure.packed)
-    return wrap_unchecked(values, rows._structure)
+    return wrap_unchecked(values, jagged_x._structure)
 
 
 def _along_buffer(x: NestedArray, structure: Strided, axis: int, on_segments: OnSegments) -> NestedArray:

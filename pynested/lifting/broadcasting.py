@@ -152,15 +152,15 @@ def _jagged_values(name: str, template: NestedArray, structure: Jagged, x: Neste
 
 def align_to_rows(name: str, template: NestedArray, operands: Sequence[Any]) -> list[Any] | None:
     """Return operands that broadcast against the rows of a strided ``template``; None if an operand has other rows."""
-    rows = as_jagged_view(template)
-    if rows is None or template.regular_size(1) == 1:
+    jagged_template = as_jagged_view(template)
+    if jagged_template is None or template.regular_size(1) == 1:
         return None
-    structure: Any = rows.structure
+    structure: Any = jagged_template.structure
     views = [as_jagged_view(x) if type(x) is NestedArray else x for x in operands]
     nested_views = [view for view in views if view is None or type(view) is NestedArray]
     if any(view is None or not structure.same_lengths(view.structure) for view in nested_views):
         return None
-    return align_to_packed_values(name, rows, structure, views)
+    return align_to_packed_values(name, jagged_template, structure, views)
 
 
 def _check_joint_broadcast(name: str, aligned: list[Any], operands: Sequence[Any]) -> list[Any]:

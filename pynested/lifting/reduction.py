@@ -251,9 +251,9 @@ def _reduce_batch(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...]) 
         if reduction.empty is None and not x.data.numel():
             raise reduction.empty_error("the nested array has no elements")
         return reduction.reduce_axes(movement.reshape(x.data, (x.data.numel(),)), (0,))
-    rows = x if isinstance(x.structure, Jagged) else as_jagged_view(x)
-    if rows is not None and rows.structure.ragged_dim in dims:  # the rows of all components form one axis
-        return reduction.reduce_axes(rows.data, tuple(dim - 1 for dim in dims[1:]))
+    jagged_x = x if isinstance(x.structure, Jagged) else as_jagged_view(x)
+    if jagged_x is not None and jagged_x.structure.ragged_dim in dims:  # the rows of all components form one axis
+        return reduction.reduce_axes(jagged_x.data, tuple(dim - 1 for dim in dims[1:]))
     return _reduce_positions(reduction, x, dims)
 
 

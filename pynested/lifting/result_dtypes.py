@@ -31,17 +31,18 @@ def convert_for_sum(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[An
 
 def convert_for_mean(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
     """Convert for a mean: floats to their dtype or a wider one, bools and integers to float64."""
-    result = x.dtype if is_float(x.dtype) else np.dtype(np.float64)
+    result_dtype = x.dtype if is_float(x.dtype) else np.dtype(np.float64)
     if dtype is not None:
-        result = canonical_dtype(dtype, x.device)
-        if not is_float(result):
-            raise DTypeError(f"{name}: a mean is a floating point number, which dtype={result} cannot represent.")
-    return _convert_to_sum(x, result)
+        result_dtype = canonical_dtype(dtype, x.device)
+        if not is_float(result_dtype):
+            raise DTypeError(f"{name}: a mean is a floating point number, which dtype={result_dtype} cannot represent.")
+    return _convert_to_sum(x, result_dtype)
 
 
-def _convert_to_sum(x: Array, result: np.dtype[Any]) -> tuple[Array, np.dtype[Any]]:
+def _convert_to_sum(x: Array, result_dtype: np.dtype[Any]) -> tuple[Array, np.dtype[Any]]:
     """Convert to the dtype of the result, and from it to a dtype that is wide enough to add up."""
-    return to_dtype(to_dtype(x, result), computing_dtype(result) if is_float(result) else INT64), result
+    wide_dtype = computing_dtype(result_dtype) if is_float(result_dtype) else INT64
+    return to_dtype(to_dtype(x, result_dtype), wide_dtype), result_dtype
 
 
 def keep_dtype(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
@@ -62,16 +63,16 @@ def convert_for_index(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[
 def convert_to_float(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
     """Convert to ``dtype`` if it is given: for kernels that compute in a wider dtype themselves."""
     x = x if dtype is None else to_dtype(x, canonical_dtype(dtype, x.device))
-    result = x._raw.dtype
-    if not is_float(result):
+    result_dtype = x._raw.dtype
+    if not is_float(result_dtype):
         raise _not_float_error(name, x)
-    return x, result
+    return x, result_dtype
 
 
 def convert_to_wide_float(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
     """Convert to ``dtype`` if it is given; then convert float16 to float32."""
-    x, result = convert_to_float(name, x, dtype)
-    return to_dtype(x, computing_dtype(result)), result
+    x, result_dtype = convert_to_float(name, x, dtype)
+    return to_dtype(x, computing_dtype(result_dtype)), result_dtype
 
 
 def check_float(name: str, x: Array) -> Array:

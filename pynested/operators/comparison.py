@@ -131,8 +131,7 @@ def _where(condition: Any, self: Any, other: Any) -> Array:
     a, b = _promoted_operands(as_operand("where", self, device), as_operand("where", other, device), device)
     raw_condition = as_raw_bools("where", "condition", condition, a, b)
     broadcast_shape("where", raw_condition.shape, np.shape(raw(a)), np.shape(raw(b)))
-    result: Array = binary.where(a, b, copy_if_any_requires_grad(raw_condition, a, b))
-    return result
+    return binary.where(a, b, copy_if_any_requires_grad(raw_condition, a, b))  # type: ignore[no-any-return]
 
 
 def _promoted_operands(a: Any, b: Any, device: str) -> tuple[Any, Any]:

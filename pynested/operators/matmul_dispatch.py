@@ -119,8 +119,7 @@ def matmul_dense_nested(a: Array, b: NestedArray) -> NestedArray | Array:
     product = matmul_nested_dense(transpose(b, 1, 2), matrix_primitives.swapped(a))  # (b.T @ a.T).T
     if isinstance(product, NestedArray):
         return transpose(product, 1, 2).contiguous()
-    transposed: Array = matrix_primitives.swapped(product)
-    return transposed.contiguous()
+    return matrix_primitives.swapped(product).contiguous()  # type: ignore[no-any-return]
 
 
 def _check_slices(dense: Array, nested: NestedArray) -> None:

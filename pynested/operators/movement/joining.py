@@ -115,8 +115,7 @@ def _cat_dense(arrays: list[Array], dim: int) -> Array:
                 f"dimension {dim}."
             )
     check_possible_shape("cat", (*before, sum(array.shape[dim] for array in arrays), *behind))
-    result: Array = movement.concatenate(arrays, dim)
-    return result
+    return movement.concatenate(arrays, dim)
 
 
 def _check_other_sizes(arrays: Sequence[NestedArray], dim: int) -> None:
