@@ -46,7 +46,8 @@ def _like(
         return NestedArray(values, template.structure.packed).requires_grad_(requires_grad)
     if layout is not None:
         raise StructureError(f"{name}: a dense array has no nested layout; nest it: pn.as_nested_array(x, layout=…).")
-    return make(template.shape, dtype=dtype, device=chosen_device(None, x)).requires_grad_(requires_grad)
+    device = chosen_device(None, x)  # for a NumPy array, which has no device, the default device
+    return make(template.shape, dtype=dtype, device=device).requires_grad_(requires_grad)
 
 
 def _packed_shape(x: NestedArray) -> tuple[int, ...]:
