@@ -46,7 +46,8 @@ def _groups_of_equal_sizes(pairs: NDArray[np.int64], left: Matrices, right: Matr
         return []
     sizes = np.stack([left.rows[pairs], left.cols[pairs], right.cols[pairs]])
     order = np.lexsort(sizes)
-    changes = (np.diff(sizes[:, order]) != 0).any(axis=0)
+    sizes = sizes[:, order]
+    changes = (sizes[:, 1:] != sizes[:, :-1]).any(axis=0)
     return np.split(pairs[order], np.flatnonzero(changes) + 1)
 
 
