@@ -143,6 +143,8 @@ class SegmentKernels(ElementwiseKernels):
         ``name`` is the name of the kernel with its template arguments, but for the last one, the number of threads of a
         segment. ``columns`` is the number of columns if they are not those of ``out``.
         """
+        if not out.size:
+            return out
         columns = prod(out.shape[1:]) if columns is None else columns
         group, lg, grid = launch_shape(segments.count, segments.rows, columns, pack)
         offsets = self.offsets(segments) if isinstance(segments, Segments) else segments.offsets
@@ -157,9 +159,9 @@ class SegmentKernels(ElementwiseKernels):
         )
 
     def _each_row(self, x: RawArray) -> DeviceSegments:
-        """Return a segment for each row of a dense array, computed on the device."""
+        """Return a segment for each row of a dense array, computed on the device; none for rows without elements."""
         width = x.shape[-1]
-        count = prod(x.shape[:-1])
+        count = prod(x.shape[:-1]) if x.size else 0
         return DeviceSegments(self.xp.arange(count + 1, dtype=np.int64) * width, count, x.size)
 
 
