@@ -33,6 +33,7 @@ from pynested.nested.shape_comparison import broadcast_extents, component_text, 
 from pynested.operators.movement.axes import transpose
 from pynested.structure import Ints
 from pynested.structure.layout import strided
+from pynested.structure.validation import check_size_limits
 
 # ---- dense operands -------------------------------------------------------------------------------------------------
 
@@ -148,11 +149,12 @@ def matmul_buffers(a: NestedArray | Array, b: NestedArray | Array) -> NestedArra
         return _matmul_each(a, b)
     if (left_extents[:, -1] != right_extents[:, -2]).any():
         _check_inner_sizes(a, b, left_extents[:, -1], right_extents[:, -2])
+    extents = np.maximum(left_extents, right_extents) if rank > 2 else np.empty_like(left_extents)
+    extents[:, -2], extents[:, -1] = left_extents[:, -2], right_extents[:, -1]
+    check_size_limits("matmul", extents)
     left_matrices, left_values = as_matrices(left)
     right_matrices, right_values = as_matrices(right)
     product = matrix_primitives.matmul_components(left_values, right_values, left_matrices, right_matrices)
-    extents = np.maximum(left_extents, right_extents) if rank > 2 else np.empty_like(left_extents)
-    extents[:, -2], extents[:, -1] = left_extents[:, -2], right_extents[:, -1]
     return wrap_elements(product, extents, left.structure.count, _product_ragged_dim(a, b))
 
 

@@ -76,7 +76,7 @@ PATHS: dict[str, dict[Any, Any]] = {
         (attention_forward, "FEWEST_ROWS"): 1,
         (attention_forward, "CAUSAL_ROWS"): 3,
         (attention_forward, "empty"): filled,
-        **{(module, "LARGE"): 1 for module in (memory, elementwise)},
+        **{(module, "LARGE"): 1 for module in (memory, elementwise, movement)},
     },
 }
 

@@ -163,6 +163,16 @@ def test_the_best_of_rows_is_that_of_a_reduction(dtype: str) -> None:
 
 
 @pytest.mark.usefixtures("path")
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_concatenate(axis: int) -> None:
+    shapes = [[3, 4, 5], [3, 4, 5], [3, 4, 5]]
+    for size, shape in enumerate(shapes):
+        shape[axis] = size
+    arrays = [np.arange(np.prod(shape), dtype=d).reshape(shape)[:, ::-1] for shape, d in zip(shapes, "bid", strict=True)]
+    same(QuietKernels("cpu").concatenate(arrays, axis), np.concatenate(arrays, axis))
+
+
+@pytest.mark.usefixtures("path")
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_sum_first(dtype: str) -> None:
     """Columns have exact sums; NaN and infinity stay in theirs."""

@@ -160,4 +160,9 @@ DENSE: list[ErrorInput] = [
         ("sub", lambda: pn.nested_array_from_jagged(COLUMN[0], [0, 2**40]) - ROW))],
     (lambda: pn.zeros((1,) * 64).unsqueeze(0), ShapeError, "unsqueeze: an array has at most 64 dimensions"),
     (lambda: pn.nested_array_from_strided(pn.ones(0), [[0, 2**58]] * 9).to_dense(), ShapeError, "too many elements"),
+    (lambda: pn.cat([pn.nested_array_from_strided(pn.ones(1), [[0, 2**57], [1, 1]])] * 4, 2), StructureError,
+     "component 0 of sizes [0, 576460752303423488] has too many elements"),
+    (lambda: pn.nested_array_from_strided(pn.ones(0), [[2**40, 0], [1, 0]])
+     @ pn.nested_array_from_strided(pn.ones(0), [[0, 2**40], [0, 1]]), StructureError,
+     "matmul: component 0 of sizes [1099511627776, 1099511627776] has too many elements"),
 ]  # fmt: skip
