@@ -24,9 +24,8 @@ INT64 = np.dtype(np.int64)
 
 def convert_for_sum(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
     """Convert for a sum: floats to their dtype or a wider one, bools and integers to int64."""
-    if dtype is not None:
-        return _convert_to_sum(x, canonical_dtype(dtype, x.device))
-    return _convert_to_sum(x, x.dtype if is_float(x.dtype) else INT64)
+    default = x.dtype if is_float(x.dtype) else INT64
+    return _convert_to_sum(x, default if dtype is None else canonical_dtype(dtype, x.device))
 
 
 def convert_for_mean(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:

@@ -168,7 +168,7 @@ def test_concatenate(axis: int) -> None:
     shapes = [[3, 4, 5], [3, 4, 5], [3, 4, 5]]
     for size, shape in enumerate(shapes):
         shape[axis] = size
-    arrays = [np.arange(np.prod(shape), dtype=d).reshape(shape)[:, ::-1] for shape, d in zip(shapes, "bid", strict=True)]
+    arrays = [np.arange(np.prod(s), dtype=d).reshape(s)[:, ::-1] for s, d in zip(shapes, "bid", strict=True)]
     same(QuietKernels("cpu").concatenate(arrays, axis), np.concatenate(arrays, axis))
 
 
