@@ -16,7 +16,7 @@ TABLES = ("operators", "pynested", "programs", "gradients", "graph", "cuda")  # 
 PROPERTIES = ("tests/operators/test_law.py", "tests/backends/test_kernels.py")  # of all operators and kernels
 MIRRORING = ("tests/operators", "tests/ragged", "tests/autograd", "tests/backends")  # folders that mirror the code
 ABOUT_FAULTS = "tests/mutation"  # these tests plant faults themselves
-_FAILURE = re.compile(r"^(?:FAILED|ERROR) (tests/[^: ]+)", re.MULTILINE)
+_FAILURE = re.compile(r"^(?:FAILED|ERROR) (tests/[^:\s]+)", re.MULTILINE)
 
 
 class Fault(NamedTuple):
