@@ -14,7 +14,7 @@ from pynested.autograd.primitives.primitive import PART
 from pynested.autograd.tape import Node, grad_mode
 from pynested.backends.storage import address
 
-from .function_location import function_location
+from .function_location import function_name
 from .object_names import ObjectNames
 
 
@@ -99,7 +99,7 @@ class EventRecorder:
             facts["device"] = next((array.storage.device for array in args if type(array) is Array), "cpu")
             facts["args"] = [self.names.describe(value) for value in args]
         elif kind == "kernel":
-            facts["function"] = function_location(function).name
+            facts["function"] = function_name(function)
         elif kind == "launch":
             facts = {"file": args[0], "grid": list(args[2]), "block": list(args[3])}
         elif kind in ("vjp", "jvp"):

@@ -27,18 +27,31 @@ class FunctionLocation(NamedTuple):
 
 def function_location(function: Callable[..., Any]) -> FunctionLocation:
     """Return the place of the function itself, below decorators."""
-    while isinstance(function, partial):
-        function = function.func
-    function = inspect.unwrap(getattr(function, "__func__", function))
+    function, name = _undecorated(function), function_name(function)
+    if not isinstance(function, FunctionType) or hasattr(function, "wrapped_ufunc"):
+        return FunctionLocation(name)
+    try:
+        line = inspect.getsourcelines(function)[1]
+    except OSError:  # the function was not read from a file
+        return FunctionLocation(name)
+    file = Path(inspect.getfile(function))
+    return FunctionLocation(name, str(file.relative_to(ROOT) if file.is_relative_to(ROOT) else file), line)
+
+
+def function_name(function: Callable[..., Any]) -> str:
+    """Return the name of the function itself, below decorators, with its module."""
+    function = _undecorated(function)
     ufunc = getattr(function, "wrapped_ufunc", None)
     if ufunc is not None:
-        return FunctionLocation(f"numpy.{ufunc.__name__}")
+        return f"numpy.{ufunc.__name__}"
     owner = getattr(function, "__self__", function)  # methods that are written in C have no module
     module = getattr(function, "__module__", None) or type(owner).__module__
     name = getattr(function, "__qualname__", None) or getattr(function, "__name__", type(function).__qualname__)
-    name = f"{module.removeprefix('pynested.')}.{name}"
-    if not isinstance(function, FunctionType):
-        return FunctionLocation(name)
-    file = Path(function.__code__.co_filename)
-    place = file.relative_to(ROOT) if file.is_relative_to(ROOT) else file
-    return FunctionLocation(name, str(place), function.__code__.co_firstlineno)
+    return f"{module.removeprefix('pynested.')}.{name}"
+
+
+def _undecorated(function: Callable[..., Any]) -> Callable[..., Any]:
+    while isinstance(function, partial):
+        function = function.func
+    undecorated: Callable[..., Any] = inspect.unwrap(getattr(function, "__func__", function))
+    return undecorated
