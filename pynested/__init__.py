@@ -65,8 +65,17 @@ from .name_hints import add_hints as _add_hints  # noqa: E402
 from .name_hints import missing_name_error as _missing_name_error  # noqa: E402
 from .nested import autograd_container as _autograd_container  # noqa: E402, F401  registers NestedArray with autograd
 from .nested.nested_array import NestedArray  # noqa: E402
-from .operators import *  # noqa: E402
+from .operators.attention import *  # noqa: E402  each chapter, as mypy does not follow a computed __all__
+from .operators.comparison import *  # noqa: E402
+from .operators.conversion import *  # noqa: E402
+from .operators.elementwise import *  # noqa: E402
+from .operators.losses import *  # noqa: E402
+from .operators.movement import *  # noqa: E402
+from .operators.normalization import *  # noqa: E402
+from .operators.products import *  # noqa: E402
 from .operators.random_fills import normal_, uniform_  # noqa: E402
+from .operators.reduction import *  # noqa: E402
+from .operators.scan import *  # noqa: E402
 from .structure.layout import Layout, jagged, strided  # noqa: E402
 
 bool = _np.dtype(_np.bool_)

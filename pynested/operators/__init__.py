@@ -12,14 +12,5 @@ from .products import *
 from .reduction import *
 from .scan import *
 
-__all__: list[str] = []
-__all__ += attention.__all__
-__all__ += comparison.__all__
-__all__ += conversion.__all__
-__all__ += elementwise.__all__
-__all__ += losses.__all__
-__all__ += movement.__all__
-__all__ += normalization.__all__
-__all__ += products.__all__
-__all__ += reduction.__all__
-__all__ += scan.__all__
+__all__ = attention.__all__ + comparison.__all__ + conversion.__all__ + elementwise.__all__ + losses.__all__
+__all__ += movement.__all__ + normalization.__all__ + products.__all__ + reduction.__all__ + scan.__all__
