@@ -1,16 +1,16 @@
 """`gradcheck`: six cheap tests that a wrong derivative does not pass, in this order.
 
 *determinism*   the same call returns the same values and the same gradients twice
-*holes*         gap elements, and elements that are not finite, have the gradient zero
+*gaps*          the gradient is zero in gaps (memory of no component), and for elements that are not finite
 *linearity*     vjp(2a - 3b) is 2 vjp(a) - 3 vjp(b)
-*adjointness*   <w, jvp(v)> is <vjp(w), v>: the two directions agree, without any differencing
+*adjointness*   <w, jvp(v)> is <vjp(w), v>: forward and reverse mode agree
 *differences*   the gradient agrees with central differences of the fourth order
 *float32*       the gradient of float32 inputs is float32, and close to that of float64 inputs
 
 The function is checked as a function of one vector: the elements of all varied arrays, one after the other. Its result
 is the vector of the elements of all floating point outputs. All tests run on read-only arrays, so that a write into an
-input or a cotangent is an error. For the second order the tests run on the function (x, w) -> vjp; *composite* checks
-that a recorded vjp has the same values.
+input or a cotangent is an error. For the second order the same tests run on the function (x, w) -> vjp. Before them
+*recording* checks that a vjp has the same values whether it is recorded or not.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Vector = np.ndarray[Any, Any]
 EXACT = 1e-11  # error of rounding alone, relative to the scale of the numbers
 SMOOTH = 1e-8  # error of differences of smooth functions, relative to the scale
 SINGLE = 2e-3  # error of float32, relative to the scale
-STEP = 1e-3  # step of a difference, relative to the size of an element, which counts as 0.05 to 1
+STEP = 1e-3  # step of a difference, relative to the absolute value of an element, clipped to 0.05 to 1
 FEW = 64  # largest size of an array whose elements are varied one by one, and not along random directions
 
 
@@ -78,7 +78,7 @@ def gradcheck(function: Callable[..., Any], *inputs: Any, order: int = 2, seed: 
     if order > 1:
         w = generator.standard_normal(first.outputs.size)
         unrecorded, recorded = first.vjp(first.start, w), first.vjp(first.start, w, create_graph=True)
-        first.check_equal("composite", first.inputs, unrecorded, recorded, EXACT * _largest(unrecorded, w))
+        first.check_equal("recording", first.inputs, unrecorded, recorded, EXACT * _largest(unrecorded, w))
 
         def second_order(arrays: Any, cotangents: Any) -> Any:
             return vjp(first.call, arrays)[1](cotangents)
@@ -93,7 +93,7 @@ def gradcheck(function: Callable[..., Any], *inputs: Any, order: int = 2, seed: 
 
 
 def _check(f: VectorFunction, generator: np.random.Generator) -> None:
-    """Run the six tests."""
+    """Run the six tests; raise GradientError for the first that fails."""
     x, y = f.start, f.values(f.start)
     if not f.inputs.positions or not f.outputs.positions:
         raise GradientError(f"gradcheck: {f.prefix}there is no floating point input, or no such output, to check.")
@@ -104,7 +104,7 @@ def _check(f: VectorFunction, generator: np.random.Generator) -> None:
     scale = _largest(gradient, w)
     f.check_equal("determinism", f.outputs, y, f.values(x), 0)
     f.check_equal("determinism", f.inputs, gradient, f.vjp(x, w), 0)
-    f.check_equal("holes", f.inputs, np.zeros(x.size), np.where(f.is_varied, 0, gradient), 0)
+    f.check_equal("gaps", f.inputs, np.zeros(x.size), np.where(f.is_varied, 0, gradient), 0)
     combined = 2 * gradient - 3 * f.vjp(x, other)
     f.check_equal("linearity", f.inputs, combined, f.vjp(x, 2 * w - 3 * other), 10 * EXACT * scale)
     forth, back = w * tangent, gradient * v
@@ -121,7 +121,7 @@ def _check_differences(f: VectorFunction, y: Vector, w: Vector, gradient: Vector
     steps = np.where(f.is_varied, STEP * np.clip(np.abs(f.start), 0.05, 1), 0)
     for name, part in zip(f.inputs.names, f.inputs.parts, strict=True):
         largest = float(np.abs(gradient[part]).max(initial=0)) * np.sqrt(part.stop - part.start)
-        for place, direction in _directions(f.inputs, name, part, steps):
+        for location, direction in _directions(f.inputs, name, part, steps):
             expected = _difference(f, w, direction)
             found = float((gradient * direction).sum())
             size = float(np.abs(direction).max())
@@ -131,11 +131,11 @@ def _check_differences(f: VectorFunction, y: Vector, w: Vector, gradient: Vector
             hint = ""
             if not abs(expected - halved) <= 1e-4 * abs(expected - found):
                 hint = " The function does not look smooth there; check another point, away from kinks."
-            raise f.failure("differences", place, repr(expected / size), repr(found / size), hint)
+            raise f.failure("differences", location, repr(expected / size), repr(found / size), hint)
 
 
-def _directions(inputs: Elements, name: str, part: slice, steps: Vector) -> Iterator[tuple[str, Vector]]:
-    """Yield directions of finite differences in a part: each element by its step, or all at once with random signs."""
+def _directions(inputs: VectorLayout, name: str, part: slice, steps: Vector) -> Iterator[tuple[str, Vector]]:
+    """Yield the name and the direction of each difference: single elements of a part, or all with random signs."""
     size = part.stop - part.start
     if size > FEW:
         generator = np.random.default_rng(size)
@@ -145,7 +145,7 @@ def _directions(inputs: Elements, name: str, part: slice, steps: Vector) -> Iter
             yield f"{name}, direction {number}", direction
         return
     for index in part.start + np.flatnonzero(steps[part]):
-        yield inputs.place(index), np.where(np.arange(steps.size) == index, steps, 0)
+        yield inputs.name_of(index), np.where(np.arange(steps.size) == index, steps, 0)
 
 
 def _difference(f: VectorFunction, w: Vector, direction: Vector) -> float:
@@ -165,8 +165,8 @@ def _largest(*vectors: Vector) -> float:
 # ---- the function under test ----------------------------------------------------------------------------------------
 
 
-class Elements:
-    """The elements of the floating point arrays in a container, as one vector, or of those alone that require grad.
+class VectorLayout:
+    """The layout of a vector: the elements of all floating point arrays in a container, or of those that require grad.
 
     Attributes
     ----------
@@ -179,7 +179,7 @@ class Elements:
     def __init__(self, names: Sequence[str], value: Any) -> None:
         self.arrays, self.rebuild = flatten(value)
         ones = self.rebuild([Array(from_host(np.ones(x.shape), x.device), x.device) for x in self.arrays])
-        masks = [to_host(raw(cotangent)) != 0 for cotangent in flatten_like("gradcheck", value, ones)]
+        masks = [to_host(raw(x)) != 0 for x in flatten_like("gradcheck", value, ones)]  # a cotangent is 0 in gaps
         floats = [i for i, array in enumerate(self.arrays) if is_float(array.dtype)]
         self.positions = [i for i in floats if self.arrays[i].requires_grad] or floats
         self.names = [names[i] for i in self.positions]
@@ -193,10 +193,10 @@ class Elements:
         return _joined([to_host(raw(arrays[i])) for i in self.positions])
 
     def replaced(
-        self, vector: Vector, others: Callable[[Array], Array] = Array.detach, requires_grad: bool = False
+        self, vector: Vector, map_other: Callable[[Array], Array] = Array.detach, requires_grad: bool = False
     ) -> list[Array]:
-        """Return read-only arrays with the elements of ``vector``, and ``others`` of the arrays without part in it."""
-        arrays = [others(array) for array in self.arrays]
+        """Return read-only arrays with the elements of ``vector``, and ``map_other(array)`` for each other array."""
+        arrays = [map_other(array) for array in self.arrays]
         for i, part in zip(self.positions, self.parts, strict=True):
             values = transfer(vector[part].reshape(arrays[i].shape), arrays[i].device)
             if isinstance(values, np.ndarray):
@@ -204,7 +204,7 @@ class Elements:
             arrays[i] = Array(values, arrays[i].device).requires_grad_(requires_grad)
         return arrays
 
-    def place(self, index: int) -> str:
+    def name_of(self, index: int) -> str:
         """Return the name of an element of the vector."""
         number = bisect(self.ends, index) - 1
         shape = self.arrays[self.positions[number]].shape
@@ -223,14 +223,14 @@ class VectorFunction:
     Attributes
     ----------
     prefix : str
-        The beginning of its failures.
-    inputs, outputs : Elements
-        The containers from which the vectors come.
+        The beginning of its error messages.
+    inputs, outputs : VectorLayout
+        The layouts of the vectors of the inputs and of the outputs.
     start : vector
         The point at which derivatives are checked.
     is_varied : array of bool
-        False for elements in gaps, and for elements that are not finite. The outputs are finite, so they do not depend
-        on these elements.
+        False for elements in gaps, and for elements that are not finite. Their gradient must be zero, and differences
+        leave them out.
     """
 
     def __init__(self, prefix: str, function: Callable[..., Any], inputs: tuple[Any, ...]) -> None:
@@ -240,12 +240,12 @@ class VectorFunction:
             for i, value in enumerate(inputs)
             for j in range(len(flatten(value)[0]))
         ]
-        self.inputs = Elements(names, inputs)
+        self.inputs = VectorLayout(names, inputs)
         self.start = self.inputs.vector(self.inputs.arrays).astype(np.float64)
         self.is_varied = self.inputs.is_element & np.isfinite(self.start)
         with no_grad(), self.explained_writes():
             outputs = function(*self.inputs.rebuild(self.inputs.replaced(self.start)))
-        self.outputs = Elements([f"output {i}" for i in range(len(flatten(outputs)[0]))], outputs)
+        self.outputs = VectorLayout([f"output {i}" for i in range(len(flatten(outputs)[0]))], outputs)
 
     def call(self, arrays: list[Array]) -> list[Array]:
         """Return the arrays in the outputs of the function, given the arrays in its inputs."""
@@ -271,18 +271,18 @@ class VectorFunction:
     def _without_gaps(self, outputs: Sequence[Array]) -> Vector:
         return np.where(self.outputs.is_element, self.outputs.vector(outputs), 0)
 
-    def check_equal(self, test: str, elements: Elements, expected: Vector, found: Vector, tolerance: float) -> None:
+    def check_equal(self, test: str, layout: VectorLayout, expected: Vector, found: Vector, tolerance: float) -> None:
         """Raise if the distance of ``found`` is above ``tolerance``; for a tolerance of 0, NaN is equal to NaN."""
         if expected.dtype != found.dtype:
-            raise self.failure(test, elements.names[0], str(expected.dtype), str(found.dtype))
+            raise self.failure(test, layout.names[0], str(expected.dtype), str(found.dtype))
         is_close = np.abs(expected - found) <= tolerance
         is_equal = (expected == found) | ((tolerance == 0) & (expected != expected) & (found != found))
         for index in np.flatnonzero(~(is_close | is_equal))[:1]:
-            raise self.failure(test, elements.place(index), repr(expected[index].item()), repr(found[index].item()))
+            raise self.failure(test, layout.name_of(index), repr(expected[index].item()), repr(found[index].item()))
 
-    def failure(self, test: str, place: str, expected: str, found: str, hint: str = "") -> GradientError:
+    def failure(self, test: str, location: str, expected: str, found: str, hint: str = "") -> GradientError:
         """Return the error of a test that failed."""
-        return GradientError(f"gradcheck: {self.prefix}{test}: {place}: expected {expected}, found {found}.{hint}")
+        return GradientError(f"gradcheck: {self.prefix}{test}: {location}: expected {expected}, found {found}.{hint}")
 
     @contextmanager
     def explained_writes(self) -> Iterator[None]:

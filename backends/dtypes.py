@@ -1,4 +1,4 @@
-"""Questions about dtypes, and bfloat16.
+"""Predicates and promotion of dtypes, and the dtype bfloat16.
 
 bfloat16 is a dtype of the package ml_dtypes, since NumPy has none. Its kind is "V"; no other supported dtype has it.
 """
@@ -32,7 +32,7 @@ def computing_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def promoted(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype to which NumPy promotes; with bfloat16, for which NumPy has no rule, the dtype of a sum."""
+    """Return the dtype to which NumPy promotes. With bfloat16, for which it has no rule, `np.add` gives the dtype."""
     if dtypes.count(dtypes[0]) == len(dtypes):
         return dtypes[0]
     try:

@@ -1,6 +1,6 @@
 """The backend of each device, and the functions that take the place of its kernels.
 
-The class of an array does not tell its device: the arrays of ``"cpu"``, ``"plain"`` and ``"emulated"`` are NumPy's.
+An array's class does not determine its device: ``"cpu"``, ``"plain"`` and ``"emulated"`` all have NumPy's arrays.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .interface import Backend
 from .numpy import NumpyBackend
 from .plain import PlainBackend
 
-NUMPY_DEVICES = "cpu", "plain"  # devices with the semantics of NumPy, without bfloat16
+NUMPY_KERNEL_DEVICES = "cpu", "plain"  # NumPy computes their elements; bfloat16 is not supported
 
 
 def _emulated_backend() -> Backend:
@@ -36,7 +36,7 @@ BACKENDS: dict[str, Callable[[], Backend]] = {  # by device, a function that ret
     "cuda": _cuda_backend,
 }
 _made: dict[str, Backend] = {}  # by device, the backends of the devices that were used
-_replaced: defaultdict[str, dict[str, Callable[..., Any]]] = defaultdict(dict)  # kernels by device and name
+_replacements: defaultdict[str, dict[str, Callable[..., Any]]] = defaultdict(dict)  # kernels by device and name
 
 
 def register_backend(backend: Backend) -> None:
@@ -67,7 +67,7 @@ def get_backend(device: str) -> Backend:
         return get_backend(name)
     check_device(device)
     backend = _made[device] = BACKENDS[device]()
-    vars(backend).update(_replaced[device])
+    vars(backend).update(_replacements[device])
     return backend
 
 
@@ -85,17 +85,17 @@ def check_device(device: str) -> None:
 def register_kernel(name: str, device: str, function: Callable[..., Any]) -> None:
     """Let ``function`` replace a kernel of ``device``, from now on or from when the device is first used."""
     if not callable(function):
-        raise ArgumentError(f"kernel: a function is decorated, not {named_type(function)}.")
+        raise ArgumentError(f"kernel: the decorated object must be a function, not {named_type(function)}.")
     if not isinstance(name, str) or not hasattr(get_backend("cpu"), name):
         raise ArgumentError(
-            f"no kernel {name!r}: the kernels are those of pynested.backends.PlainBackend, and NumPy's functions."
+            f"no kernel {name!r}: a kernel is a method of pynested.backends.PlainBackend, or a function of NumPy."
         )
     check_device(device)
-    _replaced[device][name] = function
+    _replacements[device][name] = function
     if device in _made:
         setattr(_made[device], name, function)
 
 
 def registered_kernels(device: str) -> Mapping[str, Callable[..., Any]]:
     """Return the functions that replaced kernels of a device, by name."""
-    return _replaced[device]
+    return _replacements[device]

@@ -22,11 +22,11 @@ class Storage:
     Attributes
     ----------
     data : array
-        The flat array that was allocated; or an array of the caller, which keeps the owner of its memory alive.
+        The flat array that was allocated, or an array of the caller. Either keeps the memory alive.
     device : str
         ``"cpu"`` or the name of another registered device.
     version : int
-        The number of writes so far. An operation saves it with an array, and notices later writes by it.
+        The number of writes so far. An operation saves this number with an array, and so notices later writes.
     """
 
     __slots__ = ("__weakref__", "data", "device", "version")

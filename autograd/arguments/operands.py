@@ -10,7 +10,7 @@ from pynested.backends.dtypes import bfloat16, is_bfloat16
 from pynested.backends.errors import ArgumentError, DTypeError
 from pynested.backends.host import as_bare, from_host, refuse_masked
 from pynested.backends.limits import MOST_ELEMENTS
-from pynested.backends.registry import NUMPY_DEVICES, canonical_device
+from pynested.backends.registry import NUMPY_KERNEL_DEVICES, canonical_device
 
 from ..array import Array
 from ..default_device_and_dtype import default_device
@@ -31,7 +31,7 @@ _OPERANDS = _PYTHON_NUMBERS | {Array}
 
 def canonical_dtype(dtype: Any, device: str = "cpu") -> np.dtype[Any]:
     """Return ``dtype`` as a NumPy dtype; raise DTypeError for a dtype that is not supported on ``device``."""
-    has_bfloat16 = device not in NUMPY_DEVICES
+    has_bfloat16 = device not in NUMPY_KERNEL_DEVICES
     names = f"{_DTYPE_NAMES}, bfloat16" if has_bfloat16 else _DTYPE_NAMES
     try:
         canonical: np.dtype[Any] = bfloat16() if isinstance(dtype, str) and dtype == "bfloat16" else np.dtype(dtype)

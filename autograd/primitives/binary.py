@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pynested.backends.dtypes import computing_dtype, is_float, promoted
-from pynested.backends.registry import NUMPY_DEVICES
+from pynested.backends.registry import NUMPY_KERNEL_DEVICES
 
 from ..arguments.scalars import nearest_float, weak_dtype
 from ..array import Array, new_zeros, raw
@@ -47,7 +47,7 @@ def _in_computing_dtype(k: Any, a: Any, b: Any) -> tuple[Any, Any, Any]:
 
 def _remainder(k: Any, a: Any, b: Any) -> Any:
     """Return the remainder with the sign of the divisor, rounded once. Other modules than NumPy need the formula."""
-    if k.device in NUMPY_DEVICES or not is_float(common_dtype(a, b)):
+    if k.device in NUMPY_KERNEL_DEVICES or not is_float(common_dtype(a, b)):
         return k.remainder(a, b)
     a, b, dtype = _in_computing_dtype(k, a, b)
     rest = k.fmod(a, b)
@@ -57,7 +57,7 @@ def _remainder(k: Any, a: Any, b: Any) -> Any:
 
 def _floor_divide(k: Any, a: Any, b: Any) -> Any:
     """Return the quotient, rounded down as Python does: 1.0 // 0.1 is 9, since 0.1 is a little more than a tenth."""
-    if k.device in NUMPY_DEVICES or not is_float(common_dtype(a, b)):
+    if k.device in NUMPY_KERNEL_DEVICES or not is_float(common_dtype(a, b)):
         return k.floor_divide(a, b)
     a, b, dtype = _in_computing_dtype(k, a, b)
     rest = k.fmod(a, b)
@@ -70,7 +70,7 @@ def _floor_divide(k: Any, a: Any, b: Any) -> Any:
 
 def _logaddexp(k: Any, a: Any, b: Any) -> Any:
     """Return ``log(e**a + e**b)``. Modules that return NaN for equal infinities need the formula."""
-    if k.device in NUMPY_DEVICES:
+    if k.device in NUMPY_KERNEL_DEVICES:
         return k.logaddexp(a, b)
     a, b, dtype = _in_computing_dtype(k, a, b)
     apart = k.where(k.equal(a, b), dtype.type(0), k.absolute(k.subtract(a, b)))

@@ -108,7 +108,7 @@ ERRORS: dict[str, tuple[Callable[..., Any], Any, str]] = {
     "0 * NaN": (  # of an element without influence
         lambda x: pn.where(pn.array([True, False]), x * x, 0.0),
         pn.array([1.0, NAN]),
-        r"holes: argument 0, element \(1,\): expected 0.0, found nan",
+        r"gaps: argument 0, element \(1,\): expected 0.0, found nan",
     ),
 }
 
@@ -157,7 +157,7 @@ class Leak(Function):
         return cotangent * 2 + cotangent[0] * pn.array(np.where(np.arange(3) == context.position, 1e-6, 0)), None
 
 
-@pytest.mark.parametrize(("position", "check"), [(0, "differences"), (1, "holes"), (2, "differences")])
+@pytest.mark.parametrize(("position", "check"), [(0, "differences"), (1, "gaps"), (2, "differences")])
 def test_wrong_gradients_are_rejected_beside_gaps_and_in_them(position: int, check: str) -> None:
     """The second of three elements is a gap."""
 
