@@ -9,7 +9,7 @@ import numpy as np
 from pynested.backends import transfer
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, ExchangeError, GradientError
 from pynested.backends.host import to_host
-from pynested.backends.repeating_views import stored_once
+from pynested.backends.repeating_views import unbroadcast_view
 from pynested.backends.sharing import register_exported
 
 from .default_device_and_dtype import is_dtype_of_python_numbers
@@ -135,7 +135,7 @@ class ArrayProtocols:
 
     def __reduce__(self: Any) -> Any:
         register_exported(self.storage, self.data)  # a pickle may share its buffers
-        values = stored_once(self.data)
+        values = unbroadcast_view(self.data)
         data = np.ascontiguousarray(to_host(values)).reshape(values.shape)  # of no dimension, if values has none
         return _unpickled, (type(self), data, self.device, self.requires_grad and self.is_leaf, self.shape)
 

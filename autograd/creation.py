@@ -24,7 +24,7 @@ from pynested.backends.errors import ArgumentError, DTypeError, PynestedError
 from pynested.backends.limits import MOST_ELEMENTS
 
 from .arguments.operands import canonical_dtype, chosen_device, numpy_array
-from .arguments.scalars import Number, canonical_number, check_fits, checked_scalar, dtype_of, value_text, weak_dtype
+from .arguments.scalars import Number, canonical_number, check_fits, checked_scalar, dtype_of, promote_dtype, value_text
 from .arguments.shapes import canonical_shape, check_possible_shape
 from .array import Array
 from .call_errors import check_flags
@@ -251,4 +251,4 @@ def _dtype_of_limits(limits: tuple[Any, ...], numbers: list[Number]) -> np.dtype
     """Return the dtype of NumPy's scalars among the limits; a Python number changes it only by a higher kind."""
     dtypes = [limit.dtype for limit in limits if isinstance(limit, np.generic)]
     common = promoted(*dtypes) if dtypes else _INT64
-    return dtype_of_data(limits, reduce(lambda dtype, number: weak_dtype(number, dtype), numbers, common))
+    return dtype_of_data(limits, reduce(lambda dtype, number: promote_dtype(number, dtype), numbers, common))

@@ -17,43 +17,42 @@ def writable(x: Any) -> bool:
     return not repeats(x)  # arrays of CuPy have no such flag
 
 
-def stored_once(x: Any) -> Any:
+def unbroadcast_view(x: Any) -> Any:
     """Return a view of ``x`` in which each dimension of stride 0, along which elements repeat, has size 1."""
     dims = zip(x.shape, x.strides, strict=True)
     return x[tuple([slice(0, 1) if step == 0 and size else slice(None) for size, step in dims])]
 
 
-class RepeatingBase:
-    """The base of a read-only view that repeats places.
+class ViewBase:
+    """The base of a read-only view that repeats places, or of a writable part of such a view, without repeats.
 
-    A part of the view can be without repeats. `writable_view` finds the memory by this base, and returns the part as a
-    view that can be written.
+    Its attribute ``base`` is the array whose memory the view shows, as for an ndarray.
     """
 
     __slots__ = ("__array_interface__", "base")
 
-    def __init__(self, view: NDArray[Any], memory: NDArray[Any], read_only: bool) -> None:
-        described = view.__array_interface__
-        self.__array_interface__ = {**described, "data": (described["data"][0], read_only)}
-        self.base = memory
+    def __init__(self, view: NDArray[Any], base: NDArray[Any], is_read_only: bool) -> None:
+        interface = view.__array_interface__
+        self.__array_interface__ = {**interface, "data": (interface["data"][0], is_read_only)}
+        self.base = base
 
 
-def repeating_view(view: NDArray[Any], memory: NDArray[Any], read_only: bool = True) -> NDArray[Any]:
-    """Return ``view``, a view of ``memory``, as a view whose base is a `RepeatingBase`."""
-    result = np.asarray(RepeatingBase(view, memory, read_only))
+def view_with_base(view: NDArray[Any], memory: NDArray[Any], *, is_read_only: bool) -> NDArray[Any]:
+    """Return ``view``, a view of ``memory``, as a view whose base is a `ViewBase`."""
+    result = np.asarray(ViewBase(view, memory, is_read_only))
     return result if result.dtype == view.dtype else result.view(view.dtype)  # NumPy takes bfloat16 for two bytes
 
 
 def writable_view(x: Any) -> Any:
-    """Return ``x``, if it can be written; a writable view of it, if only the view it is a part of repeats; or None."""
+    """Return ``x``, or a writable view of ``x`` if its memory is writable and no place repeats in it; otherwise None."""
     if writable(x):
         return x
     base = x.base
     while isinstance(base, np.ndarray):
         base = base.base
-    if type(base) is not RepeatingBase or not base.base.flags.writeable or repeats(x):
+    if type(base) is not ViewBase or not base.base.flags.writeable or repeats(x):
         return None
-    return repeating_view(x, base.base, read_only=False)
+    return view_with_base(x, base.base, is_read_only=False)
 
 
 def repeats(x: Any) -> bool:
@@ -64,11 +63,11 @@ def repeats(x: Any) -> bool:
 
 def repeating_components(sizes: NDArray[np.int64], strides: NDArray[np.int64]) -> list[int]:
     """Return the numbers of the components of these sizes and strides, (B, d), that hold a place twice."""
-    is_inside = strides[:, :-1] < sizes[:, 1:] * strides[:, 1:]  # a step stays inside the next dimension
-    if not np.count_nonzero(is_inside) and not np.count_nonzero(strides[:, -1:] <= 0):
+    is_short_stride = strides[:, :-1] < sizes[:, 1:] * strides[:, 1:]  # shorter than the next dimension
+    if not np.count_nonzero(is_short_stride) and not np.count_nonzero(strides[:, -1:] <= 0):
         return []  # row-major components, the most common ones
     is_unclear = ~surely_without_repeats(sizes, strides) & (sizes > 0).all(axis=1)
-    # A component repeats if a stride is 0, or if it has more elements than there are places up to its last one.
+    # A component repeats a place if a stride is 0, or if it has more elements than places from its first to its last.
     num_places = ((sizes - 1) * strides).sum(axis=1) + 1
     is_repeating = is_unclear & (((sizes > 1) & (strides == 0)).any(axis=1) | (sizes.prod(axis=1) > num_places))
     for i in np.flatnonzero(is_unclear & ~is_repeating).tolist():

@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from .repeating_views import RepeatingBase
+from .repeating_views import ViewBase
 from .storage import Storage, address
 
 _storages: WeakValueDictionary[tuple[str, int], Storage] = WeakValueDictionary()  # by device and address
@@ -37,7 +37,7 @@ def register_exported(storage: Storage, data: Any) -> None:
 def base_array(data: Any) -> Any:
     """Return the array that owns the memory of ``data``: the end of the chain of its bases."""
     base = data.base
-    while base is not None and (type(base) is type(data) or isinstance(base, np.ndarray | RepeatingBase)):
+    while base is not None and (type(base) is type(data) or isinstance(base, np.ndarray | ViewBase)):
         data, base = base, base.base
     return data
 

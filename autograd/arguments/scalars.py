@@ -1,4 +1,4 @@
-"""Numbers as arguments. A number that a dtype cannot represent is refused: never wrapped, truncated or made infinite.
+"""Numbers as arguments of operators. A number that a dtype cannot represent is an error, not wrapped or truncated.
 
 A number is one of Python's, a scalar of NumPy, or an array without dimensions.
 """
@@ -20,7 +20,7 @@ _LONGEST_TEXT = 120
 
 
 def canonical_number(name: str, what: str, value: Any) -> Number:
-    """Return ``value`` as one of Python's numbers."""
+    """Return ``value`` as one of Python's numbers. Errors name the operator, ``name``, and its argument, ``what``."""
     if type(value) in (int, float, bool):
         return value  # type: ignore[no-any-return]
     dtype = getattr(value, "dtype", None)
@@ -68,7 +68,7 @@ def value_text(value: Any) -> str:
     if isinstance(value, int) and value.bit_length() > _MOST_BITS_SHOWN:
         return f"an integer of {value.bit_length()} bits"
     if getattr(value, "is_nested", False):
-        shape = ", ".join("*" if size is None else str(size) for size in (len(value), *value.regular))
+        shape = ", ".join("*" if size is None else str(size) for size in (len(value), *value.regular_sizes))
         return f"a nested array of shape ({shape}) and dtype {value.dtype}"
     text = repr(value)
     if len(text) <= _LONGEST_TEXT and "\n" not in text and " at 0x" not in text:
@@ -80,12 +80,12 @@ def value_text(value: Any) -> str:
 
 
 def dtype_of(number: Number) -> np.dtype[Any]:
-    """Return the dtype of a Python number that no array operand determines."""
+    """Return the dtype of a Python number by itself, without an array operand."""
     return np.dtype(np.bool_ if type(number) is bool else np.int64 if type(number) is int else np.float64)
 
 
-def weak_dtype(number: Number, dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the promoted dtype of a Python number and ``dtype``: ``dtype``, unless the number's kind is higher."""
+def promote_dtype(number: Number, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype to which a number and ``dtype`` are promoted: ``dtype``, unless the number's kind is higher."""
     if type(number) is float and not is_float(dtype):
         return np.dtype(np.float64)
     return np.dtype(np.int64) if type(number) is int and dtype.kind == "b" else dtype
@@ -96,18 +96,18 @@ def checked_scalar(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
     number = canonical_number(name, "the value", value)
     if type(number) is float and not is_float(dtype):
         if not number.is_integer():
-            raise DTypeError(f"{name}: no element of an array of dtype {dtype} can equal {number!r}.")
+            raise DTypeError(f"{name}: dtype {dtype} cannot represent {number!r}.")
         number = int(number)
     if is_in_range(number, dtype):
         return dtype.type(float(number) if is_float(dtype) else number)
     if dtype.kind == "b":
-        raise DTypeError(f"{name}: no element of an array of dtype bool can equal {value_text(number)}.")
+        raise DTypeError(f"{name}: dtype bool cannot represent {value_text(number)}.")
     greatest = f", whose greatest is {np.nextafter(dtype.type(math.inf), dtype.type(0))}" if is_float(dtype) else ""
     raise OverflowError(f"{name}: {value_text(number)} is out of bounds for {dtype}{greatest}.")
 
 
 def is_in_range(number: Number, dtype: np.dtype[Any]) -> bool:
-    """Return whether ``dtype`` represents a rounded number without overflow; an infinity is no overflow."""
+    """Return whether ``dtype`` can represent a number, rounded to it, without overflow. An infinity is in range."""
     if dtype.kind == "b":
         return 0 <= number <= 1
     if not is_float(dtype):
@@ -134,7 +134,7 @@ def check_fits(name: str, values: Any, dtype: np.dtype[Any]) -> None:
         raise OverflowError(f"{name}: values from {values.min()} to {values.max()} do not all fit into dtype {dtype}.")
 
 
-def refused_operand(name: str, a: Any, b: Any) -> OverflowError:
+def operand_overflow(name: str, a: Any, b: Any) -> OverflowError:
     """Return the error for an integer operand that the dtype of the other operand cannot represent."""
     number, array = (a, b) if isinstance(a, int) else (b, a)
-    return OverflowError(f"{name}: {value_text(number)} is out of bounds for {weak_dtype(number, array.dtype)}.")
+    return OverflowError(f"{name}: {value_text(number)} is out of bounds for {promote_dtype(number, array.dtype)}.")

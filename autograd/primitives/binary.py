@@ -14,7 +14,7 @@ import numpy as np
 from pynested.backends.dtypes import computing_dtype, is_float, promoted
 from pynested.backends.registry import NUMPY_KERNEL_DEVICES
 
-from ..arguments.scalars import nearest_float, weak_dtype
+from ..arguments.scalars import nearest_float, promote_dtype
 from ..array import Array, new_zeros, raw
 from .primitive import LINEAR, Primitive
 from .unary import log, sigmoid, zeros_like
@@ -33,7 +33,7 @@ def common_dtype(a: Any, b: Any) -> np.dtype[Any]:
     """Return the dtype to which two operands are promoted; at least one of them is an array."""
     if is_number(a) or is_number(b):
         number, array = (a, b) if is_number(a) else (b, a)
-        return weak_dtype(number, array.dtype)
+        return promote_dtype(number, array.dtype)
     return promoted(a.dtype, b.dtype)
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from pynested.backends import transfer
 from pynested.backends.dtypes import computing_dtype, is_bfloat16, is_float
 from pynested.backends.numpy.reduction import sum_first
-from pynested.backends.repeating_views import repeating_components, repeating_view, repeats
+from pynested.backends.repeating_views import repeating_components, repeats, view_with_base
 
 from ..array import Array, new_zeros
 from .primitive import LINEAR, Primitive
@@ -72,7 +72,7 @@ def strided_view(k: Any, flat: Any, sizes: Any, strides: Any, offset: int) -> An
 def _strided(k: Any, x: Any, sizes: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Any:
     flat = x.reshape(-1)
     view = strided_view(k, flat, sizes, strides, offset)
-    return repeating_view(view, flat) if k.xp is np and repeats(view) else view
+    return view_with_base(view, flat, is_read_only=True) if k.xp is np and repeats(view) else view
 
 
 def _strided_vjp(g: Any, y: Any, x: Any, sizes: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Any:
@@ -261,7 +261,7 @@ def _components(k: Any, x: Any, sizes: Any, strides: Any, offsets: Any) -> list[
     ]
     if k.xp is np:
         for i in repeating_components(sizes, strides):
-            views[i] = repeating_view(views[i], x)
+            views[i] = view_with_base(views[i], x, is_read_only=True)
     return views
 
 

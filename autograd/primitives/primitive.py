@@ -28,7 +28,7 @@ from pynested.backends.errors import DeviceError
 from pynested.backends.events import LISTENERS, ObservedBackend, emit_around
 from pynested.backends.quiet import quiet_context
 
-from ..arguments.scalars import refused_operand
+from ..arguments.scalars import operand_overflow
 from ..array import Array, new_zeros
 from ..decorators import operator
 from ..tape import BackwardPass, Node, SourceCotangents, Unsaved, grad_mode
@@ -129,7 +129,7 @@ class Primitive:
         try:
             value = quiet_context().run(self.compute, kernels, *raw_args)
         except OverflowError:  # a Python integer that the dtype of the array cannot represent
-            raise refused_operand(self.name, *args[:2]) from None
+            raise operand_overflow(self.name, *args[:2]) from None
         if device is None:
             return value
         residuals = ()

@@ -20,7 +20,7 @@ from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_plain_ndarray
 from pynested.autograd.decorators import operator
 from pynested.backends.errors import ArgumentError, ExchangeError, named_type
-from pynested.backends.repeating_views import stored_once
+from pynested.backends.repeating_views import unbroadcast_view
 from pynested.nested.layout_conversion import contiguous
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.pickling import without_gaps
@@ -99,7 +99,7 @@ def _split_parts(x: AnyArray) -> tuple[dict[str, Any], Parts]:
     """Return the header of an array, with its kind and the shape of its values; and the parts of the array."""
     if isinstance(x, Array):
         values = values_on_host("save", x, None)
-        return {"kind": "dense", "shape": values.shape}, {"values": stored_once(values)}
+        return {"kind": "dense", "shape": values.shape}, {"values": unbroadcast_view(values)}
     x = without_gaps(x)
     header, parts = _split_parts(x.data)
     parts["offsets"] = x.structure.offsets

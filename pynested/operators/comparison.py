@@ -22,7 +22,7 @@ from pynested.autograd.arguments.operands import (
     copy_if_any_requires_grad,
     device_of,
 )
-from pynested.autograd.arguments.scalars import canonical_real, checked_scalar, nearest_float, weak_dtype
+from pynested.autograd.arguments.scalars import canonical_real, checked_scalar, nearest_float, promote_dtype
 from pynested.autograd.arguments.shapes import broadcast_shape
 from pynested.autograd.array import raw
 from pynested.autograd.call_errors import check_flags
@@ -142,9 +142,9 @@ def _promoted_operands(a: Any, b: Any, device: str) -> tuple[Any, Any]:
     if type(a) is not Array and type(b) is not Array:
         a = as_array("where", a, device)
     if type(a) is not Array:
-        return checked_scalar("where", a, weak_dtype(a, b.dtype)), b
+        return checked_scalar("where", a, promote_dtype(a, b.dtype)), b
     if type(b) is not Array:
-        return a, checked_scalar("where", b, weak_dtype(b, a.dtype))
+        return a, checked_scalar("where", b, promote_dtype(b, a.dtype))
     a, b = in_promoted_dtype(a, b)
     return a, b
 

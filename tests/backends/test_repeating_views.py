@@ -10,7 +10,7 @@ import pytest
 from numpy.lib.stride_tricks import as_strided
 
 from pynested.backends import dtypes
-from pynested.backends.repeating_views import repeating_components, repeating_view, repeats, writable, writable_view
+from pynested.backends.repeating_views import repeating_components, repeats, view_with_base, writable, writable_view
 
 
 def has_repeats(sizes: Any, strides: Any) -> bool:
@@ -54,7 +54,7 @@ def test_huge_views_take_no_memory(sizes: Any, strides: Any, expected: bool) -> 
 
 def view(memory: Any, sizes: Any, strides: Any, offset: int = 0) -> Any:
     steps = tuple(s * memory.strides[0] for s in strides)
-    return repeating_view(as_strided(memory[offset:], tuple(sizes), steps), memory)
+    return view_with_base(as_strided(memory[offset:], tuple(sizes), steps), memory, is_read_only=True)
 
 
 @pytest.mark.parametrize("step", [1, -2])

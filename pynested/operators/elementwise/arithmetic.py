@@ -14,7 +14,7 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_array, device_of
-from pynested.autograd.arguments.scalars import canonical_number, checked_scalar, value_text, weak_dtype
+from pynested.autograd.arguments.scalars import canonical_number, checked_scalar, promote_dtype, value_text
 from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import binary, movement, unary
 from pynested.autograd.primitives.primitive import same_device
@@ -43,12 +43,12 @@ def _scaled_operand(name: str, a: Any, b: Any, alpha: Any) -> Any:
         same_device(name, (a, b))
         dtype = promoted(a.dtype, b.dtype)
     elif type(b) is Array:
-        dtype = weak_dtype(a, b.dtype)
+        dtype = promote_dtype(a, b.dtype)
         if not is_float(dtype):
             # The dtype must represent the number, even if a floating alpha widens the result.
             checked_scalar(name, a, dtype)
     else:
-        dtype = weak_dtype(b, a.dtype)
+        dtype = promote_dtype(b, a.dtype)
         b = as_array(name, checked_scalar(name, b, np.dtype(np.float64) if is_float(dtype) else dtype), device_of(a))
     try:
         return binary.mul(movement.to_dtype(b, dtype), factor)

@@ -45,8 +45,8 @@ ALWAYS: list[ErrorInput] = [
     (lambda nest: pn.where(nest(INTS), nest(INTS), 0), DTypeError, "where: condition must be bool, not int64"),
     (lambda nest: nest([x[:, :1] for x in X]).masked_fill(nest(MASK), 0.0), StructureError, "masked_fill"),
     (lambda nest: pn.masked_fill(distinct((3, 1, 2)), nest(MASK), 0.0), StructureError, "Nest the array first"),
-    (lambda nest: nest(BYTES).masked_fill(nest(BOOLS), 0.5), DTypeError, "int8 can equal 0.5"),
-    (lambda nest: nest(BOOLS).masked_fill(nest(BOOLS), 2), DTypeError, "bool can equal 2"),
+    (lambda nest: nest(BYTES).masked_fill(nest(BOOLS), 0.5), DTypeError, "int8 cannot represent 0.5"),
+    (lambda nest: nest(BOOLS).masked_fill(nest(BOOLS), 2), DTypeError, "bool cannot represent 2"),
     # reductions and operators of runs
     (lambda nest: pn.prod(nest(X), 3), DimensionError, "prod: Dimension out of range (expected to be in range of [-3"),
     (lambda nest: pn.softmax(nest(X), 0), DimensionError, "softmax: dimension 0 is the batch"),
