@@ -33,8 +33,8 @@ def checkpoint(function: Callable[..., Any], *arguments: Any) -> Any:
 
     Notes
     -----
-    The numbers of the two calls are not compared. Everything else that the function reads must be the same in both
-    calls: counters, other arrays, a generator of your own.
+    The values that the two calls return are not compared. Everything else that the function reads must be the same in
+    both calls: counters, other arrays, a generator of your own.
 
     Examples
     --------
@@ -50,10 +50,10 @@ def checkpoint(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 class _Checkpoint:
-    """The operation of a node that saves the arguments and the results of a call. A pass repeats the call."""
+    """The operation of a node that saves the arguments and the results of a call. Its vjp and jvp repeat the call."""
 
     def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-        self.name = self.public = f"checkpoint of {getattr(function, '__name__', function)}"
+        self.name = self.public = f"checkpoint of {getattr(function, '__name__', function)}"  # in errors and in tapes
         self.function = function
         self.random_state = random.get_state()
         self.device, self.dtype = default_device.value, default_dtype.value
@@ -61,17 +61,18 @@ class _Checkpoint:
         self.num_arguments = len(self.arrays)
 
     def record(self) -> Any:
-        """Return the outputs of the first call, made by one node whose sources are all arrays that they depend on."""
-        start = next_number()
+        """Call for the first time. Return the results as outputs of one node in place of the nodes of the call."""
+        start_number = next_number()
         results, rebuild = flatten(self.function(*self.rebuild(self.arrays)))
-        sources = boundary([source_of(result) for result in results], start)
+        sources = boundary([source_of(result) for result in results], start_number)  # from before the call
         outputs = [result.detach() for result in results]
         for output, result in zip(outputs, results, strict=True):
-            output.write_guard = result.write_guard
+            output.write_guard = result.write_guard  # a view that must not be written stays so
         self.differentiable = [result.requires_grad for result in results]
         if sources:
             inputs = [array.as_saved() for array in self.arrays]
-            node = Node(self, sources, None, None, [*inputs, *[output.detach() for output in outputs]])
+            saved = [*inputs, *[output.detach() for output in outputs]]
+            node = Node(self, sources, shape=None, dtype=None, args=saved)
             attach_outputs(outputs, node, self.differentiable)
         self.arrays = []
         return rebuild(outputs)
@@ -80,7 +81,7 @@ class _Checkpoint:
         """Return the results of another call with the saved arguments."""
         saved = node.saved()
         with (
-            Mode(grad_mode.current or RECORDING),
+            Mode(grad_mode.current or RECORDING),  # this call is recorded even if the mode is OFF
             random.replay_random(self.random_state),
             set_default_device(self.device),
             set_default_dtype(self.dtype),
@@ -90,9 +91,9 @@ class _Checkpoint:
         return results
 
     def check_results(self, first: Sequence[Array], second: list[Array]) -> None:
-        """Raise if the results of the two calls differ in more than their numbers."""
-        before = [_form(x, requires_grad) for x, requires_grad in zip(first, self.differentiable, strict=True)]
-        after = [_form(x, x.requires_grad) for x in second]
+        """Raise if the results of the two calls differ in more than their values."""
+        before = [_description(x, requires_grad) for x, requires_grad in zip(first, self.differentiable, strict=True)]
+        after = [_description(x, x.requires_grad) for x in second]
         if before != after:
             raise GradientError(
                 f"{self.name}: called again on the same arguments, it returned another result: {after} instead of "
@@ -102,20 +103,20 @@ class _Checkpoint:
 
     def apply_vjp(self, node: Node, cotangent: Any, this_pass: BackwardPass) -> SourceCotangents:
         """Call again, recorded, and return the cotangents of the sources."""
-        start = next_number()
+        start_number = next_number()
         wanted = [source for source in node.sources if this_pass.needed is None or source in this_pass.needed]
         cotangents = vjp_between(
-            self.repeat(node), cotangent, wanted, start, this_pass.is_recorded, held=this_pass.held
+            self.repeat(node), cotangent, wanted, start_number, this_pass.is_recorded, held=this_pass.held
         )
         return [*cotangents.items()]
 
     def apply_jvp(self, node: Node, tangents: Sequence[Any]) -> Any:
         """Call again, recorded, and return the tangents of the results."""
-        start = next_number()
+        start_number = next_number()
         nodes = [source_of(result) for result in self.repeat(node)]
         tangent_by_source = {source: t for source, t in zip(node.sources, tangents, strict=True) if t is not None}
-        return run_forward(tangent_by_source, nodes, start)
+        return run_forward(tangent_by_source, nodes, start_number)
 
 
-def _form(x: Array, requires_grad: bool) -> str:
+def _description(x: Array, requires_grad: bool) -> str:
     return f"{x.dtype} {x.shape} on {x.device}, {requires_grad=}"

@@ -123,7 +123,7 @@ def method(function: Function) -> Function:
 
 
 def methods(cls: Class) -> Class:
-    """Apply `method` to each public method that the class defines."""
+    """Let each public method that the class defines explain a call that does not fit, as `method` does."""
     for name, function in list(vars(cls).items()):
         if inspect.isfunction(function) and not name.startswith("_"):
             setattr(cls, name, method(function))

@@ -129,7 +129,7 @@ def set_default_dtype(dtype: DTypeLike | None) -> DefaultChange[np.dtype[Any]]:
     dtype. Operators do not read the default: the sine of integers is float64. Every thread has its own default, as in
     PyTorch.
 
-    `repr` of an array names the dtype only if `pn.array` would make another dtype of the same numbers.
+    `repr` of an array omits the dtype if `pn.array` of the printed numbers has that dtype by default.
 
     Modelled on `torch.set_default_dtype`, whose first default is float32.
 
@@ -162,10 +162,10 @@ def is_dtype_of_python_numbers(dtype: np.dtype[Any]) -> bool:
     return dtype == default_dtype.value or dtype.kind == "b" or dtype == np.int64
 
 
-def dtype_of_data(data: Any, numpy_dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype of an array of ``data``: the default one for Python's floats, else ``numpy_dtype``."""
-    has_default = numpy_dtype == _FLOAT64 != default_dtype.value and _has_python_numbers_alone(data)
-    return default_dtype.value if has_default else numpy_dtype
+def dtype_of_data(data: Any, inferred_dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype of an array of ``data``: the default one for Python's floats, else ``inferred_dtype``."""
+    needs_default = inferred_dtype == _FLOAT64 != default_dtype.value and _has_python_numbers_alone(data)
+    return default_dtype.value if needs_default else inferred_dtype
 
 
 def _has_python_numbers_alone(data: Any) -> bool:

@@ -44,7 +44,7 @@ def view_with_base(view: NDArray[Any], memory: NDArray[Any], *, is_read_only: bo
 
 
 def writable_view(x: Any) -> Any:
-    """Return ``x``, or a writable view of ``x`` if its memory is writable and no place repeats in it; otherwise None."""
+    """Return ``x``, or a writable view of it if its memory is writable and it repeats no place; otherwise None."""
     if writable(x):
         return x
     base = x.base

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class PythonOperators(InPlaceMethods[MaybeDense]):
-    """Special methods, which call public functions; those of `+=` and the like call the methods in place."""
+    """Special methods, which call public functions through ``_ops``. Those such as `+=` call methods such as `add_`."""
 
     __slots__ = ()
     dtype: Any

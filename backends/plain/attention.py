@@ -28,7 +28,7 @@ class HeadWeights(NamedTuple):
 
 
 def attention_weights(q: RawArray, k: RawArray, mask: RawArray | None, layout: HeadLayout) -> Iterator[HeadWeights]:
-    """Yield the weights of each head."""
+    """Yield the weights of each head. Its matrices, in flat buffers, have sizes, strides and offsets in the layout."""
     queries_of_heads, keys_of_heads = strided_views(q, *layout.query_matrices), strided_views(k, *layout.key_matrices)
     masks = repeat(np.array(True)) if mask is None else strided_views(mask, *layout.mask_matrices)
     for queries, keys, head_mask in zip(queries_of_heads, keys_of_heads, masks, strict=False):
@@ -56,10 +56,10 @@ def product_of_pairs(x: RawArray, y: RawArray, active: RawArray) -> RawArray:
 def attention(
     q: RawArray, k: RawArray, v: RawArray, mask: RawArray | None, layout: HeadLayout, needs_gradient: bool = True, /
 ) -> tuple[RawArray, RawArray | None]:
-    """Flat buffers -> softmax(scale q k^T + mask) v of each head, flat, and what `attention_backward` gets as saved.
+    """Return softmax(scale q k^T + mask) v of each head, in a flat buffer, and ``saved`` for `attention_backward`.
 
     A mask of bools is true for the active pairs. A mask of floats is added to the scores; -inf makes a pair inactive.
-    An inactive key takes no part, whatever it holds. A query without active keys gives +0.
+    An inactive key has no influence, even if it is NaN. A query without active keys gives +0.
 
     The second result is None unless ``needs_gradient``. Each backend chooses what it saves. The plain backend saves the
     maxima and the totals of all queries, (2, rows).
@@ -95,8 +95,8 @@ def attention_backward(
     mask_grads = repeat(None) if mask_grad is None else strided_views(mask_grad, *layout.mask_matrices)
     for head, queries, keys, values, d_queries, d_keys, d_values, d_results, d_mask in zip(
         attention_weights(q, k, mask, layout),
-        *[strided_views(x, *places) for x, places in zip(operands, matrices, strict=True)],
-        *[strided_views(grad, *places) for grad, places in zip(grads, matrices, strict=True)],
+        *[strided_views(x, *x_matrices) for x, x_matrices in zip(operands, matrices, strict=True)],
+        *[strided_views(grad, *x_matrices) for grad, x_matrices in zip(grads, matrices, strict=True)],
         strided_views(g, *layout.result_matrices),
         mask_grads,
         strict=False,

@@ -40,7 +40,7 @@ def transformer_encoder_layer(
     layer_norm_eps: float = 1e-5,
     generator: np.random.Generator | None = None,
 ) -> Rows:
-    """Return rows after attention within each component, and a network for each row: ``(B, *, E) -> (B, *, E)``.
+    """Apply self-attention in each component, then a feed-forward network to each row: ``(B, *, E) -> (B, *, E)``.
 
     The two steps are ``norm1(x + attention(x, x, x))`` and ``norm2(x + linear2(activation(linear1(x))))``.
 
@@ -93,7 +93,7 @@ def transformer_encoder_layer(
     op = "transformer_encoder_layer"
     check_flags(op, is_causal=is_causal, norm_first=norm_first)
     (rows,) = checked_rows(op, src=src)
-    attentions = {"self_attn": Attention(None, src_mask, is_causal)}
+    attentions = {"self_attn": AttentionArguments(None, src_mask, is_causal)}
     result: Rows = _run_layer(
         op, rows, attentions, parameters, num_heads, norm_first, activation, dropout_p, layer_norm_eps, generator
     )
@@ -117,7 +117,7 @@ def transformer_decoder_layer(
     layer_norm_eps: float = 1e-5,
     generator: np.random.Generator | None = None,
 ) -> Rows:
-    """Return rows after attention to each other, and to the memory: ``(B, *, E), (B, *, E) -> (B, *, E)``.
+    """Apply self-attention, attention to a memory, then a network to rows: ``(B, *, E), (B, *, E) -> (B, *, E)``.
 
     The three steps are ``norm1(x + attention(x, x, x))``, ``norm2(x + attention(x, memory, memory))``, and ``norm3(x +
     linear2(activation(linear1(x))))``.
@@ -165,8 +165,8 @@ def transformer_decoder_layer(
             f"{op}: rows of memory have {memory_width} elements, and those of tgt {width}; they must have as many."
         )
     attentions = {
-        "self_attn": Attention(None, tgt_mask, tgt_is_causal),
-        "multihead_attn": Attention(memory_rows, memory_mask, memory_is_causal),
+        "self_attn": AttentionArguments(None, tgt_mask, tgt_is_causal),
+        "multihead_attn": AttentionArguments(memory_rows, memory_mask, memory_is_causal),
     }
     result: Rows = _run_layer(
         op, rows, attentions, parameters, num_heads, norm_first, activation, dropout_p, layer_norm_eps, generator
@@ -174,8 +174,8 @@ def transformer_decoder_layer(
     return result
 
 
-class Attention(NamedTuple):
-    """The arguments of one attention of a layer. Without a memory, rows meet the rows of the same array."""
+class AttentionArguments(NamedTuple):
+    """The arguments of one attention of a layer. Without a memory it is self-attention."""
 
     memory: Any
     mask: Any
@@ -183,18 +183,18 @@ class Attention(NamedTuple):
 
 
 def _run_layer(
-    op: str, x: Any, attentions: dict[str, Attention], parameters: Any, num_heads: int, norm_first: bool,
+    op: str, x: Any, attentions: dict[str, AttentionArguments], parameters: Any, num_heads: int, norm_first: bool,
     activation: Any, dropout_p: float, eps: float, generator: np.random.Generator | None,
 ) -> Any:  # fmt: skip
     """Return the rows after all steps: the attentions, and then the feed-forward network."""
     if not isinstance(activation, str) or activation not in ACTIVATIONS:
         raise ArgumentError(f"{op}: activation must be 'relu' or 'gelu', not {activation!r}.")
     present = _checked_parameters(op, parameters, [*attentions], row_width(x))
-    operands = [operand for attention in attentions.values() for operand in attention]
-    check_devices(op, [x, *operands, *present.values()])
+    arguments = [argument for attention in attentions.values() for argument in attention]
+    check_devices(op, [x, *arguments, *present.values()])
 
-    def weight_and_bias(name: str) -> tuple[Any, Any]:
-        return present[f"{name}weight"], present.get(f"{name}bias")
+    def weight_and_bias(prefix: str) -> tuple[Any, Any]:
+        return present[f"{prefix}weight"], present.get(f"{prefix}bias")
 
     def drop(y: Any) -> Any:
         return dropout(y, dropout_p, generator=generator) if dropout_p else y
@@ -219,19 +219,19 @@ def _run_layer(
     return x
 
 
-def _checked_parameters(op: str, parameters: Any, attentions: list[str], width: int) -> dict[str, Any]:
+def _checked_parameters(op: str, parameters: Any, attention_names: list[str], width: int) -> dict[str, Any]:
     """Return the parameters that are not None; raise unless they are complete and fit rows of ``width`` elements."""
     if not isinstance(parameters, Mapping):
         raise ArgumentError(f"{op}: parameters must be a mapping of names to arrays, not {type(parameters).__name__}.")
     present = {name: value for name, value in parameters.items() if value is not None}
     hidden_width = (*np.shape(present.get("linear1.weight", ())), 0)[0]
-    weight_shapes: dict[str, tuple[int, ...]] = {}
-    for name in attentions:
+    weight_shapes: dict[str, tuple[int, ...]] = {}  # by the prefix of the names of a weight and its bias
+    for name in attention_names:
         weight_shapes |= {f"{name}.in_proj_": (3 * width, width), f"{name}.out_proj.": (width, width)}
     weight_shapes |= {"linear1.": (hidden_width, width), "linear2.": (width, hidden_width)}
-    weight_shapes |= {f"norm{number}.": (width,) for number in range(1, len(attentions) + 2)}
-    shapes = {f"{name}weight": shape for name, shape in weight_shapes.items()}
-    shapes |= {f"{name}bias": shape[:1] for name, shape in weight_shapes.items()}
+    weight_shapes |= {f"norm{number}.": (width,) for number in range(1, len(attention_names) + 2)}
+    shapes = {f"{prefix}weight": shape for prefix, shape in weight_shapes.items()}
+    shapes |= {f"{prefix}bias": shape[:1] for prefix, shape in weight_shapes.items()}
     missing = [name for name in shapes if name.endswith("weight") and name not in present]
     unknown = [name for name in parameters if name not in shapes]
     if missing or unknown:
