@@ -8,7 +8,7 @@ if __name__ != "pynested.backends":
         f"root is on sys.path. Import it as pynested.backends."
     )
 
-from .allocator import allocate, allocator, register_allocator, transfer
+from .allocators import allocate, allocator, register_allocator, transfer
 from .heads import HeadLayout
 from .interface import Backend
 from .matrices import Matrices

@@ -6,7 +6,7 @@ from typing import Any
 
 from numpy.typing import DTypeLike
 
-from .memory import ALLOCATORS
+from .caching_allocator import ALLOCATORS
 
 
 class Backend:

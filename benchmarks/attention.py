@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 import pynested as pn
-from pynested.backends.memory import release_kept
+from pynested.backends.caching_allocator import release_kept
 
 from .contenders import ATTENTION, Workload
 from .harness import Times, command_line, write_times

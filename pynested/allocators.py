@@ -6,6 +6,6 @@
 array([0., 0.])
 """
 
-from pynested.backends.allocator import allocator, filled, register_allocator
+from pynested.backends.allocators import allocator, filled, register_allocator
 
 __all__ = ["allocator", "filled", "register_allocator"]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from .. import memory
+from .. import caching_allocator
 from ..plain import PlainBackend
 from . import (
     activations,
@@ -75,8 +75,8 @@ class NumpyBackend(PlainBackend):
         """Return a function of NumPy; a ufunc runs on all threads if its operands are large."""
         return elementwise.threaded_ufunc(function) if isinstance(function, np.ufunc) else function
 
-    new = staticmethod(memory.allocate_cpu)
+    new = staticmethod(caching_allocator.allocate_aligned)
 
     def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
         """Return a new C-contiguous array whose contents are arbitrary; a large one reuses memory."""
-        return memory.empty(shape, dtype)
+        return caching_allocator.empty(shape, dtype)

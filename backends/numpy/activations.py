@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..memory import empty
+from ..caching_allocator import empty
 from .elementwise import blockwise, keep_where
 from .parallel import blocks, minimum_of, run
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..caching_allocator import LARGE, empty
 from ..dtypes import computing_dtype
-from ..memory import LARGE, empty
 from .parallel import blocks, run, shares
 
 RawArray = NDArray[Any]

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..caching_allocator import LARGE, empty
 from ..dtypes import computing_dtype
-from ..memory import LARGE, empty
 from ..places import Integers, strided_index, surely_without_repeats
 from ..plain import movement as plain
 from ..segments import Segments

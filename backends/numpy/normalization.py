@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..caching_allocator import empty
 from ..dtypes import computing_dtype
-from ..memory import empty
 from ..plain import normalization as plain
 from .parallel import blocks, maximum_of, minimum_of, run
 from .reduction import extremum_of_rows

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
+from ..caching_allocator import empty
 from ..dtypes import is_half
 from ..matrices import Matrices
-from ..memory import empty
 from .parallel import rows_at_any_offset
 
 LARGE_PRODUCT = 16384  # elements of both operands and the result; a larger product is worth a Python call of its own

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..caching_allocator import empty
 from ..dtypes import computing_dtype
-from ..memory import empty
 from ..plain import segment as plain
 from ..plain.widening import sum_dtype
 from ..segments import Segments

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pynested.backends.memory import LARGE, empty
+from pynested.backends.caching_allocator import LARGE, empty
 from pynested.backends.numpy.parallel import run, shares
 from pynested.backends.quiet import without_warnings
 

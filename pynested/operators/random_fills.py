@@ -18,10 +18,10 @@ from pynested.autograd import Array, random
 from pynested.autograd.arguments.scalars import canonical_real, checked_scalar, value_text
 from pynested.autograd.decorators import operator
 from pynested.autograd.primitives.movement import converted
+from pynested.backends.caching_allocator import empty
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DTypeError, named_type
 from pynested.backends.events import LISTENERS, emit_around
-from pynested.backends.memory import empty
 from pynested.backends.repeating_views import writable_view
 from pynested.construct.like import empty_like
 from pynested.nested.nested_array import NestedArray

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from pynested.autograd.decorators import method
-from pynested.backends.memory import counters, kept_bytes
+from pynested.backends.caching_allocator import counters, kept_bytes
 
 
 class MemoryUse(NamedTuple):

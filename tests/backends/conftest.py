@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pynested.backends import memory
+from pynested.backends import caching_allocator
 from pynested.backends.cuda.emulated_launcher import Emulator
 from pynested.backends.numpy import (
     attention_batches,
@@ -76,7 +76,7 @@ PATHS: dict[str, dict[Any, Any]] = {
         (attention_forward, "FEWEST_ROWS"): 1,
         (attention_forward, "CAUSAL_ROWS"): 3,
         (attention_forward, "empty"): filled,
-        **{(module, "LARGE"): 1 for module in (memory, elementwise, movement)},
+        **{(module, "LARGE"): 1 for module in (caching_allocator, elementwise, movement)},
     },
 }
 

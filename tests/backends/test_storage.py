@@ -10,8 +10,8 @@ import pytest
 
 import pynested as pn
 from pynested.backends import PlainBackend, allocate, get_backend, register_allocator
+from pynested.backends.caching_allocator import ALIGNMENT, ALLOCATORS
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError
-from pynested.backends.memory import ALIGNMENT, ALLOCATORS
 
 from .kernel_checks import KERNELS
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import pynested as pn
+from pynested.backends.caching_allocator import counters
 from pynested.backends.errors import ArgumentError, StructureError, TraceError
-from pynested.backends.memory import counters
 
 from ..crowd import together
 from .arrays import assert_same, jagged

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pynested as pn
-from pynested.backends import memory as blocks
+from pynested.backends import caching_allocator as blocks
 
 
 def test_large_pieces_are_counted_fresh_reused_kept_and_at_their_peak() -> None:

@@ -22,9 +22,9 @@ ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
 LARGE = 1024 * 1024  # bytes; malloc itself keeps smaller blocks
 SIZES_PER_DOUBLING = 8  # block sizes between two powers of two, so that arrays of similar size share blocks
 MOST_KEPT = whole_number("PYNESTED_KEPT_MIB", 512) * 1024 * 1024  # bytes
-ALLOCATORS: dict[str, Allocator] = {}  # by device, the registered ones, and those of `allocator.filled`
+ALLOCATORS: dict[str, Allocator] = {}  # by device: what `register_allocator` or `filled` set
 
-# Linux keeps twice as much freed memory as the largest block that was freed so far, 8 MiB after the next line.
+# malloc of Linux keeps up to twice the size of the largest block freed so far: 8 MiB after this line frees 4 MiB.
 np.empty(4 * LARGE, np.uint8)
 
 
@@ -69,10 +69,10 @@ def empty(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     """Return a new C-contiguous array whose contents are arbitrary."""
     if "cpu" in ALLOCATORS:
         return ALLOCATORS["cpu"](shape, dtype)  # type: ignore[no-any-return]
-    return np.empty(shape, dtype) if prod(shape) * np.dtype(dtype).itemsize < LARGE else allocate_cpu(shape, dtype)
+    return np.empty(shape, dtype) if prod(shape) * np.dtype(dtype).itemsize < LARGE else allocate_aligned(shape, dtype)
 
 
-def allocate_cpu(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+def allocate_aligned(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     """Return a new C-contiguous array whose first element lies on a multiple of `ALIGNMENT`."""
     nbytes = prod(shape) * np.dtype(dtype).itemsize + ALIGNMENT
     try:
@@ -84,16 +84,16 @@ def allocate_cpu(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
 
 
 def _take_memory(nbytes: int) -> NDArray[np.uint8]:
-    """Return a kept block of at least ``nbytes`` bytes, or fresh memory."""
+    """Return the memory of a kept block of at least ``nbytes`` bytes, or fresh memory."""
     step = (1 << nbytes.bit_length() - 1) // SIZES_PER_DOUBLING
     size = -(-nbytes // step) * step
     try:
-        block = _kept[size].pop()
+        memory = _kept[size].pop()
     except (KeyError, IndexError):
         counters.fresh += 1
     else:
         counters.reused += 1
-        return block
+        return memory
     try:
         return np.empty(size, np.uint8)
     except MemoryError:

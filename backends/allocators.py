@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from .caching_allocator import ALLOCATORS, Allocator
 from .errors import ArgumentError
 from .host import fill_from
-from .memory import ALLOCATORS, Allocator
 from .registry import get_backend
 
 
@@ -42,7 +42,7 @@ def transfer(x: Any, device: str) -> Any:
 
 @contextmanager
 def filled(byte: int, *devices: str) -> Iterator[None]:
-    """Fill the new memory of the named devices, or of the CPU, with ``byte``: a tool of tests.
+    """Fill new memory of the named devices, or of the CPU, with ``byte`` inside a ``with`` block: a tool of tests.
 
     0 hides that something reads uninitialised memory; 0xFF shows it, as NaN in floats and -1 in integers. Memory that
     NumPy allocates itself, as for the result of a ufunc, is not filled.
@@ -56,8 +56,8 @@ def filled(byte: int, *devices: str) -> Iterator[None]:
     if not isinstance(byte, int) or not 0 <= byte <= 255:
         raise ArgumentError(f"filled: a byte is an integer from 0 to 255, not {byte!r}.")
 
-    def allocate_and_fill(allocate: Allocator, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
-        array = allocate(shape, dtype)
+    def allocate_and_fill(original: Allocator, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
+        array = original(shape, dtype)
         array.reshape(-1).view(np.uint8).fill(byte)
         return array
 

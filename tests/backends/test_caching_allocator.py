@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pynested.backends import memory
+from pynested.backends import caching_allocator
 
 from ..crowd import together
 
@@ -21,9 +21,9 @@ SHAPE = (600, 500)  # of float32: a little more than LARGE
 
 @pytest.fixture(autouse=True)
 def nothing_kept() -> Any:
-    memory.release_kept()
+    caching_allocator.release_kept()
     yield
-    memory.release_kept()
+    caching_allocator.release_kept()
 
 
 def address(array: np.ndarray) -> int:
@@ -31,25 +31,25 @@ def address(array: np.ndarray) -> int:
 
 
 def test_memory_comes_back_with_the_last_view() -> None:
-    first = memory.empty(SHAPE, np.float32)
+    first = caching_allocator.empty(SHAPE, np.float32)
     place, view = address(first), first[3:5].T
     del first
-    assert memory.kept_bytes() == 0
-    assert address(memory.empty(SHAPE, np.float32)) != place
+    assert caching_allocator.kept_bytes() == 0
+    assert address(caching_allocator.empty(SHAPE, np.float32)) != place
     del view
-    sizes = memory.kept_bytes()
+    sizes = caching_allocator.kept_bytes()
     assert sizes >= 2 * 4 * SHAPE[0] * SHAPE[1]
-    again = memory.empty(SHAPE, np.float32)
-    assert memory.kept_bytes() == sizes // 2
+    again = caching_allocator.empty(SHAPE, np.float32)
+    assert caching_allocator.kept_bytes() == sizes // 2
     assert again.shape == SHAPE and again.flags.writeable and again.flags.c_contiguous
 
 
 def test_arrays_in_use_never_share_memory() -> None:
-    kept = [memory.empty((n, 500), np.float64) for n in (600, 601, 640, 600)]
+    kept = [caching_allocator.empty((n, 500), np.float64) for n in (600, 601, 640, 600)]
     for number, array in enumerate(kept):
         array[...] = number
     del kept[1]
-    kept.extend(memory.empty((n, 500), np.float64) for n in (602, 600))
+    kept.extend(caching_allocator.empty((n, 500), np.float64) for n in (602, 600))
     for array in kept[3:]:
         array[...] = -1
     assert [array.min() for array in kept] == [0, 2, 3, -1, -1]
@@ -59,23 +59,23 @@ def test_arrays_in_use_never_share_memory() -> None:
 
 
 def test_similar_sizes_share_pieces_and_others_do_not() -> None:
-    place = address(memory.empty((1000, 1000), np.float32))
-    assert address(memory.empty((1000, 1001), np.float32)) == place
-    assert address(memory.empty((1000, 1300), np.float32)) != place
+    place = address(caching_allocator.empty((1000, 1000), np.float32))
+    assert address(caching_allocator.empty((1000, 1001), np.float32)) == place
+    assert address(caching_allocator.empty((1000, 1300), np.float32)) != place
 
 
 def test_no_more_is_kept_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "MOST_KEPT", 5 * 1024 * 1024)
-    several = [memory.empty(SHAPE, np.float32) for _ in range(9)]
-    assert memory.kept_bytes() == 0
+    monkeypatch.setattr(caching_allocator, "MOST_KEPT", 5 * 1024 * 1024)
+    several = [caching_allocator.empty(SHAPE, np.float32) for _ in range(9)]
+    assert caching_allocator.kept_bytes() == 0
     several.clear()
-    assert 0 < memory.kept_bytes() <= memory.MOST_KEPT
-    memory.empty((3000, 3000), np.float32)
-    assert 0 < memory.kept_bytes() <= memory.MOST_KEPT
-    monkeypatch.setattr(memory, "MOST_KEPT", 0)
-    memory.release_kept()
-    memory.empty(SHAPE, np.float32)
-    assert memory.kept_bytes() == 0
+    assert 0 < caching_allocator.kept_bytes() <= caching_allocator.MOST_KEPT
+    caching_allocator.empty((3000, 3000), np.float32)
+    assert 0 < caching_allocator.kept_bytes() <= caching_allocator.MOST_KEPT
+    monkeypatch.setattr(caching_allocator, "MOST_KEPT", 0)
+    caching_allocator.release_kept()
+    caching_allocator.empty(SHAPE, np.float32)
+    assert caching_allocator.kept_bytes() == 0
 
 
 def test_garbage_may_come_back_at_any_moment_of_an_allocation() -> None:
@@ -83,17 +83,17 @@ def test_garbage_may_come_back_at_any_moment_of_an_allocation() -> None:
     gc.collect()
     gc.freeze()  # so that a collection looks at nothing older than this test
     for moment in range(40):
-        memory.release_kept()
-        cycle: list[Any] = [memory.empty(SHAPE, np.float32)]
+        caching_allocator.release_kept()
+        cycle: list[Any] = [caching_allocator.empty(SHAPE, np.float32)]
         cycle.append(cycle)
-        memory.empty(SHAPE, np.float32)  # a block that is used again
+        caching_allocator.empty(SHAPE, np.float32)  # a block that is used again
         del cycle
         gc.set_threshold(gc.get_count()[0] + moment)
-        array = memory.empty(SHAPE, np.float32)
+        array = caching_allocator.empty(SHAPE, np.float32)
         gc.set_threshold(10**9)
         gc.collect()
-        kept.add(memory.kept_bytes())
-        arrays = [array, memory.empty(SHAPE, np.float32), memory.empty(SHAPE, np.float32)]
+        kept.add(caching_allocator.kept_bytes())
+        arrays = [array, caching_allocator.empty(SHAPE, np.float32), caching_allocator.empty(SHAPE, np.float32)]
         assert len(set(map(address, arrays))) == 3
     gc.set_threshold(*thresholds)
     assert kept == {array.base.nbytes}
@@ -102,34 +102,34 @@ def test_garbage_may_come_back_at_any_moment_of_an_allocation() -> None:
 def test_threads_never_hold_the_same_memory() -> None:
     def work(number: int) -> None:
         for _ in range(60):
-            mine = memory.empty(SHAPE, np.float32)
+            mine = caching_allocator.empty(SHAPE, np.float32)
             mine.fill(number)
             assert mine.min() == mine.max() == number
 
     together([partial(work, number) for number in range(4)])
-    assert 0 < memory.kept_bytes() <= 2 * 4 * memory.empty(SHAPE, np.float32).base.nbytes
+    assert 0 < caching_allocator.kept_bytes() <= 2 * 4 * caching_allocator.empty(SHAPE, np.float32).base.nbytes
 
 
 def test_kept_memory_is_released_when_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    memory.empty(SHAPE, np.float32)
-    assert memory.kept_bytes() > 0
+    caching_allocator.empty(SHAPE, np.float32)
+    assert caching_allocator.kept_bytes() > 0
     plain = np.empty
 
     def short(size: Any, dtype: Any) -> Any:
-        if memory.kept_bytes():
+        if caching_allocator.kept_bytes():
             raise MemoryError
         return plain(size, dtype)
 
     monkeypatch.setattr(np, "empty", short)
-    assert memory.empty((3000, 3000), np.float32).shape == (3000, 3000)
+    assert caching_allocator.empty((3000, 3000), np.float32).shape == (3000, 3000)
 
 
 def test_an_array_that_does_not_fit_is_named() -> None:
     with pytest.raises(MemoryError, match=r"shape \(2, 17592186044416\) and dtype float32 takes 140,737,488,355,328"):
-        memory.empty((2, 2**44), np.float32)
+        caching_allocator.empty((2, 2**44), np.float32)
 
 
 def test_the_environment_limits_what_is_kept() -> None:
-    text = "from pynested.backends import memory; print(memory.MOST_KEPT >> 20)"
+    text = "from pynested.backends import caching_allocator; print(caching_allocator.MOST_KEPT >> 20)"
     environment = {**os.environ, "PYNESTED_KEPT_MIB": "7"}
     assert subprocess.check_output([sys.executable, "-c", text], env=environment, text=True) == "7\n"
