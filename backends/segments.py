@@ -1,4 +1,4 @@
-"""A partition of rows into segments, with what follows from the offsets alone."""
+"""`Segments`: groups of consecutive rows, described by offsets, the rows at which the groups begin."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Segments:
         return not self.lengths.all()
 
     @cached_property
-    def pairs(self) -> list[tuple[int, int]]:
+    def row_ranges(self) -> list[tuple[int, int]]:
         """(first row, row after the last) of each segment, as Python integers."""
         ends: list[int] = self.offsets.tolist()
         return list(pairwise(ends))
@@ -77,30 +77,30 @@ class Segments:
         numbers.setflags(write=False)
         return numbers
 
-    def repeated(self, copies: int, width: int) -> Segments:
-        """Return these segments ``copies`` times, one after the other, with ``width`` rows for each row."""
-        if copies == width == 1:
+    def repeated(self, copies: int, pieces: int) -> Segments:
+        """Return these segments ``copies`` times, one after the other, with each row cut into ``pieces`` rows."""
+        if copies == pieces == 1:
             return self
 
         def make() -> Segments:
             starts = np.arange(copies)[:, None] * self.rows + self.offsets[:-1]
-            return Segments(np.append(starts, copies * self.rows) * width)
+            return Segments(np.append(starts, copies * self.rows) * pieces)
 
-        return self.cached(("repeated", copies, width), make)
+        return self.cached(("repeated", copies, pieces), make)
 
-    def spans(self, rows: int) -> list[tuple[int, int, int, int]]:
-        """Cut the rows into spans of whole segments, about ``rows`` rows each, so that a span fits in the CPU's cache.
+    def spans(self, most_rows: int) -> list[tuple[int, int, int, int]]:
+        """Cut the rows into spans of whole segments, of up to ``most_rows`` rows: a span fits in the CPU's cache.
 
         A span is (first row, row after the last, first segment, segment after the last). A segment with more than
-        ``rows`` rows is a span of its own.
+        ``most_rows`` rows is a span of its own.
         """
         spans, first = [], 0
         while first < self.count:
             start = self.offsets.item(first)
-            fitting = int(np.searchsorted(self.offsets, start + rows, "right")) - 1
-            last = min(self.count, max(first + 1, fitting))
-            spans.append((start, self.offsets.item(last), first, last))
-            first = last
+            fitting = int(np.searchsorted(self.offsets, start + most_rows, "right")) - 1
+            end = min(self.count, max(first + 1, fitting))
+            spans.append((start, self.offsets.item(end), first, end))
+            first = end
         return spans
 
     def cached(self, key: Hashable, make: Callable[[], Value]) -> Value:

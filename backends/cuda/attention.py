@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..heads import HeadLayout
 from .kernel_device import BLOCK, RawArray
 from .movement import MovementKernels
-from .naming import ctype, instantiation, wide_dtype
+from .naming import accumulator_dtype, ctype, instantiation
 
 QUERIES, KEYS, COLUMNS, THREADS = 16, 32, 64, 128  # of a tile: see attention.cuh
 
@@ -33,7 +33,7 @@ class AttentionKernels(MovementKernels):
         This backend saves the maximum of the scores and the sum of their exponentials for each query: (2, rows).
         """
         out = self.empty((layout.rows * layout.value_width,), q.dtype)
-        saved = self.empty((2, layout.rows), wide_dtype(q.dtype))
+        saved = self.empty((2, layout.rows), accumulator_dtype(q.dtype))
         inputs = *(self.as_contiguous(x) for x in (q, k, v)), *self._mask_arguments(mask)
         columns = max(1, layout.value_width)
         self._launch_for_heads("attention.cu", "attention", q.dtype, layout, columns, inputs, (out, saved[0], saved[1]))

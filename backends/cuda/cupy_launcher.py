@@ -20,7 +20,7 @@ from .kernel_source import inlined
 
 OPTIONS = ("-std=c++17", "-lineinfo")
 SHARED_BY_DEFAULT = 48 * 1024  # bytes of shared memory; a launch with more must first raise the limit of its kernel
-BLAS_FROM = 64.0**3  # multiplications; our own kernel computes a smaller product in less time than a call of cuBLAS
+MATMUL_THRESHOLD = 64.0**3  # multiplications; for fewer, our own kernel takes less time than a call of cuBLAS
 POISON = 0xFF  # in every byte of a new array, if PYNESTED_CHECK is 1
 
 
@@ -110,4 +110,4 @@ def cuda_backend() -> KernelBackend:
         cupy.cuda.cublas  # noqa: B018 - loads it
     except (ImportError, RuntimeError) as error:
         raise DeviceError(f"the device 'cuda' needs CUDA's NVRTC and cuBLAS: {INSTALL}. CuPy says: {error}") from error
-    return KernelBackend("cuda", CheckedCupy(cupy), CupyLauncher(cupy), BLAS_FROM)
+    return KernelBackend("cuda", CheckedCupy(cupy), CupyLauncher(cupy), MATMUL_THRESHOLD)

@@ -10,14 +10,14 @@ from functools import cache
 from itertools import product
 from typing import Any
 
-from .naming import CTYPES, FLOATS, INTEGERS, WORDS, instantiation
+from .naming import BOOL_AND_INTEGERS, CTYPES, FLOATS, WORDS, instantiation
 
 GROUPS = (32, 256)
 KEPT_ROWS = (4,)
 PACKS = {"__half": 8, "__nv_bfloat16": 8, "float": 4, "double": 2}  # elements of 16 bytes
 FLOAT_TYPES = tuple(CTYPES[name] for name in FLOATS)
 HALF_TYPES = ("__half", "__nv_bfloat16")
-INTEGER_TYPES = tuple(CTYPES[name] for name in INTEGERS)
+INTEGER_TYPES = tuple(CTYPES[name] for name in BOOL_AND_INTEGERS)
 ALL_TYPES = tuple(CTYPES.values())
 WORD_TYPES = tuple(WORDS.values())
 DIMS = (1, 2, 3)

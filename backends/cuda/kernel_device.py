@@ -1,4 +1,4 @@
-"""`KernelDevice`: the part that all families of kernels share of a backend that launches CUDA kernels."""
+"""`KernelDevice`: the base class of backends that launch CUDA kernels, with the methods that all kernels need."""
 
 from __future__ import annotations
 
@@ -56,22 +56,22 @@ class KernelDevice(Backend):
         NumPy, or a module that follows it.
     launcher : Launcher
         It makes arrays of ``xp``, and runs kernels on them, on a GPU or by emulation.
-    blas_from : float, optional
-        The number of multiplications from which `xp.matmul` computes a product of two float matrices.
+    matmul_threshold : float, optional
+        Float matrices whose product takes at least this many multiplications are multiplied by `xp.matmul`.
     """
 
-    def __init__(self, device: str, xp: Any, launcher: Launcher, blas_from: float = np.inf) -> None:
+    def __init__(self, device: str, xp: Any, launcher: Launcher, matmul_threshold: float = np.inf) -> None:
         self.device = device
         self.xp = xp
         self.launcher = launcher
-        self.blas_from = blas_from
+        self.matmul_threshold = matmul_threshold
 
     def new(self, shape: tuple[int, ...], dtype: DTypeLike) -> RawArray:
         """Return a new array whose contents are arbitrary."""
         return self.launcher.new(shape, dtype)
 
     def adapted(self, function: Any) -> Any:
-        """Return ``function``; a ufunc then takes Python numbers beside bfloat16, as it does beside other floats."""
+        """Return ``function``, or for a ufunc or `where` a wrapper that takes Python numbers beside bfloat16."""
         is_ufunc = isinstance(unwrap(function), self.xp.ufunc)
         return with_bfloat16_numbers(function) if is_ufunc or getattr(function, "__name__", "") == "where" else function
 
@@ -84,12 +84,12 @@ class KernelDevice(Backend):
         """
         if 0 in grid:
             return
-        blocks, threads = checked_shape(name, grid, block, shared)
-        run, pointers = self.launcher.run, tuple(np.uint64(0) if x is None else x for x in args)
+        blocks, threads = checked_grid_and_block(name, grid, block, shared)
+        run, arguments = self.launcher.run, tuple(np.uint64(0) if x is None else x for x in args)
         if LISTENERS:
-            emit_around("launch", name, run, file, name, blocks, threads, pointers, shared)
+            emit_around("launch", name, run, file, name, blocks, threads, arguments, shared)
         else:
-            run(file, name, blocks, threads, pointers, shared)
+            run(file, name, blocks, threads, arguments, shared)
 
     def launch_tiles(
         self,
@@ -101,13 +101,13 @@ class KernelDevice(Backend):
         args: Sequence[Any],
         rest_of_grid: Sequence[int] = (),
     ) -> None:
-        """Launch a block for each tile, and ``rest_of_grid`` times as many: the size of the grid along y and z.
+        """Launch a grid with a block for each tile along x, and with the sizes ``rest_of_grid`` along y and z.
 
-        Component ``i`` has ``tiles[i]`` tiles, and row ``i`` of ``table`` describes it.
+        Component ``i`` of a nested array has ``tiles[i]`` tiles, and row ``i`` of ``table`` describes the component.
         """
         starts = Segments.from_lengths(tiles)
-        components = self.upload(table), self.upload(starts.offsets), np.int64(starts.count)
-        self.launch(file, name, (starts.rows, *rest_of_grid), block, (*components, *args))
+        table_args = self.upload(table), self.upload(starts.offsets), np.int64(starts.count)
+        self.launch(file, name, (starts.rows, *rest_of_grid), block, (*table_args, *args))
 
     def as_contiguous(self, x: Any) -> RawArray:
         """Return ``x`` contiguous; DeviceError unless it lies on the device."""
@@ -128,7 +128,7 @@ class KernelDevice(Backend):
         """Return a copy of a host array on the device."""
         return self.xp.asarray(np.ascontiguousarray(numbers))
 
-    def index(self, numbers: Any) -> RawArray:
+    def indices_on_device(self, numbers: Any) -> RawArray:
         """Return row indices on the device; indices that were computed on the host are uploaded."""
         return self.upload(numbers) if isinstance(numbers, np.ndarray) else self.as_contiguous(numbers)
 
@@ -138,7 +138,7 @@ class KernelDevice(Backend):
         return uploaded
 
 
-def in_words(row_bytes: int, *arrays: RawArray) -> tuple[str, int]:
+def widest_word(row_bytes: int, *arrays: RawArray) -> tuple[str, int]:
     """Return the type of the widest word that divides ``row_bytes`` and all addresses, and the words of a row."""
     size = next(size for size in WORDS if row_bytes % size == 0 and not any(address(x) % size for x in arrays))
     return WORDS[size], row_bytes // size
@@ -160,7 +160,7 @@ def with_bfloat16_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def checked_shape(name: str, grid: Sequence[int], block: Sequence[int], shared: int) -> tuple[Dim3, Dim3]:
+def checked_grid_and_block(name: str, grid: Sequence[int], block: Sequence[int], shared: int) -> tuple[Dim3, Dim3]:
     """Return grid and block as three numbers each; raise DeviceError if one is beyond a limit of the hardware."""
     for title, numbers, limits in (("grid", grid, MAX_GRID), ("block", block, MAX_BLOCK)):
         fits = all(1 <= number <= limit for number, limit in zip(numbers, limits, strict=False))

@@ -13,7 +13,7 @@ from ..places import Integers, packed_offsets, packed_strides, strided_index, su
 from ..segments import Segments
 from ..storage import address
 from .elementwise import ELEMENTS_PER_BLOCK
-from .kernel_device import BLOCK, RawArray, in_words
+from .kernel_device import BLOCK, RawArray, widest_word
 from .naming import WORDS, ctype, instantiation
 from .segment import MOST_TILES, DeviceSegments, SegmentKernels
 
@@ -33,7 +33,7 @@ class MovementKernels(SegmentKernels):
     def pad(self, x: RawArray, segments: Segments, length: int, fill: Any, /) -> RawArray:
         """Launch pad.cu."""
         rows, padded = self.as_contiguous(x), self.empty((segments.count, length, *x.shape[1:]), x.dtype)
-        word, row_words = in_words(prod(x.shape[1:]) * x.dtype.itemsize, rows, padded)
+        word, row_words = widest_word(prod(x.shape[1:]) * x.dtype.itemsize, rows, padded)
         fill_bytes = np.asarray(fill).astype(x.dtype).reshape(1).view(np.uint8)
         fill_words = np.resize(fill_bytes, 16).view(np.uint64)
         args = rows, self.offsets(segments), np.int64(row_words), np.int64(length), *fill_words, padded
@@ -44,7 +44,7 @@ class MovementKernels(SegmentKernels):
         """Launch the second kernel of pad.cu."""
         source, (count, length, *inner) = self.as_contiguous(padded), padded.shape
         rows = self.empty((segments.rows, *inner), padded.dtype)
-        word, row_words = in_words(prod(inner) * padded.dtype.itemsize, source, rows)
+        word, row_words = widest_word(prod(inner) * padded.dtype.itemsize, source, rows)
         args = source, self.offsets(segments), np.int64(row_words), np.int64(length), rows
         self.launch(
             "pad.cu", instantiation("unpad", word), (count, _tiles(segments.longest * row_words)), (BLOCK,), args
@@ -54,17 +54,17 @@ class MovementKernels(SegmentKernels):
     def take_rows(self, x: RawArray, index: RawArray, /) -> RawArray:
         """Launch take_rows.cu."""
         source, rows = self.as_contiguous(x), self.empty((len(index), *x.shape[1:]), x.dtype)
-        word, row_words = in_words(prod(x.shape[1:]) * x.dtype.itemsize, source, rows)
+        word, row_words = widest_word(prod(x.shape[1:]) * x.dtype.itemsize, source, rows)
         lg = min(8, max(0, (row_words - 1).bit_length()))
         tiles = -(-row_words >> lg)
         grid = -(-len(index) // (BLOCK >> lg)), min(tiles, MOST_TILES), -(-tiles // MOST_TILES)
-        args = source, self.index(index), np.int64(len(index)), np.int64(row_words), np.int32(lg), rows
+        args = source, self.indices_on_device(index), np.int64(len(index)), np.int64(row_words), np.int32(lg), rows
         self.launch("take_rows.cu", instantiation("take_rows", word), grid, (BLOCK,), args)
         return rows
 
     def add_rows(self, x: RawArray, index: RawArray, rows: int, /) -> RawArray:
         """Sort the index, and launch add_rows.cu: the terms of each row are a segment of the sorted index."""
-        targets = self.index(index)
+        targets = self.indices_on_device(index)
         order = self.xp.argsort(targets, kind="stable").astype(np.int64, copy=False)
         starts = self.xp.searchsorted(targets[order], self.xp.arange(rows + 1)).astype(np.int64, copy=False)
         out = self.empty((rows, *x.shape[1:]), x.dtype)

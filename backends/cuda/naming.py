@@ -1,4 +1,4 @@
-"""The names that C++ gives to dtypes, and to instantiations of kernels, which are templates."""
+"""The names that C++ gives to dtypes, and to instantiations of kernel templates; the dtype in which kernels add."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CTYPES = {
     "float64": "double",
 }
 FLOATS = ("float16", "bfloat16", "float32", "float64")
-INTEGERS = ("bool", "int8", "int16", "int32", "int64", "uint8")
+BOOL_AND_INTEGERS = ("bool", "int8", "int16", "int32", "int64", "uint8")
 # The types of words by their bytes. A kernel that only moves data moves words, of whatever dtype the data is.
 WORDS = {16: "ulonglong2", 8: "unsigned long long", 4: "unsigned int", 2: "unsigned short", 1: "unsigned char"}
 
@@ -40,7 +40,7 @@ def ctype(dtype: Any) -> str:
         raise DTypeError(f"kernels know no dtype {dtype!r}: those they know are {', '.join(CTYPES)}.") from None
 
 
-def wide_dtype(dtype: Any) -> np.dtype[Any]:
+def accumulator_dtype(dtype: Any) -> np.dtype[Any]:
     """Return the dtype in which kernels add: int64 for bools and ints, float32 for halves, or else the dtype itself."""
-    kind = np.dtype(dtype)
-    return computing_dtype(kind) if is_float(kind) else np.dtype(np.int64)
+    dtype = np.dtype(dtype)
+    return computing_dtype(dtype) if is_float(dtype) else np.dtype(np.int64)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..segments import Segments
 from .kernel_device import BLOCK, RawArray
-from .naming import ctype, instantiation, wide_dtype
+from .naming import accumulator_dtype, ctype, instantiation
 from .segment import MOST_TILES, SegmentKernels
 
 WIDE_ROW = 1024  # elements; a block computes a row from this width on, and a warp computes a narrower one
@@ -20,7 +20,7 @@ class RowKernels(SegmentKernels):
         self, x: RawArray, weight: RawArray | None, bias: RawArray | None, eps: float, /
     ) -> tuple[RawArray, RawArray, RawArray]:
         """Launch layer_norm.cu."""
-        rows, wide = self.as_contiguous(x), wide_dtype(x.dtype)
+        rows, wide = self.as_contiguous(x), accumulator_dtype(x.dtype)
         count, width = rows.shape
         out, mean, std = self.empty(rows.shape, x.dtype), self.empty((count,), wide), self.empty((count,), wide)
         parameters = self._astype(weight, wide), self._astype(bias, wide)
@@ -39,7 +39,7 @@ class RowKernels(SegmentKernels):
         with_bias: bool = True,
     ) -> tuple[RawArray, RawArray | None, RawArray | None]:
         """Launch the other two kernels of layer_norm.cu: for the cotangent of x, and for those of the parameters."""
-        rows, cotangents, wide = self.as_contiguous(x), self.as_contiguous(cotangent), wide_dtype(x.dtype)
+        rows, cotangents, wide = self.as_contiguous(x), self.as_contiguous(cotangent), accumulator_dtype(x.dtype)
         means, stds, (count, width) = self.as_contiguous(mean), self.as_contiguous(std), rows.shape
         sizes = np.int64(count), np.int64(width)
         out = self.empty(rows.shape, x.dtype)
@@ -61,7 +61,7 @@ class RowKernels(SegmentKernels):
         self, x: RawArray, target: RawArray, weight: RawArray | None, ignore_index: int, label_smoothing: float, /
     ) -> tuple[RawArray, RawArray]:
         """Launch cross_entropy.cu."""
-        rows, wide = self.as_contiguous(x), wide_dtype(x.dtype)
+        rows, wide = self.as_contiguous(x), accumulator_dtype(x.dtype)
         count, classes = rows.shape
         loss, scale = self.empty((count,), x.dtype), self.empty((2, count), wide)
         targets, weights = self._astype(target, np.dtype(np.int64)), self._astype(weight, wide)
@@ -84,7 +84,7 @@ class RowKernels(SegmentKernels):
         rows = self.as_contiguous(x)
         count, classes = rows.shape
         out = self.empty(rows.shape, x.dtype)
-        targets, weights = self._astype(target, np.dtype(np.int64)), self._astype(weight, wide_dtype(x.dtype))
+        targets, weights = self._astype(target, np.dtype(np.int64)), self._astype(weight, accumulator_dtype(x.dtype))
         total_weight = None if weights is None else self.segment_sum(weights, Segments(np.array([0, classes])))
         args = self.as_contiguous(cotangent), rows, targets, weights, total_weight, np.int64(ignore_index)
         numbers = self.as_contiguous(scale), np.int64(count), np.int64(classes)

@@ -26,7 +26,7 @@ class ProductKernels(SegmentKernels):
         sizes = left.rows * right.cols
         ends = np.cumsum(sizes)
         out = self.empty((int(sizes.sum()),), dtype)
-        is_large = left.rows.astype(float) * left.cols * right.cols >= self.blas_from
+        is_large = left.rows.astype(float) * left.cols * right.cols >= self.matmul_threshold
         large = np.flatnonzero(is_large & is_float(dtype))
         small = np.setdiff1d(np.flatnonzero(sizes), large)
         for k in large.tolist():

@@ -12,8 +12,8 @@ from ..dtypes import is_float
 from ..segments import Segments
 from ..storage import address
 from .elementwise import ElementwiseKernels
-from .kernel_device import BLOCK, Dim3, RawArray, in_words
-from .naming import ctype, instantiation, wide_dtype
+from .kernel_device import BLOCK, Dim3, RawArray, widest_word
+from .naming import accumulator_dtype, ctype, instantiation
 
 MOST_TILES = 65535  # along the y axis of a grid
 SHORT = 1024  # elements; if segments are shorter on average, a warp computes a segment, otherwise a block
@@ -52,7 +52,7 @@ def reduction(functor: str) -> Any:
         rows_of_piece = max(1, PIECE // max(1, prod(x.shape[1:])))
         if functor in ("Sum", "Max") and segments.longest > 2 * rows_of_piece:
             pieces, segments = cut_segments(segments, rows_of_piece)
-            x = self.reduce_segments(functor, x, pieces, dtype if functor == "Max" else wide_dtype(dtype))
+            x = self.reduce_segments(functor, x, pieces, dtype if functor == "Max" else accumulator_dtype(dtype))
         return self.reduce_segments(functor, x, segments, dtype)
 
     return kernel
@@ -118,7 +118,7 @@ class SegmentKernels(ElementwiseKernels):
     def spread(self, y: RawArray, segments: Segments, /) -> RawArray:
         """Launch spread.cu."""
         entries, out = self.as_contiguous(y), self.empty((segments.rows, *y.shape[1:]), y.dtype)
-        word, row_words = in_words(prod(y.shape[1:]) * y.dtype.itemsize, entries, out)
+        word, row_words = widest_word(prod(y.shape[1:]) * y.dtype.itemsize, entries, out)
         return self.launch_segments("spread.cu", ("spread", word), (entries,), segments, out, row_words)
 
     def reduce_segments(self, functor: str, x: RawArray, segments: Segments, dtype: np.dtype[Any]) -> RawArray:

@@ -57,7 +57,7 @@ def pad(x: NDArray[Any], segments: Segments, length: int, fill: Any, /) -> NDArr
     rows = as_matrix(x)
     padded = empty((segments.count, length, rows.shape[1]), x.dtype)
     if x.nbytes >= LONG_SEGMENT_BYTES * segments.count:
-        for entry, (start, stop) in zip(padded, segments.pairs, strict=True):
+        for entry, (start, stop) in zip(padded, segments.row_ranges, strict=True):
             entry[: stop - start] = rows[start:stop]
             entry[stop - start :] = fill
     else:
@@ -71,7 +71,7 @@ def unpad(padded: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
     length, inner = padded.shape[1], padded.shape[2:]
     rows = empty((segments.rows, *inner), padded.dtype)
     if padded.nbytes >= LONG_SEGMENT_BYTES * segments.count:
-        for entry, (start, stop) in zip(padded, segments.pairs, strict=True):
+        for entry, (start, stop) in zip(padded, segments.row_ranges, strict=True):
             rows[start:stop] = entry[: stop - start]
         return rows
     all_rows = np.ascontiguousarray(padded).reshape(segments.count * length, *inner)

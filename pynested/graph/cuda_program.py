@@ -34,7 +34,7 @@ from pynested.backends import get_backend
 from pynested.backends.cuda.elementwise import ELEMENTS_PER_BLOCK, MAX_BLOCKS
 from pynested.backends.cuda.kernel_device import BLOCK
 from pynested.backends.cuda.kernel_source import KERNELS, register_source
-from pynested.backends.cuda.naming import ctype, instantiation, wide_dtype
+from pynested.backends.cuda.naming import accumulator_dtype, ctype, instantiation
 from pynested.backends.dtypes import is_float, is_half
 from pynested.backends.errors import DTypeError
 from pynested.backends.plain.elementwise import cast
@@ -160,7 +160,7 @@ def literal(number: Any, dtype: np.dtype[Any]) -> str:
 
 def _type_of(dtype: np.dtype[Any]) -> str:
     """Return the type in which a kernel computes; half precision is for storage."""
-    return ctype(wide_dtype(dtype)) if is_float(dtype) else ctype(dtype)
+    return ctype(accumulator_dtype(dtype)) if is_float(dtype) else ctype(dtype)
 
 
 def functor_of(function: Any) -> str:

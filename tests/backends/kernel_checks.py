@@ -146,7 +146,7 @@ def segment_operands(dtype: str) -> Iterator[tuple[Array, Segments]]:
     )
     for turn, inner in product((0, 1), ((), (3,))):  # every second segment has them, and its neighbours have none
         x = drawn(rng, (segments.rows, *inner), dtype)
-        for start, stop in segments.pairs[turn::2]:
+        for start, stop in segments.row_ranges[turn::2]:
             pair = specials[start % len(specials)].reshape(2, *[1 for _ in inner])
             x[start:stop] = np.resize(pair, (stop - start, *pair.shape[1:]))
         yield x, segments

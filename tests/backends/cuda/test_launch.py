@@ -10,7 +10,7 @@ import pytest
 
 from pynested.backends import Segments
 from pynested.backends.cuda.emulated_launcher import Emulator, emulated_backend
-from pynested.backends.cuda.kernel_device import checked_shape
+from pynested.backends.cuda.kernel_device import checked_grid_and_block
 from pynested.backends.errors import DeviceError, DTypeError
 
 SPREAD = "spread<unsigned int, 32>"
@@ -53,9 +53,9 @@ def test_shapes_beyond_the_limits(device: Any, grid: Any, block: Any, shared: in
 
 def test_shapes_at_the_limits(device: Any) -> None:
     device.launch("spread.cu", SPREAD, (1, 0), (256,), good())  # an empty grid launches nothing
-    assert checked_shape("k", (1,), (1,), 0) == ((1, 1, 1), (1, 1, 1))
+    assert checked_grid_and_block("k", (1,), (1,), 0) == ((1, 1, 1), (1, 1, 1))
     limits = (2**31 - 1, 65535, 65535), (16, 1, 64)
-    assert checked_shape("k", *limits, 227 * 1024) == limits
+    assert checked_grid_and_block("k", *limits, 227 * 1024) == limits
 
 
 @pytest.mark.parametrize(
