@@ -19,7 +19,7 @@ from pynested.backends.errors import DeviceError, DTypeError, GradientError, nam
 from pynested.backends.events import LISTENERS, emit
 from pynested.backends.host import as_bare
 from pynested.backends.repeating_views import writable
-from pynested.backends.sharing import same_memory, storage_of_imported
+from pynested.backends.sharing import share_base, storage_of_imported
 from pynested.backends.storage import Storage
 
 from .arguments.shapes import canonical_dim
@@ -76,7 +76,7 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
             data = as_bare("Array", data)
         write_guard = OPEN
         for source in sources:
-            if type(source) is Array and same_memory(data, source._raw):
+            if type(source) is Array and share_base(data, source._raw):
                 storage = source.storage
                 write_guard = source.write_guard or (UNRECORDED if source.tracked and not grad_mode.current else OPEN)
                 break

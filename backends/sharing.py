@@ -29,7 +29,7 @@ def storage_of_imported(data: Any, device: str) -> Storage:
 def register_exported(storage: Storage, data: Any) -> None:
     """Add ``storage`` to the table; the other library receives ``data``, a view of its memory."""
     if data.size:
-        # The base of an array that comes back begins where one of these arrays begins.
+        # If the other library passes an array back, the base of that array begins where one of these three begins.
         for array in (data, storage.data, base_array(storage.data)):
             _storages.setdefault((storage.device, address(array)), storage)
 
@@ -42,7 +42,7 @@ def base_array(data: Any) -> Any:
     return data
 
 
-def same_memory(a: Any, b: Any) -> bool:
+def share_base(a: Any, b: Any) -> bool:
     """Return whether one array is a view of the other, or both are views of a third."""
     if a.base is None:
         return a is b or (b.base is not None and base_array(b) is a)

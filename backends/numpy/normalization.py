@@ -1,7 +1,7 @@
 """Quick softmax, layer norm and cross entropy of the rows of a matrix, in blocks of rows that stay in the cache.
 
-The sum of a row is its dot product with ones. That is quick, and BLAS computes it on the calling thread, while it uses
-all threads for a product of matrices.
+The sum of a row is its dot product with ones. BLAS computes a dot product quickly, and on the calling thread alone. A
+product of matrices would use all threads.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .segment import is_exp_safe, softmax_shift
 RawArray = NDArray[Any]
 
 EPSILON = {np.dtype(np.float32): 2.0**-23, np.dtype(np.float64): 2.0**-52}  # between 1 and the next larger number
-LEAST_STD = {np.dtype(np.float32): 2.0**-40, np.dtype(np.float64): 2.0**-300}  # the square of a smaller one is inexact
+LEAST_STD = {np.dtype(np.float32): 2.0**-40, np.dtype(np.float64): 2.0**-300}  # squares of smaller ones can vanish
 
 
 def _as_rows(x: RawArray) -> RawArray:
@@ -55,21 +55,21 @@ def softmax_last(x: RawArray, /) -> RawArray:
 
 def softmax_last_backward(cotangent: RawArray, y: RawArray, /) -> RawArray:
     """Compute the formula of the plain kernel block by block."""
-    rows, cotangents, dtype = _as_rows(y), _as_rows(cotangent), computing_dtype(y.dtype)
-    out = empty(rows.shape, y.dtype)
+    softmaxes, cotangents, dtype = _as_rows(y), _as_rows(cotangent), computing_dtype(y.dtype)
+    out = empty(softmaxes.shape, y.dtype)
 
     def work(start: int, stop: int) -> None:
-        ys, gs = rows[start:stop].astype(dtype, copy=False), cotangents[start:stop].astype(dtype, copy=False)
+        ys, gs = softmaxes[start:stop].astype(dtype, copy=False), cotangents[start:stop].astype(dtype, copy=False)
         np.multiply(gs - np.vecdot(gs, ys)[:, None], ys, out=out[start:stop], casting="same_kind")
 
-    run(work, _blocks(rows), rows.nbytes)
+    run(work, _blocks(softmaxes), softmaxes.nbytes)
     return out.reshape(y.shape)
 
 
 def layer_norm(
     x: RawArray, weight: RawArray | None, bias: RawArray | None, eps: float, /
 ) -> tuple[RawArray, RawArray, RawArray]:
-    """Compute in the dtype of x, and doubtful rows once more by the plain kernel, which is exact."""
+    """Compute in the dtype of x, halves in float32. The accurate plain kernel computes doubtful rows once more."""
     rows, width, dtype = np.ascontiguousarray(x), x.shape[1], computing_dtype(x.dtype)
     out = empty(rows.shape, x.dtype)
     mean, std = np.full((2, len(rows)), np.nan, dtype)
@@ -77,18 +77,18 @@ def layer_norm(
     def work(start: int, stop: int) -> None:
         block, means, stds = rows[start:stop].astype(dtype, copy=False), mean[start:stop], std[start:stop]
         means[...] = np.vecdot(block, np.ones(width, dtype)) / dtype.type(width)
-        normal = block - means[:, None]
-        variances = np.vecdot(normal, normal) / dtype.type(width)
+        centred = block - means[:, None]
+        variances = np.vecdot(centred, centred) / dtype.type(width)
         stds[...] = np.sqrt(variances + dtype.type(eps))
-        normal /= stds[:, None]
+        normalized = np.divide(centred, stds[:, None], out=centred)
         doubtful = _doubtful_rows(means, variances, width, eps)
         if doubtful.size:
-            normal[doubtful], means[doubtful], stds[doubtful] = plain.layer_norm(block[doubtful], None, None, eps)
+            normalized[doubtful], means[doubtful], stds[doubtful] = plain.layer_norm(block[doubtful], None, None, eps)
         if weight is not None:
-            normal *= weight.astype(dtype, copy=False)
+            normalized *= weight.astype(dtype, copy=False)
         if bias is not None:
-            normal += bias.astype(dtype, copy=False)
-        out[start:stop] = normal
+            normalized += bias.astype(dtype, copy=False)
+        out[start:stop] = normalized
 
     run(work, _blocks(rows), rows.nbytes)
     return out, mean, std
@@ -97,8 +97,8 @@ def layer_norm(
 def _doubtful_rows(means: RawArray, variances: RawArray, width: int, eps: float) -> NDArray[np.intp]:
     """Return the rows whose variance may be wrong.
 
-    These are variances that are infinite or NaN, and those that a row of equal elements can have by rounding errors
-    alone. Very small variances are inexact, too, but a large ``eps`` hides it.
+    Such a variance is infinite or NaN, or so small that rounding errors alone can give it to a row of equal elements.
+    Very small variances are inexact, too, but a large ``eps`` hides that.
     """
     relative_error, least_exact = width * EPSILON[means.dtype], LEAST_STD[means.dtype] ** 2
     least_variance = least_exact if eps < least_exact else 0
@@ -119,25 +119,25 @@ def layer_norm_backward(
         zeros = np.broadcast_to(x.dtype.type(0), width)  # without memory, as there may be many columns
         return out, None if weight is None else zeros.astype(weight.dtype, copy=False), zeros if with_bias else None
     weights = np.ones(width, dtype) if weight is None else weight.astype(dtype, copy=False)
-    row_of_ones, largest_std = np.ones(width, dtype), 1 / LEAST_STD[dtype]
-    cuts = blocks(len(rows), 2 * rows[:1].nbytes)
-    weight_gradients, bias_gradients = np.zeros((2, len(cuts), width), dtype)  # of the rows of each block
+    row_of_ones, large_std = np.ones(width, dtype), 1 / LEAST_STD[dtype]
+    row_blocks = blocks(len(rows), 2 * rows[:1].nbytes)
+    weight_gradients, bias_gradients = np.zeros((2, len(row_blocks), width), dtype)  # of the rows of each block
 
     def work(number: int, start: int, stop: int) -> None:
         block, gs = (whole[start:stop].astype(dtype, copy=False) for whole in (rows, cotangent))
         means, stds = mean[start:stop, None], std[start:stop, None]
-        normal = (block - means) / stds
-        if (large := np.flatnonzero(stds > largest_std)).size:  # elements are divided by 2: no difference overflows
-            normal[large] = 2 * ((block[large] / 2 - means[large] / 2) / stds[large])
+        normalized = (block - means) / stds
+        if (large := np.flatnonzero(stds > large_std)).size:  # elements are divided by 2: no difference overflows
+            normalized[large] = 2 * ((block[large] / 2 - means[large] / 2) / stds[large])
         weighted = gs * weights
-        mean_of_product = np.vecdot(weighted, normal)[:, None] / dtype.type(width)
+        mean_of_product = np.vecdot(weighted, normalized)[:, None] / dtype.type(width)
         mean_of_weighted = np.vecdot(weighted, row_of_ones)[:, None] / dtype.type(width)
-        centred = weighted - mean_of_weighted - normal * mean_of_product
+        centred = weighted - mean_of_weighted - normalized * mean_of_product
         np.divide(centred, stds, out=out[start:stop], casting="same_kind")
-        weight_gradients[number] = np.ones(len(gs), dtype) @ (gs * normal)
+        weight_gradients[number] = np.ones(len(gs), dtype) @ (gs * normalized)
         bias_gradients[number] = np.ones(len(gs), dtype) @ gs
 
-    run(work, [(number, *cut) for number, cut in enumerate(cuts)], rows.nbytes)
+    run(work, [(number, *rows_of_block) for number, rows_of_block in enumerate(row_blocks)], rows.nbytes)
     weight_gradient = None if weight is None else weight_gradients.sum(axis=0).astype(weight.dtype, copy=False)
     return out, weight_gradient, bias_gradients.sum(axis=0).astype(x.dtype, copy=False) if with_bias else None
 
@@ -154,15 +154,15 @@ def cross_entropy(
         block, is_valid = rows[start:stop].astype(dtype, copy=False), target[start:stop] != ignore_index
         label = np.where(is_valid, target[start:stop], 0)
         maximum = extremum_of_rows(np.maximum, block)
-        below = block - maximum[:, None]  # the loss of a likely class is small, and accurate if the maximum goes first
-        log_sum = np.log(np.vecdot(np.exp(below), np.ones(classes, dtype)))
+        shifted = block - maximum[:, None]  # subtracted before the log sum, so that a small loss is accurate
+        log_sum = np.log(np.vecdot(np.exp(shifted), np.ones(classes, dtype)))
         max_and_log_sum[:, start:stop] = maximum, log_sum
-        losses = log_sum - below[np.arange(stop - start), label]
+        losses = log_sum - shifted[np.arange(stop - start), label]
         if weights is not None:
             losses *= weights[label]
         if label_smoothing:
-            smooth = np.vecdot(log_sum[:, None] - below, np.ones(classes, dtype) if weights is None else weights)
-            losses = (1 - label_smoothing) * losses + label_smoothing / classes * smooth
+            total = np.vecdot(log_sum[:, None] - shifted, np.ones(classes, dtype) if weights is None else weights)
+            losses = (1 - label_smoothing) * losses + label_smoothing / classes * total
         loss[start:stop] = np.where(is_valid, losses, 0)
 
     run(work, _blocks(rows), rows.nbytes)

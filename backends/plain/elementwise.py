@@ -1,4 +1,4 @@
-"""Plain kernels that compute each element on its own."""
+"""Elementwise kernels of the device "plain": formulas that are written to be read, in NumPy and SciPy."""
 
 # mypy: disable-error-code="no-any-return"
 
@@ -87,7 +87,7 @@ def erf(x: RawArray, /) -> RawArray:
 
 
 def erfc(x: RawArray, /) -> RawArray:
-    """1 minus the error function, accurate where that is nearly 1."""
+    """1 minus the error function, accurate even for a large x, for which the error function is nearly 1."""
     return np.vectorize(math.erfc, otypes=[np.float64])(wide(x)).astype(x.dtype)
 
 
