@@ -1,14 +1,14 @@
 """`Array`: a dense strided view of a storage on a device, and the node of the tape that made it.
 
-`pynested.operators` has the operators, which check arguments; `pynested.autograd.primitives` has the differentiable
-functions that the operators call.
+`pynested.operators` has the operators, which check arguments; methods call them as ``self._ops``, which `ArrayMethods`
+explains. `pynested.autograd.primitives` has the differentiable functions that the operators call.
 """
 
 from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from threading import RLock as Lock
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import DeviceError, DTypeError, GradientError, named_type
 from pynested.backends.events import LISTENERS, emit
-from pynested.backends.host import as_bare
+from pynested.backends.host import as_raw_array
 from pynested.backends.repeating_views import writable
 from pynested.backends.sharing import share_base, storage_of_imported
 from pynested.backends.storage import Storage
@@ -30,8 +30,8 @@ from .decorators import method
 from .tape import Hooks, Leaf, Node, grad_mode
 
 Hook = Callable[["Array"], "Array | None"]  # gets a gradient, and can return another one in its place
-OPEN, UNRECORDED, READ_ONLY = 0, 1, 2  # writes are allowed; allowed if nothing is recorded; never allowed
-_leaf_lock = Lock()  # held by the thread that writes to a leaf
+OPEN, NO_GRAD_ONLY, READ_ONLY = 0, 1, 2  # writes are allowed; allowed if nothing is recorded; never allowed
+_leaf_lock = RLock()  # held by the thread that writes to a leaf
 
 
 class Array(ArrayMethods["Array"], ArrayProtocols):
@@ -42,8 +42,8 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
     Attributes
     ----------
     data : ndarray
-        The values, in the class of the device's array module; it cannot be set. A write into ``data``, or through an
-        array that is made of ``data``, is not counted. Use `numpy` to get an array whose memory is known.
+        The values, in the class of the device's array module; it cannot be set. ``storage`` counts no write into
+        ``data``, and none through an array that is made of ``data``. It counts those through one made of `numpy()`.
     storage : Storage
         The memory of the values, shared by all views, with a counter of writes.
     node : Node or None
@@ -73,12 +73,12 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
         self, data: Any, device: str = "cpu", storage: Storage | None = None, sources: Sequence[Any] = ()
     ) -> None:
         if data.__class__ is not np.ndarray:
-            data = as_bare("Array", data)
+            data = as_raw_array("Array", data)
         write_guard = OPEN
         for source in sources:
             if type(source) is Array and share_base(data, source._raw):
                 storage = source.storage
-                write_guard = source.write_guard or (UNRECORDED if source.tracked and not grad_mode.current else OPEN)
+                write_guard = source.write_guard or (NO_GRAD_ONLY if source.tracked and not grad_mode.current else OPEN)
                 break
         self._raw = data
         self.storage = storage if storage is not None else Storage(data, device)
@@ -91,11 +91,11 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
 
     @classmethod
     def over(cls, data: Any, device: str = "cpu") -> Array:
-        """Wrap memory of another library; memory of one of our arrays shares the storage of that array."""
+        """Wrap memory of another library; if an `Array` exported this memory, the two arrays share a storage."""
         return cls(data, device, storage_of_imported(data, device))
 
     def made_by(self, node: Node) -> Array:
-        """Return the same values as the output of ``node``."""
+        """Return an array with the same values that is the output of ``node``."""
         output = Array(self._raw, self.storage.device, self.storage)
         output.node, output.tracked = node, True
         return output
@@ -150,7 +150,7 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
         return self._raw.flags.c_contiguous  # type: ignore[no-any-return]
 
     def is_writable(self) -> bool:
-        """Return whether elements can be written; False for the gradient of a hook, and for a view with repeats."""
+        """Return whether elements can be written; False for a gradient given to a hook, and for a view with repeats."""
         return self.write_guard != READ_ONLY and writable(self._raw)
 
     @property
@@ -256,12 +256,12 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
         if not self.requires_grad:
             raise GradientError("retain_grad: this array requires no gradient, so there would be none to keep.")
         if self.node is not None:
-            self.node.retaining = weakref.ref(self)
+            self.node.retaining_array = weakref.ref(self)
 
     def detach(self) -> Array:
         """Return the same values without history, in the same memory; gradients notice writes through either array."""
         detached = Array(self._raw, self.storage.device, self.storage)
-        detached.write_guard = self.write_guard & READ_ONLY
+        detached.write_guard = READ_ONLY if self.write_guard == READ_ONLY else OPEN
         return detached
 
     def leaf(self) -> Leaf:

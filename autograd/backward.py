@@ -87,7 +87,7 @@ def _as_gradients(pairs: Sequence[tuple[Array, Any]], finished: BackwardPass) ->
 
 
 def _in_own_memory(cotangent: Array, finished: BackwardPass) -> Array:
-    """Return a cotangent, copied unless the pass made its memory, nobody holds that, and it can be written to."""
+    """Return a cotangent, or a copy if a caller can hold its memory, or if it is not contiguous and writable."""
     if finished.is_recorded:
         return copy(cotangent)
     if cotangent.storage in finished.held or not (cotangent.is_contiguous() and cotangent.is_writable()):

@@ -68,8 +68,8 @@ class BackwardPass:
     cotangents : dict
         The cotangents that have arrived, by node. At the end only those of the leaves remain.
     held : set
-        The storages that a caller can hold: those of seeds, of what hooks and functions of users get and return, and of
-        the gradients that the pass has given out.
+        The storages whose memory a caller can hold, so that `backward` copies a gradient in such memory. They come from
+        seeds, from arguments and results of hooks and of users' functions, and from gradients already returned.
     start : int
         The number at which the pass began: hooks with a greater number were registered later.
     """
@@ -137,15 +137,15 @@ class Node:
         Sum of the versions of the saved storages. If the sum differs later, a saved value was overwritten.
     num_parts : int
         Number of outputs if there are several, each a `Part` of this node; 0 if there is one.
-    retaining : weakref or None
+    retaining_array : weakref or None
         The array that called `retain_grad`, whose ``grad`` accumulates the cotangent of the output.
     stack : StackSummary or None
         Where the node was recorded, inside `anomaly`.
     """
 
     __slots__ = (
-        "__weakref__", "args", "dtype", "hooks", "num_parts", "number", "operation", "output", "retaining", "shape",
-        "sources", "stack", "storages", "version",
+        "__weakref__", "args", "dtype", "hooks", "num_parts", "number", "operation", "output", "retaining_array",
+        "shape", "sources", "stack", "storages", "version",
     )  # fmt: skip
 
     def __init__(
@@ -167,7 +167,7 @@ class Node:
         self.version = sum([storage.version for storage in self.storages])
         self.num_parts = 0
         self.hooks: Hooks | None = None
-        self.retaining: weakref.ref[Any] | None = None
+        self.retaining_array: weakref.ref[Any] | None = None
         self.stack = stack_of_caller() if grad_mode.current == ANOMALY else None
 
     @property

@@ -41,37 +41,38 @@ def run_backward(
 
     The result's ``cotangents`` are those of the leaves, of the nodes in ``wanted``, and of the nodes in ``until``, at
     which the pass ends. With ``create_graph`` the pass itself is recorded; ``retain_graph`` keeps the saved values. If
-    ``needed`` is not None, only its nodes are visited. A pass inside another one adds to the ``held`` storages of that.
+    ``needed`` is not None, the pass visits only nodes of this set. ``held`` has the storages whose memory a caller can
+    hold, so that `backward` copies a gradient in such memory. A pass inside another pass shares the set of that pass.
     """
     this_pass = BackwardPass(create_graph, needed, held=set() if held is None else held)
-    this_pass.held.update([part.storage for _, part in seeds])
+    this_pass.held.update([cotangent.storage for _, cotangent in seeds])
     cotangents, results = this_pass.cotangents, {}
     heap: list[tuple[int, Node]] = []
-    _accumulate([(node, part) for node, part in seeds if needed is None or node in needed], this_pass, heap)
+    _accumulate([(node, seed) for node, seed in seeds if needed is None or node in needed], this_pass, heap)
     while heap:
         node = heappop(heap)[1]
         cotangent = cotangents.pop(node)
         if until is not None and node in until:
             results[node] = cotangent
             continue
-        if node.hooks or node.retaining is not None:
+        if node.hooks or node.retaining_array is not None:
             cotangent = _apply_node_hooks(node, cotangent, this_pass)
         if wanted is not None and node in wanted:
             results[node] = cotangent
         if needed is not None and needed.isdisjoint(node.sources):
             continue
-        if node.num_parts:
+        if node.num_parts:  # the node has several outputs
             cotangent = [cotangent.get(i) for i in range(node.num_parts)]
-        if node.stack is not None:
+        if node.stack is not None:  # the node was recorded inside `anomaly`
             pairs = _apply_vjp_checked(node, cotangent, this_pass)
         elif LISTENERS:
             pairs = emit_around("vjp", node.name, node.operation.apply_vjp, node, cotangent, this_pass)
         else:
             pairs = node.operation.apply_vjp(node, cotangent, this_pass)
-        for i, (source, part) in enumerate(pairs):
-            if type(part) is Array and (part._raw.shape != source.shape or part._raw.dtype != source.dtype):
-                pairs[i] = source, _matched_to_source(node, source, part)
-        part = None  # frees the memory of a part as soon as it is added
+        for i, (source, term) in enumerate(pairs):
+            if type(term) is Array and (term._raw.shape != source.shape or term._raw.dtype != source.dtype):
+                pairs[i] = source, _matched_to_source(node, source, term)
+        term = None  # frees the memory of a term as soon as it is added
         _accumulate(pairs, this_pass, heap)
         if not retain_graph:
             node.free()
@@ -82,25 +83,25 @@ def run_backward(
 def _accumulate(pairs: SourceCotangents, this_pass: BackwardPass, heap: list[tuple[int, Node]]) -> None:
     """Add cotangents to those that have arrived before, push nodes that the pass must visit, and empty ``pairs``."""
     cotangents = this_pass.cotangents
-    for source, part in pairs:
+    for source, term in pairs:
         before = cotangents.get(source)
         if before is None:
-            cotangents[source] = part
+            cotangents[source] = term
             if type(source) is Node:
                 heappush(heap, (-source.number, source))
-        elif type(part) is dict:  # the cotangents of some of several outputs, by position
-            before.update({i: add(before[i], x) if i in before else x for i, x in part.items()})
+        elif type(term) is dict:  # cotangents of a node with several outputs, by the number of the output
+            before.update({i: add(before[i], x) if i in before else x for i, x in term.items()})
         else:
-            cotangents[source] = add(before, part)
+            cotangents[source] = add(before, term)
     pairs.clear()
 
 
 def _apply_node_hooks(node: Node, cotangent: Any, this_pass: BackwardPass) -> Any:
     """Return the cotangent after the hooks of ``node``; an array with `retain_grad` accumulates a copy."""
     replaced = apply_hooks(node.hooks or {}, cotangent, this_pass)
-    retaining = node.retaining() if node.retaining is not None else None
-    if retaining is not None:
-        retaining.accumulate(replaced.clone())
+    array = node.retaining_array() if node.retaining_array is not None else None
+    if array is not None:
+        array.accumulate(replaced.clone())
     return replaced
 
 
@@ -112,8 +113,8 @@ def _apply_vjp_checked(node: Node, cotangent: Any, this_pass: BackwardPass) -> S
     try:
         pairs = node.operation.apply_vjp(node, cotangent, this_pass)
         if not _has_nan(cotangent):
-            for source, part in pairs:
-                if _has_nan(part):
+            for source, term in pairs:
+                if _has_nan(term):
                     raise GradientError(
                         f"{node.operation.name}: the gradient of its argument {list(node.sources).index(source)} holds "
                         "NaN, and the cotangent that came in held none."
@@ -158,10 +159,7 @@ def vjp_between(
     graph: bool,
     held: set[Storage] | None = None,
 ) -> dict[Any, Any]:
-    """Return the cotangents of ``sources``, for ``results`` that were recorded from them after number ``since``.
-
-    ``held`` is that of the pass that needs them.
-    """
+    """Return the cotangents of ``sources``, for ``results`` that were recorded from them after number ``since``."""
     pairs = zip(results, cotangents, strict=True)
     seeds = [(source_of(x), g) for x, g in pairs if x is not None and x.tracked and g is not None]
     until = {source for source in sources if source is not None}
@@ -192,7 +190,7 @@ def nodes_before(ends: Iterable[Any], since: int = 0) -> set[Node]:
 
 
 def boundary(ends: Iterable[Any], since: int) -> list[Any]:
-    """Return the sources of ``ends`` from before ``since``: leaves, and the last nodes with a smaller number."""
+    """Return the leaves, and the nodes with a number below ``since``, at which a walk back from ``ends`` stops."""
     ends = list(ends)
     inside = nodes_before(ends, since)
     nodes = [*ends, *(source for node in sorted(inside, key=_number) for source in node.sources)]
@@ -218,7 +216,7 @@ def run_forward(tangents: dict[Any, Any], ends: Sequence[Any], since: int = 0) -
 
 
 def _matched_to_output(node: Node, arrived: Sequence[Array | None], tangent: Array) -> Array:
-    """Return a tangent in the shape and dtype of the output, to which those of the arguments were broadcast."""
+    """Return a tangent, which can have the shape and dtype of an argument, in the shape and dtype of the output."""
     if tangent.shape == node.shape and tangent.dtype == node.dtype:
         return tangent
     shapes = [node.shape, *[t.shape for t in arrived if t is not None]]

@@ -11,7 +11,7 @@ from .errors import ArgumentError, DeviceError
 from .registry import get_backend
 
 
-def as_bare(name: str, data: Any) -> Any:
+def as_raw_array(name: str, data: Any) -> Any:
     """Return ``data`` as an ndarray without the subclass, in the same memory. A scalar of NumPy becomes an array."""
     if isinstance(data, np.generic):
         return np.asarray(data)

@@ -1,7 +1,7 @@
 """Operators that keep the shape and work on runs: `softmax`, `log_softmax` and `softmin`.
 
-A *run* is the elements of one component along one dimension. The clauses, the definition, the error bound, the test
-cases and a section of the chapter on the operator are all derived from its entry, as in `pynested.spec.reductions`.
+A *run* is the elements of one component along one dimension. The clauses, the definition and a section of the chapter
+on the operator are derived from its entry, and so are, by default, the error bound and the test cases.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class RunWise:
         The text of the clauses on the result of a run, on a run with an infinity beside finite elements, and on the
         cotangent of a run.
     sign
-        A run with the infinity `sign * inf` becomes NaN: 1, or -1 for `softmin`.
+        1, or -1 for `softmin`. A run that holds the infinity `sign * inf` becomes NaN.
     precision
         The name of the error bound. By default the bound is derived from `along`.
     has_derived_cases

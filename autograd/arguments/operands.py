@@ -8,7 +8,7 @@ import numpy as np
 
 from pynested.backends.dtypes import bfloat16, is_bfloat16
 from pynested.backends.errors import ArgumentError, DTypeError
-from pynested.backends.host import as_bare, from_host, refuse_masked
+from pynested.backends.host import as_raw_array, from_host, refuse_masked
 from pynested.backends.limits import MOST_ELEMENTS
 from pynested.backends.registry import NUMPY_KERNEL_DEVICES, canonical_device
 
@@ -50,7 +50,7 @@ def canonical_dtype(dtype: Any, device: str = "cpu") -> np.dtype[Any]:
 def as_plain_ndarray(name: str, value: np.ndarray[Any, Any], device: str = "cpu") -> np.ndarray[Any, Any]:
     """Return an array of a NumPy subclass as a plain ndarray in the same memory; raise for its dtype or shape."""
     if type(value) is not np.ndarray:
-        value = as_bare(name, value)
+        value = as_raw_array(name, value)
     try:
         canonical_dtype(value.dtype, device)
     except DTypeError as error:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pynested.backends.errors import ArgumentError, DimensionError, IndexOutOfRange, ShapeError
-from pynested.backends.host import as_bare
+from pynested.backends.host import as_raw_array
 from pynested.backends.limits import MOST_DIMENSIONS, MOST_ELEMENTS
 
 from .scalars import value_text
@@ -30,7 +30,7 @@ def canonical_int(name: str, what: str, value: Any) -> int:
 
 def _int_of_object(name: str, what: str, value: Any) -> int:
     if isinstance(value, np.ndarray):
-        value = as_bare(name, value)
+        value = as_raw_array(name, value)
     try:
         number = operator.index(value)
     except TypeError:

@@ -1,7 +1,8 @@
 """Layer normalization and cross entropy of the rows of a matrix, as primitives.
 
-Their kernels return residuals: the mean and std of each row, or its maximum and log sum. The kernels of the gradients
-read them. A gradient is differentiated by its formula, in which ``g`` is the cotangent and ``y`` the result.
+The kernels ``k`` also return residuals: the mean and std of each row, or its maximum and log sum. The kernels of the
+gradients read the residuals. `derivatives_of` differentiates a gradient by a formula in other primitives, such as
+`_layer_norm_gradients`. ``g`` is the cotangent of the result ``y``; ``saves`` names the values that derivatives read.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from .derivatives_from_formula import derivatives_of
 from .movement import broadcast_to, reshape, to_dtype
 from .primitive import Primitive
 from .reduction import sum_axes
-from .segment import row_sum_of_each_element, softmax_last
+from .segment import softmax_last, spread_sum_last
 
 # ---- layer normalization ------------------------------------------------------------------------------------------
 
@@ -25,17 +26,17 @@ from .segment import row_sum_of_each_element, softmax_last
 def _layer_norm_gradients(g: Any, x: Any, weight: Any, mean: Any, std: Any, eps: float) -> tuple[Any, Any, Any]:
     """Return the cotangents of x, weight and bias; halves are computed in float32."""
     wide = to_dtype(x, computing_dtype(x.dtype))
-    normal, rstd = layer_norm(wide, None, None, eps), reciprocal_std(wide, eps)
+    normalized, rstd = layer_norm(wide, None, None, eps), reciprocal_std(wide, eps)
     g_wide, size = to_dtype(g, wide.dtype), max(x.shape[-1], 1)
     g_normal = g_wide if weight is None else g_wide * weight
-    mean_g, mean_product = row_sum_of_each_element(g_normal) / size, row_sum_of_each_element(g_normal * normal) / size
-    g_x = to_dtype(rstd * (g_normal - mean_g - normal * mean_product), x.dtype)
-    g_weight = None if weight is None else to_dtype(sum_axes(g_wide * normal, (0,)), weight.dtype)
+    mean_g, mean_product = spread_sum_last(g_normal) / size, spread_sum_last(g_normal * normalized) / size
+    g_x = to_dtype(rstd * (g_normal - mean_g - normalized * mean_product), x.dtype)
+    g_weight = None if weight is None else to_dtype(sum_axes(g_wide * normalized, (0,)), weight.dtype)
     return g_x, g_weight, sum_axes(g, (0,))
 
 
 def _reciprocal_std_vjp(g: Any, y: Any, x: Any, eps: float) -> Any:
-    """Return the cotangent of x: the derivative of 1 / std is -normal / (size * std**2), for the normalized row.
+    """Return the cotangent of x: ``-g * normalized * y**2 / size``, with ``normalized`` the layer norm of x.
 
     The factors are multiplied in an order in which none of their products overflows before the result does.
     """
@@ -84,25 +85,25 @@ def _in_dtype_of(x: Any, weight: Any) -> Any:
     return None if weight is None else weight.astype(x.dtype, copy=False)
 
 
-def _cross_entropy_gradient(g: Any, x: Any, target: Any, weight: Any, ignore: int, smoothing: float, scale: Any) -> Any:
-    """Return the cotangent of x: g times softmax(x) * sum(w) - w in each row, and zero in an ignored row.
+def _cross_entropy_gradient(g: Any, x: Any, target: Any, weight: Any, ignore: int, smoothing: float, _: Any) -> Any:
+    """Return the cotangent of x: ``g * (softmax(x) * sum(w) - w)`` in each row, and zero in an ignored row.
 
-    The loss of a row is the sum of -w times the log probabilities. w is the weight of the target, and with smoothing
-    also a part of the weights of all classes.
+    The loss of a row is ``-sum(w * log(softmax(x)))``. ``w`` is the distribution of the target over the classes, with
+    a part for each class if there is smoothing, times the weights of the classes. The formula needs no residuals.
     """
     rows, classes = x.shape
     is_target = (target[:, None] == get_backend(x.device).xp.arange(classes)).astype(x.dtype)
-    share = is_target * (1 - smoothing) + smoothing / max(classes, 1)
-    w = Array(share if weight is None else share * _in_dtype_of(x, weight), x.device)
+    distribution = is_target * (1 - smoothing) + smoothing / max(classes, 1)
+    w = Array(distribution if weight is None else distribution * _in_dtype_of(x, weight), x.device)
     is_valid = (target != ignore)[:, None]
-    slope = where_or_zero(softmax_last(x) * row_sum_of_each_element(w) - w, is_valid)
+    slope = where_or_zero(softmax_last(x) * spread_sum_last(w) - w, is_valid)
     return where_or_zero(reshape(g, (rows, 1)) * slope, is_valid)
 
 
-def _cross_entropy_jvp(t: Any, y: Any, x: Any, target: Any, weight: Any, ignore: int, *options: Any) -> Any:
+def _cross_entropy_jvp(t: Any, y: Any, x: Any, target: Any, weight: Any, ignore: int, *others: Any) -> Any:
     """Return the tangent of each loss: the sum of its gradient times the tangent of its row."""
     ones = Array(get_backend(x.device).xp.ones(len(target), x.dtype), x.device)
-    product = t * cross_entropy_backward(ones, x, target, weight, ignore, *options)
+    product = t * cross_entropy_backward(ones, x, target, weight, ignore, *others)
     return sum_axes(where_or_zero(product, (target != ignore)[:, None]), (1,))
 
 
@@ -111,14 +112,14 @@ cross_entropy = Primitive(
     lambda k, x, target, weight, ignore, smoothing: k.cross_entropy(
         x, target, _in_dtype_of(x, weight), ignore, smoothing
     ),
-    vjps=[lambda g, y, x, *options: cross_entropy_backward(g, x, *options)],
+    vjps=[lambda g, y, x, *others: cross_entropy_backward(g, x, *others)],
     jvps=[_cross_entropy_jvp],
     saves=["x"],
     has_residuals=True,
 )
 cross_entropy_backward: Primitive = Primitive(
     "cross_entropy_backward",
-    lambda k, g, x, *options: k.cross_entropy_backward(g, x, *options),
+    lambda k, g, x, *others: k.cross_entropy_backward(g, x, *others),
     *derivatives_of(_cross_entropy_gradient),
     saves=["g x"],
 )

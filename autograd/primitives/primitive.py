@@ -46,7 +46,7 @@ class Primitive:
     Parameters
     ----------
     name : str
-        The name in error messages; that of the public operator, if only one primitive computes it.
+        The name in error messages: that of the public operator if only this primitive computes the operator.
     compute : callable
         ``compute(k, *args)`` returns the value, a tuple of values, or an `Array` on another device.
     vjps : list of callables, or callable, optional
@@ -56,12 +56,12 @@ class Primitive:
         list, with None for an output without cotangent.
     jvps : list of callables, callable or LINEAR, optional
         ``jvps[i](t, y, *args)`` returns the tangent of the output for ``t``, the tangent of argument ``i``; a function
-        in place of the list gets a list of all tangents, with None for an argument without tangent. By default the
-        functions of ``vjps``, which are right if each Jacobian is symmetric, as that of a function of each element.
+        in place of the list gets a list of all tangents, with None for an argument without tangent. The default is
+        ``vjps``, which is right if each Jacobian is symmetric, as that of an elementwise function.
     saves : list of str
         For each argument a string, such as "y x", with the names of the values that its vjp and its jvp read:
-        parameters of ``compute``, and ``y``. If ``vjps`` is a function, one string for all arguments. In place of any
-        other array ``args`` has an `Unsaved`, with its shape and dtype.
+        parameters of ``compute``, and ``y``. If ``vjps`` is a function, one string for all arguments. An array that no
+        string names is replaced in ``args`` by an `Unsaved`, with the shape and dtype of the array.
     public : str, optional
         The public operator that `pynested.tape` names, if its name is another one.
     has_residuals : bool

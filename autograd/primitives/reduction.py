@@ -1,6 +1,7 @@
 """Primitives that reduce axes of a dense array. The axes are canonical, and the result keeps none of them.
 
-``k`` has the kernels of a backend, ``g`` is the cotangent of the result ``y``, ``t`` a tangent of ``x``.
+``k`` has the kernels of a backend, ``g`` is the cotangent of the result ``y``, ``t`` a tangent of ``x``. The string in
+``saves`` names the values that the derivatives for ``x`` read.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def equals_extreme(x: Any, extreme: Any) -> Any:
 
 
 def divide_by_count(g: Any, count: Any, reduce: Callable[[Any], Any] = lambda g: g) -> Any:
-    """Return ``reduce(g) / count``. Halves are computed in float32, as a sum of them can overflow."""
+    """Return ``reduce(g) / count``; float16 and bfloat16 are computed in float32, as their sums can overflow."""
     dtype = computing_dtype(g.dtype)
     return to_dtype(reduce(to_dtype(g, dtype)) / Array(count.astype(dtype), g.device), g.dtype)
 
@@ -58,7 +59,7 @@ def _mean_over_ties(t: Any, y: Any, x: Any, axes: tuple[int, ...]) -> Any:
 
 
 def _extreme(which: str, k: Any, x: Any, axes: tuple[int, ...]) -> Any:
-    """Return the maximum or minimum over ``axes``. An axis of size 0 gives the maximum of an empty segment."""
+    """Return the maximum (minimum) over ``axes``: the least (greatest) value of the dtype if there is no element."""
     if not axes:
         return x.copy()
     if x.size == 0 and 0 in [x.shape[i] for i in axes]:

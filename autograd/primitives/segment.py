@@ -1,7 +1,7 @@
 """Primitives over segments of rows, and the softmax of rows.
 
-``k`` has the kernels of a backend, ``g`` is the cotangent of the result ``y``, ``t`` a tangent. A derivative that has a
-kernel is a primitive with the argument ``g``; ``gg`` is the cotangent of its result.
+``k`` has the kernels of a backend, ``g`` is the cotangent of the result ``y``, ``t`` a tangent. A derivative with a
+kernel of its own is a primitive whose first argument is ``g``. The cotangent of its result is ``gg``.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ softmax_last = Primitive(
 
 
 def _softmax_backward(name: str, compute: Callable[..., Any], own_sum: Callable[..., Any]) -> Primitive:
-    """Return the derivative of a softmax; ``own_sum`` returns at each element the sum over its segment, or its row."""
+    """Return the vjp of a softmax; ``own_sum`` returns at each element the sum over its segment, or the last axis."""
     backward: Primitive = Primitive(
         name,
         compute,
@@ -160,7 +160,7 @@ def _segment_sum_of_each_row(x: Any, segments: Segments) -> Any:
     return spread(segment_sum(x, segments), segments) if 0 not in x.shape else x
 
 
-def row_sum_of_each_element(x: Any) -> Any:
+def spread_sum_last(x: Any) -> Any:
     """Return the sum over the last axis, at each of its elements."""
     axis = len(x.shape) - 1
     return broadcast_to(reshape(sum_axes(x, (axis,)), (*x.shape[:-1], 1)), x.shape)
@@ -172,5 +172,5 @@ segment_softmax_backward: Primitive = _softmax_backward(
     _segment_sum_of_each_row,
 )
 softmax_last_backward: Primitive = _softmax_backward(
-    "softmax_last_backward", lambda k, g, p: k.softmax_last_backward(g, p), row_sum_of_each_element
+    "softmax_last_backward", lambda k, g, p: k.softmax_last_backward(g, p), spread_sum_last
 )

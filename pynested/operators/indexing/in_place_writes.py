@@ -17,7 +17,7 @@ from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_array, as_operand, as_plain_ndarray, numpy_array
 from pynested.autograd.arguments.scalars import check_fits, checked_scalar
 from pynested.autograd.arguments.shapes import broadcast_shape
-from pynested.autograd.array import READ_ONLY, UNRECORDED, raw
+from pynested.autograd.array import NO_GRAD_ONLY, READ_ONLY, raw
 from pynested.autograd.array_methods import ArrayMethods
 from pynested.autograd.decorators import method
 from pynested.autograd.tape import grad_mode
@@ -166,7 +166,7 @@ def _refuse_recorded(target: Any, values: Array, name: str, arguments: tuple[Any
     arrays_with_grad = [x for x in arrays if x.requires_grad]
     if arrays_with_grad:
         reason = "this array requires grad" if arrays_with_grad[0] is target else "an operand requires grad"
-    elif values.write_guard == UNRECORDED:
+    elif values.write_guard == NO_GRAD_ONLY:
         reason = "this array is a view, made inside no_grad, of an array that requires grad"
     else:
         return
