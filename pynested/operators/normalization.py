@@ -64,9 +64,9 @@ def _softmax_of_axis(x: Array, axis: int) -> Array:
 def log_softmax(self: ArrayT, dim: int | None = None, *, dtype: DType | None = None, axis: int | None = None) -> ArrayT:
     """Return the logarithm of the softmax along ``dim``: ``(B, *, D) -> (B, *, D)``.
 
-    An element far below the maximum keeps its logarithm, though its softmax is 0. An empty segment stays empty. -inf
-    beside finite elements stays. A segment that holds a NaN or +inf, or only -inf, becomes all NaN; no other
-    segment does. Gradient: ``g - softmax * sum(g)``. Clauses: LOG_SOFTMAX-1 to LOG_SOFTMAX-9. After
+    An element far below the maximum keeps its logarithm, though its softmax is 0. An empty component stays empty. -inf
+    beside finite elements stays. The elements along ``dim`` become all NaN if one of them is NaN or +inf, or all are
+    -inf; no others do. Gradient: ``g - softmax * sum(g)``. Clauses: LOG_SOFTMAX-1 to LOG_SOFTMAX-9. After
     `torch.nn.functional.log_softmax`.
 
     >>> nt = pn.nested_array([[1000.0, 1000.0], [-np.inf, 3.0], []], layout=pn.jagged)
@@ -89,8 +89,8 @@ def _log_softmax(reducer: Reducer, x: Array) -> Array:
 def softmin(self: ArrayT, dim: int | None = None, *, dtype: DType | None = None, axis: int | None = None) -> ArrayT:
     """Return the softmax of ``-x`` along ``dim``: ``(B, *, D) -> (B, *, D)``.
 
-    The least element gets the largest share. An empty segment stays empty. +inf beside finite elements becomes +0. A
-    segment that holds a NaN or -inf, or only +inf, becomes all NaN; no other segment does. Gradient:
+    The least element gets the largest share. An empty component stays empty. +inf beside finite elements becomes +0.
+    The elements along ``dim`` become all NaN if one of them is NaN or -inf, or all are +inf; no others do. Gradient:
     ``-y * (g - sum(y * g))`` with ``y`` the result. Clauses: SOFTMIN-1 to SOFTMIN-9. After
     `torch.nn.functional.softmin`.
 
