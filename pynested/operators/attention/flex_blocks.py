@@ -166,7 +166,9 @@ class StripBatch(NamedTuple):
         mask, xp = self.options.block_mask, get_backend(device).xp
         if mask is None or not self.strips:
             return None
-        pairs = [xp.broadcast_to(mask.active_pairs(NAME, strip, device), strip.shape).ravel() for strip in self.strips]
+        pairs = [
+            xp.broadcast_to(mask.active_pairs(NAME, strip, device), strip.shape).reshape(-1) for strip in self.strips
+        ]
         active = xp.concatenate(pairs)
         return None if active.all() else active
 

@@ -296,7 +296,7 @@ class BlockMask:
         numels = heads * rows * keys
         places = np.cumsum(numels) - numels, np.where(heads == 1, 0, rows * keys), keys, np.ones_like(keys)
         xp = get_backend(device).xp
-        return xp.concatenate([xp.zeros(0, np.bool_), *[mask.ravel() for mask in masks]]), np.stack(places, axis=1)
+        return xp.concatenate([xp.zeros(0, np.bool_), *[mask.reshape(-1) for mask in masks]]), np.stack(places, axis=1)
 
     def _dense_mask(self, op: str, component: int, num_heads: int, device: str) -> Any:
         """Return the active pairs of a component: a raw array (H or 1, queries, keys)."""
