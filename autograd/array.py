@@ -34,7 +34,7 @@ OPEN, NO_GRAD_ONLY, READ_ONLY = 0, 1, 2  # writes are allowed; allowed if nothin
 _leaf_lock = RLock()  # held by the thread that writes to a leaf
 
 
-class Array(ArrayMethods["Array"], ArrayProtocols):
+class Array(ArrayMethods, ArrayProtocols):
     """A dense differentiable array. Make one with `pynested.array`; `numpy` returns the values.
 
     The constructor wraps ``data``. If it is a view of one of ``sources``, they share storage and write guard.

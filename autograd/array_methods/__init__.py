@@ -8,16 +8,13 @@ The decorator `@methods` lets each method of a class explain a call that does no
 from __future__ import annotations
 
 from .python_operators import PythonOperators
-from .reduction_methods import MaybeDense, ReductionMethods
+from .reduction_methods import ReductionMethods
 from .shape_methods import ShapeMethods
 
 __all__ = ["ArrayMethods"]
 
 
-class ArrayMethods(PythonOperators[MaybeDense], ReductionMethods[MaybeDense], ShapeMethods[MaybeDense]):
-    """The common base of `Array` and `NestedArray`.
-
-    The type parameter is the type of a result that can be dense: Array for Array, NestedArray | Array for NestedArray.
-    """
+class ArrayMethods(PythonOperators, ReductionMethods, ShapeMethods):
+    """The common base of `Array` and `NestedArray`."""
 
     __slots__ = ()

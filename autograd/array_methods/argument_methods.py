@@ -5,19 +5,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from ..decorators import methods
-from .reduction_methods import MaybeDense
 
 if TYPE_CHECKING:
+    from pynested.autograd.array import Array
     from pynested.nested.operands import Dense, DType, Operand
 
 
 @methods
-class ArgumentMethods(Generic[MaybeDense]):
+class ArgumentMethods:
     """Methods that call the public function of the same name."""
 
     __slots__ = ()
@@ -43,7 +43,7 @@ class ArgumentMethods(Generic[MaybeDense]):
         """See `pynested.bitwise_xor`."""
         return self._ops.bitwise_xor(self, other)
 
-    def bmm(self, mat2: Operand) -> MaybeDense:
+    def bmm(self, mat2: Operand) -> Self | Array:
         """See `pynested.bmm`."""
         return self._ops.bmm(self, mat2)
 
@@ -133,7 +133,7 @@ class ArgumentMethods(Generic[MaybeDense]):
         """See `pynested.masked_fill`."""
         return self._ops.masked_fill(self, mask, value)
 
-    def matmul(self, other: Operand) -> MaybeDense:
+    def matmul(self, other: Operand) -> Self | Array:
         """See `pynested.matmul`."""
         return self._ops.matmul(self, other)
 

@@ -14,7 +14,6 @@ import numpy as np
 from ..decorators import methods
 from .argument_methods import ArgumentMethods
 from .element_methods import ElementMethods
-from .reduction_methods import MaybeDense
 
 Written = TypeVar("Written")
 Parameters = ParamSpec("Parameters")
@@ -37,7 +36,7 @@ def in_place(
 
 
 @methods
-class InPlaceMethods(ElementMethods, ArgumentMethods[MaybeDense]):
+class InPlaceMethods(ElementMethods, ArgumentMethods):
     """Methods that write the result of the method of the same name, with its parameters, and return the array.
 
     The shape, the layout and the dtype of the array stay. ``_ops`` is the module `pynested.method_functions`.

@@ -13,7 +13,6 @@ from pynested.backends.errors import ArgumentError, DTypeError, named_type
 
 from .element_methods import ElementMethods
 from .in_place import InPlaceMethods
-from .reduction_methods import MaybeDense
 from .shape_methods import ShapeMethods
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from pynested.nested.operands import Index, Operand
 
 
-class PythonOperators(InPlaceMethods[MaybeDense]):
+class PythonOperators(InPlaceMethods):
     """Special methods, which call public functions through ``_ops``. Those such as `+=` call methods such as `add_`."""
 
     __slots__ = ()
@@ -54,10 +53,10 @@ class PythonOperators(InPlaceMethods[MaybeDense]):
     def __rtruediv__(self, other: Operand) -> Self:
         return self._ops.div(other, self) if isinstance(other, OPERANDS) else NotImplemented
 
-    def __matmul__(self, other: Operand) -> MaybeDense:
+    def __matmul__(self, other: Operand) -> Self | Array:
         return self._ops.matmul(self, other) if isinstance(other, OPERANDS) else NotImplemented
 
-    def __rmatmul__(self, other: Operand) -> MaybeDense:
+    def __rmatmul__(self, other: Operand) -> Self | Array:
         return self._ops.matmul(other, self) if isinstance(other, OPERANDS) else NotImplemented
 
     def __pow__(self, other: Operand) -> Self:
@@ -156,7 +155,7 @@ class PythonOperators(InPlaceMethods[MaybeDense]):
             )
         return self._ops.logical_not(self)
 
-    def __getitem__(self, index: Index) -> MaybeDense:
+    def __getitem__(self, index: Index) -> Self | Array:
         return self._ops.getitem(self, index)
 
     def __setitem__(self, index: Index, value: Any) -> None:

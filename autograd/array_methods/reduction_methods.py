@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload
 
 from ..decorators import methods
 
@@ -12,11 +12,9 @@ if TYPE_CHECKING:
     from pynested.autograd.array import Array
     from pynested.nested.operands import Dims, DType, Flag
 
-MaybeDense = TypeVar("MaybeDense")  # a result that can be dense: Array, or NestedArray | Array for a nested array
-
 
 @methods
-class ReductionMethods(Generic[MaybeDense]):
+class ReductionMethods:
     """Methods that call the reduction of the same name. If no dimension is given, the result is dense.
 
     The overloads have the types of the parameters; the definitions after them have the defaults.
@@ -28,7 +26,7 @@ class ReductionMethods(Generic[MaybeDense]):
     @overload
     def all(self, dim: None = ..., keepdim: Literal[False] = ...) -> Array: ...
     @overload
-    def all(self, dim: Dims = ..., keepdim: bool = ..., *, axis: Dims = ..., keepdims: Flag = ...) -> MaybeDense: ...
+    def all(self, dim: Dims = ..., keepdim: bool = ..., *, axis: Dims = ..., keepdims: Flag = ...) -> Self | Array: ...
     def all(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """See `pynested.all`."""
         return self._ops.all(self, dim, keepdim, axis=axis, keepdims=keepdims)
@@ -36,7 +34,7 @@ class ReductionMethods(Generic[MaybeDense]):
     @overload
     def amax(self, dim: None = ..., keepdim: Literal[False] = ...) -> Array: ...
     @overload
-    def amax(self, dim: Dims = ..., keepdim: bool = ..., *, axis: Dims = ..., keepdims: Flag = ...) -> MaybeDense: ...
+    def amax(self, dim: Dims = ..., keepdim: bool = ..., *, axis: Dims = ..., keepdims: Flag = ...) -> Self | Array: ...
     def amax(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """See `pynested.amax`."""
         return self._ops.amax(self, dim, keepdim, axis=axis, keepdims=keepdims)
@@ -44,7 +42,7 @@ class ReductionMethods(Generic[MaybeDense]):
     @overload
     def amin(self, dim: None = ..., keepdim: Literal[False] = ...) -> Array: ...
     @overload
-    def amin(self, dim: Dims = ..., keepdim: bool = ..., *, axis: Dims = ..., keepdims: Flag = ...) -> MaybeDense: ...
+    def amin(self, dim: Dims = ..., keepdim: bool = ..., *, axis: Dims = ..., keepdims: Flag = ...) -> Self | Array: ...
     def amin(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """See `pynested.amin`."""
         return self._ops.amin(self, dim, keepdim, axis=axis, keepdims=keepdims)
@@ -52,7 +50,7 @@ class ReductionMethods(Generic[MaybeDense]):
     @overload
     def any(self, dim: None = ..., keepdim: Literal[False] = ...) -> Array: ...
     @overload
-    def any(self, dim: Dims = ..., keepdim: bool = ..., *, axis: Dims = ..., keepdims: Flag = ...) -> MaybeDense: ...
+    def any(self, dim: Dims = ..., keepdim: bool = ..., *, axis: Dims = ..., keepdims: Flag = ...) -> Self | Array: ...
     def any(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """See `pynested.any`."""
         return self._ops.any(self, dim, keepdim, axis=axis, keepdims=keepdims)
@@ -62,7 +60,7 @@ class ReductionMethods(Generic[MaybeDense]):
     @overload
     def argmax(
         self, dim: int | None = ..., keepdim: bool = ..., *, axis: int | None = ..., keepdims: Flag = ...
-    ) -> MaybeDense: ...
+    ) -> Self | Array: ...
     def argmax(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """See `pynested.argmax`."""
         return self._ops.argmax(self, dim, keepdim, axis=axis, keepdims=keepdims)
@@ -72,7 +70,7 @@ class ReductionMethods(Generic[MaybeDense]):
     @overload
     def argmin(
         self, dim: int | None = ..., keepdim: bool = ..., *, axis: int | None = ..., keepdims: Flag = ...
-    ) -> MaybeDense: ...
+    ) -> Self | Array: ...
     def argmin(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """See `pynested.argmin`."""
         return self._ops.argmin(self, dim, keepdim, axis=axis, keepdims=keepdims)
@@ -82,7 +80,7 @@ class ReductionMethods(Generic[MaybeDense]):
     @overload
     def logsumexp(
         self, dim: Dims = ..., keepdim: bool = ..., *, axis: Dims = ..., keepdims: Flag = ...
-    ) -> MaybeDense: ...
+    ) -> Self | Array: ...
     def logsumexp(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """See `pynested.logsumexp`."""
         return self._ops.logsumexp(self, dim, keepdim, axis=axis, keepdims=keepdims)
@@ -92,7 +90,7 @@ class ReductionMethods(Generic[MaybeDense]):
     @overload
     def mean(
         self, dim: Dims = ..., keepdim: bool = ..., *, dtype: DType | None = ..., axis: Dims = ..., keepdims: Flag = ...
-    ) -> MaybeDense: ...
+    ) -> Self | Array: ...
     def mean(self, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
         """See `pynested.mean`."""
         return self._ops.mean(self, dim, keepdim, dtype=dtype, axis=axis, keepdims=keepdims)
@@ -102,7 +100,7 @@ class ReductionMethods(Generic[MaybeDense]):
     @overload
     def nanmean(
         self, dim: Dims = ..., keepdim: bool = ..., *, dtype: DType | None = ..., axis: Dims = ..., keepdims: Flag = ...
-    ) -> MaybeDense: ...
+    ) -> Self | Array: ...
     def nanmean(self, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
         """See `pynested.nanmean`."""
         return self._ops.nanmean(self, dim, keepdim, dtype=dtype, axis=axis, keepdims=keepdims)
@@ -112,7 +110,7 @@ class ReductionMethods(Generic[MaybeDense]):
     @overload
     def nansum(
         self, dim: Dims = ..., keepdim: bool = ..., *, dtype: DType | None = ..., axis: Dims = ..., keepdims: Flag = ...
-    ) -> MaybeDense: ...
+    ) -> Self | Array: ...
     def nansum(self, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
         """See `pynested.nansum`."""
         return self._ops.nansum(self, dim, keepdim, dtype=dtype, axis=axis, keepdims=keepdims)
@@ -122,7 +120,7 @@ class ReductionMethods(Generic[MaybeDense]):
     @overload
     def prod(
         self, dim: Dims = ..., keepdim: bool = ..., *, dtype: DType | None = ..., axis: Dims = ..., keepdims: Flag = ...
-    ) -> MaybeDense: ...
+    ) -> Self | Array: ...
     def prod(self, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
         """See `pynested.prod`."""
         return self._ops.prod(self, dim, keepdim, dtype=dtype, axis=axis, keepdims=keepdims)
@@ -132,7 +130,7 @@ class ReductionMethods(Generic[MaybeDense]):
     @overload
     def std(
         self, dim: Dims = ..., keepdim: bool = ..., *, correction: float = ..., axis: Dims = ..., keepdims: Flag = ...
-    ) -> MaybeDense: ...
+    ) -> Self | Array: ...
     def std(self, dim=None, keepdim=False, *, correction=1, axis=None, keepdims=None):
         """See `pynested.std`."""
         return self._ops.std(self, dim, keepdim, correction=correction, axis=axis, keepdims=keepdims)
@@ -142,7 +140,7 @@ class ReductionMethods(Generic[MaybeDense]):
     @overload
     def sum(
         self, dim: Dims = ..., keepdim: bool = ..., *, dtype: DType | None = ..., axis: Dims = ..., keepdims: Flag = ...
-    ) -> MaybeDense: ...
+    ) -> Self | Array: ...
     def sum(self, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
         """See `pynested.sum`."""
         return self._ops.sum(self, dim, keepdim, dtype=dtype, axis=axis, keepdims=keepdims)
@@ -152,7 +150,7 @@ class ReductionMethods(Generic[MaybeDense]):
     @overload
     def var(
         self, dim: Dims = ..., keepdim: bool = ..., *, correction: float = ..., axis: Dims = ..., keepdims: Flag = ...
-    ) -> MaybeDense: ...
+    ) -> Self | Array: ...
     def var(self, dim=None, keepdim=False, *, correction=1, axis=None, keepdims=None):
         """See `pynested.var`."""
         return self._ops.var(self, dim, keepdim, correction=correction, axis=axis, keepdims=keepdims)

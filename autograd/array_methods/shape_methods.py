@@ -5,11 +5,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..arguments.shapes import is_sequence
 from ..decorators import methods
-from .reduction_methods import MaybeDense
 
 if TYPE_CHECKING:
     from pynested.autograd.array import Array
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @methods
-class ShapeMethods(Generic[MaybeDense]):
+class ShapeMethods:
     """Methods that call the public function of the same name. A shape is one tuple or several integers."""
 
     __slots__ = ()
@@ -45,11 +44,11 @@ class ShapeMethods(Generic[MaybeDense]):
         """See `pynested.unflatten`."""
         return self._ops.unflatten(self, dim, sizes)
 
-    def reshape_as(self, other: Operand) -> MaybeDense:
+    def reshape_as(self, other: Operand) -> Self | Array:
         """See `pynested.reshape_as`."""
         return self._ops.reshape_as(self, other)
 
-    def select(self, dim: int, index: int) -> MaybeDense:
+    def select(self, dim: int, index: int) -> Self | Array:
         """See `pynested.select`."""
         return self._ops.select(self, dim, index)
 

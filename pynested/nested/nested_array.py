@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .operands import IntsLike
 
 
-class NestedArray(ArrayMethods["NestedArray | Array"]):
+class NestedArray(ArrayMethods):
     """Components of equal rank and any sizes, in one buffer. `pynested.nested_array` makes one from a list.
 
     Attributes
