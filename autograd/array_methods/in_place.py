@@ -12,8 +12,8 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 import numpy as np
 
 from ..decorators import methods
-from .argument_methods import ArgumentMethods
 from .element_methods import ElementMethods
+from .methods_with_arguments import MethodsWithArguments
 
 Written = TypeVar("Written")
 Parameters = ParamSpec("Parameters")
@@ -36,7 +36,7 @@ def in_place(
 
 
 @methods
-class InPlaceMethods(ElementMethods, ArgumentMethods):
+class InPlaceMethods(ElementMethods, MethodsWithArguments):
     """Methods that write the result of the method of the same name, with its parameters, and return the array.
 
     The shape, the layout and the dtype of the array stay. ``_ops`` is the module `pynested.method_functions`.
@@ -87,31 +87,31 @@ class InPlaceMethods(ElementMethods, ArgumentMethods):
 
     # ---- of several operands, or with parameters --------------------------------------------------------------------
 
-    add_ = in_place(ArgumentMethods.add)
-    bitwise_and_ = in_place(ArgumentMethods.bitwise_and)
-    bitwise_or_ = in_place(ArgumentMethods.bitwise_or)
-    bitwise_xor_ = in_place(ArgumentMethods.bitwise_xor)
-    clamp_ = in_place(ArgumentMethods.clamp)
-    cumsum_ = in_place(ArgumentMethods.cumsum)
-    div_ = in_place(ArgumentMethods.div)
-    dropout_ = in_place(ArgumentMethods.dropout)
-    eq_ = in_place(ArgumentMethods.eq)
-    floor_divide_ = in_place(ArgumentMethods.floor_divide)
-    ge_ = in_place(ArgumentMethods.ge)
-    gelu_ = in_place(ArgumentMethods.gelu)
-    gt_ = in_place(ArgumentMethods.gt)
-    le_ = in_place(ArgumentMethods.le)
-    logaddexp_ = in_place(ArgumentMethods.logaddexp)
-    logical_and_ = in_place(ArgumentMethods.logical_and)
-    logical_or_ = in_place(ArgumentMethods.logical_or)
-    logical_xor_ = in_place(ArgumentMethods.logical_xor)
-    lt_ = in_place(ArgumentMethods.lt)
-    masked_fill_ = in_place(ArgumentMethods.masked_fill)
-    mul_ = in_place(ArgumentMethods.mul)
-    ne_ = in_place(ArgumentMethods.ne)
-    pow_ = in_place(ArgumentMethods.pow)
-    remainder_ = in_place(ArgumentMethods.remainder)
-    sub_ = in_place(ArgumentMethods.sub)
+    add_ = in_place(MethodsWithArguments.add)
+    bitwise_and_ = in_place(MethodsWithArguments.bitwise_and)
+    bitwise_or_ = in_place(MethodsWithArguments.bitwise_or)
+    bitwise_xor_ = in_place(MethodsWithArguments.bitwise_xor)
+    clamp_ = in_place(MethodsWithArguments.clamp)
+    cumsum_ = in_place(MethodsWithArguments.cumsum)
+    div_ = in_place(MethodsWithArguments.div)
+    dropout_ = in_place(MethodsWithArguments.dropout)
+    eq_ = in_place(MethodsWithArguments.eq)
+    floor_divide_ = in_place(MethodsWithArguments.floor_divide)
+    ge_ = in_place(MethodsWithArguments.ge)
+    gelu_ = in_place(MethodsWithArguments.gelu)
+    gt_ = in_place(MethodsWithArguments.gt)
+    le_ = in_place(MethodsWithArguments.le)
+    logaddexp_ = in_place(MethodsWithArguments.logaddexp)
+    logical_and_ = in_place(MethodsWithArguments.logical_and)
+    logical_or_ = in_place(MethodsWithArguments.logical_or)
+    logical_xor_ = in_place(MethodsWithArguments.logical_xor)
+    lt_ = in_place(MethodsWithArguments.lt)
+    masked_fill_ = in_place(MethodsWithArguments.masked_fill)
+    mul_ = in_place(MethodsWithArguments.mul)
+    ne_ = in_place(MethodsWithArguments.ne)
+    pow_ = in_place(MethodsWithArguments.pow)
+    remainder_ = in_place(MethodsWithArguments.remainder)
+    sub_ = in_place(MethodsWithArguments.sub)
 
     # ---- of new values ----------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Methods with arguments: other operands or parameters. Reductions and changes of shape have modules of their own."""
+"""Methods with operands or parameters. Reductions and changes of shape have modules of their own."""
 
 # mypy: disable-error-code="no-any-return"
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 @methods
-class ArgumentMethods:
-    """Methods that call the public function of the same name."""
+class MethodsWithArguments:
+    """Methods that call the public function of the same name; `@methods` explains a call that does not fit."""
 
     __slots__ = ()
     _ops: ClassVar[Any]  # the module `pynested.method_functions`
