@@ -242,7 +242,7 @@ def _read_nested(x: Any) -> Nest:
         raise Unreadable(f"the buffer of a strided array has shape {data.shape} and strides {data.strides}")
     shapes = zip(structure.sizes.tolist(), structure.strides.tolist(), structure.offsets.tolist(), strict=True)
     parts = [_strided_component(data, *one) for one in shapes]
-    return Nest(parts, "strided", data.dtype, sizes=structure.regular)
+    return Nest(parts, "strided", data.dtype, sizes=structure.regular_sizes)
 
 
 def _read_jagged(data: Numbers, structure: Any) -> Nest:
