@@ -59,15 +59,10 @@ class AttentionKernels(MovementKernels):
         g, saved = self.as_contiguous(g), self.as_contiguous(saved)
         q, k, v = (self.as_contiguous(x) for x in (q, k, v))
         delta = self.empty((layout.rows,), saved.dtype)  # the sum of each row of g * out
-        if layout.rows:
-            components = (
-                self.upload(_component_table(layout)),
-                self.upload(layout.first_row),
-                np.int64(len(layout.sizes)),
-            )
-            args = *components, g, self.as_contiguous(out), np.int64(layout.rows), np.int64(layout.value_width), delta
-            name = instantiation("attention_delta", ctype(q.dtype))
-            self.launch("attention_backward.cu", name, (-(-layout.rows // 8),), (BLOCK,), args)
+        table_args = self.upload(_component_table(layout)), self.upload(layout.first_row), np.int64(len(layout.sizes))
+        args = *table_args, g, self.as_contiguous(out), np.int64(layout.rows), np.int64(layout.value_width), delta
+        name = instantiation("attention_delta", ctype(q.dtype))
+        self.launch("attention_backward.cu", name, (-(-layout.rows // 8),), (BLOCK,), args)
         inputs = q, k, v, *self._mask_arguments(mask), g, saved[0], saved[1], delta
 
         def compute(kernel: str, columns: int, *outputs: RawArray) -> None:
@@ -95,8 +90,6 @@ class AttentionKernels(MovementKernels):
         tiles = -(-layout.num_keys // KEYS) if rows_are_keys else -(-layout.num_queries // QUERIES)
         most_heads = int((layout.sizes[:, 0] if rows_are_keys else layout.query_heads).max(initial=0))
         grid = most_heads, -(-columns // COLUMNS)
-        if 0 in grid:
-            return
         widths = np.int64(layout.width), np.int64(layout.value_width)
         args = *inputs, *widths, np.float64(layout.scale), np.int32(layout.causal), *outputs
         name = instantiation(kernel, ctype(dtype))
