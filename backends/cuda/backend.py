@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from .attention import AttentionKernels
-from .normalization import RowKernels
+from .normalization import NormalizationKernels
 from .products import ProductKernels
 
 
-class KernelBackend(AttentionKernels, ProductKernels, RowKernels):
+class KernelBackend(AttentionKernels, ProductKernels, NormalizationKernels):
     """All kernels: the base classes are named after the six families of kernels."""

@@ -13,7 +13,7 @@ WIDE_ROW = 1024  # elements; a block computes a row from this width on, and a wa
 CHUNK = 256  # rows; one block adds what they contribute to the cotangents of weight and bias
 
 
-class RowKernels(SegmentKernels):
+class NormalizationKernels(SegmentKernels):
     """Kernels of rows of one length."""
 
     def layer_norm(
@@ -63,11 +63,12 @@ class RowKernels(SegmentKernels):
         """Launch cross_entropy.cu."""
         rows, wide = self.as_contiguous(x), accumulator_dtype(x.dtype)
         count, classes = rows.shape
-        loss, scale = self.empty((count,), x.dtype), self.empty((2, count), wide)
+        loss, max_and_log_sum = self.empty((count,), x.dtype), self.empty((2, count), wide)
         targets, weights = self._astype(target, np.dtype(np.int64)), self._astype(weight, wide)
         numbers = np.int64(ignore_index), np.float64(label_smoothing), np.int64(count), np.int64(classes)
-        self._launch_rows("cross_entropy.cu", "cross_entropy", rows, (rows, targets, weights, *numbers, loss, scale))
-        return loss, scale
+        args = rows, targets, weights, *numbers, loss, max_and_log_sum
+        self._launch_rows("cross_entropy.cu", "cross_entropy", rows, args)
+        return loss, max_and_log_sum
 
     def cross_entropy_backward(
         self,
@@ -77,7 +78,7 @@ class RowKernels(SegmentKernels):
         weight: RawArray | None,
         ignore_index: int,
         label_smoothing: float,
-        scale: RawArray,
+        max_and_log_sum: RawArray,
         /,
     ) -> RawArray:
         """Launch the second kernel of cross_entropy.cu."""
@@ -87,7 +88,7 @@ class RowKernels(SegmentKernels):
         targets, weights = self._astype(target, np.dtype(np.int64)), self._astype(weight, accumulator_dtype(x.dtype))
         total_weight = None if weights is None else self.segment_sum(weights, Segments(np.array([0, classes])))
         args = self.as_contiguous(cotangent), rows, targets, weights, total_weight, np.int64(ignore_index)
-        numbers = self.as_contiguous(scale), np.int64(count), np.int64(classes)
+        numbers = self.as_contiguous(max_and_log_sum), np.int64(count), np.int64(classes)
         grid = count, min(MOST_TILES, -(-classes // (4 * BLOCK)))
         name = instantiation("cross_entropy_backward", ctype(x.dtype))
         self.launch("cross_entropy.cu", name, grid, (BLOCK,), (*args, np.float64(label_smoothing), *numbers, out))
