@@ -201,7 +201,7 @@ class Array(ArrayMethods, ArrayProtocols):
 
     @property
     def requires_grad(self) -> bool:
-        """Whether the array gets gradients, or passes them on. Leaves can set it, as `requires_grad_` does."""
+        """Whether the array gets gradients, or passes them on. It can be set for a leaf, as `requires_grad_` does."""
         return self.tracked
 
     @requires_grad.setter

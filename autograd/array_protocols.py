@@ -136,7 +136,7 @@ class ArrayProtocols:
     def __reduce__(self: Any) -> Any:
         register_exported(self.storage, self.data)  # a pickle may share its buffers
         values = unbroadcast_view(self.data)
-        data = np.ascontiguousarray(to_host(values)).reshape(values.shape)  # of no dimension, if values has none
+        data = np.ascontiguousarray(to_host(values)).reshape(values.shape)  # a scalar became a vector
         return _unpickled, (type(self), data, self.device, self.requires_grad and self.is_leaf, self.shape)
 
     def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""One class for each kind of error. Each class is also the builtin that users of PyTorch or NumPy catch.
+"""One class for each kind of error, derived from the builtin error that users of PyTorch or NumPy catch, too.
 
 A message says what is wrong, where (component, dimension, both sizes) and what to do.
 """

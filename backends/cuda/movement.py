@@ -92,7 +92,7 @@ class MovementKernels(SegmentKernels):
             size = _word_size(merged, places, source, packed)
             items = size // source.dtype.itemsize
             merged[:, -1] //= items
-            places[:, :, :-2] //= items  # the last stride is 1 in elements and in words
+            places[:, :, :-2] //= items  # all strides but the last one, which is 1 in elements and in words
             places[:, :, -1] //= items
             self._launch_components("gather_components", WORDS[size], merged, places, (source, packed))
         return packed

@@ -100,7 +100,7 @@ class BlockMask:
         self, mask_mod: MaskMod, extents: Ints, BLOCK_SIZE: tuple[int, int], blocks: Sequence[States], nested: bool
     ) -> None:
         self.mask_mod, self.BLOCK_SIZE, self.blocks, self.nested = mask_mod, BLOCK_SIZE, tuple(blocks), nested
-        self.extents = make_readonly(extents)  # heads, queries, keys of each component; one row if there is none
+        self.extents = make_readonly(extents)  # heads, queries and keys of each component; one row without components
         for states in self.blocks:
             states.setflags(write=False)
 

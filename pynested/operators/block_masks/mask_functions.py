@@ -75,7 +75,7 @@ class PairBlock(NamedTuple):
 
 
 def check_function(op: str, name: str, function: Any, *parameter_tuples: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the first of some tuples of parameters with which a function can be called; raise if there is none."""
+    """Return the first tuple of parameters with which a function can be called; raise if there is no such tuple."""
     if not callable(function):
         raise ArgumentError(f"{op}: {name} must be a function, not {value_text(function)}.")
     try:

@@ -28,7 +28,7 @@ def elsewhere(device: str) -> str:
     return "cpu" if device != "cpu" else "emulated"
 
 
-# ---- arrays of another device; `autograd/test_primitives` has every primitive ----------------------------------------
+# ---- arrays of another device; `operators/test_gradients` has derivatives on devices --------------------------------
 
 
 @KIND
