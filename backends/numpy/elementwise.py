@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..caching_allocator import LARGE, empty
 from ..dtypes import computing_dtype
-from .parallel import blocks, run, shares
+from .parallel import blocks, run, run_shares
 
 RawArray = NDArray[Any]
 
@@ -89,7 +89,7 @@ def _in_pieces(ufunc: np.ufunc, *operands: Any) -> Any:
     def work(start: int, stop: int) -> None:
         ufunc(*[x[start:stop] if cut else x for x, cut in zip(operands, is_cut, strict=True)], out=out[start:stop])
 
-    run(work, shares(shape[0]), out.nbytes)
+    run_shares(work, shape[0], out.nbytes)
     return out
 
 

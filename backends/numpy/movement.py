@@ -17,7 +17,7 @@ from ..dtypes import computing_dtype
 from ..places import Integers, strided_index, surely_without_repeats
 from ..plain import movement as plain
 from ..segments import Segments
-from .parallel import as_matrix, rows_at_any_offset, run, shares, widened
+from .parallel import as_matrix, rows_at_any_offset, run_shares, widened
 
 FEW_ELEMENTS = 256  # up to this number, adding elements one by one costs less than a sparse matrix
 FEW_COMPONENTS = 8  # up to this number, a Python call for each component costs less than an index of all elements
@@ -29,7 +29,7 @@ def copy(x: NDArray[Any], /) -> NDArray[Any]:
     """Copy on all threads."""
     out = empty(x.shape, x.dtype)
     if x.ndim:
-        run(lambda start, stop: np.copyto(out[start:stop], x[start:stop]), shares(len(x)), x.nbytes)
+        run_shares(lambda start, stop: np.copyto(out[start:stop], x[start:stop]), len(x), x.nbytes)
     else:
         out[()] = x
     return out
@@ -48,7 +48,7 @@ def concatenate(arrays: Sequence[NDArray[Any]], axis: int = 0, /) -> NDArray[Any
 
     if axis <= 0:
         return np.concatenate(arrays, axis=axis, out=out)
-    run(work, shares(len(out)), out.nbytes)
+    run_shares(work, len(out), out.nbytes)
     return out
 
 

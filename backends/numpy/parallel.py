@@ -111,10 +111,13 @@ def blocks(rows: int, row_bytes: int) -> list[tuple[int, int]]:
     return [(start, min(start + step, rows)) for start in range(0, rows, step)]
 
 
-def shares(rows: int) -> list[tuple[int, int]]:
-    """Cut rows into a share for each thread. Return the first row of each share, and the row after its last."""
-    parts = max(1, min(THREADS, rows))
-    return list(pairwise(rows * part // parts for part in range(parts + 1)))
+def run_shares(work: Callable[[int, int], None], rows: int, nbytes: int) -> None:
+    """Call ``work(start, stop)`` for a share of the rows on each thread, or for all rows if they are few bytes."""
+    if nbytes < THREAD_BYTES:
+        work(0, rows)
+    else:
+        threads = max(1, min(THREADS, rows))
+        run(work, list(pairwise(rows * thread // threads for thread in range(threads + 1))), nbytes)
 
 
 def as_matrix(x: NDArray[Any]) -> NDArray[Any]:

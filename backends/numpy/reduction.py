@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from ..dtypes import computing_dtype
 from ..plain import reduction as plain
-from .parallel import as_matrix, run, shares, widened
+from .parallel import as_matrix, run_shares, widened
 
 FEW_ROWS = 16  # up to this number, rows are added one after the other, in float64
 SHORT_ROW = 32  # elements
 LONGEST_DOT = 512  # elements of a row; the dot product of a longer row with ones is not accurate enough
+ONES = {np.dtype(dtype): np.ones(LONGEST_DOT, dtype) for dtype in (np.float32, np.float64)}
 
 
 def sum_first(x: NDArray[Any]) -> NDArray[Any]:
@@ -38,11 +39,12 @@ def sum_last(x: NDArray[Any], /) -> NDArray[Any]:
         return plain.sum_last(x)
     rows = np.ascontiguousarray(x).reshape(prod(x.shape[:-1]), x.shape[-1])
     sums = np.empty(len(rows), computing_dtype(x.dtype))
+    ones = ONES[sums.dtype][: rows.shape[1]]
 
     def work(start: int, stop: int) -> None:
-        np.vecdot(widened(rows[start:stop]), np.ones(rows.shape[1], sums.dtype), out=sums[start:stop])
+        np.vecdot(widened(rows[start:stop]), ones, out=sums[start:stop])
 
-    run(work, shares(len(rows)), rows.nbytes)
+    run_shares(work, len(rows), rows.nbytes)
     return sums.astype(x.dtype, copy=False).reshape(x.shape[:-1])
 
 

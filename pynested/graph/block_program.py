@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.backends.caching_allocator import LARGE, empty
-from pynested.backends.numpy.parallel import run, shares
+from pynested.backends.numpy.parallel import run_shares
 from pynested.backends.quiet import without_warnings
 
 from .fusible_ops import LazyArray, resolve_dtypes, topological_order
@@ -128,7 +128,7 @@ class BlockProgram:
                 for _, fill, sources, target in self.steps:
                     fill(*[slots[i] for i in sources], out=slots[target])
 
-        run(work, shares(-(-size // step)), size * self.itemsize)
+        run_shares(work, -(-size // step), size * self.itemsize)
 
 
 def _smallest(x: NDArray[Any]) -> NDArray[Any]:
