@@ -1,7 +1,8 @@
 """`Array`: a dense strided view of a storage on a device, and the node of the tape that made it.
 
-`pynested.operators` has the operators, which check arguments; methods call them as ``self._ops``, which `ArrayMethods`
-explains. `pynested.autograd.primitives` has the differentiable functions that the operators call.
+`pynested.operators` has the operators, which check arguments. Methods call them through ``_functions``, which the
+package `array_methods` explains. `pynested.autograd.primitives` has the differentiable functions that the operators
+call.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ class Array(ArrayMethods, ArrayProtocols):
         self._leaf: Leaf | None = None
 
     @classmethod
-    def over(cls, data: Any, device: str = "cpu") -> Array:
+    def from_memory(cls, data: Any, device: str = "cpu") -> Array:
         """Wrap memory of another library; if an `Array` exported this memory, the two arrays share a storage."""
         return cls(data, device, storage_of_imported(data, device))
 
@@ -170,17 +171,17 @@ class Array(ArrayMethods, ArrayProtocols):
     @method
     def narrow(self, dim: int, start: int, length: int) -> Array:
         """Return a view of ``length`` entries of dimension ``dim``, from ``start`` on."""
-        return self._ops.narrowed(self, dim, start, length)  # type: ignore[no-any-return]
+        return self._functions.narrowed(self, dim, start, length)  # type: ignore[no-any-return]
 
     @method
     def as_strided(self, size: Sequence[int], stride: Sequence[int], storage_offset: int = 0) -> Array:
         """Return a view of a contiguous array with other sizes and strides, in elements; read-only with repeats."""
-        return self._ops.as_strided(self, size, stride, storage_offset)  # type: ignore[no-any-return]
+        return self._functions.as_strided(self, size, stride, storage_offset)  # type: ignore[no-any-return]
 
     @method
     def broadcast_to(self, shape: Sequence[int]) -> Array:
         """Return a read-only view repeated to ``shape``."""
-        return self._ops.broadcast_to(self, shape)  # type: ignore[no-any-return]
+        return self._functions.broadcast_to(self, shape)  # type: ignore[no-any-return]
 
     # ---- gradients ----------------------------------------------------------------------------------------------
 
@@ -227,7 +228,7 @@ class Array(ArrayMethods, ArrayProtocols):
         """Accumulate into the ``grad`` of every leaf the gradient of this array, weighted by ``gradient``."""
         check_flags("backward", create_graph=create_graph)
         check_optional_flags("backward", retain_graph=retain_graph)
-        self._ops.backward(self, gradient, retain_graph=retain_graph, create_graph=create_graph)
+        self._functions.backward(self, gradient, retain_graph=retain_graph, create_graph=create_graph)
 
     @method
     def register_hook(self, hook: Hook) -> Callable[[], None]:
@@ -235,7 +236,7 @@ class Array(ArrayMethods, ArrayProtocols):
 
         The hook can keep the gradient, but not write to it. Return a function that removes the hook.
         """
-        return self._ops.register_hook(self, hook)  # type: ignore[no-any-return]
+        return self._functions.register_hook(self, hook)  # type: ignore[no-any-return]
 
     def accumulate(self, cotangent: Array) -> None:
         """Add ``cotangent`` to ``grad``, in place unless the sum itself is to be differentiated."""
@@ -289,17 +290,28 @@ def raw(value: Any) -> Any:
     return value._raw if type(value) is Array else value
 
 
-def check_gradient(origin: str, gradient: Array, shape: Any, dtype: Any, device: str) -> None:
-    """Raise unless a gradient has the shape, dtype and device of its array; ``origin`` begins the error message."""
+def check_gradient(
+    origin: str,
+    gradient: Array,
+    shape: Any,
+    dtype: Any,
+    device: str,
+    kind: str = "gradient",
+    error: type[Exception] = GradientError,
+) -> None:
+    """Raise unless a gradient has the shape, dtype and device of its array. ``origin`` begins the error message.
+
+    A tangent is checked in the same way; ``kind`` says which of the two it is.
+    """
     if gradient.shape != shape or gradient.dtype != dtype:
-        raise GradientError(
-            f"{origin} a gradient of shape {gradient.shape} and dtype {gradient.dtype} for an array of shape {shape} "
+        raise error(
+            f"{origin} a {kind} of shape {gradient.shape} and dtype {gradient.dtype} for an array of shape {shape} "
             f"and dtype {dtype}."
         )
     if gradient.device != device:
         raise DeviceError(
-            f"{origin} a gradient on {gradient.device!r} for an array on {device!r}. Move the gradient: "
-            f"gradient.to({device!r})."
+            f"{origin} a {kind} on {gradient.device!r} for an array on {device!r}. Move the {kind}: "
+            f"{kind}.to({device!r})."
         )
 
 

@@ -16,7 +16,7 @@ from .default_device_and_dtype import is_dtype_of_python_numbers
 
 
 def refuse_numpy_ma(self: Any) -> NoReturn:
-    """Raise an error for ``masked + x``, in which `numpy.ma` reads the attribute ``_data`` of ``x``."""
+    """Raise an error for ``masked + x``. It is the getter of ``_data``, an attribute that only `numpy.ma` reads."""
     raise ArgumentError(
         "numpy.ma: masked elements have no value, so a masked array is no operand of pynested. Give them a value, "
         "m.filled(0), or select the other elements: pn.masked_select(m.data, ~np.ma.getmaskarray(m)). To compute with "
@@ -33,8 +33,8 @@ class ArrayProtocols:
     def numpy(self: Any) -> np.ndarray[Any, Any]:
         """Return the values as a NumPy array that shares the memory. DeviceError on a GPU, GradientError with grad.
 
-        pynested notices its own writes that would make a gradient wrong, also those through an array that is made of
-        the result. It does not notice writes of NumPy: write before the memory is used, or after the backward pass.
+        pynested notices its own writes that would make a gradient wrong, such as writes to `pn.from_numpy` of the
+        result. It does not notice writes of NumPy: write before the memory is used, or after the backward pass.
         """
         if self.requires_grad:
             raise GradientError(
@@ -53,8 +53,9 @@ class ArrayProtocols:
         return self._only_element("item")
 
     def _only_element(self: Any, name: str) -> Any:
+        """Return the only element as a Python number; ``name``, the function that needs it, begins the error."""
         if self.numel() != 1:
-            hint = " Ask any() or all(); of each element: & for and, | for or, pn.where for if." * (name == "bool")
+            hint = " Use x.any() or x.all(); for each element use &, | and pn.where." if name == "bool" else ""
             raise ArgumentError(f"{name}: an array of shape {self.shape} has {self.numel()} elements, not one.{hint}")
         return to_host(self.data).item()
 
@@ -124,19 +125,19 @@ class ArrayProtocols:
         return int(self._only_element("index"))
 
     def __repr__(self: Any) -> str:
-        tail = "" if is_dtype_of_python_numbers(self.dtype) else f", dtype={self.dtype}"
+        facts = "" if is_dtype_of_python_numbers(self.dtype) else f", dtype={self.dtype}"
         if self.node is not None:
-            tail += f", made by {self.node.name}"
+            facts += f", made by {self.node.name}"
         elif self.requires_grad:
-            tail += ", requires_grad=True"
+            facts += ", requires_grad=True"
         if self.device != "cpu":
-            tail += f", device={self.device!r}"
-        return f"array({np.array2string(to_host(self.data), separator=', ', prefix='array(')}{tail})"
+            facts += f", device={self.device!r}"
+        return f"array({np.array2string(to_host(self.data), separator=', ', prefix='array(')}{facts})"
 
     def __reduce__(self: Any) -> Any:
         register_exported(self.storage, self.data)  # a pickle may share its buffers
         values = unbroadcast_view(self.data)
-        data = np.ascontiguousarray(to_host(values)).reshape(values.shape)  # a scalar became a vector
+        data = np.ascontiguousarray(to_host(values)).reshape(values.shape)  # NumPy adds a dimension if there is none
         return _unpickled, (type(self), data, self.device, self.requires_grad and self.is_leaf, self.shape)
 
     def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
@@ -157,5 +158,5 @@ def _unpickled(array_class: Any, data: Any, device: str, requires_grad: bool, sh
     """Return the array of a pickle, in which ``data`` has a size of 1 where the array repeated its elements."""
     if data.shape != shape:
         data = np.ascontiguousarray(np.broadcast_to(data, shape))
-    array = array_class.over(data) if device == "cpu" else array_class(transfer(data, device), device)
+    array = array_class.from_memory(data) if device == "cpu" else array_class(transfer(data, device), device)
     return array.requires_grad_(requires_grad)

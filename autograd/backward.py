@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 import numpy as np
 
 from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float
-from pynested.backends.errors import ArgumentError, DeviceError, GradientError, named_type
+from pynested.backends.errors import ArgumentError, GradientError, named_type
 
-from .array import Array
+from .array import Array, check_gradient
 from .call_errors import check_flags, check_optional_flags
 from .containers import flatten, flatten_like
 from .decorators import operator
 from .hooks import apply_hooks
 from .modes import Mode
-from .primitives.movement import copy
-from .tape import OFF, RECORDING, BackwardPass, SourceCotangents, grad_mode, source_of
+from .primitives.movement import copy, to_dtype
+from .tape import OFF, RECORDING, BackwardPass, SourceCotangents, grad_mode, node_or_leaf
 from .traversal import nodes_between, run_backward
 
 
@@ -57,56 +57,55 @@ def backward(
             "backward: no output requires grad. Give requires_grad=True to an array it is computed from, and do not "
             "compute inside no_grad()."
         )
-    finished = _run_quietly(seeds, create_graph, retain_graph)
-    pairs = [(leaf.array(), cotangent) for leaf, cotangent in finished.cotangents.items()]
+    this_pass = BackwardPass(create_graph)
+    cotangents = _run_quietly(this_pass, seeds, retain_graph)
+    pairs = [(leaf.array(), cotangent) for leaf, cotangent in cotangents.items()]
     pairs = [(array, cotangent) for array, cotangent in pairs if array is not None and array.requires_grad]
-    for (array, _), gradient in zip(pairs, _as_gradients(pairs, finished), strict=True):
+    for (array, _), gradient in zip(pairs, _as_gradients(pairs, this_pass), strict=True):
         array.accumulate(gradient)
 
 
 def _run_quietly(
-    seeds: SourceCotangents,
-    create_graph: bool,
-    retain_graph: bool | None,
-    wanted: set[Any] | None = None,
-    needed: set[Any] | None = None,
-) -> BackwardPass:
-    """Run a backward pass without warnings, recorded only with ``create_graph``."""
-    keep = create_graph if retain_graph is None else retain_graph
+    this_pass: BackwardPass, seeds: SourceCotangents, retain_graph: bool | None, result_nodes: Container[Any] = ()
+) -> dict[Any, Any]:
+    """Run a backward pass without warnings, and without recording unless it can be differentiated."""
+    create_graph = this_pass.is_recorded
+    retain_graph = create_graph if retain_graph is None else retain_graph
     with Mode((grad_mode.current or RECORDING) if create_graph else OFF), np.errstate(all="ignore"):
-        return run_backward(seeds, create_graph=create_graph, retain_graph=keep, wanted=wanted, needed=needed)
+        return run_backward(this_pass, seeds, retain_graph=retain_graph, result_nodes=result_nodes)
 
 
-def _as_gradients(pairs: Sequence[tuple[Array, Any]], finished: BackwardPass) -> list[Array | None]:
+def _as_gradients(pairs: Sequence[tuple[Array, Any]], this_pass: BackwardPass) -> list[Array | None]:
     """Return gradients for pairs of array and cotangent: after the hooks of leaves, each in memory of its own.
 
     Without a cotangent there is no gradient: both are None.
     """
-    hooked = [apply_hooks(x._hooks, g, finished) if x._hooks and g is not None else g for x, g in pairs]
-    return [None if g is None else _in_own_memory(g, finished) for g in hooked]
+    hooked = [apply_hooks(x._hooks, g, this_pass) if x._hooks and g is not None else g for x, g in pairs]
+    return [None if g is None else _in_own_memory(g, this_pass) for g in hooked]
 
 
-def _in_own_memory(cotangent: Array, finished: BackwardPass) -> Array:
+def _in_own_memory(cotangent: Array, this_pass: BackwardPass) -> Array:
     """Return a cotangent, or a copy if a caller can hold its memory, or if it is not contiguous and writable."""
-    if finished.is_recorded:
+    if this_pass.is_recorded:
         return copy(cotangent)
-    if cotangent.storage in finished.held or not (cotangent.is_contiguous() and cotangent.is_writable()):
+    storages = this_pass.caller_storages
+    if cotangent.storage in storages or not (cotangent.is_contiguous() and cotangent.is_writable()):
         return copy(cotangent.detach())
-    finished.held.add(cotangent.storage)
+    storages.add(cotangent.storage)
     return cotangent
 
 
-def _seeds(name: str, outputs: Any, gradients: Any, graph: bool) -> SourceCotangents:
+def _seeds(name: str, outputs: Any, gradients: Any, create_graph: bool) -> SourceCotangents:
     """Return pairs of node and cotangent for the outputs that require grad."""
     arrays = flatten(outputs)[0]
     return [
-        (source_of(array), _seed(name, array, gradient, graph, outputs))
+        (node_or_leaf(array), _seed(name, array, gradient, create_graph, outputs))
         for array, gradient in zip(arrays, flatten_like(name, outputs, gradients), strict=True)
         if array.tracked
     ]
 
 
-def _seed(name: str, output: Array, gradient: Array | None, graph: bool, outputs: Any) -> Array:
+def _seed(name: str, output: Array, gradient: Array | None, create_graph: bool, outputs: Any) -> Array:
     """Return the cotangent of an output; raise unless it has the output's shape and device, and is floating."""
     if gradient is None:
         if output.numel() != 1:
@@ -119,26 +118,11 @@ def _seed(name: str, output: Array, gradient: Array | None, graph: bool, outputs
                 f"Give the gradient of what you want: {calls}."
             )
         return ones_like(output)
-    check_shape_and_device(GradientError, name, "gradient", gradient, "an output", output)
-    gradient = gradient.detach() if gradient.tracked and not graph else gradient
-    if gradient.dtype == output.dtype:
-        return gradient
     if not is_float(gradient.dtype):
         raise GradientError(f"{name}: the gradient must be floating point, not {gradient.dtype}.")
-    return gradient.to(output.dtype)
-
-
-def check_shape_and_device(
-    error: type[Exception], name: str, what: str, value: Array, target: str, expected: Array
-) -> None:
-    """Raise ``error`` if a gradient or a tangent has another shape than its array, DeviceError for another device."""
-    if value.shape != expected.shape:
-        raise error(f"{name}: a {what} of shape {value.shape} was given for {target} of shape {expected.shape}.")
-    if value.device != expected.device:
-        raise DeviceError(
-            f"{name}: a {what} on {value.device!r} was given for {target} on {expected.device!r}. Move it: "
-            f"{what}.to({expected.device!r})."
-        )
+    gradient = to_dtype(gradient if create_graph or not gradient.tracked else gradient.detach(), output.dtype)
+    check_gradient(f"{name}: got", gradient, output.shape, output.dtype, output.device)
+    return gradient
 
 
 def ones_like(value: Array) -> Array:
@@ -179,25 +163,25 @@ def grad(
     """
     check_flags("grad", create_graph=create_graph, allow_unused=allow_unused)
     check_optional_flags("grad", retain_graph=retain_graph)
-    wrt, rebuild = flatten(inputs)
-    if not wrt and not isinstance(inputs, tuple | list | dict):
+    arrays, rebuild = flatten(inputs)
+    if not arrays and not isinstance(inputs, tuple | list | dict):
         raise ArgumentError(f"grad: inputs must be arrays that require grad, not {named_type(inputs)}.")
     if callable(outputs):
         raise ArgumentError(
             f"grad: outputs are arrays, not the {type(outputs).__name__} that gives them: pn.grad(f(x), x). Functions "
             "are what pn.vjp, pn.jvp and pn.jacobian take."
         )
-    for i, array in enumerate(wrt):
+    for i, array in enumerate(arrays):
         if not array.tracked:
             raise GradientError(f"grad: input {i} does not require grad.")
-    nodes = [source_of(array) for array in wrt]
+    nodes = [node_or_leaf(array) for array in arrays]
     seeds = _seeds("grad", outputs, gradients, create_graph)
-    needed = nodes_between([node for node, _ in seeds], nodes)
-    finished = _run_quietly(seeds, create_graph, retain_graph, set(nodes), needed)
-    pairs = [(array, finished.cotangents.get(node)) for array, node in zip(wrt, nodes, strict=True)]
+    this_pass = BackwardPass(create_graph, nodes_between([node for node, _ in seeds], nodes))
+    cotangents = _run_quietly(this_pass, seeds, retain_graph, set(nodes))
+    pairs = [(array, cotangents.get(node)) for array, node in zip(arrays, nodes, strict=True)]
     for i, (_, cotangent) in enumerate(pairs):
         if cotangent is None and not allow_unused:
             raise GradientError(
                 f"grad: input {i} was not used in the outputs. Give allow_unused=True to get None for it."
             )
-    return rebuild(_as_gradients(pairs, finished))
+    return rebuild(_as_gradients(pairs, this_pass))

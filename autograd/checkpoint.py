@@ -14,8 +14,8 @@ from .decorators import operator
 from .default_device_and_dtype import default_device, default_dtype, set_default_device, set_default_dtype
 from .modes import Mode
 from .primitives.primitive import attach_outputs
-from .tape import OFF, RECORDING, BackwardPass, Node, SourceCotangents, grad_mode, next_number, source_of
-from .traversal import boundary, run_forward, vjp_between
+from .tape import OFF, RECORDING, BackwardPass, Node, SourceCotangents, grad_mode, next_node_number, node_or_leaf
+from .traversal import outside_sources, run_forward, vjp_between
 
 
 @operator
@@ -62,9 +62,9 @@ class _Checkpoint:
 
     def record(self) -> Any:
         """Call for the first time. Return the results as outputs of one node in place of the nodes of the call."""
-        start_number = next_number()
+        first_number = next_node_number()
         results, rebuild = flatten(self.function(*self.rebuild(self.arrays)))
-        sources = boundary([source_of(result) for result in results], start_number)  # from before the call
+        sources = outside_sources([node_or_leaf(result) for result in results], first_number)  # from before the call
         outputs = [result.detach() for result in results]
         for output, result in zip(outputs, results, strict=True):
             output.write_guard = result.write_guard  # a view that must not be written stays so
@@ -103,19 +103,17 @@ class _Checkpoint:
 
     def apply_vjp(self, node: Node, cotangent: Any, this_pass: BackwardPass) -> SourceCotangents:
         """Call again, recorded, and return the cotangents of the sources."""
-        start_number = next_number()
-        wanted = [source for source in node.sources if this_pass.needed is None or source in this_pass.needed]
-        cotangents = vjp_between(
-            self.repeat(node), cotangent, wanted, start_number, this_pass.is_recorded, held=this_pass.held
-        )
-        return [*cotangents.items()]
+        first_number = next_node_number()
+        sources = filter(this_pass.visits, node.sources)
+        new_pass = BackwardPass(this_pass.is_recorded, caller_storages=this_pass.caller_storages)
+        return [*vjp_between(self.repeat(node), cotangent, sources, first_number, new_pass).items()]
 
     def apply_jvp(self, node: Node, tangents: Sequence[Any]) -> Any:
         """Call again, recorded, and return the tangents of the results."""
-        start_number = next_number()
-        nodes = [source_of(result) for result in self.repeat(node)]
+        first_number = next_node_number()
+        nodes = [node_or_leaf(result) for result in self.repeat(node)]
         tangent_by_source = {source: t for source, t in zip(node.sources, tangents, strict=True) if t is not None}
-        return run_forward(tangent_by_source, nodes, start_number)
+        return run_forward(tangent_by_source, nodes, first_number)
 
 
 def _description(x: Array, requires_grad: bool) -> str:

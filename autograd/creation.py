@@ -1,7 +1,7 @@
 """New arrays: from data, filled with one value, or of evenly spaced numbers.
 
-*dtype*   one of nine dtypes, or bfloat16 on devices with kernels; by default that of the data, or the default dtype.
-          DTypeError for any other dtype.
+*dtype*   one of nine dtypes, or bfloat16 on the devices "cuda" and "emulated". The default is the dtype of the data;
+          without data it is the default dtype. DTypeError for any other dtype.
 *shape*   several numbers or one tuple. ArgumentError for a negative size, ShapeError for more dimensions or elements
           than an array can have.
 *device*  by default the default device. DeviceError for a missing device.
@@ -79,7 +79,7 @@ def array(
     check_flags("array", requires_grad=requires_grad, copy=copy)
     device = chosen_device(device, data)
     get_backend(device)
-    source = data.detach() if type(data) is Array else (Array if copy else Array.over)(_as_numpy(data))
+    source = data.detach() if type(data) is Array else (Array if copy else Array.from_memory)(_as_numpy(data))
     check_possible_shape("array", source.shape)
     dtype = canonical_dtype(dtype_of_data(data, source.dtype) if dtype is None else dtype, device)
     if source.data.size or not isinstance(data, list | tuple):  # lists without elements have no dtype to convert from
@@ -115,14 +115,24 @@ def empty(
     >>> pn.empty(2, 3).shape
     (2, 3)
     """
-    check_flags("empty", requires_grad=requires_grad)
-    return _new("empty", shape, dtype, device).requires_grad_(requires_grad)
+    return _new("empty", shape, dtype, device, requires_grad)
 
 
-def _new(name: str, shape: Any, dtype: DTypeLike | None, device: str | None) -> Array:
-    """Return what `empty` returns; errors begin with ``name``."""
+def _new(
+    name: str,
+    shape: Any,
+    dtype: DTypeLike | None,
+    device: str | None,
+    requires_grad: bool = False,
+    value: int | None = None,
+) -> Array:
+    """Return an array with ``value`` everywhere, or with arbitrary values for None; errors begin with ``name``."""
+    check_flags(name, requires_grad=requires_grad)
     device = chosen_device(device)
-    return Array(allocate(device, canonical_sizes(name, shape), dtype_or_default(dtype, device)), device)
+    result = Array(allocate(device, nonnegative_shape(name, shape), dtype_or_default(dtype, device)), device)
+    if value is not None:
+        result.data[...] = value
+    return result.requires_grad_(requires_grad)
 
 
 def dtype_or_default(dtype: DTypeLike | None, device: str) -> np.dtype[Any]:
@@ -130,7 +140,7 @@ def dtype_or_default(dtype: DTypeLike | None, device: str) -> np.dtype[Any]:
     return canonical_dtype(default_dtype.value if dtype is None else dtype, device)
 
 
-def canonical_sizes(name: str, shape: tuple[Any, ...]) -> tuple[int, ...]:
+def nonnegative_shape(name: str, shape: tuple[Any, ...]) -> tuple[int, ...]:
     """Return the shape of a new array; raise ArgumentError for a negative size."""
     sizes = canonical_shape(name, shape)
     if min(sizes, default=0) < 0:
@@ -157,10 +167,10 @@ def full(
     array([7, 7])
     """
     check_flags("full", requires_grad=requires_grad)
-    return filled("full", (shape,), fill_value, dtype, device).requires_grad_(requires_grad)
+    return new_full("full", (shape,), fill_value, dtype, device).requires_grad_(requires_grad)
 
 
-def filled(name: str, shape: Any, fill_value: Any, dtype: DTypeLike | None, device: str | None) -> Array:
+def new_full(name: str, shape: Any, fill_value: Any, dtype: DTypeLike | None, device: str | None) -> Array:
     """Return what `full` returns; errors begin with ``name``."""
     number = canonical_number(name, "fill_value", fill_value)
     if dtype is None:
@@ -181,10 +191,7 @@ def zeros(
     >>> pn.zeros(2, dtype=pn.int8)
     array([0, 0], dtype=int8)
     """
-    check_flags("zeros", requires_grad=requires_grad)
-    result = _new("zeros", shape, dtype, device)
-    result.data[...] = 0
-    return result.requires_grad_(requires_grad)
+    return _new("zeros", shape, dtype, device, requires_grad, value=0)
 
 
 @operator
@@ -198,10 +205,7 @@ def ones(
     >>> pn.ones(2)
     array([1., 1.])
     """
-    check_flags("ones", requires_grad=requires_grad)
-    result = _new("ones", shape, dtype, device)
-    result.data[...] = 1
-    return result.requires_grad_(requires_grad)
+    return _new("ones", shape, dtype, device, requires_grad, value=1)
 
 
 @operator
@@ -227,28 +231,28 @@ def arange(
     array([5, 3, 1])
     """
     check_flags("arange", requires_grad=requires_grad)
-    limits = (0, start, step) if stop is None else (start, stop, step)
-    numbers = [canonical_number("arange", "a limit", limit) for limit in limits]
+    arguments = (0, start, step) if stop is None else (start, stop, step)
+    numbers = [canonical_number("arange", "a limit", argument) for argument in arguments]
     if not all(-math.inf < number < math.inf for number in numbers) or not numbers[2]:
-        raise ArgumentError(f"arange: limits and step must be finite, and the step not 0; these are {limits}.")
-    dtype = _dtype_of_limits(limits, numbers) if dtype is None else canonical_dtype(dtype, chosen_device(device))
-    wide = _FLOAT64 if is_float(dtype) and float in map(type, numbers) else _INT64
-    first, end, step = (checked_scalar("arange", number, wide).item() for number in numbers)
-    count = (end - first) / step if wide is _FLOAT64 else -((first - end) // step)
-    if count > MOST_ELEMENTS or abs(end - first) == math.inf:
+        raise ArgumentError(f"arange: limits and step must be finite, and the step not 0; these are {arguments}.")
+    dtype = _dtype_of_range(arguments, numbers) if dtype is None else canonical_dtype(dtype, chosen_device(device))
+    computing_dtype = _FLOAT64 if is_float(dtype) and float in map(type, numbers) else _INT64
+    start, stop, step = (checked_scalar("arange", number, computing_dtype).item() for number in numbers)
+    count = (stop - start) / step if computing_dtype is _FLOAT64 else -((start - stop) // step)
+    if count > MOST_ELEMENTS or abs(stop - start) == math.inf:
         raise ArgumentError(
-            f"arange: from {value_text(first)} to {value_text(end)} there are more numbers than an array can have."
+            f"arange: from {value_text(start)} to {value_text(stop)} there are more numbers than an array can have."
         )
-    values = first + step * np.arange(max(0, math.ceil(count)), dtype=wide)
-    if dtype != wide:
+    values = start + step * np.arange(max(0, math.ceil(count)), dtype=computing_dtype)
+    if dtype != computing_dtype:
         check_fits("arange", values, dtype)
         for extreme in values[[0, -1]] if values.size and is_float(dtype) else ():
             checked_scalar("arange", extreme, dtype)
     return array(values, dtype=dtype, device=device, requires_grad=requires_grad, copy=False)
 
 
-def _dtype_of_limits(limits: tuple[Any, ...], numbers: list[Number]) -> np.dtype[Any]:
-    """Return the dtype of NumPy's scalars among the limits; a Python number changes it only by a higher kind."""
-    dtypes = [limit.dtype for limit in limits if isinstance(limit, np.generic)]
+def _dtype_of_range(arguments: tuple[Any, ...], numbers: list[Number]) -> np.dtype[Any]:
+    """Return the dtype to which all arguments are promoted, as operands of an operator are; int64 if all are ints."""
+    dtypes = [argument.dtype for argument in arguments if isinstance(argument, np.generic)]
     common = promoted(*dtypes) if dtypes else _INT64
-    return dtype_of_data(limits, reduce(lambda dtype, number: promote_dtype(number, dtype), numbers, common))
+    return dtype_of_data(arguments, reduce(lambda dtype, number: promote_dtype(number, dtype), numbers, common))

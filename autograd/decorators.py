@@ -1,4 +1,6 @@
-"""Decorators of public functions and methods: watchers see each call, and errors explain what is wrong with a call.
+"""The decorators of public functions and methods. Watchers see each call, and errors explain what is wrong with a call.
+
+`@operator` marks a public function, `@method` a public method, and `@explain_wrong_calls` a class of public methods.
 
 `pynested.timeline`, `pynested.trace` and `pynested.compile` are watchers. A watcher is a function that takes a `Call`
 and returns the result that the caller receives:
@@ -27,13 +29,13 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Class = TypeVar("Class", bound=type)
 
 
-class _WatchersOfThread(threading.local):
-    """The watchers of a thread. The last watcher sees a call first."""
+class ThreadWatchers(threading.local):
+    """The watchers of the current thread. The last watcher sees a call first."""
 
     active: Sequence[Watcher] = ()
 
 
-_current = _WatchersOfThread()
+_thread_watchers = ThreadWatchers()
 
 
 class Call:
@@ -49,12 +51,12 @@ class Call:
         The arguments, which a watcher can replace.
     """
 
-    __slots__ = ("_checked", "_remaining", "_watchers", "args", "function", "kwargs", "name")
+    __slots__ = ("_explained", "_remaining", "_watchers", "args", "function", "kwargs", "name")
 
-    def __init__(self, function: Any, checked: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self.name, self.function, self._checked = function.__name__, function, checked
+    def __init__(self, function: Any, explained: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.name, self.function, self._explained = function.__name__, function, explained
         self.args, self.kwargs = args, kwargs
-        self._watchers: Sequence[Watcher] = _current.active
+        self._watchers: Sequence[Watcher] = _thread_watchers.active
         self._remaining = self._watchers
 
     def run(self, *, watched: bool = True) -> Any:
@@ -67,21 +69,21 @@ class Call:
             with _watched_by(()):
                 return watcher(self)
         with _watched_by(self._watchers if watched else ()):
-            return self._checked(*self.args, **self.kwargs)
+            return self._explained(*self.args, **self.kwargs)
 
 
 @contextmanager
 def _watched_by(watchers: Sequence[Watcher]) -> Iterator[None]:
-    previous, _current.active = _current.active, watchers
+    previous, _thread_watchers.active = _thread_watchers.active, watchers
     try:
         yield
     finally:
-        _current.active = previous
+        _thread_watchers.active = previous
 
 
 def watching(watcher: Watcher) -> AbstractContextManager[None]:
     """Let ``watcher`` see every call of a public function in this thread, before the watchers that are active."""
-    return _watched_by((*_current.active, watcher))
+    return _watched_by((*_thread_watchers.active, watcher))
 
 
 def unwatched() -> AbstractContextManager[None]:
@@ -91,16 +93,16 @@ def unwatched() -> AbstractContextManager[None]:
 
 def is_watched() -> bool:
     """Return whether a watcher sees the calls of this thread."""
-    return bool(_current.active)
+    return bool(_thread_watchers.active)
 
 
 def operator(function: Function) -> Function:
     """Let watchers see the calls of a public function, and explain a call that does not fit its signature."""
-    checked = method(function)
+    explained = method(function)
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return Call(call, checked, args, kwargs).run() if _current.active else checked(*args, **kwargs)
+        return Call(call, explained, args, kwargs).run() if _thread_watchers.active else explained(*args, **kwargs)
 
     return call  # type: ignore[return-value]
 
@@ -122,8 +124,8 @@ def method(function: Function) -> Function:
     return call  # type: ignore[return-value]
 
 
-def methods(cls: Class) -> Class:
-    """Let each public method that the class defines explain a call that does not fit, as `method` does."""
+def explain_wrong_calls(cls: Class) -> Class:
+    """Decorate each public method that the class defines with `@method`."""
     for name, function in list(vars(cls).items()):
         if inspect.isfunction(function) and not name.startswith("_"):
             setattr(cls, name, method(function))

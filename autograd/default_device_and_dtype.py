@@ -6,6 +6,7 @@ Operators do not read the defaults: their results follow the operands.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -22,28 +23,28 @@ Value = TypeVar("Value")
 
 
 class ThreadDefault(threading.local, Generic[Value]):
-    """The default value of the current thread; every thread begins with the same one."""
+    """The default value of the current thread. In every thread ``make`` returns the first one."""
 
-    def __init__(self, value: Value) -> None:
-        self.value = value
+    def __init__(self, make: Callable[[], Value]) -> None:
+        self.value = make()
 
 
 class DefaultChange(Generic[Value]):
     """A change of a default, made at once. At the end of a ``with`` block the value before the change is restored."""
 
     def __init__(self, default: ThreadDefault[Value], value: Value) -> None:
-        self._default, self._value, self._before = default, value, default.value
+        self._default, self._value, self._previous = default, value, default.value
         default.value = value
 
     def __enter__(self) -> None:
         self._default.value = self._value
 
     def __exit__(self, *_: object) -> None:
-        self._default.value = self._before
+        self._default.value = self._previous
 
 
-default_device = ThreadDefault("cpu")
-default_dtype = ThreadDefault(_FLOAT64)
+default_device = ThreadDefault(lambda: "cpu")
+default_dtype = ThreadDefault(lambda: _FLOAT64)
 
 # ---- the device -----------------------------------------------------------------------------------------------------
 

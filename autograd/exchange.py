@@ -74,7 +74,7 @@ def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = Non
         raise ArgumentError(
             f"from_dlpack: the memory is on {memory_device!r}; copy=False keeps it there, device={device!r} does not."
         )
-    shared = Array.over(_raw_array(x, memory_device), memory_device)
+    shared = Array.from_memory(_raw_array(x, memory_device), memory_device)
     return shared if device == memory_device and not copy else array(shared, device=device)
 
 

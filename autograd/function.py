@@ -11,7 +11,7 @@ import numpy as np
 
 from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float
-from pynested.backends.errors import DeviceError, GradientError, named_type, with_article
+from pynested.backends.errors import GradientError, named_type, with_article
 from pynested.backends.host import from_host
 
 from .arguments.operands import as_array
@@ -22,7 +22,7 @@ from .decorators import operator
 from .hooks import read_only
 from .modes import Mode, no_grad
 from .primitives.primitive import attach_output, attach_outputs
-from .tape import OFF, RECORDING, BackwardPass, Node, SourceCotangents, grad_mode, source_of
+from .tape import OFF, RECORDING, BackwardPass, Node, SourceCotangents, grad_mode, node_or_leaf
 
 
 class Context:
@@ -138,7 +138,7 @@ class _Call:
             inputs.get(id(x), x) if number is None else x.detach()
             for x, number in zip(saved, self.numbers_of_saved, strict=True)
         ]
-        node = Node(self, [source_of(x) for x in arrays], None, None, to_save)
+        node = Node(self, [node_or_leaf(x) for x in arrays], None, None, to_save)
         recorded = [result.detach() for result in results]
         attach_outputs(recorded, node)
         return self.rebuild(recorded)
@@ -160,10 +160,9 @@ class _Call:
     def apply_vjp(self, node: Node, cotangent: Any, this_pass: BackwardPass) -> SourceCotangents:
         """Call ``backward``, and return the cotangent of each source that the pass visits."""
         gradients = self.gradients(node, cotangent, this_pass.is_recorded)
-        this_pass.held.update([g.storage for g in [*cotangent, *gradients] if g is not None])
+        this_pass.caller_storages.update([g.storage for g in [*cotangent, *gradients] if g is not None])
         pairs = zip(node.sources, gradients, strict=True)
-        needed = this_pass.needed
-        return [(x, g) for x, g in pairs if x is not None and g is not None and (needed is None or x in needed)]
+        return [(source, g) for source, g in pairs if g is not None and this_pass.visits(source)]
 
     def gradients(self, node: Node, cotangents: Sequence[Array | None], is_recorded: bool) -> list[Array | None]:
         """Return what ``backward`` returns, one gradient for each array among the arguments, after checks."""
@@ -214,17 +213,13 @@ class _Call:
             self.rebuild_tangent(argument, islice(pairs, len(argument.devices))) for argument in self.arguments
         ]
         results = flatten(self.function.jvp(self.restored_context(node, True), *arguments))[0]
-        if [(t.shape, t.dtype) for t in results] != [form[:2] for form in self.output_forms]:
+        if len(results) != len(self.output_forms):
             raise GradientError(
-                f"{self.name}.jvp returned tangents of shapes {[t.shape for t in results]}; the outputs have "
-                f"{[form[0] for form in self.output_forms]}. Return one tangent for each output, of its shape and "
-                "dtype."
+                f"{self.name}.jvp returned {len(results)} tangents for {len(self.output_forms)} outputs. Return one "
+                "tangent for each."
             )
-        if [t.device for t in results] != [form[2] for form in self.output_forms]:
-            raise DeviceError(
-                f"{self.name}.jvp returned tangents on {[t.device for t in results]}; the outputs are on "
-                f"{[form[2] for form in self.output_forms]}. Return each tangent where its output is."
-            )
+        for tangent, form in zip(results, self.output_forms, strict=True):
+            check_gradient(f"{self.name}.jvp returned", tangent, *form, kind="tangent")
         return results
 
     def rebuild_tangent(self, argument: _Argument, pairs: Iterable[tuple[Any, Any]]) -> Any:

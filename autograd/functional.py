@@ -2,8 +2,8 @@
 
 Inputs and outputs are arrays or containers of them: nested arrays, tuples, lists, dicts.
 
-Every call records on fresh views of its inputs, so that derivatives of different orders stay apart. Results are
-recorded only if they depend on an array outside of the call that requires grad.
+Every call records the function on fresh views of its inputs, so that the tape of an inner derivative ends at its own
+views. The results of a call are recorded if the function reads, besides its inputs, an array that requires grad.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, GradientError, named_type
 from pynested.backends.host import from_host
 
-from .array import Array, new_zeros
-from .backward import check_shape_and_device, grad, ones_like
+from .array import Array, check_gradient, new_zeros
+from .backward import grad, ones_like
 from .containers import flatten, flatten_like
 from .decorators import operator
 from .modes import Mode
-from .primitives.movement import alias, copy, stacked
+from .primitives.movement import alias, copy, stacked, to_dtype
 from .primitives.unary import zeros_like
-from .tape import OFF, RECORDING, grad_mode, next_number, source_of
-from .traversal import boundary, run_forward
+from .tape import OFF, RECORDING, grad_mode, next_node_number, node_or_leaf
+from .traversal import outside_sources, run_forward
 
 
 class _TracedCall:
     """A call of a function on fresh views of its arguments.
 
-    It is recorded (`is_recorded`) if an output depends on an array outside of the call that requires grad.
+    It is recorded (`is_recorded`) if an output depends on another array that requires grad.
     """
 
     def __init__(self, function: Callable[..., Any], primals: tuple[Any, ...]) -> None:
-        start, is_recording = next_number(), grad_mode.current != OFF
+        first_number, is_recording = next_node_number(), grad_mode.current != OFF
         arrays, self.rebuild = flatten(primals)
         with Mode(grad_mode.current or RECORDING):
             self.views = [alias(x) for x in arrays]
@@ -44,18 +44,18 @@ class _TracedCall:
                 view.requires_grad = True
             self.outputs = function(*self.rebuild(self.views))
         self.results, self.rebuild_outputs = flatten(self.outputs)
-        inside = {source_of(view) for view in self.inputs if view.node is None}
-        sources = boundary([source_of(result) for result in self.results], start)
-        self.is_recorded = is_recording and not inside.issuperset(sources)
+        input_leaves = {node_or_leaf(view) for view in self.inputs if view.node is None}
+        sources = outside_sources([node_or_leaf(result) for result in self.results], first_number)
+        self.is_recorded = is_recording and not input_leaves.issuperset(sources)
 
     def visible_outputs(self) -> Any:
-        """Return the outputs, without history if all of it lies inside the call."""
+        """Return the outputs; they have no history unless the call is recorded."""
         return self.outputs if self.is_recorded else self.rebuild_outputs([x.detach() for x in self.results])
 
 
 @operator
 def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """Return ``function(*primals)`` and its vjp: a function from a cotangent of the output to one of each primal.
+    """Return ``function(*primals)`` and its vjp, a function that takes a cotangent back from the output to the primals.
 
     Parameters
     ----------
@@ -100,8 +100,10 @@ def _gradients(call: _TracedCall, cotangents: Sequence[Array | None], create_gra
     pairs = [(y, g) for y, g in zip(call.results, cotangents, strict=True) if y.requires_grad]
     if not pairs:
         return [zeros_like(view) for view in call.inputs]
-    outputs, weights = zip(*pairs, strict=True)
-    gradients = grad(outputs, call.inputs, weights, retain_graph=True, create_graph=create_graph, allow_unused=True)
+    outputs, output_cotangents = zip(*pairs, strict=True)
+    gradients = grad(
+        outputs, call.inputs, output_cotangents, retain_graph=True, create_graph=create_graph, allow_unused=True
+    )
     return [zeros_like(view) if g is None else g for g, view in zip(gradients, call.inputs, strict=True)]
 
 
@@ -130,31 +132,25 @@ def jvp(function: Callable[..., Any], primals: Any, tangents: Any) -> tuple[Any,
         primals, tangents = (primals,), (tangents,)
     if not isinstance(tangents, tuple | list):
         raise ArgumentError(f"jvp: the primals are {named_type(primals)}, so the tangents must be one, too.")
-    return _jvp_for("jvp", function, tuple(primals), tuple(tangents))
+    return _named_jvp("jvp", function, tuple(primals), tuple(tangents))
 
 
-def _jvp_for(
+def _named_jvp(
     name: str, function: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]
 ) -> tuple[Any, Any]:
-    """Return what `jvp` returns; errors begin with ``name``."""
+    """Return what `jvp` returns; errors begin with ``name``, the public function."""
     call = _TracedCall(function, primals)
     arrays = flatten_like(name, primals, tangents, are_tangents=True)
     is_recorded = call.is_recorded or any(t is not None and t.requires_grad for t in arrays)
-    tangent_by_node = {
-        source_of(view): _canonical_tangent(name, view, t)
-        for view, t in zip(call.views, arrays, strict=True)
-        if view.requires_grad and t is not None
-    }
+    tangent_by_node = {}
+    for view, t in zip(call.views, arrays, strict=True):
+        if view.requires_grad and t is not None:
+            tangent = tangent_by_node[node_or_leaf(view)] = to_dtype(t, view.dtype)
+            check_gradient(f"{name}: got", tangent, view.shape, view.dtype, view.device, "tangent", ArgumentError)
     with Mode(grad_mode.current if is_recorded else OFF), np.errstate(all="ignore"):
-        results = run_forward(tangent_by_node, [source_of(y) for y in call.results])
-        filled = [zeros_like(y) if t is None else copy(t) for y, t in zip(call.results, results, strict=True)]
-    return call.visible_outputs(), call.rebuild_outputs(filled)
-
-
-def _canonical_tangent(name: str, view: Array, tangent: Array) -> Array:
-    """Return a tangent in the dtype of its primal; raise if it has another shape or lies on another device."""
-    check_shape_and_device(ArgumentError, name, "tangent", tangent, "a primal", view)
-    return tangent if tangent.dtype == view.dtype else tangent.to(view.dtype)
+        results = run_forward(tangent_by_node, [node_or_leaf(y) for y in call.results])
+        output_tangents = [zeros_like(y) if t is None else copy(t) for y, t in zip(call.results, results, strict=True)]
+    return call.visible_outputs(), call.rebuild_outputs(output_tangents)
 
 
 @operator
@@ -179,10 +175,10 @@ def jacobian(function: Callable[[Any], Any], x: Array) -> Array:
     array([[2., 0.],
            [0., 4.]])
     """
-    return _jacobian_for("jacobian", function, x)
+    return _named_jacobian("jacobian", function, x)
 
 
-def _jacobian_for(name: str, function: Callable[[Any], Any], x: Array) -> Array:
+def _named_jacobian(name: str, function: Callable[[Any], Any], x: Array) -> Array:
     """Return the Jacobian, by a vjp for each element of the result; errors begin with ``name``."""
     if not isinstance(x, Array):
         raise ArgumentError(f"{name}: x must be one dense array, not {named_type(x)}: pn.array(x), or use vjp.")
@@ -219,7 +215,7 @@ def hessian(function: Callable[[Any], Any], x: Array) -> Array:
     array([[ 6.,  0.],
            [ 0., 12.]])
     """
-    return _jacobian_for("hessian", _gradient("hessian", function), x)
+    return _named_jacobian("hessian", _gradient("hessian", function), x)
 
 
 @operator
@@ -245,7 +241,7 @@ def hvp(function: Callable[[Any], Any], x: Any, vector: Any) -> tuple[Any, Any]:
     >>> pn.hvp(lambda x: (x * x * x).sum(), pn.array([1.0, 2.0]), pn.array([1.0, 0.0]))
     (array([ 3., 12.]), array([6., 0.]))
     """
-    return _jvp_for("hvp", _gradient("hvp", function), (x,), (vector,))
+    return _named_jvp("hvp", _gradient("hvp", function), (x,), (vector,))
 
 
 def _gradient(name: str, function: Callable[[Any], Any]) -> Callable[[Any], Any]:

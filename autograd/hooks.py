@@ -10,7 +10,7 @@ from pynested.backends.errors import ArgumentError, GradientError, named_type
 
 from .array import READ_ONLY, Array, Hook, check_gradient
 from .primitives.movement import alias
-from .tape import BackwardPass, Hooks, next_number
+from .tape import BackwardPass, Hooks, next_node_number
 
 
 def read_only(gradient: Array) -> Array:
@@ -32,11 +32,11 @@ def register_hook(array: Array, hook: Hook) -> Callable[[], None]:
         hooks = array._hooks = array._hooks or {}
     else:
         hooks = array.node.hooks = array.node.hooks or {}
-    registered_at = next_number()
-    hooks[registered_at] = hook
+    number = next_node_number()
+    hooks[number] = hook
 
     def remove() -> None:
-        hooks.pop(registered_at, None)
+        hooks.pop(number, None)
 
     return remove
 
@@ -46,11 +46,11 @@ def apply_hooks(hooks: Hooks, gradient: Array, this_pass: BackwardPass) -> Array
 
     A hook that is registered during the pass is called from the next pass on.
     """
-    for registered_at, hook in list(hooks.items()):
-        is_removed = registered_at not in hooks  # by a hook before it
-        if is_removed or registered_at > this_pass.start:
+    for number, hook in list(hooks.items()):
+        is_removed = number not in hooks  # by a hook before it
+        if is_removed or number > this_pass.first_number:
             continue
-        this_pass.held.add(gradient.storage)
+        this_pass.caller_storages.add(gradient.storage)
         result = hook(read_only(gradient))
         if result is None:
             continue
@@ -58,6 +58,6 @@ def apply_hooks(hooks: Hooks, gradient: Array, this_pass: BackwardPass) -> Array
         if not isinstance(result, Array):
             raise GradientError(f"{origin} {result!r}. Return an array like the gradient, or None.")
         check_gradient(origin, result, gradient.shape, gradient.dtype, gradient.device)
-        this_pass.held.add(result.storage)
+        this_pass.caller_storages.add(result.storage)
         gradient = result
     return gradient

@@ -1,15 +1,14 @@
 """New arrays of random numbers, and the default generator of each thread, which `manual_seed` restarts.
 
 A generator is a `numpy.random.Generator`. It draws the same numbers for every device. Without `manual_seed` the default
-generator of a thread, or of a forked process, begins with a seed from the operating system.
+generator of a thread, or of a forked process, begins with a seed from the operating system. *Clauses* are statements of
+the specification.
 """
 
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,20 +22,14 @@ from .arguments.scalars import check_fits, value_text
 from .arguments.shapes import canonical_int
 from .array import Array
 from .call_errors import check_flags
-from .creation import array, canonical_sizes, dtype_or_default, empty
+from .creation import array, dtype_or_default, empty, nonnegative_shape
 from .decorators import operator
+from .default_device_and_dtype import DefaultChange, ThreadDefault
 
 # ---- generators -----------------------------------------------------------------------------------------------------
 
 
-class _Thread(threading.local):
-    """The default generator of the current thread."""
-
-    def __init__(self) -> None:
-        self.generator = np.random.default_rng()
-
-
-_thread = _Thread()
+default_generator = ThreadDefault(np.random.default_rng)
 
 
 @operator
@@ -54,14 +47,14 @@ def manual_seed(seed: int) -> np.random.Generator:
     """
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise ArgumentError(f"manual_seed: the seed must be an integer of 0 or more, not {seed!r}.")
-    _thread.generator = np.random.default_rng(seed)
-    return _thread.generator
+    default_generator.value = np.random.default_rng(seed)
+    return default_generator.value
 
 
 def canonical_generator(generator: Any = None) -> np.random.Generator:
     """Return ``generator``, or the default one of this thread for None."""
     if generator is None:
-        return _thread.generator
+        return default_generator.value
     if not isinstance(generator, np.random.Generator):
         raise ArgumentError(
             f"generator: {type(generator).__name__} is not a numpy.random.Generator. "
@@ -72,24 +65,19 @@ def canonical_generator(generator: Any = None) -> np.random.Generator:
 
 def get_state() -> Any:
     """Return the state of this thread's default generator, for `replay_random`."""
-    return _thread.generator.bit_generator.state
+    return default_generator.value.bit_generator.state
 
 
-@contextmanager
-def replay_random(state: Any) -> Iterator[None]:
-    """Draw inside the block the numbers that follow ``state``. After the block the generator continues as before."""
-    before, bit_generator = _thread.generator, np.random.PCG64(0)
+def replay_random(state: Any) -> DefaultChange[np.random.Generator]:
+    """Draw inside a ``with`` block the numbers that follow ``state``. After it the generator continues as before."""
+    bit_generator = np.random.PCG64(0)
     bit_generator.state = state
-    _thread.generator = np.random.Generator(bit_generator)
-    try:
-        yield
-    finally:
-        _thread.generator = before
+    return DefaultChange(default_generator, np.random.Generator(bit_generator))
 
 
 def _reseed() -> None:
     """Give a forked process numbers that its parent does not draw."""
-    _thread.generator = np.random.default_rng()
+    default_generator.value = np.random.default_rng()
 
 
 if hasattr(os, "register_at_fork"):
@@ -183,7 +171,7 @@ def empty_floats(name: str, shape: tuple[Any, ...], dtype: DTypeLike | None, dev
     dtype = dtype_or_default(dtype, device)
     if not is_float(dtype):
         raise DTypeError(f"{name}: random real numbers need a floating point dtype, not {dtype}.")
-    return empty(canonical_sizes(name, shape), dtype=dtype, device=device)
+    return empty(nonnegative_shape(name, shape), dtype=dtype, device=device)
 
 
 def integers(
@@ -193,9 +181,10 @@ def integers(
     least, end = (0, low) if high is None else (low, high)
     least, end = canonical_int(name, "low", least), canonical_int(name, "high", end)
     if least >= end:
-        limits = f"{value_text(least)} to {value_text(end)} - 1"
-        raise ArgumentError(f"{name}: there is no integer from {limits}; high must be above low.")
+        raise ArgumentError(
+            f"{name}: there is no integer from {value_text(least)} to {value_text(end)} - 1; high must be above low."
+        )
     dtype = np.dtype(np.int64) if dtype is None else canonical_dtype(dtype, chosen_device(device))
     check_fits(name, numpy_array(name, [least, end - 1]), dtype)
-    numbers = canonical_generator(generator).integers(least, end, canonical_sizes(name, (shape,)), dtype=np.int64)
+    numbers = canonical_generator(generator).integers(least, end, nonnegative_shape(name, (shape,)), dtype=np.int64)
     return array(numbers, dtype=dtype, device=device)

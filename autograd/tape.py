@@ -43,8 +43,8 @@ grad_mode = GradMode()
 _numbers = itertools.count()
 
 
-def next_number() -> int:
-    """Return a number above that of every node so far."""
+def next_node_number() -> int:
+    """Return a number above that of every node so far, and below that of every later node."""
     return next(_numbers)
 
 
@@ -63,22 +63,27 @@ class BackwardPass:
     ----------
     is_recorded : bool
         Whether the pass itself can be differentiated.
-    needed : set or None
+    nodes_to_visit : set or None
         The nodes and leaves that the pass visits; None stands for all.
+    caller_storages : set
+        The storages whose memory a caller can hold, so that `backward` copies a gradient in such memory. They come from
+        seeds, from arguments and results of hooks and of users' functions, and from gradients already returned. A pass
+        inside another pass shares the set of that pass.
     cotangents : dict
         The cotangents that have arrived, by node. At the end only those of the leaves remain.
-    held : set
-        The storages whose memory a caller can hold, so that `backward` copies a gradient in such memory. They come from
-        seeds, from arguments and results of hooks and of users' functions, and from gradients already returned.
-    start : int
+    first_number : int
         The number at which the pass began: hooks with a greater number were registered later.
     """
 
     is_recorded: bool
-    needed: set[Any] | None = None
+    nodes_to_visit: set[Any] | None = None
+    caller_storages: set[Storage] = field(default_factory=set)
     cotangents: dict[Any, Any] = field(default_factory=dict)
-    held: set[Storage] = field(default_factory=set)
-    start: int = field(default_factory=next_number)
+    first_number: int = field(default_factory=next_node_number)
+
+    def visits(self, source: Node | Leaf | None) -> bool:
+        """Return whether the pass takes cotangents to ``source``; False for None, the source of a constant."""
+        return source is not None and (self.nodes_to_visit is None or source in self.nodes_to_visit)
 
 
 SourceCotangents = list[tuple[Any, Any]]  # pairs of a source, a node or a leaf, and a cotangent that arrives there
@@ -135,8 +140,9 @@ class Node:
         The output without its history, if a derivative reads it.
     version : int
         Sum of the versions of the saved storages. If the sum differs later, a saved value was overwritten.
-    num_parts : int
-        Number of outputs if there are several, each a `Part` of this node; 0 if there is one.
+    num_listed_outputs : int
+        Number of outputs if the operation returns a list of them, each with a node of its own, of the operation
+        `ListedOutput`; 0 if the operation returns one array.
     retaining_array : weakref or None
         The array that called `retain_grad`, whose ``grad`` accumulates the cotangent of the output.
     stack : StackSummary or None
@@ -144,8 +150,8 @@ class Node:
     """
 
     __slots__ = (
-        "__weakref__", "args", "dtype", "hooks", "num_parts", "number", "operation", "output", "retaining_array",
-        "shape", "sources", "stack", "storages", "version",
+        "__weakref__", "args", "dtype", "hooks", "num_listed_outputs", "number", "operation", "output",
+        "retaining_array", "shape", "sources", "stack", "storages", "version",
     )  # fmt: skip
 
     def __init__(
@@ -165,16 +171,16 @@ class Node:
         self.output = output
         self.storages = [value.storage for value in (*args, output) if hasattr(value, "storage")]
         self.version = sum([storage.version for storage in self.storages])
-        self.num_parts = 0
+        self.num_listed_outputs = 0
         self.hooks: Hooks | None = None
         self.retaining_array: weakref.ref[Any] | None = None
         self.stack = stack_of_caller() if grad_mode.current == ANOMALY else None
 
     @property
     def name(self) -> str:
-        """The name of the operation. A `Part`, one of several outputs, has the name of the operation that made them."""
+        """The name of the operation, or of the operation that made the list of outputs."""
         first = self.sources[0] if self.sources else None
-        return first.operation.name if type(first) is Node and first.num_parts else self.operation.name
+        return first.operation.name if type(first) is Node and first.num_listed_outputs else self.operation.name
 
     def saved(self) -> Sequence[Any]:
         """Return the arguments; raise GradientError if the saved values were freed or overwritten."""
@@ -214,6 +220,6 @@ class Leaf:
         self.shape, self.dtype, self.storage = array.shape, array.dtype, array.storage
 
 
-def source_of(array: Any) -> Node | Leaf | None:
+def node_or_leaf(array: Any) -> Node | Leaf | None:
     """Return the node, or the leaf, to which gradients of ``array`` go; None for a constant."""
     return (array.node or array.leaf()) if array.tracked else None

@@ -12,8 +12,8 @@ from pynested.backends.errors import ArgumentError, named_type
 from .array import Array
 from .containers import flatten
 from .decorators import operator
-from .primitives.primitive import PART, Primitive
-from .tape import FREED, Leaf, Node, Unsaved, source_of
+from .primitives.primitive import LISTED_OUTPUT, Primitive
+from .tape import FREED, Leaf, Node, Unsaved, node_or_leaf
 from .traversal import nodes_before
 
 HEAD = ("#", "call", "output", "primitive")  # the four columns that are shown
@@ -24,26 +24,26 @@ CONSTANT = "const"  # an array that does not require grad
 
 def call_text(node: Node, names: Sequence[str | None]) -> str:
     """Return a node as a call; ``names`` has the names of its sources, with None for a constant."""
-    if node.operation is PART:
+    if node.operation is LISTED_OUTPUT:
         return f"{names[0]}[{node.args[0]}]"
     if node.args is FREED or not isinstance(node.operation, Primitive):
         texts = [name or CONSTANT for name in names]
     else:
-        texts = [name or _argument(arg) for name, arg in zip(names, node.args, strict=False)]
+        texts = [name or _argument_text(arg) for name, arg in zip(names, node.args, strict=False)]
     return f"{node.operation.public}({', '.join([text for text in texts if text])})"
 
 
-def _argument(value: Any) -> str:
-    """Return an argument without history as text; a structure and a raw array, which are long, as an empty text."""
+def _argument_text(value: Any) -> str:
+    """Return an argument without history as text; the text is empty for an array of NumPy and for any other object."""
     if type(value) in (Array, Unsaved):
         return CONSTANT
     if isinstance(value, slice):
-        ends = ["" if end is None else str(end) for end in (value.start, value.stop)]
-        return ":".join([*ends, *([] if value.step in (None, 1) else [str(value.step)])])
+        numbers = (value.start, value.stop) if value.step in (None, 1) else (value.start, value.stop, value.step)
+        return ":".join(["" if number is None else str(number) for number in numbers])
     if type(value) is tuple and len(value) != 1:
-        return f"({', '.join(map(_argument, value))})"
+        return f"({', '.join(map(_argument_text, value))})"
     if type(value) is tuple:
-        return _argument(value[0])
+        return _argument_text(value[0])
     if value is ...:
         return "..."
     return str(value) if isinstance(value, bool | int | float | str | np.dtype) else ""
@@ -106,10 +106,10 @@ def tape(outputs: Any, **names: Any) -> Tape:
     """
     if not flatten(outputs)[0]:
         raise ArgumentError(f"tape: outputs must be arrays or containers of them, not {named_type(outputs)}.")
-    ends = [node for node in map(source_of, flatten(outputs)[0]) if node is not None]
-    nodes = sorted(nodes_before(ends), key=lambda node: node.number)
-    reached = dict.fromkeys([*(source for node in nodes for source in node.sources), *ends])
-    leaves = [leaf for leaf in reached if type(leaf) is Leaf]
+    output_nodes = [node_or_leaf(output) for output in flatten(outputs)[0]]
+    nodes = sorted(nodes_before(output_nodes), key=lambda node: node.number)
+    sources = [source for node in nodes for source in node.sources]
+    leaves = [leaf for leaf in dict.fromkeys(sources + output_nodes) if type(leaf) is Leaf]
     name_by_node = _names_of_nodes(names)
     row_by_node = {node: row for row, node in enumerate([*leaves, *nodes])}
     leaf_names = (f"x{number}" for number in range(len(leaves)))
@@ -118,12 +118,12 @@ def tape(outputs: Any, **names: Any) -> Tape:
         for leaf in leaves
     ]
     for number, node in enumerate(nodes, 1):
-        sources = tuple(None if source is None else row_by_node[source] for source in node.sources)
-        operands = [None if source is None else _reference(records[source].name) for source in sources]
-        output = f"{node.num_parts} parts" if node.num_parts else f"{node.dtype} {node.shape}"
+        rows = tuple(None if source is None else row_by_node[source] for source in node.sources)
+        operands = [None if row is None else _reference(records[row].name) for row in rows]
+        output = f"{node.num_listed_outputs} parts" if node.num_listed_outputs else f"{node.dtype} {node.shape}"
         primitive = "" if node.operation.name == node.operation.public else node.operation.name
         name = name_by_node.get(node, str(number))
-        records.append(Record(name, call_text(node, operands), output, primitive, sources))
+        records.append(Record(name, call_text(node, operands), output, primitive, rows))
     return Tape(records)
 
 
@@ -133,7 +133,7 @@ def _names_of_nodes(names: dict[str, Any]) -> dict[Any, str]:
     for name, value in names.items():
         arrays = flatten(value)[0]
         for i, array in enumerate(arrays):
-            name_by_node[source_of(array)] = name if len(arrays) == 1 else f"{name}[{i}]"
+            name_by_node[node_or_leaf(array)] = name if len(arrays) == 1 else f"{name}[{i}]"
     return name_by_node
 
 

@@ -7,7 +7,7 @@ mode needs recursion.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from heapq import heappop, heappush
 from operator import attrgetter
 from typing import Any
@@ -16,53 +16,47 @@ import numpy as np
 
 from pynested.backends.errors import GradientError
 from pynested.backends.events import LISTENERS, emit_around
-from pynested.backends.storage import Storage
 
 from .array import Array, raw
 from .hooks import apply_hooks
 from .primitives.binary import add
 from .primitives.movement import broadcast_to, cast, summed_to, to_dtype
-from .tape import BackwardPass, Node, SourceCotangents, source_of
+from .tape import BackwardPass, Node, SourceCotangents, node_or_leaf
 
 _number = attrgetter("number")
 
 
 def run_backward(
+    this_pass: BackwardPass,
     seeds: SourceCotangents,
     *,
-    create_graph: bool,
     retain_graph: bool,
-    wanted: set[Any] | None = None,
-    needed: set[Any] | None = None,
-    until: set[Any] | None = None,
-    held: set[Storage] | None = None,
-) -> BackwardPass:
+    result_nodes: Container[Any] = (),
+    end_nodes: Container[Any] = (),
+) -> dict[Any, Any]:
     """Run reverse mode from ``seeds``, pairs of node and cotangent.
 
-    The result's ``cotangents`` are those of the leaves, of the nodes in ``wanted``, and of the nodes in ``until``, at
-    which the pass ends. With ``create_graph`` the pass itself is recorded; ``retain_graph`` keeps the saved values. If
-    ``needed`` is not None, the pass visits only nodes of this set. ``held`` has the storages whose memory a caller can
-    hold, so that `backward` copies a gradient in such memory. A pass inside another pass shares the set of that pass.
+    Return the cotangents of the leaves, of ``result_nodes``, and of ``end_nodes``, at which the pass ends.
+    ``retain_graph`` keeps the saved values.
     """
-    this_pass = BackwardPass(create_graph, needed, held=set() if held is None else held)
-    this_pass.held.update([cotangent.storage for _, cotangent in seeds])
+    this_pass.caller_storages.update([cotangent.storage for _, cotangent in seeds])
     cotangents, results = this_pass.cotangents, {}
     heap: list[tuple[int, Node]] = []
-    _accumulate([(node, seed) for node, seed in seeds if needed is None or node in needed], this_pass, heap)
+    _accumulate([(node, seed) for node, seed in seeds if this_pass.visits(node)], this_pass, heap)
     while heap:
         node = heappop(heap)[1]
         cotangent = cotangents.pop(node)
-        if until is not None and node in until:
+        if node in end_nodes:
             results[node] = cotangent
             continue
         if node.hooks or node.retaining_array is not None:
             cotangent = _apply_node_hooks(node, cotangent, this_pass)
-        if wanted is not None and node in wanted:
+        if node in result_nodes:
             results[node] = cotangent
-        if needed is not None and needed.isdisjoint(node.sources):
+        if not any(map(this_pass.visits, node.sources)):
             continue
-        if node.num_parts:  # the node has several outputs
-            cotangent = [cotangent.get(i) for i in range(node.num_parts)]
+        if node.num_listed_outputs:
+            cotangent = [cotangent.get(i) for i in range(node.num_listed_outputs)]
         if node.stack is not None:  # the node was recorded inside `anomaly`
             pairs = _apply_vjp_checked(node, cotangent, this_pass)
         elif LISTENERS:
@@ -76,8 +70,7 @@ def run_backward(
         _accumulate(pairs, this_pass, heap)
         if not retain_graph:
             node.free()
-    cotangents.update(results)
-    return this_pass
+    return cotangents | results
 
 
 def _accumulate(pairs: SourceCotangents, this_pass: BackwardPass, heap: list[tuple[int, Node]]) -> None:
@@ -136,8 +129,11 @@ def _has_nan(cotangent: Any) -> bool:
 
 def _matched_to_source(node: Node, source: Any, cotangent: Array) -> Array:
     """Return a cotangent in the shape and dtype of its argument, which was broadcast or promoted."""
-    shapes, dtypes = (source.shape, node.shape), (source.dtype, node.dtype)
-    if cotangent.shape not in shapes or cotangent.dtype not in dtypes or not _broadcasts(source.shape, cotangent.shape):
+    if (
+        cotangent.shape not in (source.shape, node.shape)
+        or cotangent.dtype not in (source.dtype, node.dtype)
+        or not _broadcasts(source.shape, cotangent.shape)
+    ):
         raise GradientError(
             f"{node.operation.name}: its vjp returned a cotangent of shape {cotangent.shape} and dtype "
             f"{cotangent.dtype} for argument {list(node.sources).index(source)}, which has shape {source.shape} and "
@@ -146,82 +142,88 @@ def _matched_to_source(node: Node, source: Any, cotangent: Array) -> Array:
     return to_dtype(summed_to(cotangent, source.shape), source.dtype)
 
 
-def _broadcasts(shape: tuple[int, ...], to: Any) -> bool:
-    sizes = zip(reversed(shape), reversed(to), strict=False)
-    return len(shape) <= len(to) and all(size in (1, large) for size, large in sizes)
+def _broadcasts(shape: tuple[int, ...], target: Any) -> bool:
+    sizes = zip(reversed(shape), reversed(target), strict=False)
+    return len(shape) <= len(target) and all(size in (1, target_size) for size, target_size in sizes)
 
 
 def vjp_between(
-    results: Sequence[Array | None],
+    outputs: Sequence[Array | None],
     cotangents: Sequence[Array | None],
-    sources: Iterable[Any],
-    since: int,
-    graph: bool,
-    held: set[Storage] | None = None,
+    inputs: Iterable[Any],
+    first_number: int,
+    new_pass: BackwardPass,
 ) -> dict[Any, Any]:
-    """Return the cotangents of ``sources``, for ``results`` that were recorded from them after number ``since``."""
-    pairs = zip(results, cotangents, strict=True)
-    seeds = [(source_of(x), g) for x, g in pairs if x is not None and x.tracked and g is not None]
-    until = {source for source in sources if source is not None}
-    between = nodes_between([node for node, _ in seeds], until, since)
-    this_pass = run_backward(seeds, create_graph=graph, retain_graph=graph, needed=between, until=until, held=held)
-    return {source: this_pass.cotangents[source] for source in until if source in this_pass.cotangents}
+    """Return the cotangents of ``inputs``, nodes or leaves, from which ``outputs`` were recorded.
+
+    The recording began at ``first_number``. ``new_pass`` visits the nodes between the outputs and the inputs.
+    """
+    pairs = zip(outputs, cotangents, strict=True)
+    seeds = [(node_or_leaf(y), g) for y, g in pairs if y is not None and y.tracked and g is not None]
+    end_nodes = {node for node in inputs if node is not None}
+    new_pass.nodes_to_visit = nodes_between([node for node, _ in seeds], end_nodes, first_number)
+    cotangent_by_node = run_backward(new_pass, seeds, retain_graph=new_pass.is_recorded, end_nodes=end_nodes)
+    return {node: cotangent_by_node[node] for node in end_nodes if node in cotangent_by_node}
 
 
-def nodes_between(ends: Iterable[Any], starts: Iterable[Any], since: int = 0) -> set[Any]:
-    """Return ``starts``, and the nodes on paths from ``starts`` to ``ends``; none with a number below ``since``."""
-    reached = set(starts)
-    for node in sorted(nodes_before(ends, since), key=_number):
-        if not reached.isdisjoint(node.sources):
-            reached.add(node)
-    return reached
+def nodes_between(ends: Iterable[Any], starts: Iterable[Any], first_number: int = 0) -> set[Any]:
+    """Return ``starts``, and the nodes from ``first_number`` on that lie on paths from ``starts`` to ``ends``."""
+    between = set(starts)
+    for node in sorted(nodes_before(ends, first_number), key=_number):
+        if not between.isdisjoint(node.sources):
+            between.add(node)
+    return between
 
 
-def nodes_before(ends: Iterable[Any], since: int = 0) -> set[Node]:
-    """Return the nodes among ``ends``, and all nodes before them; none with a number below ``since``."""
-    seen: set[Node] = set()
+def nodes_before(ends: Iterable[Any], first_number: int = 0) -> set[Node]:
+    """Return the nodes among ``ends``, and all nodes before them, from ``first_number`` on."""
+    before: set[Node] = set()
     pending = list(ends)
     while pending:
         node = pending.pop()
-        if type(node) is Node and node not in seen and node.number >= since:
-            seen.add(node)
+        if type(node) is Node and node not in before and node.number >= first_number:
+            before.add(node)
             pending.extend(node.sources)
-    return seen
+    return before
 
 
-def boundary(ends: Iterable[Any], since: int) -> list[Any]:
-    """Return the leaves, and the nodes with a number below ``since``, at which a walk back from ``ends`` stops."""
+def outside_sources(ends: Iterable[Any], first_number: int) -> list[Any]:
+    """Return the leaves, and the nodes below ``first_number``, at which a walk back from ``ends`` stops."""
     ends = list(ends)
-    inside = nodes_before(ends, since)
+    inside = nodes_before(ends, first_number)
     nodes = [*ends, *(source for node in sorted(inside, key=_number) for source in node.sources)]
     return [node for node in dict.fromkeys(nodes) if node is not None and node not in inside]
 
 
-def run_forward(tangents: dict[Any, Any], ends: Sequence[Any], since: int = 0) -> list[Any]:
+def run_forward(tangents: dict[Any, Any], ends: Sequence[Any], first_number: int = 0) -> list[Any]:
     """Run forward mode from ``tangents``, by node, and return the tangents of ``ends``, None if none arrives.
 
-    Nodes with a number below ``since`` are not visited.
+    Nodes below ``first_number`` are not visited.
     """
-    for node in sorted(nodes_between(ends, tangents, since).difference(tangents), key=_number):
-        arrived = [tangents.get(source) for source in node.sources]
-        if all(t is None for t in arrived):
+    for node in sorted(nodes_between(ends, tangents, first_number).difference(tangents), key=_number):
+        source_tangents = [tangents.get(source) for source in node.sources]
+        if all(t is None for t in source_tangents):
             continue
         if LISTENERS:
-            tangent = emit_around("jvp", node.name, node.operation.apply_jvp, node, arrived)
+            tangent = emit_around("jvp", node.name, node.operation.apply_jvp, node, source_tangents)
         else:
-            tangent = node.operation.apply_jvp(node, arrived)
+            tangent = node.operation.apply_jvp(node, source_tangents)
         if tangent is not None:
-            tangents[node] = tangent if node.num_parts else _matched_to_output(node, arrived, tangent)
+            is_list = node.num_listed_outputs > 0
+            tangents[node] = tangent if is_list else _matched_to_output(node, source_tangents, tangent)
     return [tangents.get(end) for end in ends]
 
 
-def _matched_to_output(node: Node, arrived: Sequence[Array | None], tangent: Array) -> Array:
+def _matched_to_output(node: Node, source_tangents: Sequence[Array | None], tangent: Array) -> Array:
     """Return a tangent, which can have the shape and dtype of an argument, in the shape and dtype of the output."""
     if tangent.shape == node.shape and tangent.dtype == node.dtype:
         return tangent
-    shapes = [node.shape, *[t.shape for t in arrived if t is not None]]
-    dtypes = [node.dtype, *[t.dtype for t in arrived if t is not None]]
-    if tangent.shape not in shapes or tangent.dtype not in dtypes or not _broadcasts(tangent.shape, node.shape):
+    arrays: list[Any] = [node, *[t for t in source_tangents if t is not None]]
+    if (
+        tangent.shape not in [x.shape for x in arrays]
+        or tangent.dtype not in [x.dtype for x in arrays]
+        or not _broadcasts(tangent.shape, node.shape)
+    ):
         raise GradientError(
             f"{node.operation.name}: its jvp returned a tangent of shape {tangent.shape} and dtype {tangent.dtype}; "
             f"the output has shape {node.shape} and dtype {node.dtype}. The derivative is wrong; it must return the "

@@ -117,6 +117,6 @@ else:
         return __all__
 
 
-_ArrayMethods._ops = _method_functions
+_ArrayMethods._functions = _method_functions
 for _array_class in (Array, NestedArray):
     _add_hints(_array_class)

@@ -1,4 +1,4 @@
-"""The functions that methods of `Array` and `NestedArray` call, as the attributes of ``_ops``, which is this module."""
+"""The functions that methods of `Array` and `NestedArray` call: the attribute ``_functions`` is this module."""
 
 # ruff: noqa: F401, F403
 

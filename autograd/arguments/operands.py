@@ -47,7 +47,7 @@ def canonical_dtype(dtype: Any, device: str = "cpu") -> np.dtype[Any]:
     raise DTypeError(f"dtype {canonical} is not supported. Convert to one of {names}.")
 
 
-def as_plain_ndarray(name: str, value: np.ndarray[Any, Any], device: str = "cpu") -> np.ndarray[Any, Any]:
+def checked_ndarray(name: str, value: np.ndarray[Any, Any], device: str = "cpu") -> np.ndarray[Any, Any]:
     """Return an array of a NumPy subclass as a plain ndarray in the same memory; raise for its dtype or shape."""
     if type(value) is not np.ndarray:
         value = as_raw_array(name, value)
@@ -108,7 +108,7 @@ def as_operand(name: str, value: Any, device: str = "cpu") -> Any:
         canonical_dtype(value.dtype, device)
         return Array(from_host(np.asarray(value), device), device)
     if isinstance(value, np.ndarray):
-        return Array.over(as_plain_ndarray(name, value, device))
+        return Array.from_memory(checked_ndarray(name, value, device))
     if isinstance(value, int | float):
         return canonical_number(name, "an operand", value)
     if isinstance(value, complex):

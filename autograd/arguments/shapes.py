@@ -1,4 +1,7 @@
-"""Checks of integers, dimensions, indices and shapes. They return ints, counted from the front, and tuples of ints."""
+"""Checks of integers, dimensions, indices and shapes. They return ints, counted from the front, and tuples of ints.
+
+Errors begin with ``name``, the name of the public function.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,12 @@ from pynested.backends.limits import MOST_DIMENSIONS, MOST_ELEMENTS
 
 from .scalars import value_text
 
-_SLICE_ENDS = frozenset((int, type(None)))
+_TYPES_IN_SLICES = frozenset((int, type(None)))
 _MOST_BITS = 128  # larger integers are refused before they are computed with; sizes and indices have 64 bits
 
 
 def canonical_int(name: str, what: str, value: Any) -> int:
-    """Return ``value`` as an int; raise ArgumentError for a bool, a float, and an int above every size and index."""
+    """Return ``value`` as an int; raise ArgumentError for a bool, a float, and an int of more than 128 bits."""
     number = value if type(value) is int else _int_of_object(name, what, value)
     if number.bit_length() > _MOST_BITS:
         raise ArgumentError(f"{name}: {what} is {value_text(number)}, which is more than anything can be.")
@@ -44,7 +47,7 @@ def canonical_index_entry(value: Any) -> int:
     """Return an entry of an index as an int; raise ArgumentError for a list, an array or a mask."""
     if is_sequence(value):
         raise ArgumentError(
-            "index: in the index of a nested array a list, an array or a mask must be the first entry, x[[0, 2], 1:], "
+            "index: a list, an array or a mask must be the first entry in the index of a nested array, x[[0, 2], 1:], "
             "or follow an integer, x[0, [1, 2]]. To index every component: pn.map_components(function, x)."
         )
     index = canonical_int("index", "an index", value)
@@ -63,13 +66,14 @@ def canonical_index(name: str, index: Any, size: int, dim: int) -> int:
 
 def canonical_slice(part: slice) -> slice:
     """Return a slice of ints or None; raise ArgumentError for a step of 0."""
-    ends = part.start, part.stop, part.step
-    if {*map(type, ends)} <= _SLICE_ENDS and part.step != 0:
-        return part
-    start, stop, step = [None if end is None else canonical_int("index", "an end of a slice", end) for end in ends]
-    if step == 0:
+    numbers: Any = part.start, part.stop, part.step
+    if not {*map(type, numbers)} <= _TYPES_IN_SLICES:
+        numbers = [
+            None if number is None else canonical_int("index", "an end of a slice", number) for number in numbers
+        ]
+    if numbers[2] == 0:
         raise ArgumentError("index: a slice cannot have step 0.")
-    return slice(start, stop, step)
+    return slice(*numbers)
 
 
 def canonical_dim(name: str, dim: Any, ndim: int) -> int:
@@ -117,7 +121,10 @@ def canonical_ints(name: str, what: str, values: Any) -> tuple[int, ...]:
 
 
 def canonical_shape(name: str, shape: Any) -> tuple[int, ...]:
-    """Return ``shape``, such as ``(2, 3)`` or ``((2, 3),)``, as a tuple of sizes that an array can have, or -1."""
+    """Return ``shape``, such as ``(2, 3)`` or ``((2, 3),)``, as a tuple of sizes; a size can be -1.
+
+    Raise ShapeError for more dimensions or elements than an array can have.
+    """
     return check_possible_shape(name, canonical_ints(name, "a size", shape))
 
 
@@ -138,15 +145,17 @@ def check_possible_shape(name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
     return shape
 
 
-def resolved_shape(name: str, shape: tuple[int, ...], numel: int, old: tuple[int, ...]) -> tuple[int, ...]:
-    """Return ``shape`` with the size that its -1 stands for, so that it has ``numel`` elements."""
+def resolved_shape(name: str, shape: tuple[int, ...], old_shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return ``shape`` with the size that its -1 stands for, so that it has as many elements as ``old_shape``."""
     if any(size < -1 for size in shape) or shape.count(-1) > 1:
         raise ShapeError(f"{name}: shape {shape} may hold one -1 and otherwise sizes of 0 or more.")
-    known = prod([size for size in shape if size != -1])
+    numel, known = prod(old_shape), prod([size for size in shape if size != -1])
     if -1 in shape and known and numel % known == 0:
         return tuple(numel // known if size == -1 else size for size in shape)
     if -1 in shape or known != numel:
-        raise ShapeError(f"{name}: an array of shape {old} has {numel} elements, which do not fill the shape {shape}.")
+        raise ShapeError(
+            f"{name}: an array of shape {old_shape} has {numel} elements, which do not fill the shape {shape}."
+        )
     return shape
 
 

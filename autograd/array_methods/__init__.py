@@ -1,8 +1,8 @@
 """The methods that dense and nested arrays have in common. Each calls the public function of the same name.
 
 The modules of public functions import `Array`, so the modules here cannot import them. Methods call public functions
-through the class attribute ``_ops``, which the import of `pynested` sets to the module `pynested.method_functions`.
-The decorator `@methods` lets each method of a class explain a call that does not fit.
+through the class attribute ``_functions``: the module `pynested.method_functions`, once `pynested` is imported. A
+method does not check its arguments: the public function does.
 """
 
 from __future__ import annotations

@@ -6,22 +6,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload
 
-from ..decorators import methods
+from ..decorators import explain_wrong_calls
 
 if TYPE_CHECKING:
     from pynested.autograd.array import Array
     from pynested.nested.operands import Dims, DType, Flag
 
 
-@methods
+@explain_wrong_calls
 class ReductionMethods:
     """Methods that call the reduction of the same name. If no dimension is given, the result is dense.
 
-    The overloads have the types of the parameters; the definitions after them have the defaults.
+    The overloads have the types of the parameters; the definitions after them have the defaults. ``axis`` and
+    ``keepdims``, a bool or None, are NumPy's names of ``dim`` and ``keepdim``.
     """
 
     __slots__ = ()
-    _ops: ClassVar[Any]  # the module `pynested.method_functions`
+    _functions: ClassVar[Any]  # the module `pynested.method_functions`
 
     @overload
     def all(self, dim: None = ..., keepdim: Literal[False] = ...) -> Array: ...
@@ -29,7 +30,7 @@ class ReductionMethods:
     def all(self, dim: Dims = ..., keepdim: bool = ..., *, axis: Dims = ..., keepdims: Flag = ...) -> Self | Array: ...
     def all(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """See `pynested.all`."""
-        return self._ops.all(self, dim, keepdim, axis=axis, keepdims=keepdims)
+        return self._functions.all(self, dim, keepdim, axis=axis, keepdims=keepdims)
 
     @overload
     def amax(self, dim: None = ..., keepdim: Literal[False] = ...) -> Array: ...
@@ -37,7 +38,7 @@ class ReductionMethods:
     def amax(self, dim: Dims = ..., keepdim: bool = ..., *, axis: Dims = ..., keepdims: Flag = ...) -> Self | Array: ...
     def amax(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """See `pynested.amax`."""
-        return self._ops.amax(self, dim, keepdim, axis=axis, keepdims=keepdims)
+        return self._functions.amax(self, dim, keepdim, axis=axis, keepdims=keepdims)
 
     @overload
     def amin(self, dim: None = ..., keepdim: Literal[False] = ...) -> Array: ...
@@ -45,7 +46,7 @@ class ReductionMethods:
     def amin(self, dim: Dims = ..., keepdim: bool = ..., *, axis: Dims = ..., keepdims: Flag = ...) -> Self | Array: ...
     def amin(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """See `pynested.amin`."""
-        return self._ops.amin(self, dim, keepdim, axis=axis, keepdims=keepdims)
+        return self._functions.amin(self, dim, keepdim, axis=axis, keepdims=keepdims)
 
     @overload
     def any(self, dim: None = ..., keepdim: Literal[False] = ...) -> Array: ...
@@ -53,7 +54,7 @@ class ReductionMethods:
     def any(self, dim: Dims = ..., keepdim: bool = ..., *, axis: Dims = ..., keepdims: Flag = ...) -> Self | Array: ...
     def any(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """See `pynested.any`."""
-        return self._ops.any(self, dim, keepdim, axis=axis, keepdims=keepdims)
+        return self._functions.any(self, dim, keepdim, axis=axis, keepdims=keepdims)
 
     @overload
     def argmax(self, dim: None = ..., keepdim: Literal[False] = ...) -> Array: ...
@@ -63,7 +64,7 @@ class ReductionMethods:
     ) -> Self | Array: ...
     def argmax(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """See `pynested.argmax`."""
-        return self._ops.argmax(self, dim, keepdim, axis=axis, keepdims=keepdims)
+        return self._functions.argmax(self, dim, keepdim, axis=axis, keepdims=keepdims)
 
     @overload
     def argmin(self, dim: None = ..., keepdim: Literal[False] = ...) -> Array: ...
@@ -73,7 +74,7 @@ class ReductionMethods:
     ) -> Self | Array: ...
     def argmin(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """See `pynested.argmin`."""
-        return self._ops.argmin(self, dim, keepdim, axis=axis, keepdims=keepdims)
+        return self._functions.argmin(self, dim, keepdim, axis=axis, keepdims=keepdims)
 
     @overload
     def logsumexp(self, dim: None = ..., keepdim: Literal[False] = ...) -> Array: ...
@@ -83,7 +84,7 @@ class ReductionMethods:
     ) -> Self | Array: ...
     def logsumexp(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """See `pynested.logsumexp`."""
-        return self._ops.logsumexp(self, dim, keepdim, axis=axis, keepdims=keepdims)
+        return self._functions.logsumexp(self, dim, keepdim, axis=axis, keepdims=keepdims)
 
     @overload
     def mean(self, dim: None = ..., keepdim: Literal[False] = ..., *, dtype: DType | None = ...) -> Array: ...
@@ -93,7 +94,7 @@ class ReductionMethods:
     ) -> Self | Array: ...
     def mean(self, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
         """See `pynested.mean`."""
-        return self._ops.mean(self, dim, keepdim, dtype=dtype, axis=axis, keepdims=keepdims)
+        return self._functions.mean(self, dim, keepdim, dtype=dtype, axis=axis, keepdims=keepdims)
 
     @overload
     def nanmean(self, dim: None = ..., keepdim: Literal[False] = ..., *, dtype: DType | None = ...) -> Array: ...
@@ -103,7 +104,7 @@ class ReductionMethods:
     ) -> Self | Array: ...
     def nanmean(self, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
         """See `pynested.nanmean`."""
-        return self._ops.nanmean(self, dim, keepdim, dtype=dtype, axis=axis, keepdims=keepdims)
+        return self._functions.nanmean(self, dim, keepdim, dtype=dtype, axis=axis, keepdims=keepdims)
 
     @overload
     def nansum(self, dim: None = ..., keepdim: Literal[False] = ..., *, dtype: DType | None = ...) -> Array: ...
@@ -113,7 +114,7 @@ class ReductionMethods:
     ) -> Self | Array: ...
     def nansum(self, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
         """See `pynested.nansum`."""
-        return self._ops.nansum(self, dim, keepdim, dtype=dtype, axis=axis, keepdims=keepdims)
+        return self._functions.nansum(self, dim, keepdim, dtype=dtype, axis=axis, keepdims=keepdims)
 
     @overload
     def prod(self, dim: None = ..., keepdim: Literal[False] = ..., *, dtype: DType | None = ...) -> Array: ...
@@ -123,7 +124,7 @@ class ReductionMethods:
     ) -> Self | Array: ...
     def prod(self, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
         """See `pynested.prod`."""
-        return self._ops.prod(self, dim, keepdim, dtype=dtype, axis=axis, keepdims=keepdims)
+        return self._functions.prod(self, dim, keepdim, dtype=dtype, axis=axis, keepdims=keepdims)
 
     @overload
     def std(self, dim: None = ..., keepdim: Literal[False] = ..., *, correction: float = ...) -> Array: ...
@@ -133,7 +134,7 @@ class ReductionMethods:
     ) -> Self | Array: ...
     def std(self, dim=None, keepdim=False, *, correction=1, axis=None, keepdims=None):
         """See `pynested.std`."""
-        return self._ops.std(self, dim, keepdim, correction=correction, axis=axis, keepdims=keepdims)
+        return self._functions.std(self, dim, keepdim, correction=correction, axis=axis, keepdims=keepdims)
 
     @overload
     def sum(self, dim: None = ..., keepdim: Literal[False] = ..., *, dtype: DType | None = ...) -> Array: ...
@@ -143,7 +144,7 @@ class ReductionMethods:
     ) -> Self | Array: ...
     def sum(self, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
         """See `pynested.sum`."""
-        return self._ops.sum(self, dim, keepdim, dtype=dtype, axis=axis, keepdims=keepdims)
+        return self._functions.sum(self, dim, keepdim, dtype=dtype, axis=axis, keepdims=keepdims)
 
     @overload
     def var(self, dim: None = ..., keepdim: Literal[False] = ..., *, correction: float = ...) -> Array: ...
@@ -153,4 +154,4 @@ class ReductionMethods:
     ) -> Self | Array: ...
     def var(self, dim=None, keepdim=False, *, correction=1, axis=None, keepdims=None):
         """See `pynested.var`."""
-        return self._ops.var(self, dim, keepdim, correction=correction, axis=axis, keepdims=keepdims)
+        return self._functions.var(self, dim, keepdim, correction=correction, axis=axis, keepdims=keepdims)

@@ -136,7 +136,7 @@ class Primitive:
         if self.has_residuals:
             value, *residuals = value
         if type(value) is tuple or type(value) is list:
-            results = [None if part is None else Array(part, device, sources=args) for part in value]
+            results = [None if entry is None else Array(entry, device, sources=args) for entry in value]
             if is_tracked and grad_mode.current:
                 attach_outputs(results, self.record(None, args))
             return tuple(results)
@@ -170,14 +170,13 @@ class Primitive:
         y = node.output
         if y is not None and this_pass.is_recorded:
             y = y.made_by(node)
-        parts = self.vjps(cotangent, y, *args) if callable(self.vjps) else None
+        terms = self.vjps(cotangent, y, *args) if callable(self.vjps) else None
         pairs: SourceCotangents = []
         for i, source in enumerate(node.sources):
-            if source is None or (this_pass.needed is not None and source not in this_pass.needed):
-                continue
-            part = self.vjps[i](cotangent, y, *args) if parts is None else parts[i]
-            if part is not None:
-                pairs.append((source, part))
+            if this_pass.visits(source):
+                term = self.vjps[i](cotangent, y, *args) if terms is None else terms[i]
+                if term is not None:
+                    pairs.append((source, term))
         return pairs
 
     def apply_jvp(self, node: Node, tangents: Sequence[Array | None]) -> Any:
@@ -197,11 +196,12 @@ class Primitive:
     def _linear_jvp(self, tangents: Sequence[Array | None], y: Array | None, *args: Any) -> Any:
         """Return the function of the tangents, with zeros in place of missing tangents of arrays."""
         like = next(tangent for tangent in tangents if tangent is not None)
-        filled = [
-            tangent if tangent is not None else new_zeros(arg.shape, like) if type(arg) is Unsaved else arg
-            for tangent, arg in zip(tangents, args, strict=True)
-        ]
-        return self.apply(*filled)
+        return self.apply(
+            *[
+                tangent if tangent is not None else new_zeros(arg.shape, like) if type(arg) is Unsaved else arg
+                for tangent, arg in zip(tangents, args, strict=True)
+            ]
+        )
 
 
 @operator
@@ -233,8 +233,8 @@ def kernel(name: str, *, device: str) -> Callable[[Function], Function]:
 # ---- several outputs ------------------------------------------------------------------------------------------------
 
 
-class Part:
-    """The operation of a node that stands for one of several outputs of its source."""
+class ListedOutput:
+    """The operation of a node that stands for one output in the list of outputs of its source."""
 
     name = public = "part"
 
@@ -247,12 +247,12 @@ class Part:
         return tangents[0][node.args[0]]
 
 
-PART = Part()
+LISTED_OUTPUT = ListedOutput()
 
 
 def attach_outputs(results: Sequence[Array | None], node: Node, which: Sequence[bool] | None = None) -> None:
     """Make ``results`` the outputs of ``node``, one after the other, but only floats, and only if ``which`` is True."""
-    node.num_parts = len(results)
+    node.num_listed_outputs = len(results)
     for i, result in enumerate(results):
         if result is not None and is_float(result.dtype) and (which is None or which[i]):
             attach_output(result, node, i)
@@ -260,7 +260,7 @@ def attach_outputs(results: Sequence[Array | None], node: Node, which: Sequence[
 
 def attach_output(result: Array, node: Node, index: int) -> Array:
     """Make ``result`` output ``index`` of ``node``."""
-    result.node = Node(PART, [node], result.shape, result.dtype, (index,))
+    result.node = Node(LISTED_OUTPUT, [node], result.shape, result.dtype, (index,))
     result.tracked = True
     return result
 

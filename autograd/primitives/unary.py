@@ -1,7 +1,9 @@
 """Functions of one element ``x``. ``k`` has the kernels of a backend, ``g`` is the cotangent of the result ``y``.
 
-At kinks the derivative is the one that the specification names: ``abs`` and ``relu`` have 0 at 0. A derivative that has
-a kernel is a primitive with the argument ``g``; ``gg`` is the cotangent of its result.
+At kinks the derivative is the one that the specification names: ``abs`` and ``relu`` have 0 at 0. ``saves`` names the
+values that a vjp reads, and ``public`` the public function, if it has another name; see `Primitive`. Some vjps have a
+kernel of their own, so they are primitives, such as ``relu_backward``. Their first argument is ``g``, and ``gg`` is the
+cotangent of their result.
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ def _sigmoid(k: Any, x: Any) -> Any:
 
 
 def _step_function(name: str, kernel: str) -> Primitive:
-    """Return a function that rounds to integers; it copies integers, which become floats in some array modules."""
+    """Return a function that rounds to integers. It copies integers, of which some array modules would make floats."""
     return Primitive(
         name,
         lambda k, x: k.copy(x) if x.dtype.kind in "iu" else getattr(k, kernel)(x),
@@ -73,7 +75,7 @@ rsqrt = Primitive(
 )
 cbrt = Primitive("cbrt", lambda k, x: k.cbrt(x), [lambda g, y, x: g / (3 * y * y)], saves=["y"])
 exp = Primitive("exp", lambda k, x: k.exp(x), [lambda g, y, x: g * y], saves=["y"])
-# sqrt(log(2)) * 2**(x / 2) is squared, since the result y may have overflowed.
+# The derivative is log(2) * 2**x. It can be finite where y = 2**x is not, so it is the square of a smaller number.
 exp2: Primitive = Primitive(
     "exp2", lambda k, x: k.exp2(x), [lambda g, y, x: g * square(0.8325546111576977 * exp2(x / 2))], saves=["x"]
 )
@@ -138,15 +140,15 @@ relu_backward: Primitive = Primitive(
 )
 
 
-def _derivative(name: str, compute: Callable[..., Any], second_derivative: Callable[[Any], Any]) -> Primitive:
-    """Return the product of ``g`` and the derivative of a function at ``x``."""
-    derivative: Primitive = Primitive(
+def _backward(name: str, compute: Callable[..., Any], second_derivative: Callable[[Any], Any]) -> Primitive:
+    """Return a vjp as a primitive: ``compute`` multiplies ``g`` by the derivative of a function at ``x``."""
+    backward: Primitive = Primitive(
         name,
         compute,
-        [lambda gg, _, g, x: derivative(gg, x), lambda gg, _, g, x: gg * g * second_derivative(x)],
+        [lambda gg, _, g, x: backward(gg, x), lambda gg, _, g, x: gg * g * second_derivative(x)],
         saves=["x", "g x"],
     )
-    return derivative
+    return backward
 
 
 def _silu_second_derivative(x: Any) -> Any:
@@ -165,19 +167,20 @@ def _gelu_second_derivative(x: Any) -> Any:
 def _gelu_tanh_second_derivative(x: Any) -> Any:
     """Return t' - x t t' u' + 3 c s x**2 (1 - t**2), for t = tanh(u) and u = s (x + c x**3).
 
-    Powers of x are multiplied into 1 - t**2 one x after the other, as a power alone could overflow.
+    s is `_TANH_SCALE` and c is `_TANH_CUBE`; t' = u' (1 - t**2) and u' = s (1 + 3 c x**2) are derivatives by x. Powers
+    of x are multiplied into 1 - t**2 one x after the other, as a power alone could overflow.
     """
     t = tanh(_TANH_SCALE * (x * (1 + _TANH_CUBE * (x * x))))
-    linear = _TANH_SCALE * (1 - t * t)
-    cubic = (3 * _TANH_CUBE) * (x * (x * linear))
-    t_slope = linear + cubic
+    scaled = _TANH_SCALE * (1 - t * t)
+    last_term = (3 * _TANH_CUBE) * (x * (x * scaled))
+    t_slope = scaled + last_term
     x_t_slope = x * t_slope
-    return t_slope - t * (_TANH_SCALE * (x_t_slope + (3 * _TANH_CUBE) * (x * (x * x_t_slope)))) + cubic
+    return t_slope - t * (_TANH_SCALE * (x_t_slope + (3 * _TANH_CUBE) * (x * (x * x_t_slope)))) + last_term
 
 
-silu_backward: Primitive = _derivative("silu_backward", lambda k, g, x: k.silu_backward(g, x), _silu_second_derivative)
-gelu_backward: Primitive = _derivative("gelu_backward", lambda k, g, x: k.gelu_backward(g, x), _gelu_second_derivative)
-gelu_tanh_backward: Primitive = _derivative(
+silu_backward: Primitive = _backward("silu_backward", lambda k, g, x: k.silu_backward(g, x), _silu_second_derivative)
+gelu_backward: Primitive = _backward("gelu_backward", lambda k, g, x: k.gelu_backward(g, x), _gelu_second_derivative)
+gelu_tanh_backward: Primitive = _backward(
     "gelu_tanh_backward", lambda k, g, x: k.gelu_backward(g, x, "tanh"), _gelu_tanh_second_derivative
 )
 

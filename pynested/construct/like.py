@@ -115,7 +115,7 @@ def full_like(
     """
     return _like(
         "full_like", x, dtype, requires_grad,
-        lambda shape, dtype, device: creation.filled("full_like", shape, fill_value, dtype, device), layout,
+        lambda shape, dtype, device: creation.new_full("full_like", shape, fill_value, dtype, device), layout,
     )  # fmt: skip
 
 

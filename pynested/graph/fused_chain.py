@@ -16,7 +16,7 @@ from pynested.autograd.arguments.operands import canonical_dtype
 from pynested.autograd.array import raw
 from pynested.autograd.primitives.movement import summed_to, to_dtype
 from pynested.autograd.primitives.primitive import attach_outputs
-from pynested.autograd.tape import BackwardPass, SourceCotangents, grad_mode, source_of
+from pynested.autograd.tape import BackwardPass, SourceCotangents, grad_mode, node_or_leaf
 from pynested.autograd.tape import Node as TapeNode
 from pynested.backends.dtypes import is_float
 from pynested.backends.quiet import without_warnings
@@ -205,7 +205,7 @@ class FusedOperation:
 
     def record(self, results: Any, operands: Any, plan: BroadcastPlan, saved: Saved, kept: list[Array]) -> None:
         """Record the node that made ``results``."""
-        sources = [source_of(x) for x in operands]
+        sources = [node_or_leaf(x) for x in operands]
         operands = [x.as_saved() for x in operands]
         inputs = [x if i in saved[0] else None for i, x in enumerate(operands)]
         args = [*inputs, *kept, Unfused(plan, operands, saved[1])]
@@ -217,8 +217,8 @@ class FusedOperation:
 
     def apply_vjp(self, node: TapeNode, cotangent: Any, this_pass: BackwardPass) -> SourceCotangents:
         """Take the cotangents of the outputs to the inputs."""
-        cotangents, sources, needed = cotangent if node.num_parts else [cotangent], node.sources, this_pass.needed
-        wanted = tuple([i for i, x in enumerate(sources) if x is not None and (needed is None or x in needed)])
+        cotangents, sources = cotangent if node.num_listed_outputs else [cotangent], node.sources
+        wanted = tuple([i for i, source in enumerate(sources) if this_pass.visits(source)])
         *saved, unfused = node.saved()
         if this_pass.is_recorded:  # operator by operator, so that the pass can be differentiated itself
             _, vjp = functional.vjp(self._of_some(unfused, wanted), *[unfused.operands[i] for i in wanted])
@@ -245,7 +245,7 @@ class FusedOperation:
         moving = [i for i, tangent in enumerate(tangents) if tangent is not None]
         primals = tuple([unfused.operands[i] for i in moving])
         _, pushed = functional.jvp(self._of_some(unfused, moving), primals, tuple([tangents[i] for i in moving]))
-        return pushed if node.num_parts else pushed[0]
+        return pushed if node.num_listed_outputs else pushed[0]
 
     def _of_some(self, unfused: Unfused, places: Sequence[int]) -> Callable[..., tuple[Any, ...]]:
         """Return the operators as a function of the buffers of some operands; the others stay as they are."""

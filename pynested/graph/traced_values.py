@@ -48,7 +48,7 @@ class Traced:
 
         Attributes that the signature determines are constants.
         """
-        if name == "_ops" or (name.startswith("__") and name != "__cuda_array_interface__"):
+        if name == "_functions" or (name.startswith("__") and name != "__cuda_array_interface__"):
             return object.__getattribute__(self, name)
         recorder = object.__getattribute__(self, "_recorder")
         real = recorder.real(self)

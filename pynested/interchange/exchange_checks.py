@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.operands import DTYPES, as_plain_ndarray
+from pynested.autograd.arguments.operands import DTYPES, checked_ndarray
 from pynested.autograd.call_errors import check_optional_flags
 from pynested.backends.errors import (
     ArgumentError,
@@ -215,5 +215,5 @@ def values_for_import(name: str, values: NDArray[Any], copy: bool | None) -> NDA
     check_known_dtype(name, str(native_dtype))
     if values.dtype != native_dtype:
         check_may_copy(name, copy, "the bytes of its numbers are not in native order")
-        return as_plain_ndarray(name, values.astype(native_dtype))
-    return as_plain_ndarray(name, values.copy() if copy else values)
+        return checked_ndarray(name, values.astype(native_dtype))
+    return checked_ndarray(name, values.copy() if copy else values)

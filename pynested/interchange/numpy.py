@@ -52,7 +52,7 @@ def from_numpy(array: NDArray[Any], *, layout: Layout | None = None, copy: bool 
             "list of components."
         )
     if array.dtype != object:
-        return Array.over(values_for_import("from_numpy", array, copy))
+        return Array.from_memory(values_for_import("from_numpy", array, copy))
     if array.ndim != 1:
         raise ExchangeError(
             f"from_numpy: an object array must have one dimension, with an entry for each component, not {array.ndim}."

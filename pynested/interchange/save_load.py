@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.operands import as_plain_ndarray
+from pynested.autograd.arguments.operands import checked_ndarray
 from pynested.autograd.decorators import operator
 from pynested.backends.errors import ArgumentError, ExchangeError, named_type
 from pynested.backends.repeating_views import unbroadcast_view
@@ -141,9 +141,11 @@ def load(path: str | os.PathLike[str]) -> AnyArray | dict[str, AnyArray]:
 
 def _join_parts(header: Mapping[str, Any], name: str, parts: Parts) -> AnyArray:
     """Return the array of this name; the inverse of `_split_parts`."""
-    stored = as_plain_ndarray("load", parts[f"{name}/values"])
+    stored = checked_ndarray("load", parts[f"{name}/values"])
     shape = tuple(header.get("shape", stored.shape))
-    values = Array.over(stored if stored.shape == shape else np.ascontiguousarray(np.broadcast_to(stored, shape)))
+    values = Array.from_memory(
+        stored if stored.shape == shape else np.ascontiguousarray(np.broadcast_to(stored, shape))
+    )
     if header["kind"] == "dense":
         return values
     offsets = parts[f"{name}/offsets"]

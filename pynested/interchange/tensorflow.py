@@ -46,7 +46,7 @@ def from_tensorflow(tensor: Any, *, copy: bool | None = None) -> NestedArray | A
         return from_lists("from_tensorflow", lists, copy)
     if not hasattr(tensor, "numpy"):
         raise ExchangeError(f"from_tensorflow: takes an eager tensor or a ragged tensor, not {type(tensor).__name__}.")
-    return Array.over(values_for_import("from_tensorflow", _memory_of(tensor), copy))
+    return Array.from_memory(values_for_import("from_tensorflow", _memory_of(tensor), copy))
 
 
 def _memory_of(tensor: Any) -> Any:

@@ -1,8 +1,8 @@
 """`NestedArray`: a differentiable buffer, and a structure that says where each component lies in the buffer.
 
 Methods that are operators are in the base class `ArrayMethods`. The modules of operators import this class, so methods
-call them through `_ops`, the module `pynested.method_functions`. A dimension is *regular* if all components have the
-same size along it, and *canonical* if it is counted from the front. *Clauses* are statements of the specification.
+call them through `_functions`, the module `pynested.method_functions`. A dimension is *regular* if all components have
+the same size along it, and *canonical* if it is counted from the front. *Clauses* are statements of the specification.
 """
 
 from __future__ import annotations
@@ -229,14 +229,14 @@ class NestedArray(ArrayMethods):
     @method
     def narrow(self, dim: int, start: IntsLike = 0, length: IntsLike | None = None) -> NestedArray:
         """Narrow each component, see `pynested.narrow`."""
-        return self._ops.narrow(self, dim, start, length)  # type: ignore[no-any-return]
+        return self._functions.narrow(self, dim, start, length)  # type: ignore[no-any-return]
 
     @method
     def to_padded_array(
         self, padding: float, output_size: Sequence[int] | None = None, out: Array | None = None
     ) -> Array:
         """Pad the components to one shape, see `pynested.to_padded_array`."""
-        return self._ops.to_padded_array(self, padding, output_size, out)  # type: ignore[no-any-return]
+        return self._functions.to_padded_array(self, padding, output_size, out)  # type: ignore[no-any-return]
 
     def tolist(self) -> list[Any]:
         """Return a list of Python numbers for each component; `pn.nested_array` accepts it."""
@@ -249,19 +249,19 @@ class NestedArray(ArrayMethods):
         return self.round()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        return self._ops.as_ndarray(self, dtype, copy)  # type: ignore[no-any-return]
+        return self._functions.as_ndarray(self, dtype, copy)  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
-        return self._ops.as_text(self)  # type: ignore[no-any-return]
+        return self._functions.as_text(self)  # type: ignore[no-any-return]
 
     def __reduce__(self) -> Any:
-        return self._ops.pickle_parts(self)
+        return self._functions.pickle_parts(self)
 
     def __copy__(self) -> NestedArray:
         return type(self)(self.data, self.structure)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> NestedArray:
-        return self._ops.deep_copy(self, memo)  # type: ignore[no-any-return]
+        return self._functions.deep_copy(self, memo)  # type: ignore[no-any-return]
 
     _data = property(refuse_numpy_ma)  # numpy.ma reads this attribute of its operands
 
@@ -295,7 +295,7 @@ class NestedArray(ArrayMethods):
 
     @grad.setter
     def grad(self, value: NestedArray | None) -> None:
-        self.data.grad = None if value is None else self._ops.as_gradient("grad", value, self)
+        self.data.grad = None if value is None else self._functions.as_gradient("grad", value, self)
 
     @method
     def backward(self, gradient: Any = None, *, retain_graph: bool | None = None, create_graph: bool = False) -> None:
@@ -307,7 +307,7 @@ class NestedArray(ArrayMethods):
                 "backward: a gradient can be created implicitly only for an output of one element. Give a gradient of "
                 "this array's shape: nt.backward(pn.ones_like(nt)), or reduce the array: nt.sum().backward()."
             )
-        seed = self._ops.as_gradient("backward", gradient, self)
+        seed = self._functions.as_gradient("backward", gradient, self)
         self.data.backward(seed, retain_graph=retain_graph, create_graph=create_graph)
 
     def retain_grad(self) -> None:
@@ -324,7 +324,7 @@ class NestedArray(ArrayMethods):
             replacement = hook(nested_gradient)
             if replacement is None:
                 return None
-            return NestedArray._ops.as_gradient("hook", replacement, nested_gradient)  # type: ignore[no-any-return]
+            return NestedArray._functions.as_gradient("hook", replacement, nested_gradient)  # type: ignore[no-any-return]
 
         return self.data.register_hook(on_values if callable(hook) else hook)
 

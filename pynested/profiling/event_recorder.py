@@ -10,7 +10,7 @@ from typing import Any
 from pynested.autograd import Array
 from pynested.autograd.array import raw
 from pynested.autograd.decorators import Call
-from pynested.autograd.primitives.primitive import PART
+from pynested.autograd.primitives.primitive import LISTED_OUTPUT
 from pynested.autograd.tape import Node, grad_mode
 from pynested.backends.storage import address
 
@@ -153,7 +153,7 @@ class EventRecorder:
             why = unrecorded if wanted else "no operand requires grad"
             self._add("tape", "", {"why_not": why})
             return
-        node = node.sources[0] if node.operation is PART else node
+        node = node.sources[0] if node.operation is LISTED_OUTPUT else node
         saves = [f"operand {i}" for i, saved in enumerate(node.args) if type(saved) is Array]
         saves += ["the result"] * (node.output is not None)
         self._add("tape", self.names.node(node), {"sources": self._sources(node), "saves": saves})

@@ -44,7 +44,7 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "no cotangent for two elements": (
         (X * X).backward, GradientError, "implicitly only for an output of one element"),
     "another shape": (
-        lambda: (X * 2).backward(pn.array([1.0])), GradientError, r"shape \(1,\) was given for an output of shape \(2"),
+        lambda: (X * 2).backward(pn.array([1.0])), GradientError, r"shape \(1,\) .* an array of shape \(2"),
     "integers": (lambda: (X * 2).backward(pn.array([1, 2])), GradientError, "must be floating point, not int64"),
     "a constant": (lambda: pn.array(1.0).backward(), GradientError, "no output requires grad"),
     "an unused input": (lambda: grad(X.sum(), [X, UNUSED]), GradientError, "input 1 was not used"),

@@ -173,7 +173,7 @@ def test_wrong_gradients_are_refused(gradients: Any, message: str) -> None:
 
 def test_wrong_tangents_are_refused() -> None:
     for function, message in (
-        (broken(None, jvp=lambda context, *_: pn.array(1.0)), "Defined.jvp returned tangents of shapes"),
+        (broken(None, jvp=lambda context, *_: pn.array(1.0)), "Defined.jvp returned a tangent of shape"),
         (broken((A, None)), r"Defined has no jvp.*Define jvp\(context"),
     ):
         with pytest.raises(GradientError, match=message):

@@ -157,7 +157,7 @@ def test_nested_arrays() -> None:
 ERRORS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: vjp(lambda x: (x, x), ONE)[1](ONE), ArgumentError, "vjp: .*form"),
     (lambda: vjp(lambda x: x * 1, ONE)[1](pn.array([1.0, 2.0])), GradientError,
-     r"shape \(2,\) was given for an output of shape \(\)"),
+     r"shape \(2,\) and dtype float64 for an array of shape \(\)"),
     (lambda: jvp(lambda x: x, (ONE,), (pn.array([1.0]),)), ArgumentError, "tangent of shape"),
     (lambda: jvp(lambda x: x, (ONE,), (ONE, ONE)), ArgumentError, "jvp: .*form"),
     (lambda: hessian(lambda x: x * x, pn.array([1.0, 2.0])), GradientError, "hessian: the function must return one"),

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.operands import as_array, as_operand, as_plain_ndarray, numpy_array
+from pynested.autograd.arguments.operands import as_array, as_operand, checked_ndarray, numpy_array
 from pynested.autograd.arguments.scalars import check_fits, checked_scalar
 from pynested.autograd.arguments.shapes import broadcast_shape
 from pynested.autograd.array import NO_GRAD_ONLY, READ_ONLY, raw
@@ -187,7 +187,7 @@ def _functional_form(name: str) -> str:
 def _operand_to_write(name: str, value: Any, target: Any) -> Any:
     """Return ``value`` as a nested or dense array on the device of ``target``. Arrays must lie there already."""
     if isinstance(value, list | tuple):
-        listed = as_plain_ndarray(name, _list_to_numpy(name, value))
+        listed = checked_ndarray(name, _list_to_numpy(name, value))
         if not listed.size:  # NumPy makes an empty list float64, which the dtype of the target may not represent
             listed = listed.astype(target.dtype)
         return Array(from_host(listed, target.device), target.device)

@@ -105,7 +105,7 @@ def unflatten(self: ArrayT, dim: int, sizes: Sequence[int]) -> ArrayT:
 
 def _factors(sizes: Any, size: int) -> tuple[int, ...]:
     """Return ``sizes`` with the missing size instead of -1; raise unless their product is ``size``."""
-    return resolved_shape("unflatten", canonical_shape("unflatten", (sizes,)), size, (size,))
+    return resolved_shape("unflatten", canonical_shape("unflatten", (sizes,)), (size,))
 
 
 def _divide_axis(x: Array, axis: int, factors: tuple[int, ...]) -> Array:

@@ -236,7 +236,7 @@ def _reshape_jagged(
 
 def _reshape_dense(name: str, x: Array, shape: Any, may_copy: bool) -> Array:
     """Reshape a dense array; one size can be -1. Raise ShapeError if a copy is needed and ``may_copy`` is False."""
-    target = resolved_shape(name, canonical_shape(name, (shape,)), x.numel(), x.shape)
+    target = resolved_shape(name, canonical_shape(name, (shape,)), x.shape)
     result = movement.reshape(x, target)
     if not may_copy and result.storage is not x.storage and x.numel():
         raise ShapeError(

@@ -66,9 +66,9 @@ def test_gradients_lie_where_their_arrays_do(kind: str, home: str, compiled: Non
     pn.sum(x).backward()
     assert x.grad.device == home and pn.equal(x.grad, x.detach() + 1)
     y = x * x
-    with pytest.raises(DeviceError, match=rf"gradient on '{other}' was given for an output on '{home}'. Move"):
+    with pytest.raises(DeviceError, match=rf"gradient on '{other}' for an array on '{home}'. Move"):
         y.backward(pn.ones_like(y.detach()).to(other))
-    with pytest.raises(DeviceError, match=rf"tangent on '{other}' was given for a primal on '{home}'. Move it"):
+    with pytest.raises(DeviceError, match=rf"tangent on '{other}' for an array on '{home}'. Move the tangent"):
         pn.jvp(lambda x: x * x, (x.detach(),), (x.detach().to(other),))
 
 

@@ -165,5 +165,5 @@ DENSE: list[ErrorInput] = [
     (lambda: pn.grad(RAGGED.sum(), 3), ArgumentError, "not an int"),
     (lambda: pn.tape(3), ArgumentError, "not an int"),
     (lambda: pn.hessian(pn.sum, np.ones(2)), ArgumentError, "hessian: x must"),
-    (lambda: bool(A > 0), ArgumentError, "not one. Ask any() or all()"),
+    (lambda: bool(A > 0), ArgumentError, "not one. Use x.any() or x.all()"),
 ]  # fmt: skip
