@@ -28,11 +28,11 @@ from .array_methods import ArrayMethods
 from .array_protocols import ArrayProtocols
 from .call_errors import check_flags, check_optional_flags
 from .decorators import method
-from .tape import Hooks, Leaf, Node, grad_mode
+from .tape import Leaf, Node, grad_mode
 
 Hook = Callable[["Array"], "Array | None"]  # gets a gradient, and can return another one in its place
 OPEN, NO_GRAD_ONLY, READ_ONLY = 0, 1, 2  # writes are allowed; allowed if nothing is recorded; never allowed
-_leaf_lock = RLock()  # held by the thread that writes to a leaf
+_grad_lock = RLock()  # of the thread that accumulates a gradient
 
 
 class Array(ArrayMethods, ArrayProtocols):
@@ -49,6 +49,8 @@ class Array(ArrayMethods, ArrayProtocols):
         The memory of the values, shared by all views, with a counter of writes.
     node : Node or None
         The node of the tape that made this array; None for a leaf.
+    leaf : Leaf or None
+        The node at which the gradients of a leaf end, if it has ever required grad.
     tracked : bool
         The same as ``requires_grad``, which is slower to read.
     write_guard : int
@@ -62,10 +64,11 @@ class Array(ArrayMethods, ArrayProtocols):
     array([2., 4.])
     """
 
-    __slots__ = ("__weakref__", "_grad", "_hooks", "_leaf", "_raw", "node", "storage", "tracked", "write_guard")
+    __slots__ = ("__weakref__", "_grad", "_raw", "leaf", "node", "storage", "tracked", "write_guard")
 
     storage: Storage
     node: Node | None
+    leaf: Any  # Leaf or None
     tracked: bool
     write_guard: int
     _raw: Any
@@ -83,12 +86,10 @@ class Array(ArrayMethods, ArrayProtocols):
                 break
         self._raw = data
         self.storage = storage if storage is not None else Storage(data, device)
-        self.node = None
+        self.node = self.leaf = None
         self.tracked = False
         self.write_guard = write_guard
         self._grad: Array | None = None
-        self._hooks: Hooks | None = None
-        self._leaf: Leaf | None = None
 
     @classmethod
     def from_memory(cls, data: Any, device: str = "cpu") -> Array:
@@ -100,8 +101,6 @@ class Array(ArrayMethods, ArrayProtocols):
         output = Array(self._raw, self.storage.device, self.storage)
         output.node, output.tracked = node, True
         return output
-
-    # ---- attributes -------------------------------------------------------------------------------------------------
 
     @property
     def data(self) -> Any:
@@ -183,8 +182,6 @@ class Array(ArrayMethods, ArrayProtocols):
         """Return a read-only view repeated to ``shape``."""
         return self._functions.broadcast_to(self, shape)  # type: ignore[no-any-return]
 
-    # ---- gradients ----------------------------------------------------------------------------------------------
-
     @property
     def grad(self) -> Array | None:
         """The sum of the gradients of all backward passes so far."""
@@ -220,6 +217,8 @@ class Array(ArrayMethods, ArrayProtocols):
             )
         if self.node is not None and not requires_grad:
             raise GradientError("requires_grad: only a leaf can stop requiring gradients. Use x.detach().")
+        if requires_grad and self.node is None and self.leaf is None:
+            self.leaf = Leaf(self)
         self.tracked = bool(requires_grad)
         return self
 
@@ -242,7 +241,7 @@ class Array(ArrayMethods, ArrayProtocols):
         """Add ``cotangent`` to ``grad``, in place unless the sum itself is to be differentiated."""
         if LISTENERS:
             emit("accumulate", self.device, leaf=self, cotangent=cotangent)
-        with _leaf_lock:
+        with _grad_lock:
             if self._grad is None:
                 self._grad = cotangent
             elif cotangent.requires_grad or self._grad.requires_grad or not self._grad.is_writable():
@@ -265,14 +264,6 @@ class Array(ArrayMethods, ArrayProtocols):
         detached.write_guard = READ_ONLY if self.write_guard == READ_ONLY else OPEN
         return detached
 
-    def leaf(self) -> Leaf:
-        """Return the node of a leaf, where its gradients end."""
-        if self._leaf is None:
-            with _leaf_lock:
-                if self._leaf is None:
-                    self._leaf = Leaf(self)
-        return self._leaf
-
     def as_saved(self) -> Array:
         """Return the array that a node saves: for a leaf, a view with the same `Leaf`; for any other array, itself.
 
@@ -281,7 +272,7 @@ class Array(ArrayMethods, ArrayProtocols):
         if self.node is not None or not self.tracked:
             return self
         view = self.detach()
-        view.tracked, view._leaf = True, self.leaf()
+        view.tracked, view.leaf = True, self.leaf
         return view
 
 

@@ -143,15 +143,14 @@ class ArrayProtocols:
     def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
         if self.node is not None:
             raise GradientError("deepcopy: only leaves can be copied so; use x.detach().clone() for the values.")
-        copy = type(self)(transfer(self.data, self.device), self.device)
-        copy.tracked = self.tracked
+        copy = type(self)(transfer(self.data, self.device), self.device).requires_grad_(self.requires_grad)
         memo[id(self)] = copy
         return copy
 
     def __copy__(self: Any) -> Any:
         copy = self.detach()
-        copy.node, copy.tracked, copy.write_guard = self.node, self.tracked, self.write_guard
-        return copy
+        copy.node, copy.write_guard = self.node, self.write_guard
+        return copy.requires_grad_(self.requires_grad)
 
 
 def _unpickled(array_class: Any, data: Any, device: str, requires_grad: bool, shape: tuple[int, ...]) -> Any:

@@ -46,8 +46,6 @@ class DefaultChange(Generic[Value]):
 default_device = ThreadDefault(lambda: "cpu")
 default_dtype = ThreadDefault(lambda: _FLOAT64)
 
-# ---- the device -----------------------------------------------------------------------------------------------------
-
 
 @operator
 def set_default_device(device: str | None) -> DefaultChange[str]:
@@ -100,9 +98,6 @@ def get_default_device() -> str:
     'cpu'
     """
     return default_device.value
-
-
-# ---- the dtype ------------------------------------------------------------------------------------------------------
 
 
 @operator

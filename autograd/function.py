@@ -155,8 +155,6 @@ class _Call:
         context.saved = self.rebuild_saved(saved)
         return context
 
-    # ---- reverse mode -------------------------------------------------------------------------------------------
-
     def apply_vjp(self, node: Node, cotangent: Any, this_pass: BackwardPass) -> SourceCotangents:
         """Call ``backward``, and return the cotangent of each source that the pass visits."""
         gradients = self.gradients(node, cotangent, this_pass.is_recorded)
@@ -201,8 +199,6 @@ class _Call:
                 f"{with_article(kind.__name__)}. Return a gradient of the same form."
             )
         return arrays if kind is Array else flatten_like(f"{self.name}.backward", rebuild(arrays), gradient)
-
-    # ---- forward mode -------------------------------------------------------------------------------------------
 
     def apply_jvp(self, node: Node, tangents: Sequence[Any]) -> Any:
         """Call ``jvp``; without it, transpose ``backward``, which is linear in its cotangents."""

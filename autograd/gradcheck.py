@@ -7,17 +7,16 @@
 *differences*   the gradient agrees with central differences of the fourth order
 *float32*       the gradient of float32 inputs is float32, and close to that of float64 inputs
 
-The function is checked as a function of one vector: the elements of all varied arrays, one after the other. Its result
-is the vector of the elements of all floating point outputs. All tests run on read-only arrays, so that a write into an
-input or a cotangent is an error. For the second order the same tests run on the function (x, w) -> vjp. Before them
-*recording* checks that a vjp has the same values whether it is recorded or not.
+The function is checked as a function of one vector ``x``: the elements of all varied arrays, one after the other. Its
+result is the vector ``y`` of the elements of all floating point outputs. ``w``, ``a`` and ``b`` are cotangents of y,
+and ``v`` is a tangent of x. All tests run on read-only arrays, so that a write into an input or a cotangent is an
+error. For the second order the same tests run on the function (x, w) -> vjp(w). Before them *recording* checks that a
+vjp has the same values whether it is recorded or not.
 """
 
 from __future__ import annotations
 
-from bisect import bisect
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
@@ -36,11 +35,11 @@ from .modes import enable_grad, no_grad
 from .primitives.unary import zeros_like
 
 Vector = np.ndarray[Any, Any]
-EXACT = 1e-11  # error of rounding alone, relative to the scale of the numbers
-SMOOTH = 1e-8  # error of differences of smooth functions, relative to the scale
-SINGLE = 2e-3  # error of float32, relative to the scale
+ROUNDING_ERROR = 1e-11  # relative to the scale of the numbers
+DIFFERENCE_ERROR = 1e-8  # of differences of smooth functions, relative to the scale
+FLOAT32_ERROR = 2e-3  # relative to the scale
 STEP = 1e-3  # step of a difference, relative to the absolute value of an element, clipped to 0.05 to 1
-FEW = 64  # largest size of an array whose elements are varied one by one, and not along random directions
+MOST_SINGLE_STEPS = 64  # the elements of a larger array are varied along random directions, and not one by one
 
 
 @operator
@@ -73,59 +72,69 @@ def gradcheck(function: Callable[..., Any], *inputs: Any, order: int = 2, seed: 
     if len(inputs) == 1 and isinstance(inputs[0], tuple):
         (inputs,) = inputs
     generator = np.random.default_rng(seed)
-    first = VectorFunction("", function, inputs)
-    _check(first, generator)
-    if order > 1:
-        w = generator.standard_normal(first.outputs.size)
-        unrecorded, recorded = first.vjp(first.start, w), first.vjp(first.start, w, create_graph=True)
-        first.check_equal("recording", first.inputs, unrecorded, recorded, EXACT * _largest(unrecorded, w))
-
-        def second_order(arrays: Any, cotangents: Any) -> Any:
-            return vjp(first.call, arrays)[1](cotangents)
-
-        arrays = first.inputs.replaced(first.start, requires_grad=True)
-        cotangents = first.outputs.replaced(w, zeros_like, requires_grad=True)
-        _check(VectorFunction("second order: ", second_order, (arrays, cotangents)), generator)
+    try:
+        first = VectorFunction("", function, inputs)
+        _check(first, generator)
+        if order > 1:
+            _check(_vjp_as_function(first, generator), generator)
+    except ValueError as error:
+        if "read-only" not in str(error):
+            raise
+        raise GradientError(
+            "gradcheck: read-only: the function or its derivative writes into an input or a cotangent."
+        ) from error
     return True
 
 
-# ---- the tests ------------------------------------------------------------------------------------------------------
+def _vjp_as_function(f: VectorFunction, generator: np.random.Generator) -> VectorFunction:
+    """Return the function (x, w) -> vjp(w), at a random w; raise if recording the vjp changes its values."""
+    w = generator.standard_normal(f.outputs.is_element.size)
+    unrecorded, recorded = f.vjp(f.start, w), f.vjp(f.start, w, create_graph=True)
+    f.check_equal("recording", f.inputs, unrecorded, recorded, ROUNDING_ERROR * _largest(unrecorded, w))
+
+    def vjp_function(arrays: Any, cotangents: Any) -> Any:
+        return vjp(f.call, arrays)[1](cotangents)
+
+    arrays = f.inputs.replaced(f.start, requires_grad=True)
+    cotangents = f.outputs.replaced(w, zeros_like, requires_grad=True)
+    return VectorFunction("second order: ", vjp_function, (arrays, cotangents))
 
 
 def _check(f: VectorFunction, generator: np.random.Generator) -> None:
     """Run the six tests; raise GradientError for the first that fails."""
     x, y = f.start, f.values(f.start)
-    if not f.inputs.positions or not f.outputs.positions:
+    if not f.inputs.slices or not f.outputs.slices:
         raise GradientError(f"gradcheck: {f.prefix}there is no floating point input, or no such output, to check.")
     if not np.isfinite(y).all():
         raise GradientError(f"gradcheck: {f.prefix}the function is not finite at the inputs; choose others.")
-    w, other, v = (generator.standard_normal(size) for size in (y.size, y.size, x.size))
-    gradient, tangent = f.vjp(x, w), f.jvp(x, v)
-    scale = _largest(gradient, w)
+    a, b, v = (generator.standard_normal(size) for size in (y.size, y.size, x.size))
+    gradient, tangent = f.vjp(x, a), f.jvp(x, v)
+    scale = _largest(gradient, a)
     f.check_equal("determinism", f.outputs, y, f.values(x), 0)
-    f.check_equal("determinism", f.inputs, gradient, f.vjp(x, w), 0)
+    f.check_equal("determinism", f.inputs, gradient, f.vjp(x, a), 0)
     f.check_equal("gaps", f.inputs, np.zeros(x.size), np.where(f.is_varied, 0, gradient), 0)
-    combined = 2 * gradient - 3 * f.vjp(x, other)
-    f.check_equal("linearity", f.inputs, combined, f.vjp(x, 2 * w - 3 * other), 10 * EXACT * scale)
-    forth, back = w * tangent, gradient * v
-    if not abs(forth.sum() - back.sum()) <= EXACT * (np.abs(forth).sum() + np.abs(back).sum() + scale):
-        raise f.failure("adjointness", "<w, jvp(v)>", f"<vjp(w), v> = {back.sum()!r}", repr(forth.sum()))
-    _check_differences(f, y, w, gradient)
-    single = f.vjp(x.astype(np.float32), w.astype(np.float32))
-    f.check_equal("float32", f.inputs, gradient.astype(np.float32), single, SINGLE * scale)
+    combined = 2 * gradient - 3 * f.vjp(x, b)
+    f.check_equal("linearity", f.inputs, combined, f.vjp(x, 2 * a - 3 * b), 10 * ROUNDING_ERROR * scale)
+    forward, reverse = a * tangent, gradient * v
+    tolerance = ROUNDING_ERROR * (np.abs(forward).sum() + np.abs(reverse).sum() + scale)
+    if not abs(forward.sum() - reverse.sum()) <= tolerance:
+        raise f.failure("adjointness", "<w, jvp(v)>", f"<vjp(w), v> = {reverse.sum()!r}", repr(forward.sum()))
+    _check_differences(f, y, a, gradient)
+    gradient32 = f.vjp(x.astype(np.float32), a.astype(np.float32))
+    f.check_equal("float32", f.inputs, gradient.astype(np.float32), gradient32, FLOAT32_ERROR * scale)
 
 
 def _check_differences(f: VectorFunction, y: Vector, w: Vector, gradient: Vector) -> None:
     """Compare the gradient along each element, or along random directions, with central differences."""
     noise = np.finfo(np.float64).eps * float(np.abs(w * y).sum())  # of a difference of values
     steps = np.where(f.is_varied, STEP * np.clip(np.abs(f.start), 0.05, 1), 0)
-    for name, part in zip(f.inputs.names, f.inputs.parts, strict=True):
+    for i, part in f.inputs.slices.items():
         largest = float(np.abs(gradient[part]).max(initial=0)) * np.sqrt(part.stop - part.start)
-        for location, direction in _directions(f.inputs, name, part, steps):
+        for location, direction in _directions(f.inputs, i, steps):
             expected = _difference(f, w, direction)
             found = float((gradient * direction).sum())
             size = float(np.abs(direction).max())
-            if abs(expected - found) <= SMOOTH * (abs(expected) + largest * size) + 20 * noise:
+            if abs(expected - found) <= DIFFERENCE_ERROR * (abs(expected) + largest * size) + 20 * noise:
                 continue
             halved = 2 * _difference(f, w, direction / 2)
             hint = ""
@@ -134,15 +143,16 @@ def _check_differences(f: VectorFunction, y: Vector, w: Vector, gradient: Vector
             raise f.failure("differences", location, repr(expected / size), repr(found / size), hint)
 
 
-def _directions(inputs: VectorLayout, name: str, part: slice, steps: Vector) -> Iterator[tuple[str, Vector]]:
-    """Yield the name and the direction of each difference: single elements of a part, or all with random signs."""
+def _directions(inputs: VectorLayout, i: int, steps: Vector) -> Iterator[tuple[str, Vector]]:
+    """Yield the name and the direction of each difference for array ``i``: one element, or all with random signs."""
+    part = inputs.slices[i]
     size = part.stop - part.start
-    if size > FEW:
+    if size > MOST_SINGLE_STEPS:
         generator = np.random.default_rng(size)
         for number in range(8):
             direction = np.zeros_like(steps)
             direction[part] = steps[part] * generator.choice([-1.0, 1.0], size)
-            yield f"{name}, direction {number}", direction
+            yield f"{inputs.names[i]}, direction {number}", direction
         return
     for index in part.start + np.flatnonzero(steps[part]):
         yield inputs.name_of(index), np.where(np.arange(steps.size) == index, steps, 0)
@@ -162,42 +172,40 @@ def _largest(*vectors: Vector) -> float:
     return float(np.abs(np.concatenate([[1e-3], *vectors])).max())
 
 
-# ---- the function under test ----------------------------------------------------------------------------------------
-
-
 class VectorLayout:
     """The layout of a vector: the elements of all floating point arrays in a container, or of those that require grad.
 
     Attributes
     ----------
-    names, positions, parts : list
-        For each array of the vector its name, its position among all arrays, and its slice of the vector.
+    arrays, names : list
+        All arrays in the container, and their names.
+    slices : dict
+        The slice of the vector for each of its arrays, by the position of the array in ``arrays``.
     is_element : array of bool
         False for an element in a gap.
     """
 
     def __init__(self, names: Sequence[str], value: Any) -> None:
+        self.names = names
         self.arrays, self.rebuild = flatten(value)
         ones = self.rebuild([Array(from_host(np.ones(x.shape), x.device), x.device) for x in self.arrays])
         masks = [to_host(raw(x)) != 0 for x in flatten_like("gradcheck", value, ones)]  # a cotangent is 0 in gaps
         floats = [i for i, array in enumerate(self.arrays) if is_float(array.dtype)]
-        self.positions = [i for i in floats if self.arrays[i].requires_grad] or floats
-        self.names = [names[i] for i in self.positions]
-        self.ends = np.cumsum([0, *[self.arrays[i].numel() for i in self.positions]]).tolist()
-        self.parts = [slice(*ends) for ends in pairwise(self.ends)]
-        self.size = self.ends[-1]
-        self.is_element = _joined([masks[i] for i in self.positions]).astype(bool)
+        positions = [i for i in floats if self.arrays[i].requires_grad] or floats
+        ends = np.cumsum([0, *[self.arrays[i].numel() for i in positions]]).tolist()
+        self.slices = {i: slice(*start_and_end) for i, start_and_end in zip(positions, pairwise(ends), strict=True)}
+        self.is_element = _joined([masks[i] for i in positions]).astype(bool)
 
     def vector(self, arrays: Sequence[Array]) -> Vector:
         """Return the elements of those of ``arrays`` that belong to the vector."""
-        return _joined([to_host(raw(arrays[i])) for i in self.positions])
+        return _joined([to_host(raw(arrays[i])) for i in self.slices])
 
     def replaced(
         self, vector: Vector, map_other: Callable[[Array], Array] = Array.detach, requires_grad: bool = False
     ) -> list[Array]:
         """Return read-only arrays with the elements of ``vector``, and ``map_other(array)`` for each other array."""
         arrays = [map_other(array) for array in self.arrays]
-        for i, part in zip(self.positions, self.parts, strict=True):
+        for i, part in self.slices.items():
             values = transfer(vector[part].reshape(arrays[i].shape), arrays[i].device)
             if isinstance(values, np.ndarray):
                 values.flags.writeable = False
@@ -206,10 +214,9 @@ class VectorLayout:
 
     def name_of(self, index: int) -> str:
         """Return the name of an element of the vector."""
-        number = bisect(self.ends, index) - 1
-        shape = self.arrays[self.positions[number]].shape
-        element = tuple(int(i) for i in np.unravel_index(index - self.ends[number], shape))
-        return f"{self.names[number]}, element {element}"
+        i, part = next((i, part) for i, part in self.slices.items() if index < part.stop)
+        element = tuple(map(int, np.unravel_index(index - part.start, self.arrays[i].shape)))
+        return f"{self.names[i]}, element {element}"
 
 
 def _joined(arrays: Sequence[Vector]) -> Vector:
@@ -243,7 +250,7 @@ class VectorFunction:
         self.inputs = VectorLayout(names, inputs)
         self.start = self.inputs.vector(self.inputs.arrays).astype(np.float64)
         self.is_varied = self.inputs.is_element & np.isfinite(self.start)
-        with no_grad(), self.explained_writes():
+        with no_grad():
             outputs = function(*self.inputs.rebuild(self.inputs.replaced(self.start)))
         self.outputs = VectorLayout([f"output {i}" for i in range(len(flatten(outputs)[0]))], outputs)
 
@@ -253,20 +260,19 @@ class VectorFunction:
 
     def values(self, x: Vector) -> Vector:
         """Return the floating point outputs, with zeros in gaps."""
-        with no_grad(), self.explained_writes():
+        with no_grad():
             return self._without_gaps(self.call(self.inputs.replaced(x)))
 
     def vjp(self, x: Vector, w: Vector, create_graph: bool = False) -> Vector:
         """Return the cotangent of ``x`` for the cotangent ``w`` of the outputs."""
         cotangents = self.outputs.replaced(w * self.outputs.is_element, zeros_like, requires_grad=create_graph)
-        with enable_grad(), self.explained_writes():
+        with enable_grad():
             return self.inputs.vector(vjp(self.call, self.inputs.replaced(x))[1](cotangents))
 
     def jvp(self, x: Vector, v: Vector) -> Vector:
         """Return the tangent of the floating point outputs for the tangent ``v``, with zeros in gaps."""
         tangents = self.inputs.replaced(v, zeros_like)
-        with self.explained_writes():
-            return self._without_gaps(jvp(self.call, (self.inputs.replaced(x),), (tangents,))[1])
+        return self._without_gaps(jvp(self.call, (self.inputs.replaced(x),), (tangents,))[1])
 
     def _without_gaps(self, outputs: Sequence[Array]) -> Vector:
         return np.where(self.outputs.is_element, self.outputs.vector(outputs), 0)
@@ -274,7 +280,7 @@ class VectorFunction:
     def check_equal(self, test: str, layout: VectorLayout, expected: Vector, found: Vector, tolerance: float) -> None:
         """Raise if the distance of ``found`` is above ``tolerance``; for a tolerance of 0, NaN is equal to NaN."""
         if expected.dtype != found.dtype:
-            raise self.failure(test, layout.names[0], str(expected.dtype), str(found.dtype))
+            raise self.failure(test, layout.names[min(layout.slices)], str(expected.dtype), str(found.dtype))
         is_close = np.abs(expected - found) <= tolerance
         is_equal = (expected == found) | ((tolerance == 0) & (expected != expected) & (found != found))
         for index in np.flatnonzero(~(is_close | is_equal))[:1]:
@@ -283,14 +289,3 @@ class VectorFunction:
     def failure(self, test: str, location: str, expected: str, found: str, hint: str = "") -> GradientError:
         """Return the error of a test that failed."""
         return GradientError(f"gradcheck: {self.prefix}{test}: {location}: expected {expected}, found {found}.{hint}")
-
-    @contextmanager
-    def explained_writes(self) -> Iterator[None]:
-        """Explain the error of a write into a read-only array."""
-        try:
-            yield
-        except ValueError as error:
-            if "read-only" not in str(error):
-                raise
-            what = "the function or its derivative writes into an input or a cotangent"
-            raise GradientError(f"gradcheck: {self.prefix}read-only: {what}.") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from pynested.backends.errors import ArgumentError, GradientError, named_type
 
 from .array import READ_ONLY, Array, Hook, check_gradient
 from .primitives.movement import alias
-from .tape import BackwardPass, Hooks, next_node_number
+from .tape import BackwardPass, Hooks, next_node_number, node_or_leaf
 
 
 def read_only(gradient: Array) -> Array:
@@ -28,10 +29,9 @@ def register_hook(array: Array, hook: Hook) -> Callable[[], None]:
         raise ArgumentError(f"register_hook: a hook is a function of one gradient, not {named_type(hook)}.")
     if not array.requires_grad:
         raise GradientError("register_hook: this array requires no gradient, so the hook would never be called.")
-    if array.node is None:
-        hooks = array._hooks = array._hooks or {}
-    else:
-        hooks = array.node.hooks = array.node.hooks or {}
+    node: Any = node_or_leaf(array)
+    hooks: Hooks = node.hooks or {}
+    node.hooks = hooks
     number = next_node_number()
     hooks[number] = hook
 

@@ -26,9 +26,6 @@ from .creation import array, dtype_or_default, empty, nonnegative_shape
 from .decorators import operator
 from .default_device_and_dtype import DefaultChange, ThreadDefault
 
-# ---- generators -----------------------------------------------------------------------------------------------------
-
-
 default_generator = ThreadDefault(np.random.default_rng)
 
 
@@ -82,8 +79,6 @@ def _reseed() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_reseed)
-
-# ---- arrays ---------------------------------------------------------------------------------------------------------
 
 
 @operator
@@ -162,11 +157,8 @@ def randint(
     return integers("randint", low, high, shape, dtype, device, generator)
 
 
-# ---- shared with `rand_like`, `randn_like` and `randint_like`; errors begin with ``name`` ---------------------------
-
-
 def empty_floats(name: str, shape: tuple[Any, ...], dtype: DTypeLike | None, device: str | None) -> Array:
-    """Return an array for random real numbers; raise DTypeError for a dtype that is not floating."""
+    """Return an array for random real numbers; raise DTypeError, for the function ``name``, unless it is floating."""
     device = chosen_device(device)
     dtype = dtype_or_default(dtype, device)
     if not is_float(dtype):
@@ -177,7 +169,7 @@ def empty_floats(name: str, shape: tuple[Any, ...], dtype: DTypeLike | None, dev
 def integers(
     name: str, low: Any, high: Any, shape: Any, dtype: DTypeLike | None, device: str | None, generator: Any
 ) -> Array:
-    """Return what `randint` returns."""
+    """Return what `randint` returns; errors begin with ``name``, the function that is called."""
     least, end = (0, low) if high is None else (low, high)
     least, end = canonical_int(name, "low", least), canonical_int(name, "high", end)
     if least >= end:

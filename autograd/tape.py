@@ -25,7 +25,7 @@ import numpy as np
 from pynested.backends.errors import GradientError
 from pynested.backends.storage import Storage
 
-Hooks = dict[int, Callable[[Any], Any]]  # by the number at which each was registered
+Hooks = dict[int, Callable[[Any], Any]]
 OFF, RECORDING, ANOMALY = 0, 1, 2  # record nothing, nodes, or nodes with the line of the program
 FREED: Any = ("freed",)  # in place of the arguments of a node whose saved values were freed
 
@@ -211,15 +211,18 @@ class Leaf:
         The array.
     shape, dtype, storage
         Shape, dtype and storage of the array.
+    hooks : dict
+        The hooks of the array, by the number at which each was registered.
     """
 
-    __slots__ = ("__weakref__", "array", "dtype", "shape", "storage")
+    __slots__ = ("__weakref__", "array", "dtype", "hooks", "shape", "storage")
 
     def __init__(self, array: Any) -> None:
         self.array = weakref.ref(array)
+        self.hooks: Hooks = {}
         self.shape, self.dtype, self.storage = array.shape, array.dtype, array.storage
 
 
 def node_or_leaf(array: Any) -> Node | Leaf | None:
     """Return the node, or the leaf, to which gradients of ``array`` go; None for a constant."""
-    return (array.node or array.leaf()) if array.tracked else None
+    return (array.node or array.leaf) if array.tracked else None

@@ -19,8 +19,6 @@ from .traversal import nodes_before
 HEAD = ("#", "call", "output", "primitive")  # the four columns that are shown
 CONSTANT = "const"  # an array that does not require grad
 
-# ---- a node as a call of the public operator ------------------------------------------------------------------------
-
 
 def call_text(node: Node, names: Sequence[str | None]) -> str:
     """Return a node as a call; ``names`` has the names of its sources, with None for a constant."""
@@ -47,9 +45,6 @@ def _argument_text(value: Any) -> str:
     if value is ...:
         return "..."
     return str(value) if isinstance(value, bool | int | float | str | np.dtype) else ""
-
-
-# ---- all nodes of a result ------------------------------------------------------------------------------------------
 
 
 class Record(NamedTuple):

@@ -20,8 +20,6 @@ from .primitive import Primitive
 from .reduction import sum_axes
 from .segment import softmax_last, spread_sum_last
 
-# ---- layer normalization ------------------------------------------------------------------------------------------
-
 
 def _layer_norm_gradients(g: Any, x: Any, weight: Any, mean: Any, std: Any, eps: float) -> tuple[Any, Any, Any]:
     """Return the cotangents of x, weight and bias; halves are computed in float32."""
@@ -75,9 +73,6 @@ layer_norm_backward: Primitive = Primitive(
     *derivatives_of(_layer_norm_gradients),
     saves=["g x weight"],
 )
-
-
-# ---- cross entropy ------------------------------------------------------------------------------------------------
 
 
 def _in_dtype_of(x: Any, weight: Any) -> Any:

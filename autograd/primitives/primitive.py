@@ -151,7 +151,7 @@ class Primitive:
         reads: frozenset[int] = frozenset()
         for i, arg in enumerate(args):
             if type(arg) is Array and arg.tracked and i in self.differentiable:
-                sources[i] = arg.node or arg.leaf()
+                sources[i] = arg.node or arg.leaf
                 reads |= self._reads.get(i, self._joint_reads)
         saved = [*args, *residuals]
         for i, arg in enumerate(args):
@@ -161,8 +161,6 @@ class Primitive:
             return Node(self, sources, None, None, saved)
         output = result.detach() if OUTPUT in reads else None
         return Node(self, sources, result._raw.shape, result._raw.dtype, saved, output)
-
-    # ---- derivatives --------------------------------------------------------------------------------------------
 
     def apply_vjp(self, node: Node, cotangent: Any, this_pass: BackwardPass) -> SourceCotangents:
         """Return the sources of ``node`` that a pass visits, with the cotangent of each."""
@@ -230,9 +228,6 @@ def kernel(name: str, *, device: str) -> Callable[[Function], Function]:
     return register
 
 
-# ---- several outputs ------------------------------------------------------------------------------------------------
-
-
 class ListedOutput:
     """The operation of a node that stands for one output in the list of outputs of its source."""
 
@@ -265,18 +260,15 @@ def attach_output(result: Array, node: Node, index: int) -> Array:
     return result
 
 
-# ---- devices --------------------------------------------------------------------------------------------------------
-
-
 def same_device(name: str, arrays: Iterable[Any]) -> str:
     """Return the one device on which all of ``arrays`` lie."""
     devices = {array.storage.device for array in arrays if type(array) is Array}
     if len(devices) != 1:
-        raise device_error(name, devices)
+        raise device_mismatch_error(name, devices)
     return devices.pop()
 
 
-def device_error(name: str, devices: Iterable[str]) -> DeviceError:
+def device_mismatch_error(name: str, devices: Iterable[str]) -> DeviceError:
     """Return the error for operands on several devices."""
     places = sorted(devices)
     return DeviceError(

@@ -20,8 +20,6 @@ from .movement import broadcast_to, reshape, take_rows
 from .primitive import LINEAR, Primitive
 from .reduction import divide_by_count, equals_extreme, sum_axes
 
-# ---- sums and maxima ----------------------------------------------------------------------------------------------
-
 segment_sum: Primitive = Primitive(
     "segment_sum",
     lambda k, x, segments: k.segment_sum(x, segments),
@@ -78,9 +76,6 @@ segment_max_backward: Primitive = Primitive(
 )
 
 
-# ---- products -----------------------------------------------------------------------------------------------------
-
-
 def _row_before(x: Any, segments: Segments, step: int) -> Any:
     """Return for each row of ``x`` the row ``step`` rows before it, or ones if that row is not in the same segment."""
 
@@ -118,8 +113,7 @@ segment_prod = Primitive(
 )
 
 
-# ---- softmax ------------------------------------------------------------------------------------------------------
-# The vjp is p * (g - sum(p * g)) for the softmax p. Its Jacobian is symmetric, so the jvp is the same function.
+# The vjp of a softmax p is p * (g - sum(p * g)). Its Jacobian is symmetric, so the jvp is the same function.
 
 segment_softmax = Primitive(
     "segment_softmax",

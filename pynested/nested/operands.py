@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_array
 from pynested.autograd.arguments.shapes import canonical_dim
-from pynested.autograd.primitives.primitive import device_error as device_mismatch_error
+from pynested.autograd.primitives.primitive import device_mismatch_error
 from pynested.backends.errors import ArgumentError, DimensionError
 
 from .nested_array import NestedArray
