@@ -14,6 +14,8 @@ import pynested as pn
 from pynested.autograd import Array, backward, grad
 from pynested.backends.errors import GradientError
 
+from .test_function import define
+
 
 def leaf(*values: float) -> Array:
     return pn.array(np.array(values, float), requires_grad=True)
@@ -106,17 +108,8 @@ def _keep(gradient: Array) -> Array:
     return gradient
 
 
-class _Keeper(pn.Function):
-    """The identity, whose backward keeps its cotangent, and what it returns: the cotangent, or a copy."""
-
-    @staticmethod
-    def forward(context: Any, x: Array, copies: bool) -> Array:
-        context.copies = copies
-        return x + 0.0
-
-    @staticmethod
-    def backward(context: Any, cotangent: Array) -> tuple[Array, None]:
-        return _keep(_keep(cotangent) * 1.0 if context.copies else cotangent), None
+Keeps = define(lambda context, x: x + 0.0, lambda context, g: _keep(_keep(g) * 1.0))
+Returns = define(lambda context, x: x + 0.0, lambda context, g: _keep(g))
 
 
 def _hooked(x: Array, hook: Callable[[Array], Array | None]) -> Array:
@@ -126,8 +119,8 @@ def _hooked(x: Array, hook: Callable[[Array], Array | None]) -> Array:
 
 IDENTITIES: dict[str, Callable[[Array], Array]] = {
     "nobody keeps an array": lambda x: x + 0.0,
-    "a function keeps its cotangent and its result": lambda x: _Keeper.apply(x, True),
-    "a function keeps and returns its cotangent": lambda x: _Keeper.apply(x, False),
+    "a function keeps its cotangent and its result": Keeps.apply,
+    "a function keeps and returns its cotangent": Returns.apply,
     "a hook keeps its argument": lambda x: _hooked(x + 0.0, kept.append),
     "a hook keeps its result": lambda x: _hooked(x + 0.0, lambda gradient: _keep(gradient * 1.0)),
     "a hook of the leaf keeps its argument": lambda x: _hooked(x, kept.append) + 0.0,

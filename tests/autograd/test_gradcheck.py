@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.autograd import Array, Function, gradcheck
+from pynested.autograd import Array, gradcheck
 from pynested.autograd.primitives import binary, segment, unary
 from pynested.backends import Segments
 from pynested.backends.errors import GradientError
 from tests.mutation.plant import load, planted
 
 from ..nests import batch, nest
+from .test_function import define
 
 NAN, INF = float("nan"), float("inf")
 X = pn.array([[0.3, -1.2, 0.7, 1.1], [2.0, 0.4, -0.6, -1.7]])
@@ -79,23 +80,16 @@ def write_into(x: Any) -> Any:
     return x * 2
 
 
-class Square(Function):
-    """The square, with a derivative that is not recorded."""
-
-    @staticmethod
-    def forward(context: Any, x: Any) -> Any:
-        context.save_for_backward(x)
-        return x * x
-
-    @staticmethod
-    def backward(context: Any, cotangent: Any) -> Any:
-        return pn.array(2 * context.saved[0].detach().numpy() * cotangent.detach().numpy())
-
-    @staticmethod
-    def jvp(context: Any, tangent: Any) -> Any:
-        return 2 * context.saved[0] * tangent
+def square(context: Any, x: Any) -> Any:
+    context.save_for_backward(x)
+    return x * x
 
 
+Square = define(
+    square,
+    lambda context, g: pn.array(2 * context.saved[0].detach().numpy() * g.detach().numpy()),  # which is not recorded
+    jvp=lambda context, tangent: 2 * context.saved[0] * tangent,
+)
 ERRORS: dict[str, tuple[Callable[..., Any], Any, str]] = {
     "detached": (lambda x: x.detach() * 2, X, "differences"),
     "first order only": (Square.apply, X, "second order"),
@@ -144,17 +138,10 @@ def test_gaps_are_not_varied(make: Callable[[], Any]) -> None:
         gradcheck(lambda x: x.data * 2, x)
 
 
-class Leak(Function):
-    """Twice a buffer of three; a millionth of the cotangent of the first element is added at `position`."""
-
-    @staticmethod
-    def forward(context: Any, x: Any, position: int) -> Any:
-        context.position = position
-        return x * 2
-
-    @staticmethod
-    def backward(context: Any, cotangent: Any) -> Any:
-        return cotangent * 2 + cotangent[0] * pn.array(np.where(np.arange(3) == context.position, 1e-6, 0)), None
+def leak(position: int) -> Any:
+    """Return twice a buffer of three; a millionth of the cotangent of the first element is added at ``position``."""
+    share = pn.array(np.where(np.arange(3) == position, 1e-6, 0))
+    return define(lambda context, x: x * 2, lambda context, g: g * 2 + g[0] * share)
 
 
 @pytest.mark.parametrize(("position", "check"), [(0, "differences"), (1, "gaps"), (2, "differences")])
@@ -162,7 +149,7 @@ def test_wrong_gradients_are_rejected_beside_gaps_and_in_them(position: int, che
     """The second of three elements is a gap."""
 
     def function(x: Any) -> Any:
-        twice = Leak.apply(x.data, position)
+        twice = leak(position).apply(x.data)
         return pn.nested_array_from_jagged(twice, [0, 2, 3], [1, 1]).sum(1)
 
     x = pn.nested_array_from_jagged(pn.array([1.0, 5.0, 2.0]), [0, 2, 3], [1, 1])

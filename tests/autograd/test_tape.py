@@ -12,13 +12,14 @@ import pytest
 
 import pynested as pn
 from pynested import NestedArray
-from pynested.autograd import Array, Function, checkpoint, grad, hessian, hvp, jvp, vjp
+from pynested.autograd import Array, checkpoint, grad, hessian, hvp, jvp, vjp
 from pynested.autograd.tape import Node
 from pynested.backends.errors import GradientError
 from pynested.backends.storage import Storage
 from tests.mutation.plant import planted
 
 from ..crowd import together
+from .test_function import Exp, ProductAndSum
 
 MILLION = pytest.param(1_000_000, marks=pytest.mark.exhaustive)
 
@@ -67,21 +68,6 @@ def test_each_node_is_visited_once() -> None:
     assert grad(doubled(x), x).item() == jvp(doubled, (x.detach(),), (pn.array(1.0),))[1].item() == 2.0**60
 
 
-class Cube(Function):
-    """The cube, which saves its argument and its result."""
-
-    @staticmethod
-    def forward(context: Any, x: Any) -> Any:
-        y = x * x * x
-        context.save_for_backward(x, y)
-        return y
-
-    @staticmethod
-    def backward(context: Any, cotangent: Any) -> Any:
-        x, y = context.saved
-        return 3 * y / x * cotangent
-
-
 def loss(x: Array) -> Array:
     first, second, _ = ((x * x).tanh() * x + x.gelu()).unbind()
     return (first * second.softmax(0)).sum() + x.layer_norm(2).amax()
@@ -91,6 +77,23 @@ def recorded_pass(x: Array) -> None:
     loss(x).backward(create_graph=True)
     assert x.grad is not None
     x.grad.sum().backward(create_graph=True)
+
+
+def hooked(x: Array) -> NestedArray:
+    """Return a nested array with hooks, on itself and on what it is made of; two are removed."""
+    y = x * 1
+    nested = pn.nested_array_from_jagged(y, [0, 1, 3])
+    for array in (x, y, nested):
+        array.register_hook(lambda g: g * 2)
+        array.register_hook(lambda g: None)
+    for array in (x, nested):
+        array.register_hook(lambda g: None)()
+    return nested
+
+
+def hooked_pass(x: Array) -> None:
+    y = hooked(x)
+    (y * y).sum().backward()
 
 
 def failing_pass(x: Array) -> None:
@@ -110,7 +113,9 @@ PASSES: dict[str, Callable[[Array], Any]] = {
     "vjp": lambda x: vjp(loss, x)[1](pn.array(1.0)),
     "hvp": lambda x: hvp(loss, x, x.detach()),
     "hessian": lambda x: hessian(loss, x),
-    "function": lambda x: Cube.apply(x).sum().backward(create_graph=True),
+    "function": lambda x: ProductAndSum.apply(Exp.apply(x), x)[0].sum().backward(create_graph=True),
+    "hooks": hooked_pass,
+    "hooks without a pass": hooked,
     "checkpoint": lambda x: checkpoint(loss, x).backward(create_graph=True),
     "a leaf that is freed": lambda x: (pn.ones(2, requires_grad=True) * 3).sum().backward(),
     "an error in the middle": failing_pass,

@@ -1,21 +1,17 @@
-"""Reference counts alone free arrays and the tape of operators and hooks."""
+"""Reference counts alone free arrays and the tape of operators."""
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import product
-from typing import Any
 
-import numpy as np
 import pytest
 
-import pynested as pn
 from pynested.backends.errors import PynestedError
 
 from ...batches import Batch, Call
-from ...nests import DENSE, KINDS, Kind, place
+from ...nests import DENSE, Kind
 from ...support.samples import EVERY, recorded, sample_arguments, samples
 
 
@@ -55,23 +51,3 @@ def test_operators_and_their_gradients(every: bool) -> None:
                 calls[f"{call} {kind} {lengths}, {placement}"] = partial(run, call, kind, lengths, placement)
     if garbage_of(*calls.values()):
         pytest.fail(str({name: count for name, call in calls.items() if (count := garbage_of(call))}))
-
-
-def run_hook(kind: Kind | None, is_leaf: bool, hook: Callable[[Any], Any], passes: int, is_removed: bool) -> None:
-    x: Any = pn.ones(3, 2, requires_grad=True)
-    if kind is not None:
-        components = [np.ones(shape) for shape in kind.shapes((2, 0, 3))]
-        x = place(components, kind.layout, "holes", kind.ragged, True).array
-    x = x if is_leaf else x * 2
-    remove = x.register_hook(hook)
-    for _ in range(passes):
-        (x * x).sum().backward()
-    if is_removed:
-        remove()
-
-
-@pytest.mark.parametrize("kind", [*KINDS, None], ids=str)
-def test_hooks(kind: Kind | None) -> None:
-    hooks: tuple[Callable[[Any], Any], ...] = (lambda gradient: None, lambda gradient: gradient * 2)
-    for case in product((False, True), hooks, (0, 1), (False, True)):
-        assert garbage_of(partial(run_hook, kind, *case)) == 0, case
