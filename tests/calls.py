@@ -8,7 +8,7 @@ from those of its operands (`operators/test_result_structure.py`), a device comp
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -171,17 +171,18 @@ def _per_key(b: Batch) -> Operand:
     return Operand(Components(made, (b.count, 1, b.lengths[0] if b.kind is DENSE else None), np.float64), 2)
 
 
-def _layer(weights: tuple[Numbers, ...], *attentions: str, bias: bool = False) -> dict[str, Numbers]:
-    """Return the parameters of a layer of a transformer, two wide, with these attentions."""
+def layer_parameters(weights: Sequence[Numbers], *attentions: str, bias: bool = False) -> dict[str, Numbers]:
+    """Return the parameters of a layer of a transformer, as wide as the weights of its attentions."""
+    width = len(weights[2])
     names = ("in_proj_weight", "in_proj_bias", "out_proj.weight", "out_proj.bias")
-    made = {"linear1.weight": distinct((3, 2)), "linear2.weight": distinct((2, 3), 1)}
+    made = {"linear1.weight": distinct((3, width)), "linear2.weight": distinct((width, 3), 1)}
     for attention in attentions:
         made |= {f"{attention}.{name}": weight for name, weight in zip(names, weights, strict=True)}
     norms = [f"norm{number + 1}" for number in range(len(attentions) + 1)]
-    made |= {f"{norm}.weight": distinct((2,), number) for number, norm in enumerate(norms)}
+    made |= {f"{norm}.weight": distinct((width,), number) for number, norm in enumerate(norms)}
     if bias:
         made |= {
-            f"{part}.bias": distinct((3 if part == "linear1" else 2,), 7) for part in ("linear1", "linear2", *norms)
+            f"{part}.bias": distinct((3 if part == "linear1" else width,), 7) for part in ("linear1", "linear2", *norms)
         }
     return made
 
@@ -199,12 +200,12 @@ def _attention() -> Iterator[Call]:
     weights = distinct((6, 2)) / 8, distinct((6,), 1), distinct((2, 2), 2), distinct((2,), 3)
     yield Call("multi_head_attention", "", lambda b: (b.x(), b.x(1), b.x(2), 2, *weights), kinds=ROWS)
     yield Call(op, "dense query", lambda b: (distinct((3, 2)), b.x(1), b.x(2)), kinds=ROWS)
-    encoder, decoder = _layer(weights, "self_attn"), _layer(weights, "self_attn", "multihead_attn")
+    encoder, decoder = layer_parameters(weights, "self_attn"), layer_parameters(weights, "self_attn", "multihead_attn")
     yield Call("transformer_encoder_layer", "", lambda b: (b.x(), encoder, 2), {"norm_first": True}, ROWS)
     yield Call("transformer_decoder_layer", "", lambda b: (b.x(), b.x(1), decoder, 2), {"norm_first": True}, ROWS)
     options = {"activation": "gelu", "layer_norm_eps": 0.1}
-    encoder_2 = _layer(weights, "self_attn", bias=True)
-    decoder_2 = _layer(weights, "self_attn", "multihead_attn", bias=True)
+    encoder_2 = layer_parameters(weights, "self_attn", bias=True)
+    decoder_2 = layer_parameters(weights, "self_attn", "multihead_attn", bias=True)
     keywords = {"is_causal": True, **options}
     yield Call("transformer_encoder_layer", "causal", lambda b: (b.x(), encoder_2, 1), keywords, ROWS)
     keywords = {"tgt_is_causal": True, **options}

@@ -10,7 +10,7 @@ import pytest
 import pynested as pn
 
 from ..error_inputs.attention import ATTENTION as WEIGHTS
-from ..error_inputs.attention import parameters
+from ..error_inputs.attention import DECODER, ENCODER
 
 HEADS = 2
 
@@ -59,12 +59,11 @@ def test_dropped_weights_are_those_that_are_returned() -> None:
 @pytest.mark.parametrize("norm_first", [False, True])
 def test_layers_drop_by_their_generator(norm_first: bool) -> None:
     x = pn.nested_array([numbers(n, 4) for n in (5, 3)], layout=pn.jagged)
-    p, q = parameters("self_attn"), parameters("self_attn", "multihead_attn")
 
     def both(share: float, seed: int) -> list[Any]:
         options = {"norm_first": norm_first, "dropout_p": share, "generator": np.random.default_rng(seed)}
-        encoded = pn.transformer_encoder_layer(x, p, HEADS, **options)
-        return [encoded, pn.transformer_decoder_layer(x, x, q, HEADS, **options)]
+        encoded = pn.transformer_encoder_layer(x, ENCODER, HEADS, **options)
+        return [encoded, pn.transformer_decoder_layer(x, x, DECODER, HEADS, **options)]
 
     for first, again, other, without in zip(both(0.3, 1), both(0.3, 1), both(0.3, 2), both(0.0, 1), strict=True):
         assert pn.equal(first, again) and not pn.equal(first, other) and not pn.equal(first, without)
@@ -73,7 +72,7 @@ def test_layers_drop_by_their_generator(norm_first: bool) -> None:
 
 
 def test_a_parameter_of_none_is_a_missing_one() -> None:
-    x, p = pn.nested_array([numbers(2, 4)]), parameters("self_attn")
-    without = {name: part for name, part in p.items() if name != "linear1.bias"}
+    x = pn.nested_array([numbers(2, 4)])
+    without = {name: part for name, part in ENCODER.items() if name != "linear1.bias"}
     due = pn.transformer_encoder_layer(x, without, HEADS)
     assert pn.equal(pn.transformer_encoder_layer(x, without | {"linear1.bias": None}, HEADS), due)

@@ -16,6 +16,7 @@ from pynested.backends.errors import (
     StructureError,
 )
 
+from ...calls import layer_parameters
 from ...nests import batch, distinct, nest
 from . import ErrorInput, pn
 
@@ -28,20 +29,8 @@ ATTENTION = {
     "in_proj_weight": distinct((12, 4)), "in_proj_bias": distinct((12,)),
     "out_proj_weight": distinct((4, 4)), "out_proj_bias": distinct((4,)),
 }  # fmt: skip
-
-
-def parameters(*attentions: str) -> dict[str, Any]:
-    """Return the parameters of a layer of a transformer, four wide, with these attentions."""
-    shapes = {"linear1.weight": (6, 4), "linear1.bias": (6,), "linear2.weight": (4, 6), "linear2.bias": (4,)}
-    for i in range(len(attentions) + 1):
-        shapes |= {f"norm{i + 1}.weight": (4,), f"norm{i + 1}.bias": (4,)}
-    made = {name: distinct(shape) for name, shape in shapes.items()}
-    for part in attentions:
-        made |= {f"{part}.{name.replace('out_proj_', 'out_proj.')}": weight for name, weight in ATTENTION.items()}
-    return made
-
-
-ENCODER, DECODER = parameters("self_attn"), parameters("self_attn", "multihead_attn")
+ENCODER = layer_parameters([*ATTENTION.values()], "self_attn", bias=True)
+DECODER = layer_parameters([*ATTENTION.values()], "self_attn", "multihead_attn", bias=True)
 
 
 def heads(query: Any, make: Any, **change: Any) -> Any:
