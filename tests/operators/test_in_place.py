@@ -60,25 +60,16 @@ def check_write(name: str, made: Placed, *arguments: Any, **options: Any) -> Non
 
 @pytest.mark.parametrize("name", IN_PLACE)
 def test_the_result_is_copied_into_the_array(name: str) -> None:
+    """An array of int8 cannot represent most results."""
     placements = itertools.cycle(PLACEMENTS)
-    for call, kind in samples(every=True):
+    for (call, kind), dtype in itertools.product(samples(every=True), ("float64", "int8")):
         if call.op != name:
             continue
         batch = Batch(kind, (2, 2) if kind is DENSE else (2, 0, 3))
-        (x, *arguments), keywords, operands = sample_arguments(call, batch, next(placements))
+        cast = lambda numbers, _, dtype=dtype: numbers.astype(dtype) if numbers.dtype.kind == "f" else numbers  # noqa: E731
+        (x, *arguments), keywords, operands = sample_arguments(call, batch, next(placements), change=cast)
         if x is operands[0].array:
             check_write(name, operands[0], *arguments, **keywords)
-
-
-@pytest.mark.parametrize("dtype", ["bool", "int8", "int16", "int32", "int64", "uint8", "float16", "float32", "float64"])
-@pytest.mark.parametrize("form", FORMS)
-def test_a_result_that_the_dtype_of_the_array_cannot_represent_is_refused(form: str, dtype: str) -> None:
-    numbers = np.array([1, 0, 1] if dtype == "bool" else [1, 100, 3], dtype)
-    others = (2, 0.5, 300, np.int64(2), np.full((2, 1), 2, dtype), np.full((2, 3), 0.25, np.float32))
-    for (name, other), placement in zip(
-        itertools.product(("add", "div", "pow", "eq"), others), itertools.cycle(PLACEMENTS), strict=False
-    ):
-        check_write(name, place([numbers, numbers[::-1]], FORMS[form], placement), other)
 
 
 @pytest.mark.parametrize("form", FORMS)
