@@ -10,24 +10,19 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import pynested as pn
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.spec.encoding import Components
-from pynested.structure import Strided
 
 from ..batches import Batch, Call, Operand
 from ..calls import CALLS
-from ..nests import DENSE, LAYOUTS, PLACEMENTS, assert_same, nest, place, plain
-from ..support import structures
+from ..nests import DENSE, LAYOUTS, PLACEMENTS, nest, place, plain
 from ..support.samples import EVERY, sample_arguments, samples
 from .test_law import OPERATORS, agrees, called, defined, tolerance
 
@@ -171,31 +166,6 @@ def test_any_range_along_the_ragged_dimension_of_no_components() -> None:
 
 
 # ---- contiguous arrays ----------------------------------------------------------------------------------------------
-
-
-@settings(max_examples=300)
-@given(structures.jagged() | structures.strided(), st.sampled_from("CF"))
-def test_contiguous_arrays_and_overlaps(drawn: Any, order: Any) -> None:
-    """Elements must lie side by side in C order: of strided components one by one, of jagged ones as one array.
-
-    A write is refused if two elements are one.
-    """
-    structure, values = drawn
-    buffer = values.astype(float) if isinstance(structure, Strided) else values.astype(float, order=order)
-    x = pn.NestedArray(pn.array(buffer, copy=False), structure)
-    places = np.arange(buffer.size).reshape(buffer.shape, order=order if buffer.ndim > 1 else "C")
-    parts = structures.shown(structure, places)
-    joined = [np.concatenate(parts, structure.ragged_dim - 1)] if structure.ragged_dim and parts else parts
-    memory = np.concatenate([np.zeros(0, int), *[part.ravel() for part in joined]])
-    expected = bool((np.diff(memory) == 1).all())
-    assert x.is_contiguous() is expected
-    made = x.contiguous()
-    assert made.is_contiguous() and made.numel() == made.values().numel()  # there are no gaps
-    assert_same(made.to(pn.int64), structures.shown(structure, values))
-    assert (made.data.storage is x.data.storage) is expected or not memory.size, "a contiguous array is not copied"
-    if memory.size:
-        with pytest.raises(StructureError) if np.unique(memory).size < memory.size else nullcontext():
-            x.fill_(0.0)
 
 
 # Operators that return a view of their operand if they can.

@@ -1,4 +1,4 @@
-"""Views: shared memory and version, writes that reach the elements shown, refused writes, and shapes of views.
+"""Views: shared memory and version, contiguity, writes that reach the elements shown, refused writes, and shapes.
 
 Buffers contain the positions of their elements, so that the elements of a view say which memory it shows.
 """
@@ -92,9 +92,23 @@ def number_elements(made: Placed) -> None:
     numbers[...] = np.arange(numbers.size).reshape(numbers.shape)
 
 
+def check_contiguity(x: Any) -> None:
+    """Compare with the positions of elements: of strided components one by one, of jagged ones as one array."""
+    parts = plain(x) if x.is_nested else [plain(x)]
+    if x.is_nested and x.layout is pn.jagged and parts:
+        parts = [np.concatenate(parts, x.structure.ragged_dim - 1)]
+    positions = np.concatenate([np.zeros(0), *[part.ravel() for part in parts]])
+    expected, made = bool((np.diff(positions) == 1).all()), x.contiguous()
+    assert x.is_contiguous() is expected and made.is_contiguous()
+    assert (storage(made) is storage(x)) is expected or not positions.size, "a contiguous array is not copied"
+    assert not x.is_nested or made.values().numel() == x.numel(), "there are gaps"
+
+
 def check_view(made: Placed, result: Any) -> None:
     """Write through a view, and check the buffer, its version, and that the view shows what is written to the array."""
     parts, version = result if isinstance(result, tuple) else (result,), made.buffer.storage.version
+    for part in parts:
+        check_contiguity(part)
     shown = [number for part in parts for array in (part if part.is_nested else [part]) for number in plain(array).flat]
     expected = np.arange(made.buffer.numel())
     expected[np.array(shown, np.int64)] = -1

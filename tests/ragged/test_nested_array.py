@@ -54,6 +54,20 @@ def test_protocols(layout: Any) -> None:
     assert np.array_equal(np.asarray(nest(equal, layout, "transposed")), np.stack(equal))
 
 
+def view(layout: Any, values: list[float], offsets: list[int], length: int) -> Any:
+    """Return components of one length that begin at these offsets of a buffer; the last one ends with the buffer."""
+    if layout is pn.jagged:
+        return pn.nested_array_from_jagged(pn.array(values), [*offsets, len(values)], [length] * len(offsets))
+    return pn.nested_array_from_strided(pn.array(values), [[length]] * len(offsets), None, offsets)
+
+
+def test_operands_of_equal_shapes_lie_in_different_places(layout: Any) -> None:
+    """Their buffers have one size, so that the places alone tell that elements do not belong together."""
+    x, y = (view(layout, [1.0, 2.0, 10.0, 20.0], offsets, 2) for offsets in ([0, 2], [2, 0]))
+    assert (x - y).tolist() == [[-9.0, -18.0], [9.0, 18.0]]
+    assert y.copy_(x).tolist() == [[1.0, 2.0], [10.0, 20.0]]
+
+
 # ---- gradients, cotangents and tangents -----------------------------------------------------------------------------
 
 
@@ -78,13 +92,6 @@ def test_gradients_that_do_not_fit(layout: Any) -> None:
             call(nest([X[0], X[1], X[2][:1]]))
     with pytest.raises(DTypeError):
         nest([np.array([1, 2])], layout).requires_grad_()
-
-
-def view(layout: Any, values: list[float], offsets: list[int], length: int) -> Any:
-    """Return components of one length that begin at these offsets of a buffer; the last one ends with the buffer."""
-    if layout is pn.jagged:
-        return pn.nested_array_from_jagged(pn.array(values), [*offsets, len(values)], [length] * len(offsets))
-    return pn.nested_array_from_strided(pn.array(values), [[length]] * len(offsets), None, offsets)
 
 
 def test_cotangents_and_tangents_have_any_layout_and_placement(layout: Any, placement: str) -> None:

@@ -1,6 +1,6 @@
 """Structures: facts that follow from the places of components, immutability, sizes that are equal by value, and parts.
 
-`tests/operators/test_views.py` and `test_placement.py` check what operators make of them.
+`tests/operators/test_views.py` and `tests/fuzz` check what operators make of them.
 """
 
 from __future__ import annotations
