@@ -110,7 +110,7 @@ def place(
         buffer[...] = gap
     for component, where in zip(parts, places, strict=True):
         buffer.reshape(-1)[where] = component
-    leaf = pn.array(_in_memory(buffer, placement), requires_grad=grad)
+    leaf = pn.array(np.asfortranarray(buffer) if placement == "transposed" else buffer, requires_grad=grad)
     return Placed(nest(leaf), leaf, places, nest)
 
 
@@ -121,10 +121,6 @@ def nest(components: Sequence[Any], layout: Any = pn.jagged, placement: str = "p
 
 def _dtype(components: Sequence[Any]) -> Any:
     return components.dtype if isinstance(components, Components) else np.asarray(components[0]).dtype
-
-
-def _in_memory(buffer: Numbers, placement: str) -> Numbers:
-    return np.asfortranarray(buffer) if placement == "transposed" else buffer
 
 
 def _starts(lengths: Sequence[int], placement: str) -> tuple[list[int], int]:
@@ -190,11 +186,11 @@ def _strides(shape: tuple[int, ...], order: str) -> list[int]:
     return steps if order == "F" else steps[::-1]
 
 
-def everywhere(components: Sequence[Any], ragged: int = 1) -> Iterator[Any]:
+def everywhere(components: Sequence[Any]) -> Iterator[Any]:
     """Yield nested arrays of the components in both layouts and every placement."""
     for layout in LAYOUTS:
         for placement in PLACEMENTS:
-            yield nest(components, layout, placement, ragged)
+            yield nest(components, layout, placement)
 
 
 @lru_cache(1000)

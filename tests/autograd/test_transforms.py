@@ -56,7 +56,6 @@ def test_hessian_and_its_products() -> None:
     assert product.tolist() == reverse_over_reverse.tolist() == matrix[1].tolist()
 
 
-W = np.array([[1.0, -2.0, 3.0, 0.5], [2.0, 0.0, 1.0, -1.0], [4.0, 1.0, -3.0, 2.0]])
 # The function of pynested, that of NumPy, and the shape of the argument.
 LINEAR: dict[str, tuple[Callable[[Array], Any], Callable[[Any], Any], tuple[int, ...]]] = {
     "transpose, negative dims": (lambda x: x.transpose(-3, -1), lambda a: a.swapaxes(0, 2), (2, 3, 4)),
@@ -73,9 +72,6 @@ LINEAR: dict[str, tuple[Callable[[Array], Any], Callable[[Any], Any], tuple[int,
     "to 0-d": (lambda x: x.sum(()).reshape(()), lambda a: a.reshape(()), (1, 1)),
     "index, empty": (lambda x: x[2:1], lambda a: a[2:1], (3, 2)),
     "sum of nothing": (lambda x: x.sum(1), lambda a: a.sum(1), (2, 0)),
-    "matmul, vector right": (lambda x: pn.array(W) @ x, lambda a: W @ a, (4,)),
-    "matmul, vector left": (lambda x: x @ pn.array(W), lambda a: a @ W, (3,)),
-    "matmul, two vectors": (lambda x: pn.array(W[2]) @ x, lambda a: W[2] @ a, (4,)),
 }
 
 

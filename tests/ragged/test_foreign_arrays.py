@@ -41,7 +41,6 @@ FUNCTIONS: dict[str, Sample] = {
     "as_nested_array of a matrix": (pn.as_nested_array, MATRIX),
     "nested_array_from_jagged": (lambda m: pn.nested_array_from_jagged(m, [0, 2]), ROW),
     "nested_array_from_strided": (lambda m: pn.nested_array_from_strided(m, [[2]]), ROW),
-    "layer_norm, weight": (lambda m: pn.layer_norm(MATRIX, 2, m), ROW),
     "masked_select": (lambda m: pn.masked_select(m, MATRIX > 2), MATRIX),
     "masked_select, mask": (lambda m: pn.masked_select(MATRIX, m), np.array([True, False])),
     "full_like": (lambda m: pn.full_like(m, 7), ROW),
