@@ -1,8 +1,7 @@
 """A check for every kernel of the interface: a backend agrees with the device "plain" on operands of all kinds.
 
 A check takes the backend and a dtype; it raises AssertionError. Operands lie between elements that no result may
-depend on, and sizes are such that every path of the host side is taken. A check of a kernel of segments takes any
-operand and any partition as well.
+depend on, and sizes are such that every path of the host side is taken.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ SegmentCheck = Callable[[Any, Array, Segments], None]
 
 KERNELS = [name for name, member in vars(PlainBackend).items() if isinstance(member, staticmethod)]
 CHECKS: dict[str, tuple[tuple[str, ...], Check]] = {}
-SEGMENT_CHECKS: dict[str, SegmentCheck] = {}
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 ALL = ("bool", "int8", "int16", "int32", "int64", "uint8", *FLOATS)
 NUMBERS = ALL[1:]
@@ -250,7 +248,6 @@ def check_segments(*dtypes: str, name: str = "", long: bool = False) -> Callable
             for x, segments in long_operands(dtype) if long else ():
                 function(backend, x, segments)
 
-        SEGMENT_CHECKS[name or function.__name__] = function
         return function
 
     return enter

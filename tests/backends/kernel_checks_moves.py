@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
@@ -31,8 +31,6 @@ from .kernel_checks import (
 )
 
 Placement = tuple[Any, Any, Any, int]  # sizes, strides, offsets, and the size of the buffer
-PlacementCheck = Callable[[Any, Placement, str], None]
-PLACEMENT_CHECKS: dict[str, PlacementCheck] = {}
 
 # ---- movement -------------------------------------------------------------------------------------------------------
 
@@ -134,6 +132,9 @@ def placements(dtype: str) -> Iterator[Placement]:
     yield [[2, 3], [1, 3], [0, 3]], [[3, 1]] * 3, [0, 6, 9], 9
     yield [[1, 3], [2, 3]], [[3, 1]] * 2, [9, 0], 12
     yield [[2, 3], [1, 3]], [[3, 1]] * 2, [1, 8], 12
+    yield [[2, 3], [1, 3]], [[3, 1]] * 2, [0, 6], 10
+    yield [[2, 3], [1, 3]], [[3, 1]] * 2, [0, 7], 12
+    yield [[2], [3], [2]], [[1]] * 3, [0, 2, 5], 7
     yield [[3, 2]], [[1, 1]], [5], 9
     yield [[2, 0, 2], [2, 1, 2]], [[2, 2, 1]] * 2, [3, 0], 6
     yield [[1, 2], [2, 1]], [[99, 1], [1, 99]], [0, 4], 16
@@ -153,41 +154,29 @@ def as_arrays(placement: Placement) -> tuple[Array, Array, Array, int]:
     return shaped[0], shaped[1], np.array(offsets, np.int64), size
 
 
-def check_placements(function: PlacementCheck) -> PlacementCheck:
-    """Enter a check that takes components in any places."""
-
-    @check(*ALL, name=function.__name__)
-    def check_all(backend: Any, dtype: str) -> None:
-        for placement in placements(dtype):
-            function(backend, placement, dtype)
-
-    PLACEMENT_CHECKS[function.__name__] = function
-    return function
+@check(*ALL)
+def gather_components(backend: Any, dtype: str) -> None:
+    for *where, size in map(as_arrays, placements(dtype)):
+        buffer = drawn(np.random.default_rng(9), size, dtype)
+        if is_float(buffer.dtype) and buffer.size:
+            buffer[np.setdiff1d(np.arange(size), strided_index(*where))] = np.nan
+        agree(backend, "gather_components", buffer, *where, exact=True)
 
 
-@check_placements
-def gather_components(backend: Any, placement: Placement, dtype: str) -> None:
-    *where, size = as_arrays(placement)
-    buffer = drawn(np.random.default_rng(9), size, dtype)
-    if is_float(buffer.dtype) and buffer.size:
-        buffer[np.setdiff1d(np.arange(size), strided_index(*where))] = np.nan
-    agree(backend, "gather_components", buffer, *where, exact=True)
-
-
-@check_placements
-def scatter_components(backend: Any, placement: Placement, dtype: str) -> None:
-    *where, size = as_arrays(placement)
-    places = strided_index(*where)
-    if dtype == "bool" and len(np.unique(places)) < len(places):
-        return  # NumPy adds repeated bools as integers, and refuses to store them
-    flat = drawn(np.random.default_rng(10), len(places), dtype)
-    agree(backend, "scatter_components", flat, *where, size, terms=2, magnitude=100)
-    agree(backend, "scatter_components", whole(flat), *where, size, exact=True)
-    flat[...] = 1
-    agree(backend, "scatter_components", flat, *where, size, exact=True)
-    if dtype in FLOATS:
-        flat[::3] = np.nan
+@check(*ALL)
+def scatter_components(backend: Any, dtype: str) -> None:
+    for *where, size in map(as_arrays, placements(dtype)):
+        places = strided_index(*where)
+        if dtype == "bool" and len(np.unique(places)) < len(places):
+            continue  # NumPy adds repeated bools as integers, and refuses to store them
+        flat = drawn(np.random.default_rng(10), len(places), dtype)
+        agree(backend, "scatter_components", flat, *where, size, terms=2, magnitude=100)
+        agree(backend, "scatter_components", whole(flat), *where, size, exact=True)
+        flat[...] = 1
         agree(backend, "scatter_components", flat, *where, size, exact=True)
+        if dtype in FLOATS:
+            flat[::3] = np.nan
+            agree(backend, "scatter_components", flat, *where, size, exact=True)
 
 
 # ---- products and totals --------------------------------------------------------------------------------------------
@@ -203,10 +192,10 @@ SIZES: tuple[Any, ...] = (
 )
 
 
-def multiply(backend: Any, sizes: Any, dtype: str, transposed: tuple[bool, bool], gap: int = POISON) -> None:
+def multiply(backend: Any, sizes: Any, dtype: str, transposed: tuple[bool, bool]) -> None:
     """Check products of matrices that lie apart, with NaN between them and in one of them."""
     rng, sizes = np.random.default_rng(13), np.array(sizes, np.int64).reshape(-1, 3)
-    ends = [np.cumsum(sizes[:, p] * sizes[:, q] + gap) for p, q in ((0, 1), (1, 2))]
+    ends = [np.cumsum(sizes[:, p] * sizes[:, q] + POISON) for p, q in ((0, 1), (1, 2))]
     left = Matrices(ends[0] - sizes[:, 0] * sizes[:, 1], sizes[:, 0], sizes[:, 1], transposed[0])
     right = Matrices(ends[1] - sizes[:, 1] * sizes[:, 2], sizes[:, 1], sizes[:, 2], transposed[1])
     a, b = (drawn(rng, end[-1] if len(end) else 0, dtype) for end in ends)
@@ -238,11 +227,11 @@ def matmul_components(backend: Any, dtype: str) -> None:
         same(backend.matmul_components(big, np.array([3, 4]), single, rows), np.array([3 * (2**53 + 1) + 4]))
     long, column = single_matrix(1, 4096), single_matrix(4096, 1)
     agree(backend, "matmul_components", np.ones(4096, dtype), np.ones(4096, dtype), long, column, exact=True)
-    lengths = np.array([2, 0, 3, 2, 1, 2])  # one matrix for all, and matrices that overlap
+    lengths = np.array([2, 0, 2, 3, 2, 2])  # one matrix for all, and matrices that overlap
     for offsets in ([0] * 6, [0, 1, 2, 3, 4, 5], [5, 4, 3, 2, 1, 0], [5, 0, 5, 0, 3, 1]):
         left = Matrices(np.cumsum(2 * lengths) - 2 * lengths, lengths, np.full(6, 2), False)
         right = Matrices(np.array(offsets), np.full(6, 2), np.full(6, 2), False)
-        a, b = like(np.ones(9, dtype), 20), like(np.ones(7, dtype), 9)
+        a, b = like(np.ones(9, dtype), 22), like(np.ones(7, dtype), 9)
         agree(backend, "matmul_components", whole(a), whole(b), left, right, exact=True)
 
 

@@ -6,25 +6,21 @@ the others, and all schedules of the emulated device.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from pynested.backends import strided_index
 from pynested.backends.cuda.backend import KernelBackend
 from pynested.backends.cuda.emulated_launcher import Emulator, emulated_backend
 from pynested.backends.numpy import reduction
 
 from . import kernel_checks_moves  # noqa: F401  enters its checks
 from .conftest import PATHS, SCHEDULES, force
-from .kernel_checks import CHECKS, FLOATS, KERNELS, SEGMENT_CHECKS, QuietKernels, drawn, partition, same
-from .kernel_checks_moves import PLACEMENT_CHECKS, multiply
+from .kernel_checks import CHECKS, FLOATS, KERNELS, QuietKernels, same
 
 
 def in_turns(number: int, choices: Sequence[Any]) -> list[Any]:
@@ -84,69 +80,6 @@ def test_kernels_of_the_emulated_device(schedule: str, name: str, dtype: str, co
 )
 def test_no_schedule_changes_a_kernel(schedule: str, name: str, dtype: str, compiled: None) -> None:
     CHECKS[name][1](emulated(schedule), dtype)
-
-
-# ---- any partition and any placement --------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def kernels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return the kernels of the CPU on one of their paths, or those of the emulated device."""
-    if request.param == "emulated":
-        request.getfixturevalue("compiled")
-        return emulated("forward")
-    force(request.param, monkeypatch)
-    return QuietKernels("cpu")
-
-
-def kernels_in_turns(first: int, names: Iterable[str]) -> Any:
-    """Parametrize over kernels and backends: each kernel has one backend or path, the others are exhaustive."""
-    cases = [
-        case
-        for number, name in enumerate(names, first)
-        for case in in_turns(number, [(backend, name) for backend in (*PATHS, "emulated")])
-    ]
-    return pytest.mark.parametrize(("kernels", "name"), cases, indirect=["kernels"])
-
-
-ANY = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-
-
-@kernels_in_turns(2, SEGMENT_CHECKS)
-@ANY
-@given(
-    st.lists(st.integers(0, 20), max_size=30), st.sampled_from([(), (2,), (3,)]), st.data(), st.integers(0, 2**32 - 1)
-)
-def test_any_partition(name: str, kernels: Any, lengths: list[int], inner: Any, data: Any, seed: int) -> None:
-    dtype = data.draw(st.sampled_from([dtype for dtype in CHECKS[name][0] if dtype != "bfloat16"]))
-    segments = partition(lengths)
-    x = drawn(np.random.default_rng(seed), (segments.rows, *inner), dtype)
-    SEGMENT_CHECKS[name](kernels, x, segments)
-
-
-@st.composite
-def placements(draw: st.DrawFn) -> Any:
-    dims, count = draw(st.integers(0, 3)), draw(st.integers(0, 12))
-    numbers = st.lists(st.integers(0, 3), min_size=dims, max_size=dims)
-    sizes, strides = (draw(st.lists(numbers, min_size=count, max_size=count)) for _ in range(2))
-    offsets = draw(st.lists(st.integers(0, 5), min_size=count, max_size=count))
-    shaped = [np.array(x, np.int64).reshape(count, dims) for x in (sizes, strides)]
-    places = strided_index(shaped[0], shaped[1], np.array(offsets, np.int64))
-    return sizes, strides, offsets, int(places.max(initial=-1)) + 1
-
-
-@kernels_in_turns(3, PLACEMENT_CHECKS)
-@ANY
-@given(placements(), st.sampled_from(["float32", "float16", "int8"]), st.integers(0, 3))
-def test_any_placement(name: str, kernels: Any, where: Any, dtype: str, extra: int) -> None:
-    PLACEMENT_CHECKS[name](kernels, (*where[:3], where[3] + extra), dtype)
-
-
-@pytest.mark.parametrize("kernels", [*PATHS, "emulated"], indirect=True)
-@ANY
-@given(st.lists(st.tuples(*[st.integers(0, 4)] * 3), max_size=20), st.booleans(), st.booleans(), st.integers(0, 2))
-def test_any_products(kernels: Any, sizes: Any, left: bool, right: bool, gap: int) -> None:
-    multiply(kernels, sizes, "float32", (left, right), gap)
 
 
 # ---- kernels of the CPU alone ---------------------------------------------------------------------------------------
