@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import subprocess
 import sys
@@ -79,18 +80,20 @@ def test_python_numbers_are_weak_and_integers_of_any_size(device: str) -> None:
 # ---- arrays ---------------------------------------------------------------------------------------------------------
 
 
-def test_new_printed_and_pickled_arrays(compiled: None) -> None:
+def test_new_printed_copied_and_pickled_arrays(device: str) -> None:
+    on: dict[str, Any] = {"dtype": "bfloat16", "device": device}
     for make in FLOATS:
-        made = make(dtype="bfloat16", device="emulated")
-        assert (made.dtype, made.device) == (BFLOAT16, "emulated"), make
-    assert (pn.rand(2000, dtype="bfloat16", device="emulated") < 1).numpy().all()
-    x = pn.nested_array([[0.5, 1.5]], dtype="bfloat16", device="emulated", layout=pn.jagged)
+        made = make(**on)
+        assert (made.dtype, made.device) == (BFLOAT16, device), make
+    assert (pn.rand(2000, **on) < 1).to("cpu", pn.bool).numpy().all()
+    x = pn.nested_array([[0.5, 1.5]], layout=pn.jagged, **on)
     for like in (pn.zeros_like(x), pn.randn_like(x), pn.empty_like(x.to(pn.float32), dtype="bfloat16")):
         assert like.dtype == BFLOAT16
-    x = pn.array([1.5, 2], dtype=BFLOAT16, device="emulated")
-    assert repr(x) == "array([1.5, 2], dtype=bfloat16, device='emulated')"
-    again = pickle.loads(pickle.dumps(x))
-    assert again.dtype == BFLOAT16 and pn.equal(again, x)
+    x = pn.array([1.5, 2], **on)
+    assert repr(x) == f"array([1.5, 2], dtype=bfloat16, device='{device}')" and f"{x[0]:.2f}" == "1.50"
+    assert "array([1.5, 2]" in repr(pn.nested_array([x], layout=pn.jagged))
+    for again in (copy.deepcopy(x), pickle.loads(pickle.dumps(x))):
+        assert (again.dtype, again.device, again.tolist()) == (BFLOAT16, device, [1.5, 2])
 
 
 def test_gradients_move_between_dtypes(compiled: None) -> None:

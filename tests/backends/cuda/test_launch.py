@@ -83,15 +83,6 @@ def test_wrong_arguments(number: int, wrong: Any, error: type[Exception], says: 
             device.launch("spread.cu", name, (1,), (256,), arguments)
 
 
-def test_the_compiler_says_the_types_of_parameters(compiled: None) -> None:
-    launcher, number = Emulator(), "long long"
-    parameters = ["__half*", "float*", "float*", "double", number, number, "__half*", "float*", "float*"]
-    assert launcher._load("layer_norm.cu", "layer_norm<__half, 32>")[1] == parameters
-    fills = ["unsigned long long"] * 2
-    parameters = ["ulonglong2*", "long long*", number, number, *fills, "ulonglong2*"]
-    assert launcher._load("pad.cu", "pad<ulonglong2>")[1] == parameters
-
-
 def test_unsupported_dtypes_and_arrays_of_another_device(device: Any) -> None:
     segments, x = Segments(np.array([0, 2])), np.zeros((2, 1))
     elsewhere = type("Elsewhere", (), {"dtype": x.dtype, "shape": (2, 1), "__len__": lambda self: 2})()
