@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import pynested as pn
 from pynested.backends import caching_allocator
 
 from ..crowd import together
@@ -62,6 +63,18 @@ def test_similar_sizes_share_pieces_and_others_do_not() -> None:
     place = address(caching_allocator.empty((1000, 1000), np.float32))
     assert address(caching_allocator.empty((1000, 1001), np.float32)) == place
     assert address(caching_allocator.empty((1000, 1300), np.float32)) != place
+
+
+def test_fresh_reused_and_kept_pieces_are_counted() -> None:
+    start = pn.memory()
+    for reused in (0, 1):
+        x = pn.empty(caching_allocator.LARGE)
+        held = pn.memory()
+        size = held.in_use - start.in_use
+        assert size >= 8 * caching_allocator.LARGE and held.peak >= held.in_use and held.kept == 0
+        assert (held.fresh - start.fresh, held.reused - start.reused) == (1, reused)
+        del x
+        assert (pn.memory().in_use, pn.memory().kept) == (start.in_use, size)
 
 
 def test_no_more_is_kept_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
