@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import inspect
 import itertools
-import operator
 import re
 import traceback
 from collections.abc import Callable, Iterator
@@ -23,7 +22,7 @@ from pynested.spec.pairs import PAIRS
 from ..batches import REGULAR, Batch
 from ..calls import CALLS
 from ..nests import DENSE, LAYOUTS, Kind, nest
-from ..support.methods import ARITHMETIC, IN_PLACE
+from ..support.methods import IN_PLACE
 from ..support.samples import EVERY, sample_arguments, samples
 from .error_inputs import ErrorInput, arrays, attention, elements, shapes
 
@@ -179,10 +178,3 @@ def test_methods_in_place(name: str, layout: str) -> None:
         assert_refused(f"{name}_", lambda: method(no_such_argument=1))
     for other in (*NO_ARRAYS, *NO_FITTING_ARRAYS) if name in PAIRED else ():
         assert_refused(f"{name}_", lambda: method(other))  # noqa: B023
-
-
-@pytest.mark.parametrize("layout", ARRAYS)
-def test_signs_in_place_name_their_method(layout: str) -> None:
-    for sign, name in ARITHMETIC.items():
-        if name in IN_PLACE:
-            assert_refused(f"{name}_", lambda: getattr(operator, f"i{sign}")(ARRAYS[layout](), pn.ones(2, 7, 5)))  # noqa: B023

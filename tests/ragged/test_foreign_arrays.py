@@ -19,7 +19,6 @@ import pytest
 
 import pynested as pn
 from pynested.backends.errors import ArgumentError, DTypeError, ExchangeError
-from pynested.structure import Jagged, Strided
 
 from ..batches import Batch, Call
 from ..calls import CALLS
@@ -65,11 +64,6 @@ INTEGERS: dict[str, Sample] = {
     "strided offsets": (lambda m: pn.nested_array_from_strided(ROW, [[2]], None, m), np.array([0])),
     "narrow, start": (lambda m: pn.narrow(MATRIX, 1, m, 1), np.array([0, 1])),
     "narrow, length": (lambda m: pn.narrow(MATRIX, 1, 0, m), np.array([0, 1])),
-    "Jagged, offsets": (lambda m: Jagged(m).offsets.tolist(), np.array([0, 1, 2])),
-    "Jagged, lengths": (lambda m: Jagged([0, 2], m).component_lengths.tolist(), np.array([1])),
-    "Strided, sizes": (lambda m: Strided(m, None, None, 2).sizes.tolist(), np.array([[1], [1]])),
-    "Strided, strides": (lambda m: Strided([[2]], m, None, 2).strides.tolist(), np.array([[1]])),
-    "Strided, offsets": (lambda m: Strided([[2]], None, m, 2).offsets.tolist(), np.array([0])),
 }
 SAMPLES = FUNCTIONS | INTEGERS
 FOREIGN = ("complex64", "complex128", "uint16", "uint32", "uint64", "longdouble", "M8[s]", "m8[s]", "O", "S3", "U3",

@@ -9,40 +9,37 @@ import pytest
 
 import pynested as pn
 
+from ...nests import distinct
 from ..error_inputs.attention import ATTENTION as WEIGHTS
 from ..error_inputs.attention import DECODER, ENCODER
 
 HEADS = 2
 
 
-def numbers(*shape: int, seed: int = 0) -> np.ndarray:
-    return np.random.default_rng([seed, *shape]).standard_normal(shape)
-
-
 def test_dense_rows_need_no_batch() -> None:
-    rows = pn.array(numbers(3, 4))
+    rows = pn.array(distinct((3, 4)))
     nested = pn.as_nested_array([rows])
     expected = pn.multi_head_attention(nested, nested, nested, HEADS, **WEIGHTS)[0]
     assert pn.allclose(pn.multi_head_attention(rows, rows, rows, HEADS, **WEIGHTS), expected)
 
 
 def test_weights_are_strided_if_queries_and_keys_are_ragged(layout: Any) -> None:
-    q, k = (pn.nested_array([numbers(n, 4) for n in lengths], layout=layout) for lengths in ((2, 1), (0, 3)))
-    for query, expected in ((q, pn.strided), (pn.array(numbers(2, 5, 4)), layout)):
+    q, k = (pn.nested_array([distinct((n, 4)) for n in lengths], layout=layout) for lengths in ((2, 1), (0, 3)))
+    for query, expected in ((q, pn.strided), (pn.array(distinct((2, 5, 4))), layout)):
         _, weights = pn.multi_head_attention(query, k, k, HEADS, **WEIGHTS, need_weights=True)
         assert weights.layout is expected
 
 
 def test_weights_of_a_query_that_meets_no_key_are_zeros() -> None:
     mask = np.array([[True, False], [False, False]])
-    x = numbers(2, 4)
+    x = distinct((2, 4))
     _, weights = pn.multi_head_attention(x, x, x, HEADS, **WEIGHTS, attn_mask=pn.array(mask), need_weights=True)
     np.testing.assert_array_equal(weights.numpy(), [[1.0, 0.0], [0.0, 0.0]])
 
 
 def test_dropped_weights_are_those_that_are_returned() -> None:
     """Values of ones in a single row of each head: the result of a query is the sum of its weights."""
-    x = pn.nested_array([numbers(n, 4) for n in (5, 3)], layout=pn.jagged)
+    x = pn.nested_array([distinct((n, 4)) for n in (5, 3)], layout=pn.jagged)
     weights = {"in_proj_weight": np.zeros((12, 4)), "in_proj_bias": np.repeat([0.0, 0.0, 1.0], 4)}
     options: dict[str, Any] = {"dropout_p": 0.5, "need_weights": True, "average_attn_weights": False}
     generators = [np.random.default_rng(seed) for seed in (1, 1, 2)]
@@ -58,7 +55,7 @@ def test_dropped_weights_are_those_that_are_returned() -> None:
 
 @pytest.mark.parametrize("norm_first", [False, True])
 def test_layers_drop_by_their_generator(norm_first: bool) -> None:
-    x = pn.nested_array([numbers(n, 4) for n in (5, 3)], layout=pn.jagged)
+    x = pn.nested_array([distinct((n, 4)) for n in (5, 3)], layout=pn.jagged)
 
     def both(share: float, seed: int) -> list[Any]:
         options = {"norm_first": norm_first, "dropout_p": share, "generator": np.random.default_rng(seed)}
@@ -72,7 +69,7 @@ def test_layers_drop_by_their_generator(norm_first: bool) -> None:
 
 
 def test_a_parameter_of_none_is_a_missing_one() -> None:
-    x = pn.nested_array([numbers(2, 4)])
+    x = pn.nested_array([distinct((2, 4))])
     without = {name: part for name, part in ENCODER.items() if name != "linear1.bias"}
     due = pn.transformer_encoder_layer(x, without, HEADS)
     assert pn.equal(pn.transformer_encoder_layer(x, without | {"linear1.bias": None}, HEADS), due)
