@@ -58,10 +58,8 @@ def exp(context: Any, x: Any) -> Any:
     return y
 
 
-KEPT = pn.array([5.0, 7.0])
 Exp = define(exp, lambda context, g: context.saved[0] * g)  # its derivative is its output
 Identity = define(lambda context, x: x, lambda context, g: g)
-Dot = define(lambda context, x: (x * KEPT).sum(), lambda context, g: KEPT)
 Writes = define(lambda context, x: x + 0, lambda context, g: g.mul_(10), jvp=lambda context, t: t.mul_(10))
 A, B = pn.array([1.0, -2.0]), pn.array([0.5, 3.0])
 
@@ -110,13 +108,6 @@ def test_an_output_that_is_an_argument_is_a_view() -> None:
     y = Identity.apply(x)
     assert y is not x and y.storage is x.storage
     assert grad(y * y, x, A).tolist() == [2, -8]
-
-
-def test_a_gradient_that_the_function_keeps_is_copied() -> None:
-    x = leaf()
-    for _ in range(2):
-        Dot.apply(x).backward()
-    assert (x.grad.tolist(), KEPT.tolist()) == ([10, 14], [5, 7])
 
 
 def test_saved_values_are_guarded() -> None:
