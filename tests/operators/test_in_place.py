@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import ArgumentError, GradientError, PynestedError, ShapeError, StructureError
+from pynested.backends.errors import GradientError, PynestedError, ShapeError, StructureError
 
 from ..batches import Batch
 from ..nests import DENSE, LAYOUTS, PLACEMENTS, Placed, assert_same, batch, nest, place, plain
@@ -122,7 +122,6 @@ def test_values_that_do_not_fit_leave_memory_as_it_was(layout: Any, placement: s
     for index, value, error in (
         (first, np.zeros((3, 4, 5)), (ShapeError, StructureError)),
         (backwards, np.zeros((3, 4, 5)), (ShapeError, StructureError)),
-        (0, [[1.0], [2.0, 3.0]], ArgumentError),
         ([0, 0], 1.0, StructureError),
         *(
             ((components, ..., slice(0, 1)), nest(wider, layout)[:count], StructureError)
