@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from tests.mutation.plant import ROOT, Row, environment
@@ -44,28 +43,20 @@ def planted_faults() -> list[Fault]:
 def first_failure(fault: Fault) -> str:
     """Return the test module that notices the fault, or the vectors or the check that its row names, or ``survived``.
 
-    Likely modules run first: what the row of a table names, properties of all operators and kernels, the folder that
-    mirrors that of the changed file, those that mirror all code. The rest of the suite comes last.
+    Likely modules run first: what the row of a table names, properties of all operators and kernels, the folders that
+    mirror the code. The rest of the suite comes last.
     """
     if fault.table and fault.row and outcome(fault.table, fault.row, fault.row)[0] == KILLED:
         return named_suite(fault.row)
     folders = sorted({f"tests/{file.relative_to(ROOT).parts[1]}" for file in (ROOT / "tests").rglob("*/test_*.py")})
     done = [ABOUT_FAULTS]
     with environment(fault.row) as variables:
-        for paths in (PROPERTIES, mirroring_folder(fault.row), MIRRORING, folders):
+        for paths in (PROPERTIES, MIRRORING, folders):
             noticed_by = run_tests(variables, paths, done)
             if noticed_by != SURVIVED:
                 return noticed_by
             done += paths
     return SURVIVED
-
-
-def mirroring_folder(row: Row | None) -> list[str]:
-    """Return the folder of tests whose path is that of the changed file's folder, if there is one."""
-    if row is None or "file" not in row:
-        return []
-    folder = Path("tests", *[part for part in Path(row["file"]).parts[:-1] if part != "pynested"])
-    return [folder.as_posix()] if (ROOT / folder).is_dir() else []
 
 
 def named_suite(row: Row) -> str:
