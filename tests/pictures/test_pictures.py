@@ -44,11 +44,6 @@ def test_colours_can_be_read() -> None:
     assert contrast(PAGE_INK["light"], PAGES["dark"]) > 2.5 < contrast(PAGE_INK["dark"], PAGES["light"])
 
 
-def test_picture_of_a_jagged_array() -> None:
-    array = pn.nested_array([[1.5, 2], [], [7, 0.5, 4, 3], [9], [8.25, 6]], layout=pn.jagged, requires_grad=True)
-    assert picture(array).svg == PICTURES["jagged_packed"]().svg
-
-
 def test_a_notebook_gets_an_image_and_a_file_the_document(tmp_path: Path) -> None:
     shown = PICTURES["jagged_packed"]()
     html = ElementTree.fromstring(shown._repr_html_())[1]
