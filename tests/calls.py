@@ -271,14 +271,8 @@ def _conversion() -> Iterator[Call]:
     yield Call("to_padded_array", "seven", lambda b: (b.x(), 7.0), dense=False)
     yield Call("to_padded_array", "larger", lambda b: (b.x(), 7.0, (b.count + 1, 4, 4)), dense=False)
     yield Call("to", "float64", lambda b: (b.x(), np.dtype(np.float64)))
-    ranges = (
-        slice(1, None),
-        slice(None, None, -1),
-        slice(-2, None),
-        slice(None, None, 2),
-        slice(2, 0, -1),
-        slice(5, 9),
-    )
+    ends = (1, None), (None, None, -1), (-2, None), (None, None, 2), (2, 0, -1), (5, 9)
+    ranges = [slice(*numbers) for numbers in ends]
     for part in ranges:
         for dim in (0, 1, 2) if part in ranges[:2] else (1,):
             yield Call("getitem", f"{dim} {part}", lambda b, d=dim, p=part: (b.x(), b.at(d, p)))

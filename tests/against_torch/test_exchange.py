@@ -15,8 +15,6 @@ torch = pytest.importorskip("torch")
 
 
 REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
-    "complex64": (torch.zeros(2, dtype=torch.complex64), DTypeError, "complex64"),
-    "uint16": (torch.zeros(2, dtype=torch.uint16), DTypeError, "uint16"),
     "float8": (torch.zeros(2, dtype=torch.float8_e4m3fn), DTypeError, "float8_e4m3fn"),
     "sparse": (torch.eye(2).to_sparse(), ExchangeError, "from_dlpack: "),
     "meta": (torch.zeros(2, device="meta"), ExchangeError, "from_dlpack: "),

@@ -75,9 +75,3 @@ def test_numpy_has_a_view_of_each_component(drawn: Drawn) -> None:
     for view, component in zip(out, drawn.components, strict=True):
         np.testing.assert_array_equal(view, component, strict=True)
         assert not view.size or np.may_share_memory(view, drawn.array.data.data)
-
-
-def test_a_sparse_matrix_has_a_row_for_each_component() -> None:
-    pytest.importorskip("scipy")
-    x = pn.nested_array([[1.0, 0.0], [], [2.0, 3.0, 4.0]], layout=pn.jagged)
-    assert pn.to_csr(x).toarray().tolist() == [[1, 0, 0], [0, 0, 0], [2, 3, 4]]
