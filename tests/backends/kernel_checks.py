@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from ml_dtypes import bfloat16
+from ml_dtypes import bfloat16, finfo
 
 from pynested.backends import PlainBackend, Segments, get_backend
 from pynested.backends.dtypes import is_float
@@ -200,13 +200,10 @@ def close(got: Any, expected: Any, terms: float = 1.0, magnitude: Any = 1.0) -> 
     same(got[~finite], expected[~finite])
     computed, stored = ROUNDING[got.dtype.name]
     size, least = np.abs(wide[finite]), np.broadcast_to(magnitude, wide.shape)[finite]
-    allowed = computed * terms * np.maximum(size, least) + stored * size + 2 * float(_least_positive(got.dtype))
+    subnormal = float(finfo(got.dtype).smallest_subnormal)
+    allowed = computed * terms * np.maximum(size, least) + stored * size + 2 * subnormal
     wrong = ~(np.abs(got[finite].astype(np.float64) - wide[finite]) <= allowed)
     assert not wrong.any(), (np.argwhere(wrong)[:3], got[finite][wrong][:3], expected[finite][wrong][:3])
-
-
-def _least_positive(dtype: Any) -> float:
-    return 2.0**-133 if dtype.name == "bfloat16" else float(np.finfo(dtype).smallest_subnormal)
 
 
 def agree(backend: Any, name: str, *args: Any, terms: float = 1.0, magnitude: Any = 1.0, exact: bool = False) -> Any:

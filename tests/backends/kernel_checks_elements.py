@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
-import ml_dtypes
 import numpy as np
+from ml_dtypes import finfo
 
 from pynested.backends.dtypes import is_float
 
@@ -36,7 +36,7 @@ def elements(dtype: str) -> Iterator[tuple[Array, Array]]:
 
 def accurate(backend: Any, name: str, x: Array, *rest: Any, error: Callable[[Array, Array], Any]) -> None:
     """Assert ``error(x, y)`` roundoffs of the computation at most, one of the result, and two subnormal numbers."""
-    kind = ml_dtypes.finfo(x.dtype)  # type: ignore[no-untyped-call]
+    kind = finfo(x.dtype)
     computing = min(float(kind.eps), 2.0**-23) / 2
     wide, got = x.astype(np.float64), getattr(backend, name)(x, *rest).astype(np.float64)
     expected = getattr(plain, name)(wide, *rest)

@@ -123,12 +123,6 @@ def test_sample_of_bfloat16(call: Call, kind: Kind, placement: int, compiled: No
 SCALARS = (np.float64(2), np.sqrt(np.float32(4)), np.int64(3), np.int8(1), np.bool_(True))
 
 
-def with_item(x: Any, value: Any) -> Any:
-    y = x.clone()
-    y[0] = value
-    return y
-
-
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "signs": lambda x, v: [x + v, x / v, x == v, x < v],
     "reflected signs": lambda x, v: [v - x, v / x, v == x, v >= x, np.multiply(v, x)],
@@ -137,7 +131,7 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "where": lambda x, v: [pn.where(x > 0, x, v), pn.where(x > 0, v, x), pn.where(x > 0, v, v)],
     "masked_fill": lambda x, v: pn.masked_fill(x, x > 0, v),
     "mask": lambda x, v: [pn.where(np.bool_(v > 1), x, x + 1), pn.masked_fill(x, np.bool_(v > 1), 7)],
-    "assignment": with_item,
+    "assignment": lambda x, v: [y := x.clone(), y.__setitem__(0, v)][0],
     "full_like": lambda x, v: pn.full_like(x, v),
     "joined": lambda x, v: pn.stack([x.sum(), v, x.mean()]),
     "elementwise": lambda x, v: pn.elementwise("f", lambda a, b: a * b, pn.as_nested_array([x.sum()]), v),
