@@ -75,10 +75,6 @@ def jagged_first(drawn: Drawn) -> bool:
     return drawn.array.layout == pn.jagged and leading(drawn)
 
 
-def not_empty(drawn: Drawn) -> bool:
-    return bool(len(drawn.array))
-
-
 @dataclass(frozen=True)
 class Library:
     """Ways to a library and back; functions of the library take its module first.
@@ -104,11 +100,11 @@ class Library:
 LIBRARIES = {
     "numpy": Library(
         pn.to_numpy, pn.from_numpy, lambda m, out, dtype: doubled(m.concatenate(list(out)), dtype), lambda m, x: x,
-        takes=not_empty),
+        takes=lambda drawn: len(drawn.array) > 0),
     "torch": Library(
         pn.to_torch, pn.from_torch, lambda m, out, dtype: doubled(out.values(), dtype),
         lambda m, x: m.nested.nested_tensor_from_jagged(m.from_numpy(x), m.tensor(OFFSETS)),
-        shares=lambda drawn: True, takes=lambda drawn: drawn.array.layout == pn.jagged or not_empty(drawn)),
+        shares=lambda drawn: True, takes=lambda drawn: drawn.array.layout == pn.jagged or len(drawn.array) > 0),
     "awkward": Library(
         pn.to_awkward, pn.from_awkward, lambda m, out, dtype: doubled(m.flatten(out), dtype), lists_of_awkward,
         shares=leading, has_lists=True),
