@@ -306,6 +306,6 @@ def check_gradient(
         )
 
 
-def new_zeros(shape: tuple[int, ...], like: Array) -> Array:
-    """Return zeros in the dtype and on the device of ``like``."""
-    return Array(get_backend(like.device).xp.zeros(shape, like.dtype), like.device)
+def new_zeros(shape: tuple[int, ...], dtype: np.dtype[Any], device: str) -> Array:
+    """Return zeros that require no gradient."""
+    return Array(get_backend(device).xp.zeros(shape, dtype), device)

@@ -20,24 +20,18 @@ SYNONYMS = {"input": "self", "x": "self", "a": "self", "tensor": "self", "b": "o
 def raise_better_error(
     error: Exception, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> None:
-    """Raise a better error if the call does not fit the signature, or if a library for GPUs failed; else return."""
-    if isinstance(error, TypeError):
-        refuse_misfit(function, args, kwargs)
-    elif comes_from_gpu_library(error):
-        raise device_error(function.__name__, error) from error
+    """Raise a better error if the call does not fit the signature, or if a library for GPUs failed; else return.
 
-
-def refuse_misfit(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-    """Raise ArgumentError if the arguments do not fit the signature of ``function``.
-
-    The error names missing, unknown and superfluous arguments. It lists the arguments of the call and the accepted
+    ArgumentError names missing, unknown and superfluous arguments. It lists the arguments of the call and the accepted
     signatures.
     """
+    if comes_from_gpu_library(error):
+        raise device_error(function.__name__, error) from error
     signature = inspect.signature(function)
     try:
         signature.bind(*args, **kwargs)
-    except TypeError as error:
-        problems = list(_problems(signature, args, kwargs)) or [str(error)]
+    except TypeError as misfit:
+        problems = list(_problems(signature, args, kwargs)) or [str(misfit)]
     else:
         return
     passed = [value_text(value) for value in args]
@@ -59,9 +53,7 @@ def check_flags(name: str, **flags: Any) -> None:
 
 def check_optional_flags(name: str, **flags: Any) -> None:
     """Raise ArgumentError for flags that are neither True, False nor None."""
-    for parameter, value in flags.items():
-        if value is not None:
-            check_flags(name, **{parameter: value})
+    check_flags(name, **{parameter: value for parameter, value in flags.items() if value is not None})
 
 
 def _problems(signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterator[str]:

@@ -90,15 +90,15 @@ class _Checkpoint:
         self.check_results(saved[self.num_arguments :], results)
         return results
 
-    def check_results(self, first: Sequence[Array], second: list[Array]) -> None:
+    def check_results(self, first_results: Sequence[Array], results: list[Array]) -> None:
         """Raise if the results of the two calls differ in more than their values."""
-        before = [_description(x, requires_grad) for x, requires_grad in zip(first, self.differentiable, strict=True)]
-        after = [_description(x, x.requires_grad) for x in second]
-        if before != after:
+        pairs = zip(first_results, self.differentiable, strict=True)
+        first_forms, forms = [_form(x, flag) for x, flag in pairs], [_form(x, x.requires_grad) for x in results]
+        if forms != first_forms:
             raise GradientError(
-                f"{self.name}: called again on the same arguments, it returned another result: {after} instead of "
-                f"{before}. Everything else that the function reads must be the same in both calls: counters, other "
-                "arrays, a generator of your own."
+                f"{self.name}: called again on the same arguments, it returned another result: {forms} instead of "
+                f"{first_forms}. Everything else that the function reads must be the same in both calls: counters, "
+                "other arrays, a generator of your own."
             )
 
     def apply_vjp(self, node: Node, cotangent: Any, this_pass: BackwardPass) -> SourceCotangents:
@@ -116,5 +116,5 @@ class _Checkpoint:
         return run_forward(tangent_by_source, nodes, first_number)
 
 
-def _description(x: Array, requires_grad: bool) -> str:
+def _form(x: Array, requires_grad: bool) -> str:
     return f"{x.dtype} {x.shape} on {x.device}, {requires_grad=}"

@@ -40,10 +40,10 @@ def register_container(
 
     ``flatten(x)`` returns ``(arrays, rebuild)``; ``rebuild(arrays)`` makes an object like ``x`` of other arrays.
 
-    ``fit_cotangent(name, x, given)`` returns the arrays of ``given``, a cotangent of ``x``, in the layout of the arrays
-    of ``x``; it raises an error that begins with ``name`` if ``given`` does not fit. ``fit_tangent`` does so for a
-    tangent. If one of the two is missing, the other one serves for both. If both are missing, ``given`` must be of the
-    class ``kind`` and have as many arrays.
+    ``fit_cotangent(name, x, cotangent)`` returns the arrays of a cotangent of ``x``, in the layout of the arrays of
+    ``x``; it raises an error that begins with ``name`` if the cotangent does not fit. ``fit_tangent`` does so for a
+    tangent. If one of the two is missing, the other one serves for both. If both are missing, cotangents and tangents
+    must be of the class ``kind`` and have as many arrays.
     """
     _registered[kind] = ContainerHandlers(flatten, fit_cotangent or fit_tangent, fit_tangent or fit_cotangent)
 
@@ -58,21 +58,21 @@ def flatten(value: Any, depth: int = 0) -> tuple[list[Array], Rebuild]:
     handlers = _registered.get(type(value))
     if handlers is not None:
         return handlers.flatten(value)
-    entries, remake = _entries(value, depth)
-    if remake is None:
+    entries, with_entries = _open(value, depth)
+    if with_entries is None:
         return [], lambda arrays: value
     flattened = [flatten(entry, depth + 1) for entry in entries]
-    parts = [(len(arrays), rebuild) for arrays, rebuild in flattened]  # `rebuild` must not keep the arrays alive
+    counts = [(len(arrays), rebuild_entry) for arrays, rebuild_entry in flattened]  # without the arrays themselves
 
     def rebuild(arrays: Sequence[Any]) -> Any:
         remaining = iter(arrays)
-        return remake([inner(list(islice(remaining, count))) for count, inner in parts])
+        return with_entries([rebuild_entry(list(islice(remaining, count))) for count, rebuild_entry in counts])
 
     return [array for arrays, _ in flattened for array in arrays], rebuild
 
 
-def _entries(value: Any, depth: int) -> tuple[Iterable[Any], Callable[[list[Any]], Any] | None]:
-    """Return the entries of a tuple, list or dict, and a function that rebuilds the container from other entries.
+def _open(value: Any, depth: int) -> tuple[Iterable[Any], Callable[[list[Any]], Any] | None]:
+    """Return the entries of a tuple, list or dict, and a function that makes such a container of other entries.
 
     The function is None for any other value. ArgumentError beyond `DEEPEST`, as for a container that holds itself.
     """
@@ -92,36 +92,35 @@ def _entries(value: Any, depth: int) -> tuple[Iterable[Any], Callable[[list[Any]
 
 def map_leaves(function: Callable[[Any], Any], value: Any, depth: int = 0) -> Any:
     """Return ``value`` with ``function(x)`` in the place of every x in it that is no tuple, list or dict."""
-    entries, remake = _entries(value, depth)
-    if remake is None:
+    entries, with_entries = _open(value, depth)
+    if with_entries is None:
         return function(value)
-    return remake([map_leaves(function, entry, depth + 1) for entry in entries])
+    return with_entries([map_leaves(function, entry, depth + 1) for entry in entries])
 
 
-def flatten_like(name: str, value: Any, given: Any, are_tangents: bool = False) -> list[Array | None]:
-    """Return the cotangents, or tangents, ``given`` for ``value``: one for each array in ``value``.
+def flatten_like(name: str, value: Any, cotangent: Any, is_tangent: bool = False) -> list[Array | None]:
+    """Return the arrays of a cotangent, or a tangent, of ``value``: one for each array in ``value``.
 
-    A None in ``given`` stands for a whole part of ``value``: each array of this part gets None.
+    A None in the cotangent stands for a whole entry of ``value``: each array of this entry gets None.
     """
-    if given is None:
+    if cotangent is None:
         return [None] * len(flatten(value)[0])
     if type(value) is Array:
-        return [as_array(name, given)]
+        return [as_array(name, cotangent)]
     handlers = _registered.get(type(value))
-    fit = handlers and (handlers.fit_tangent if are_tangents else handlers.fit_cotangent)
+    fit = handlers and (handlers.fit_tangent if is_tangent else handlers.fit_cotangent)
     if fit is not None:
-        return list(fit(name, value, given))
-    if isinstance(value, dict) and isinstance(given, dict) and value.keys() == given.keys():
-        value, given = list(value.values()), [given[key] for key in value]
-    if isinstance(value, tuple | list) and isinstance(given, tuple | list) and len(value) == len(given):
-        pairs = zip(value, given, strict=True)
-        return [array for part, other in pairs for array in flatten_like(name, part, other, are_tangents)]
-    expected, found = flatten(value)[0], flatten(given)[0]
-    if handlers is not None and type(given) is type(value) and len(expected) == len(found):
-        return list(found)
-    if not expected and not found:
-        return []
-    raise ArgumentError(f"{name}: {_describe(given)} does not have the form of {_describe(value)}.")
+        return list(fit(name, value, cotangent))
+    if isinstance(value, dict) and isinstance(cotangent, dict) and value.keys() == cotangent.keys():
+        value, cotangent = list(value.values()), [cotangent[key] for key in value]
+    if isinstance(value, tuple | list) and isinstance(cotangent, tuple | list) and len(value) == len(cotangent):
+        pairs = zip(value, cotangent, strict=True)
+        return [array for entry, g in pairs for array in flatten_like(name, entry, g, is_tangent)]
+    arrays = flatten(cotangent)[0]
+    has_as_many = len(arrays) == len(flatten(value)[0])
+    if has_as_many and (not arrays or (handlers is not None and type(cotangent) is type(value))):
+        return list(arrays)
+    raise ArgumentError(f"{name}: {_describe(cotangent)} does not have the form of {_describe(value)}.")
 
 
 def _describe(value: Any) -> str:

@@ -35,7 +35,7 @@ class ThreadWatchers(threading.local):
     active: Sequence[Watcher] = ()
 
 
-_thread_watchers = ThreadWatchers()
+thread_watchers = ThreadWatchers()
 
 
 class Call:
@@ -56,7 +56,7 @@ class Call:
     def __init__(self, function: Any, explained: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.name, self.function, self._explained = function.__name__, function, explained
         self.args, self.kwargs = args, kwargs
-        self._watchers: Sequence[Watcher] = _thread_watchers.active
+        self._watchers: Sequence[Watcher] = thread_watchers.active
         self._remaining = self._watchers
 
     def run(self, *, watched: bool = True) -> Any:
@@ -74,26 +74,21 @@ class Call:
 
 @contextmanager
 def _watched_by(watchers: Sequence[Watcher]) -> Iterator[None]:
-    previous, _thread_watchers.active = _thread_watchers.active, watchers
+    previous, thread_watchers.active = thread_watchers.active, watchers
     try:
         yield
     finally:
-        _thread_watchers.active = previous
+        thread_watchers.active = previous
 
 
 def watching(watcher: Watcher) -> AbstractContextManager[None]:
     """Let ``watcher`` see every call of a public function in this thread, before the watchers that are active."""
-    return _watched_by((*_thread_watchers.active, watcher))
+    return _watched_by((*thread_watchers.active, watcher))
 
 
 def unwatched() -> AbstractContextManager[None]:
     """Hide the calls of this thread from its watchers."""
     return _watched_by(())
-
-
-def is_watched() -> bool:
-    """Return whether a watcher sees the calls of this thread."""
-    return bool(_thread_watchers.active)
 
 
 def operator(function: Function) -> Function:
@@ -102,7 +97,7 @@ def operator(function: Function) -> Function:
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return Call(call, explained, args, kwargs).run() if _thread_watchers.active else explained(*args, **kwargs)
+        return Call(call, explained, args, kwargs).run() if thread_watchers.active else explained(*args, **kwargs)
 
     return call  # type: ignore[return-value]
 

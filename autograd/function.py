@@ -9,13 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import GradientError, named_type, with_article
 from pynested.backends.host import from_host
 
 from .arguments.operands import as_array
-from .array import Array, check_gradient
+from .array import Array, check_gradient, new_zeros
 from .backward import grad
 from .containers import Rebuild, flatten, flatten_like, map_leaves
 from .decorators import operator
@@ -91,7 +90,10 @@ class Function:
         context = Context()
         context.needs_input_grad = tuple(any(x.requires_grad for x in flatten(value)[0]) for value in arguments)
         with no_grad():
-            outputs = map_leaves(lambda x: _as_output(cls.__name__, x), cls.forward(context, *arguments))
+            outputs = map_leaves(
+                lambda x: as_array(f"{cls.__name__}.forward", x) if isinstance(x, np.ndarray | np.generic) else x,
+                cls.forward(context, *arguments),
+            )
         if grad_mode.current == OFF or not any(context.needs_input_grad):
             return outputs
         if not flatten(outputs)[0]:
@@ -124,24 +126,24 @@ class _Call:
             _Argument(type(value), [x.device for x in arrays], rebuild)
             for value, (arrays, rebuild) in zip(arguments, flattened, strict=True)
         ]
-        arrays = [x for part, _ in flattened for x in part]
-        results, self.rebuild = flatten(outputs)
+        arrays = [x for arrays, _ in flattened for x in arrays]
+        results, self.rebuild_outputs = flatten(outputs)
         self.output_forms = [(result.shape, result.dtype, result.device) for result in results]
-        self.are_several = isinstance(outputs, tuple)
+        self.returns_tuple = isinstance(outputs, tuple)
 
-        saved, self.rebuild_saved = flatten(self.context.saved)
+        context_arrays, self.rebuild_saved = flatten(self.context.saved)
         self.context.saved = ()  # the node saves the arrays instead
-        inputs = {id(x): x.as_saved() for x in arrays}
-        numbers = {id(result): i for i, result in enumerate(results) if id(result) not in inputs}
-        self.numbers_of_saved = [numbers.get(id(x)) for x in saved]  # of the outputs; None for other arrays
-        to_save = [
-            inputs.get(id(x), x) if number is None else x.detach()
-            for x, number in zip(saved, self.numbers_of_saved, strict=True)
+        input_by_id = {id(x): x.as_saved() for x in arrays}
+        output_number_by_id = {id(y): number for number, y in enumerate(results) if id(y) not in input_by_id}
+        self.output_numbers = [output_number_by_id.get(id(x)) for x in context_arrays]  # None for other arrays
+        saved = [
+            input_by_id.get(id(x), x) if number is None else x.detach()
+            for x, number in zip(context_arrays, self.output_numbers, strict=True)
         ]
-        node = Node(self, [node_or_leaf(x) for x in arrays], None, None, to_save)
+        node = Node(self, [node_or_leaf(x) for x in arrays], None, None, saved)
         recorded = [result.detach() for result in results]
         attach_outputs(recorded, node)
-        return self.rebuild(recorded)
+        return self.rebuild_outputs(recorded)
 
     def restored_context(self, node: Node, is_recorded: bool) -> Context:
         """Return the context with its saved arrays. If the pass is recorded, saved outputs are recorded as outputs."""
@@ -149,7 +151,7 @@ class _Call:
         if is_recorded:
             saved = [
                 x if number is None else attach_output(x.detach(), node, number)
-                for x, number in zip(saved, self.numbers_of_saved, strict=True)
+                for x, number in zip(saved, self.output_numbers, strict=True)
             ]
         context = copy.copy(self.context)
         context.saved = self.rebuild_saved(saved)
@@ -164,17 +166,17 @@ class _Call:
 
     def gradients(self, node: Node, cotangents: Sequence[Array | None], is_recorded: bool) -> list[Array | None]:
         """Return what ``backward`` returns, one gradient for each array among the arguments, after checks."""
-        full = [_zeros(*form) if g is None else g for g, form in zip(cotangents, self.output_forms, strict=True)]
-        rebuilt = self.rebuild([read_only(g) for g in full])
+        pairs = zip(cotangents, self.output_forms, strict=True)
+        output_cotangents = self.rebuild_outputs([read_only(new_zeros(*form) if g is None else g) for g, form in pairs])
         context = self.restored_context(node, is_recorded)
-        answer = self.function.backward(context, *(rebuilt if self.are_several else (rebuilt,)))
-        answers = answer if isinstance(answer, tuple) else (answer,)
-        if len(answers) != len(self.arguments):
+        returned = self.function.backward(context, *(output_cotangents if self.returns_tuple else [output_cotangents]))
+        argument_gradients = returned if isinstance(returned, tuple) else (returned,)
+        if len(argument_gradients) != len(self.arguments):
             raise GradientError(
-                f"{self.name}.backward returned {len(answers)} gradients for {len(self.arguments)} arguments. "
-                "Return one for each, None where there is none."
+                f"{self.name}.backward returned {len(argument_gradients)} gradients for {len(self.arguments)} "
+                "arguments. Return one for each, None where there is none."
             )
-        gradients = [g for i, answer in enumerate(answers) for g in self.flatten_gradient(i, answer)]
+        gradients = [g for i, gradient in enumerate(argument_gradients) for g in self.flatten_gradient(i, gradient)]
         devices = [device for argument in self.arguments for device in argument.devices]
         for source, gradient, device in zip(node.sources, gradients, devices, strict=True):
             if source is not None and gradient is not None:
@@ -221,7 +223,7 @@ class _Call:
     def rebuild_tangent(self, argument: _Argument, pairs: Iterable[tuple[Any, Any]]) -> Any:
         """Return the tangent of an argument from pairs of source and tangent; None if any array in it is constant."""
         tangents = [
-            _zeros(source.shape, source.dtype, device) if t is None and source is not None else t
+            new_zeros(source.shape, source.dtype, device) if t is None and source is not None else t
             for (source, t), device in zip(pairs, argument.devices, strict=True)
         ]
         if not tangents or any(t is None for t in tangents):
@@ -231,8 +233,8 @@ class _Call:
     def transpose_backward(self, node: Node, tangents: Sequence[Any]) -> list[Any]:
         """Return the tangents of the outputs by differentiating ``backward`` with respect to its cotangents."""
         with Mode(RECORDING):
-            cotangents = [_zeros(*form) for form in self.output_forms]
-            wanted = [g.requires_grad_() for g in cotangents if is_float(g.dtype)]
+            cotangents = [new_zeros(*form) for form in self.output_forms]
+            float_cotangents = [g.requires_grad_() for g in cotangents if is_float(g.dtype)]
             gradients = self.gradients(node, cotangents, True)
             pairs = [(g, t) for g, t in zip(gradients, tangents, strict=True) if g is not None and t is not None]
             if not all(g.requires_grad for g, _ in pairs):
@@ -240,15 +242,7 @@ class _Call:
                     f"{self.name} has no jvp, and its backward is not written in pynested's operators throughout, so "
                     "it cannot be transposed. Define jvp(context, *tangents) as a static method."
                 )
-        differentiated, weights = zip(*pairs, strict=True) if pairs else ((), ())
-        results = iter(grad(differentiated, wanted, weights, create_graph=grad_mode.current != OFF, allow_unused=True))
+        outputs, weights = zip(*pairs, strict=True) if pairs else ((), ())
+        create_graph = grad_mode.current != OFF
+        results = iter(grad(outputs, float_cotangents, weights, create_graph=create_graph, allow_unused=True))
         return [next(results) if g.requires_grad else None for g in cotangents]
-
-
-def _as_output(name: str, output: Any) -> Any:
-    """Return an output of ``forward``; NumPy's arrays and numbers become an `Array`."""
-    return as_array(f"{name}.forward", output) if isinstance(output, np.ndarray | np.generic) else output
-
-
-def _zeros(shape: tuple[int, ...], dtype: Any, device: str) -> Array:
-    return Array(get_backend(device).xp.zeros(shape, dtype), device)

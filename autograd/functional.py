@@ -140,7 +140,7 @@ def _named_jvp(
 ) -> tuple[Any, Any]:
     """Return what `jvp` returns; errors begin with ``name``, the public function."""
     call = _TracedCall(function, primals)
-    arrays = flatten_like(name, primals, tangents, are_tangents=True)
+    arrays = flatten_like(name, primals, tangents, is_tangent=True)
     is_recorded = call.is_recorded or any(t is not None and t.requires_grad for t in arrays)
     tangent_by_node = {}
     for view, t in zip(call.views, arrays, strict=True):
@@ -189,7 +189,7 @@ def _named_jacobian(name: str, function: Callable[[Any], Any], x: Array) -> Arra
     units = np.eye(output.numel(), dtype=output.dtype).reshape(output.numel(), *output.shape)
     rows = [function_vjp(Array(from_host(unit, output.device), output.device)) for unit in units]
     if not rows:
-        return new_zeros((*output.shape, *x.shape), x)
+        return new_zeros((*output.shape, *x.shape), x.dtype, x.device)
     return stacked(rows).reshape((*output.shape, *x.shape))
 
 

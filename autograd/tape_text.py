@@ -114,7 +114,9 @@ def tape(outputs: Any, **names: Any) -> Tape:
     ]
     for number, node in enumerate(nodes, 1):
         rows = tuple(None if source is None else row_by_node[source] for source in node.sources)
-        operands = [None if row is None else _reference(records[row].name) for row in rows]
+        names_of_sources = [None if row is None else records[row].name for row in rows]
+        # A row is #1 in a call, as 1 would be read as a number.
+        operands = [f"#{name}" if name and name.isdigit() else name for name in names_of_sources]
         output = f"{node.num_listed_outputs} parts" if node.num_listed_outputs else f"{node.dtype} {node.shape}"
         primitive = "" if node.operation.name == node.operation.public else node.operation.name
         name = name_by_node.get(node, str(number))
@@ -130,8 +132,3 @@ def _names_of_nodes(names: dict[str, Any]) -> dict[Any, str]:
         for i, array in enumerate(arrays):
             name_by_node[node_or_leaf(array)] = name if len(arrays) == 1 else f"{name}[{i}]"
     return name_by_node
-
-
-def _reference(name: str) -> str:
-    """Return the name of a row in a call: ``#1`` for row 1, as 1 would be read as a number."""
-    return f"#{name}" if name.isdigit() else name

@@ -48,7 +48,7 @@ def canonical_dtype(dtype: Any, device: str = "cpu") -> np.dtype[Any]:
 
 
 def checked_ndarray(name: str, value: np.ndarray[Any, Any], device: str = "cpu") -> np.ndarray[Any, Any]:
-    """Return an array of a NumPy subclass as a plain ndarray in the same memory; raise for its dtype or shape."""
+    """Return an array of a subclass of ndarray as an ndarray in the same memory; raise for its dtype or shape."""
     if type(value) is not np.ndarray:
         value = as_raw_array(name, value)
     try:
@@ -67,28 +67,26 @@ def numpy_array(name: str, value: Any) -> np.ndarray[Any, Any]:
     """
     if type(value) is np.ndarray:
         return value
-    types = set(map(type, value)) if type(value) in (list, tuple) else {type(value)}
-    if not types <= _PYTHON_NUMBERS:
-        types = _types_of_entries(name, value)
+    types = _types_of_numbers(name, value)
     array = np.asarray(value)
     if array.size and array.dtype.kind not in "bi" and types <= {int, bool}:
         raise OverflowError(f"{name}: there are integers beyond the range of int64, the widest dtype of integers.")
     return array
 
 
-def _types_of_entries(name: str, value: Any) -> set[type]:
+def _types_of_numbers(name: str, value: Any) -> set[type]:
     """Return the types of all numbers and arrays in lists of lists; raise ArgumentError for masked arrays."""
     types: set[type] = set()
     visited: set[int] = set()  # a list can hold itself
-    pending: list[Any] = [[value]]
+    pending: list[Any] = [value if type(value) in (list, tuple) else [value]]
     while pending:
         entries = pending.pop()
         if id(entries) in visited:
             continue
         visited.add(id(entries))
-        types_here = set(map(type, entries))
-        types |= types_here
-        for entry in () if types_here <= _PYTHON_NUMBERS else entries:
+        types_of_entries = set(map(type, entries))
+        types |= types_of_entries
+        for entry in () if types_of_entries <= _PYTHON_NUMBERS else entries:
             if isinstance(entry, list | tuple):
                 pending.append(entry)
             else:
@@ -174,9 +172,9 @@ def as_arrays_on_one_device(name: str, *values: Any, optional: int = 0) -> list[
 
     The last ``optional`` values can be None, and stay None.
     """
-    device, needed = device_of(*values), len(values) - optional
+    device, num_required = device_of(*values), len(values) - optional
     arrays = [
-        x if type(x) is Array or (x is None and i >= needed) else as_array(name, x, device)
+        x if type(x) is Array or (x is None and i >= num_required) else as_array(name, x, device)
         for i, x in enumerate(values)
     ]
     same_device(name, arrays)

@@ -4,7 +4,8 @@ A pair of a query and a key is *active* if it takes part in the softmax. The oth
 if they hold NaN. Two products leave them out: `pair_products` of rows with rows is 0 for a pair that is not active, and
 `weighted_rows` adds nothing for it. Each product is the adjoint of the other.
 
-The derivatives of second order, and tangents, are those of the formula.
+The derivatives of second order, and tangents, are those of the formula. ``k`` has the kernels of a backend, ``g`` is
+the cotangent of a result ``y``, and ``t`` a tangent.
 """
 
 from __future__ import annotations
@@ -43,12 +44,12 @@ def _weighted_rows(k: Any, weights: Any, rows: Any, left: Matrices, right: Matri
     if active is None:
         return _multiply(k, weights, rows, left, right)
     # Weights of inactive pairs need not be 0: the derivative of a function of scores can be NaN there.
-    finite, zero = k.xp.isfinite(rows), rows.dtype.type(0)
+    is_finite, zero = k.xp.isfinite(rows), rows.dtype.type(0)
     weights = k.where(active, weights, zero)
-    if finite.all():
+    if is_finite.all():
         return _multiply(k, weights, rows, left, right)
-    sums = _multiply(k, weights, k.where(finite, rows, zero), left, right)
-    infinite_rows, sum_matrices = k.where(finite, zero, rows), Matrices.of_sizes(left.rows, right.cols)
+    sums = _multiply(k, weights, k.where(is_finite, rows, zero), left, right)
+    infinite_rows, sum_matrices = k.where(is_finite, zero, rows), Matrices.of_sizes(left.rows, right.cols)
     for number in range(left.count):
         head_sums, head_rows = sum_matrices.matrix(sums, number), right.matrix(infinite_rows, number)
         head_weights, head_active = left.matrix(weights, number), left.matrix(active, number)
@@ -115,7 +116,7 @@ class PackedOperands(NamedTuple):
     mask: Any
 
 
-def packed_operands(q: Any, k: Any, v: Any, mask: Any, layout: HeadLayout) -> PackedOperands:
+def packed_operands(q: Any, keys: Any, v: Any, mask: Any, layout: HeadLayout) -> PackedOperands:
     """Gather the operands of attention from flat buffers."""
 
     def gathered(x: Any, matrices: HeadMatrices) -> Any:
@@ -123,7 +124,7 @@ def packed_operands(q: Any, k: Any, v: Any, mask: Any, layout: HeadLayout) -> Pa
 
     float_mask = None if mask is None or mask.dtype == np.bool_ else gathered(mask, layout.mask_matrices)
     queries = gathered(q, layout.query_matrices) * layout.scale
-    return PackedOperands(queries, gathered(k, layout.key_matrices), gathered(v, layout.value_matrices), float_mask)
+    return PackedOperands(queries, gathered(keys, layout.key_matrices), gathered(v, layout.value_matrices), float_mask)
 
 
 def packed_scores(operands: PackedOperands, layout: HeadLayout, active: Any) -> Any:
@@ -197,10 +198,10 @@ def _lowered(scores: Any, active: Any) -> Any:
 
 
 def attention_by_formula(
-    q: Any, k: Any, v: Any, mask: Any, layout: HeadLayout, dropout_factors: Any = None
+    q: Any, keys: Any, v: Any, mask: Any, layout: HeadLayout, dropout_factors: Any = None
 ) -> tuple[Any, Any]:
     """Return attention and its weights, computed by other primitives; each weight is multiplied by its factor."""
-    operands, active = packed_operands(q, k, v, mask, layout), _active_pairs(mask, layout, q.device)
+    operands, active = packed_operands(q, keys, v, mask, layout), _active_pairs(mask, layout, q.device)
     scores = packed_scores(operands, layout, active)
     weights = softmax_of_active(scores, active, segments_of_queries(layout))
     if dropout_factors is not None:
@@ -243,7 +244,7 @@ attention_backward: Primitive = Primitive(
 )
 
 
-def attention_by_kernel(q: Any, k: Any, v: Any, mask: Any, layout: HeadLayout) -> Any:
+def attention_by_kernel(q: Any, keys: Any, v: Any, mask: Any, layout: HeadLayout) -> Any:
     """Return attention of flat buffers; the kernel saves what its gradient reads only if there can be a gradient."""
-    needs_gradient = bool(grad_mode.current) and any(x is not None and x.tracked for x in (q, k, v, mask))
-    return attention(q, k, v, mask, layout, mask is not None and mask.tracked, needs_gradient)
+    needs_gradient = bool(grad_mode.current) and any(x is not None and x.tracked for x in (q, keys, v, mask))
+    return attention(q, keys, v, mask, layout, mask is not None and mask.tracked, needs_gradient)

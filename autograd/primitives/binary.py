@@ -40,8 +40,8 @@ def common_dtype(a: Any, b: Any) -> np.dtype[Any]:
 def _in_computing_dtype(k: Any, a: Any, b: Any) -> tuple[Any, Any, Any]:
     """Return two operands in the dtype of the computation, and the dtype of the result."""
     dtype = common_dtype(a, b)
-    wide = computing_dtype(dtype)
-    a, b = (wide.type(x) if is_number(x) else k.cast(x, wide) for x in (a, b))
+    computing = computing_dtype(dtype)
+    a, b = (computing.type(x) if is_number(x) else k.cast(x, computing) for x in (a, b))
     return a, b, dtype
 
 
@@ -50,9 +50,9 @@ def _remainder(k: Any, a: Any, b: Any) -> Any:
     if k.device in NUMPY_KERNEL_DEVICES or not is_float(common_dtype(a, b)):
         return k.remainder(a, b)
     a, b, dtype = _in_computing_dtype(k, a, b)
-    rest = k.fmod(a, b)
-    rest = k.where((rest != 0) & ((rest < 0) != (b < 0)), rest + b, rest)
-    return k.cast(k.where(rest == 0, k.copysign(k.absolute(rest), b), rest), dtype)
+    fmod = k.fmod(a, b)  # has the sign of a
+    result = k.where((fmod != 0) & ((fmod < 0) != (b < 0)), fmod + b, fmod)
+    return k.cast(k.where(result == 0, k.copysign(k.absolute(result), b), result), dtype)
 
 
 def _floor_divide(k: Any, a: Any, b: Any) -> Any:
@@ -60,8 +60,8 @@ def _floor_divide(k: Any, a: Any, b: Any) -> Any:
     if k.device in NUMPY_KERNEL_DEVICES or not is_float(common_dtype(a, b)):
         return k.floor_divide(a, b)
     a, b, dtype = _in_computing_dtype(k, a, b)
-    rest = k.fmod(a, b)
-    quotient = (a - rest) / b - ((rest != 0) & ((rest < 0) != (b < 0)))
+    fmod = k.fmod(a, b)
+    quotient = (a - fmod) / b - ((fmod != 0) & ((fmod < 0) != (b < 0)))
     floor = k.floor(quotient)
     floor = k.where(quotient - floor > 0.5, floor + 1, floor)
     floor = k.where(quotient == 0, k.copysign(k.absolute(quotient), a / b), floor)
@@ -73,8 +73,8 @@ def _logaddexp(k: Any, a: Any, b: Any) -> Any:
     if k.device in NUMPY_KERNEL_DEVICES:
         return k.logaddexp(a, b)
     a, b, dtype = _in_computing_dtype(k, a, b)
-    apart = k.where(k.equal(a, b), dtype.type(0), k.absolute(k.subtract(a, b)))
-    return k.cast(k.maximum(a, b) + k.log1p(k.exp(-apart)), dtype)
+    distance = k.where(k.equal(a, b), dtype.type(0), k.absolute(k.subtract(a, b)))
+    return k.cast(k.maximum(a, b) + k.log1p(k.exp(-distance)), dtype)
 
 
 # ---- arithmetic -----------------------------------------------------------------------------------------------------
@@ -124,14 +124,14 @@ def pow_slope_by_base(y: Any, a: Any, b: Any) -> Any:
     if is_number(b):
         return b * pow_(a, b - 1) if b else 0
     is_tiny = abs(raw(a)) < np.finfo(b.dtype).tiny
-    safe = where(b, b.dtype.type(1), ~(is_tiny & (raw(b) == 0)))
-    return b * pow_(a, safe - 1)
+    exponent = where(b, b.dtype.type(1), ~(is_tiny & (raw(b) == 0)))
+    return b * pow_(a, exponent - 1)
 
 
 def pow_slope_by_exponent(y: Any, a: Any, b: Any) -> Any:
     """Return ``a**b * log(a)``; 0 where 0 is raised to a power that is not negative."""
     if is_number(a):  # b is lazy if `pynested.compile` fuses the derivative
-        a = new_zeros((), b) + a if isinstance(b, Array) else b.dtype.type(a)
+        a = new_zeros((), b.dtype, b.device) + a if isinstance(b, Array) else b.dtype.type(a)
     return y * log(where(a, a.dtype.type(1), ~((raw(a) == 0) & (raw(b) >= 0))))
 
 

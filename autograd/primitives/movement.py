@@ -42,9 +42,9 @@ def sum_raw(k: Any, x: Any, axes: tuple[int, ...]) -> Any:
 
 
 def _sum_to(k: Any, x: Any, shape: tuple[int, ...]) -> Any:
-    lead = x.ndim - len(shape)
-    axes = tuple(i for i in range(x.ndim) if i < lead or (shape[i - lead] == 1 and x.shape[i] != 1))
-    return k.xp.asarray(sum_raw(k, x, axes)).reshape(shape) if lead or axes else x
+    num_new_axes = x.ndim - len(shape)
+    axes = tuple(i for i in range(x.ndim) if i < num_new_axes or shape[i - num_new_axes] == 1 != x.shape[i])
+    return k.xp.asarray(sum_raw(k, x, axes)).reshape(shape) if num_new_axes or axes else x
 
 
 def _slice(k: Any, x: Any, index: Any) -> Any:
@@ -170,8 +170,7 @@ _concatenate = Primitive(
 
 def concatenate(arrays: Sequence[Array], axis: int) -> Array:
     """Return arrays joined along an axis."""
-    joined: Array = _concatenate(*arrays, axis)
-    return joined
+    return _concatenate(*arrays, axis)
 
 
 def stacked(arrays: Sequence[Array], axis: int = 0) -> Array:
@@ -214,10 +213,11 @@ def converted(x: Array, device: str, dtype: np.dtype[Any]) -> Array:
 # every vjp would make zeros of the size of the whole array.
 
 
-def _with_zeros(parts: list[Any], shapes: Iterable[tuple[int, ...]]) -> list[Any]:
+def _with_zeros(cotangents: list[Any], shapes: Iterable[tuple[int, ...]]) -> list[Any]:
     """Return the cotangents of views of these shapes, with zeros for a view without cotangent."""
-    like = next(part for part in parts if part is not None)
-    return [new_zeros(shape, like) if part is None else part for part, shape in zip(parts, shapes, strict=True)]
+    like = next(g for g in cotangents if g is not None)
+    pairs = zip(cotangents, shapes, strict=True)
+    return [new_zeros(shape, like.dtype, like.device) if g is None else g for g, shape in pairs]
 
 
 def _unbind(k: Any, x: Any, axis: int) -> list[Any]:
@@ -266,8 +266,8 @@ def _components(k: Any, x: Any, sizes: Any, strides: Any, offsets: Any) -> list[
 
 
 def _components_vjp(g: list[Any], y: Any, x: Any, sizes: Any, strides: Any, offsets: Any) -> Any:
-    parts = _with_zeros(g, map(tuple, sizes.tolist()))
-    flat = concatenate([reshape(part, (part.numel(),)) for part in parts], 0)
+    cotangents = _with_zeros(g, map(tuple, sizes.tolist()))
+    flat = concatenate([reshape(x, (x.numel(),)) for x in cotangents], 0)
     return scatter(flat, sizes, strides, offsets, x.shape[0])
 
 

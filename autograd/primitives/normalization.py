@@ -23,13 +23,13 @@ from .segment import softmax_last, spread_sum_last
 
 def _layer_norm_gradients(g: Any, x: Any, weight: Any, mean: Any, std: Any, eps: float) -> tuple[Any, Any, Any]:
     """Return the cotangents of x, weight and bias; halves are computed in float32."""
-    wide = to_dtype(x, computing_dtype(x.dtype))
-    normalized, rstd = layer_norm(wide, None, None, eps), reciprocal_std(wide, eps)
-    g_wide, size = to_dtype(g, wide.dtype), max(x.shape[-1], 1)
-    g_normal = g_wide if weight is None else g_wide * weight
-    mean_g, mean_product = spread_sum_last(g_normal) / size, spread_sum_last(g_normal * normalized) / size
-    g_x = to_dtype(rstd * (g_normal - mean_g - normalized * mean_product), x.dtype)
-    g_weight = None if weight is None else to_dtype(sum_axes(g_wide * normalized, (0,)), weight.dtype)
+    dtype, size = computing_dtype(x.dtype), max(x.shape[-1], 1)
+    x_computed, g_result = to_dtype(x, dtype), to_dtype(g, dtype)
+    normalized, rstd = layer_norm(x_computed, None, None, eps), reciprocal_std(x_computed, eps)
+    g_normalized = g_result if weight is None else g_result * weight
+    mean_g, mean_product = spread_sum_last(g_normalized) / size, spread_sum_last(g_normalized * normalized) / size
+    g_x = to_dtype(rstd * (g_normalized - mean_g - normalized * mean_product), x.dtype)
+    g_weight = None if weight is None else to_dtype(sum_axes(g_result * normalized, (0,)), weight.dtype)
     return g_x, g_weight, sum_axes(g, (0,))
 
 
@@ -75,11 +75,6 @@ layer_norm_backward: Primitive = Primitive(
 )
 
 
-def _in_dtype_of(x: Any, weight: Any) -> Any:
-    """Return the weights of the classes, if there are any, in the dtype of the scores."""
-    return None if weight is None else weight.astype(x.dtype, copy=False)
-
-
 def _cross_entropy_gradient(g: Any, x: Any, target: Any, weight: Any, ignore: int, smoothing: float, _: Any) -> Any:
     """Return the cotangent of x: ``g * (softmax(x) * sum(w) - w)`` in each row, and zero in an ignored row.
 
@@ -89,7 +84,7 @@ def _cross_entropy_gradient(g: Any, x: Any, target: Any, weight: Any, ignore: in
     rows, classes = x.shape
     is_target = (target[:, None] == get_backend(x.device).xp.arange(classes)).astype(x.dtype)
     distribution = is_target * (1 - smoothing) + smoothing / max(classes, 1)
-    w = Array(distribution if weight is None else distribution * _in_dtype_of(x, weight), x.device)
+    w = Array(distribution if weight is None else distribution * weight.astype(x.dtype), x.device)
     is_valid = (target != ignore)[:, None]
     slope = where_or_zero(softmax_last(x) * spread_sum_last(w) - w, is_valid)
     return where_or_zero(reshape(g, (rows, 1)) * slope, is_valid)
@@ -105,7 +100,7 @@ def _cross_entropy_jvp(t: Any, y: Any, x: Any, target: Any, weight: Any, ignore:
 cross_entropy = Primitive(
     "cross_entropy",
     lambda k, x, target, weight, ignore, smoothing: k.cross_entropy(
-        x, target, _in_dtype_of(x, weight), ignore, smoothing
+        x, target, None if weight is None else weight.astype(x.dtype, copy=False), ignore, smoothing
     ),
     vjps=[lambda g, y, x, *others: cross_entropy_backward(g, x, *others)],
     jvps=[_cross_entropy_jvp],

@@ -193,10 +193,14 @@ class Primitive:
 
     def _linear_jvp(self, tangents: Sequence[Array | None], y: Array | None, *args: Any) -> Any:
         """Return the function of the tangents, with zeros in place of missing tangents of arrays."""
-        like = next(tangent for tangent in tangents if tangent is not None)
+        device = next(tangent.device for tangent in tangents if tangent is not None)
         return self.apply(
             *[
-                tangent if tangent is not None else new_zeros(arg.shape, like) if type(arg) is Unsaved else arg
+                tangent
+                if tangent is not None
+                else new_zeros(arg.shape, arg.dtype, device)
+                if type(arg) is Unsaved
+                else arg
                 for tangent, arg in zip(tangents, args, strict=True)
             ]
         )

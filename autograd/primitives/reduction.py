@@ -58,17 +58,17 @@ def _mean_over_ties(t: Any, y: Any, x: Any, axes: tuple[int, ...]) -> Any:
     return divide_by_count(where_or_zero(t, ties), ties.sum(axis=axes), lambda t: sum_axes(t, axes))
 
 
-def _extreme(which: str, k: Any, x: Any, axes: tuple[int, ...]) -> Any:
+def _extreme(max_or_min: str, k: Any, x: Any, axes: tuple[int, ...]) -> Any:
     """Return the maximum (minimum) over ``axes``: the least (greatest) value of the dtype if there is no element."""
     if not axes:
         return x.copy()
     if x.size == 0 and 0 in [x.shape[i] for i in axes]:
-        rest = tuple(size for i, size in enumerate(x.shape) if i not in axes)
-        segment_extreme = getattr(k, f"segment_{which}")
-        return segment_extreme(k.xp.empty((0, *rest), x.dtype), Segments(np.zeros(2, np.int64)))[0]
+        result_shape = tuple(size for i, size in enumerate(x.shape) if i not in axes)
+        segment_extreme = getattr(k, f"segment_{max_or_min}")
+        return segment_extreme(k.xp.empty((0, *result_shape), x.dtype), Segments(np.zeros(2, np.int64)))[0]
     if axes == (x.ndim - 1,) and type(x) is np.ndarray:
-        return extremum_last(np.maximum if which == "max" else np.minimum, x)
-    return getattr(k.xp, which)(x, axis=axes)
+        return extremum_last(np.maximum if max_or_min == "max" else np.minimum, x)
+    return getattr(k.xp, max_or_min)(x, axis=axes)
 
 
 sum_axes: Primitive = Primitive(

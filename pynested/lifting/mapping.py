@@ -245,5 +245,5 @@ def _map_empty_batch(function: Callable[..., Any], operands: Sequence[Any], layo
 def _probe_argument(x: Any, template: NestedArray) -> Any:
     """Return the argument that stands for a component of an empty batch: zeros, of size 0 if a size is unknown."""
     if isinstance(x, NestedArray):
-        return new_zeros(tuple(size or 0 for size in x.regular_sizes), x.data)
-    return new_zeros(x.shape[1:], x) if type(x) is Array and x.ndim == template.ndim else x
+        return new_zeros(tuple(size or 0 for size in x.regular_sizes), x.dtype, x.device)
+    return new_zeros(x.shape[1:], x.dtype, x.device) if type(x) is Array and x.ndim == template.ndim else x

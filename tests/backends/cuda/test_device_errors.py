@@ -113,7 +113,7 @@ def test_derivatives_of_a_function_lie_where_its_arguments_do(kind: str, compile
         for graph in (False, True):
             with pytest.raises(DeviceError, match=text):
                 gradients(*derivatives, graph=graph)
-    with pytest.raises(DeviceError, match=r"Identities.jvp returned tangents on \['cpu', 'cpu'\]; the outputs are on"):
+    with pytest.raises(DeviceError, match="Identities.jvp returned a tangent on 'cpu' for an array on"):
         pn.jvp(Identities.apply, primals, tuple(map(pn.ones_like, primals)))
     for double in (lambda g: 2 * g.to("cpu").numpy() if kind == "dense" else doubled(g), doubled):
         slopes = gradients(double, double)  # NumPy arrays are copied to the device of the argument
