@@ -27,7 +27,6 @@ from pynested.backends.storage import Storage
 
 Hooks = dict[int, Callable[[Any], Any]]
 OFF, RECORDING, ANOMALY = 0, 1, 2  # record nothing, nodes, or nodes with the line of the program
-FREED: Any = ("freed",)  # in place of the arguments of a node whose saved values were freed
 
 
 class GradMode(threading.local):
@@ -135,7 +134,8 @@ class Node:
     shape, dtype
         Shape and dtype of the output; None if there are several.
     args : sequence
-        The arguments as the derivatives get them: saved arrays, `Unsaved`, and arguments that are not arrays.
+        The arguments as the derivatives get them: saved arrays, `Unsaved`, and arguments that are not arrays. None
+        after the saved values were freed.
     output : array or None
         The output without its history, if a derivative reads it.
     version : int
@@ -184,7 +184,7 @@ class Node:
 
     def saved(self) -> Sequence[Any]:
         """Return the arguments; raise GradientError if the saved values were freed or overwritten."""
-        if self.args is FREED:
+        if self.args is None:
             raise GradientError(
                 f"{self.operation.name}: its saved values were freed by an earlier backward pass over the same graph. "
                 "Give retain_graph=True to the first pass to keep them."
@@ -199,7 +199,7 @@ class Node:
     def free(self) -> None:
         """Drop the saved arrays. A node that saved no array can be visited again."""
         if self.storages:
-            self.args, self.output, self.storages = FREED, None, []
+            self.args, self.output, self.storages = None, None, []
 
 
 class Leaf:

@@ -13,7 +13,7 @@ from .array import Array
 from .containers import flatten
 from .decorators import operator
 from .primitives.primitive import LISTED_OUTPUT, Primitive
-from .tape import FREED, Leaf, Node, Unsaved, node_or_leaf
+from .tape import Leaf, Node, Unsaved, node_or_leaf
 from .traversal import nodes_before
 
 HEAD = ("#", "call", "output", "primitive")  # the four columns that are shown
@@ -24,7 +24,7 @@ def call_text(node: Node, names: Sequence[str | None]) -> str:
     """Return a node as a call; ``names`` has the names of its sources, with None for a constant."""
     if node.operation is LISTED_OUTPUT:
         return f"{names[0]}[{node.args[0]}]"
-    if node.args is FREED or not isinstance(node.operation, Primitive):
+    if node.args is None or not isinstance(node.operation, Primitive):
         texts = [name or CONSTANT for name in names]
     else:
         texts = [name or _argument_text(arg) for name, arg in zip(names, node.args, strict=False)]

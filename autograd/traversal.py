@@ -77,25 +77,25 @@ def _accumulate(pairs: SourceCotangents, this_pass: BackwardPass, heap: list[tup
     """Add cotangents to those that have arrived before, push nodes that the pass must visit, and empty ``pairs``."""
     cotangents = this_pass.cotangents
     for source, term in pairs:
-        before = cotangents.get(source)
-        if before is None:
+        earlier = cotangents.get(source)
+        if earlier is None:
             cotangents[source] = term
             if type(source) is Node:
                 heappush(heap, (-source.number, source))
         elif type(term) is dict:  # cotangents of a node with several outputs, by the number of the output
-            before.update({i: add(before[i], x) if i in before else x for i, x in term.items()})
+            earlier.update({i: add(earlier[i], x) if i in earlier else x for i, x in term.items()})
         else:
-            cotangents[source] = add(before, term)
+            cotangents[source] = add(earlier, term)
     pairs.clear()
 
 
 def _apply_node_hooks(node: Node, cotangent: Any, this_pass: BackwardPass) -> Any:
     """Return the cotangent after the hooks of ``node``; an array with `retain_grad` accumulates a copy."""
-    replaced = apply_hooks(node.hooks or {}, cotangent, this_pass)
+    gradient = apply_hooks(node.hooks or {}, cotangent, this_pass)
     array = node.retaining_array() if node.retaining_array is not None else None
     if array is not None:
-        array.accumulate(replaced.clone())
-    return replaced
+        array.accumulate(gradient.clone())
+    return gradient
 
 
 def _apply_vjp_checked(node: Node, cotangent: Any, this_pass: BackwardPass) -> SourceCotangents:
@@ -122,8 +122,8 @@ def _apply_vjp_checked(node: Node, cotangent: Any, this_pass: BackwardPass) -> S
 def _has_nan(cotangent: Any) -> bool:
     """Return whether a cotangent, or one of the cotangents of several outputs, holds NaN."""
     if isinstance(cotangent, list | dict):
-        parts = cotangent.values() if isinstance(cotangent, dict) else cotangent
-        return any(part is not None and _has_nan(part) for part in parts)
+        cotangents = cotangent.values() if isinstance(cotangent, dict) else cotangent
+        return any(g is not None and _has_nan(g) for g in cotangents)
     return bool(np.isnan(raw(cotangent)).any())
 
 

@@ -20,6 +20,8 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Container, Iterable, Sequence
+from functools import reduce
+from operator import add
 from typing import Any, Literal, TypeVar, overload
 
 from pynested.backends import get_backend, register_kernel
@@ -183,27 +185,20 @@ class Primitive:
         y = None if node.output is None else node.output.made_by(node)
         if callable(self.jvps):
             return self.jvps(tangents, y, *args)
-        total: Array | None = None
-        for jvp, tangent in zip(self.jvps, tangents, strict=False):
-            if tangent is None:
-                continue
-            term = jvp(tangent, y, *args)
-            total = term if total is None else total + term
-        return total
+        terms = [jvp(t, y, *args) for jvp, t in zip(self.jvps, tangents, strict=False) if t is not None]
+        terms = [term for term in terms if term is not None]
+        return reduce(add, terms) if terms else None
 
     def _linear_jvp(self, tangents: Sequence[Array | None], y: Array | None, *args: Any) -> Any:
         """Return the function of the tangents, with zeros in place of missing tangents of arrays."""
         device = next(tangent.device for tangent in tangents if tangent is not None)
-        return self.apply(
-            *[
-                tangent
-                if tangent is not None
-                else new_zeros(arg.shape, arg.dtype, device)
-                if type(arg) is Unsaved
-                else arg
-                for tangent, arg in zip(tangents, args, strict=True)
-            ]
-        )
+        tangents_and_constants = list(args)
+        for i, (tangent, arg) in enumerate(zip(tangents, args, strict=True)):
+            if tangent is not None:
+                tangents_and_constants[i] = tangent
+            elif type(arg) is Unsaved:
+                tangents_and_constants[i] = new_zeros(arg.shape, arg.dtype, device)
+        return self.apply(*tangents_and_constants)
 
 
 @operator
