@@ -45,7 +45,6 @@ def backward(
 
     Examples
     --------
-    >>> import pynested as pn
     >>> x = pn.array([1.0, 2.0], requires_grad=True)
     >>> pn.autograd.backward((x * x).sum())
     >>> x.grad
@@ -155,7 +154,6 @@ def grad(
 
     Examples
     --------
-    >>> import pynested as pn
     >>> x = pn.array(3.0, requires_grad=True)
     >>> slope = pn.grad(x * x * x, x, create_graph=True)
     >>> pn.grad(slope, x)

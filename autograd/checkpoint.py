@@ -38,7 +38,6 @@ def checkpoint(function: Callable[..., Any], *arguments: Any) -> Any:
 
     Examples
     --------
-    >>> import pynested as pn
     >>> x = pn.array([1.0, 2.0], requires_grad=True)
     >>> pn.checkpoint(lambda x: (x * x).sum(), x).backward()
     >>> x.grad

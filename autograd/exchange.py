@@ -74,23 +74,23 @@ def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = Non
         raise ArgumentError(
             f"from_dlpack: the memory is on {memory_device!r}; copy=False keeps it there, device={device!r} does not."
         )
-    shared = Array.from_memory(_raw_array(x, memory_device), memory_device)
-    return shared if device == memory_device and not copy else array(shared, device=device)
+    result = Array.from_memory(_raw_array(x, memory_device), memory_device)
+    return result if device == memory_device and not copy else array(result, device=device)
 
 
 def _device_of_memory(x: Any) -> str:
     """Return the device on which the memory of ``x`` is."""
     if hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__"):
         try:
-            kind = int(x.__dlpack_device__()[0])
+            device_type = int(x.__dlpack_device__()[0])
         except (BufferError, ValueError) as error:
             raise ExchangeError(f"from_dlpack: {error}") from error
-        if kind not in _DEVICE_BY_TYPE:
+        if device_type not in _DEVICE_BY_TYPE:
             raise DeviceError(
-                f"from_dlpack: the memory is on a device of DLPack's type {kind}; pynested takes memory of the CPU (1, "
-                "3) and of CUDA (2, 13)."
+                f"from_dlpack: the memory is on a device of DLPack's type {device_type}; pynested takes memory of the "
+                "CPU (1, 3) and of CUDA (2, 13)."
             )
-        return _DEVICE_BY_TYPE[kind]
+        return _DEVICE_BY_TYPE[device_type]
     if hasattr(x, "__cuda_array_interface__"):
         return "cuda"
     if getattr(x, "is_nested", False):
@@ -106,12 +106,12 @@ def _raw_array(x: Any, device: str) -> Any:
     xp = get_backend(device).xp
     refuse_masked("from_dlpack", x)
     try:
-        shared = xp.from_dlpack(x) if hasattr(x, "__dlpack__") else xp.asarray(x)
+        values = xp.from_dlpack(x) if hasattr(x, "__dlpack__") else xp.asarray(x)
     except PynestedError:
         raise
     except BufferError as error:
         raise ExchangeError(f"from_dlpack: {error}") from error
     except (RuntimeError, TypeError) as error:  # NumPy, or CuPy, does not have the dtype
         raise DTypeError(f"from_dlpack: {getattr(x, 'dtype', type(x).__name__)}: {error}") from error
-    canonical_dtype(shared.dtype, device)
-    return shared
+    canonical_dtype(values.dtype, device)
+    return values

@@ -55,7 +55,6 @@ class Function:
 
     Examples
     --------
-    >>> import pynested as pn
     >>> class Cube(pn.Function):
     ...     @staticmethod
     ...     def forward(context, x):

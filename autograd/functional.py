@@ -42,15 +42,13 @@ class _TracedCall:
             self.inputs = [view for view in self.views if view.requires_grad or is_float(view.dtype)]
             for view in self.inputs:
                 view.requires_grad = True
-            self.outputs = function(*self.rebuild(self.views))
-        self.results, self.rebuild_outputs = flatten(self.outputs)
+            outputs = function(*self.rebuild(self.views))
+        self.results, self.rebuild_outputs = flatten(outputs)
         input_leaves = {node_or_leaf(view) for view in self.inputs if view.node is None}
         sources = outside_sources([node_or_leaf(result) for result in self.results], first_number)
         self.is_recorded = is_recording and not input_leaves.issuperset(sources)
-
-    def visible_outputs(self) -> Any:
-        """Return the outputs; they have no history unless the call is recorded."""
-        return self.outputs if self.is_recorded else self.rebuild_outputs([x.detach() for x in self.results])
+        # The caller must not see the tape of the views.
+        self.outputs = outputs if self.is_recorded else self.rebuild_outputs([x.detach() for x in self.results])
 
 
 @operator
@@ -92,7 +90,7 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any
         result = call.rebuild([next(gradients) if view.requires_grad else None for view in call.views])
         return result[0] if len(primals) == 1 else result
 
-    return call.visible_outputs(), function_vjp
+    return call.outputs, function_vjp
 
 
 def _gradients(call: _TracedCall, cotangents: Sequence[Array | None], create_graph: bool) -> list[Array]:
@@ -150,7 +148,7 @@ def _named_jvp(
     with Mode(grad_mode.current if is_recorded else OFF), np.errstate(all="ignore"):
         results = run_forward(tangent_by_node, [node_or_leaf(y) for y in call.results])
         output_tangents = [zeros_like(y) if t is None else copy(t) for y, t in zip(call.results, results, strict=True)]
-    return call.visible_outputs(), call.rebuild_outputs(output_tangents)
+    return call.outputs, call.rebuild_outputs(output_tangents)
 
 
 @operator

@@ -65,7 +65,6 @@ def gradcheck(function: Callable[..., Any], *inputs: Any, order: int = 2, seed: 
 
     Examples
     --------
-    >>> import pynested as pn
     >>> pn.gradcheck(lambda x, w: (x * w).tanh(), pn.array([1.0, 2.0]), pn.array(3.0))
     True
     """

@@ -62,7 +62,6 @@ def no_grad(function: Any = None) -> Any:
 
     Examples
     --------
-    >>> import pynested as pn
     >>> x = pn.array([1.0, 2.0], requires_grad=True)
     >>> with pn.no_grad():
     ...     y = x * 2

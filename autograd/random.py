@@ -170,13 +170,13 @@ def integers(
     name: str, low: Any, high: Any, shape: Any, dtype: DTypeLike | None, device: str | None, generator: Any
 ) -> Array:
     """Return what `randint` returns; errors begin with ``name``, the function that is called."""
-    least, end = (0, low) if high is None else (low, high)
-    least, end = canonical_int(name, "low", least), canonical_int(name, "high", end)
-    if least >= end:
+    low, high = (0, low) if high is None else (low, high)
+    low, high = canonical_int(name, "low", low), canonical_int(name, "high", high)
+    if low >= high:
         raise ArgumentError(
-            f"{name}: there is no integer from {value_text(least)} to {value_text(end)} - 1; high must be above low."
+            f"{name}: there is no integer from {value_text(low)} to {value_text(high)} - 1; high must be above low."
         )
     dtype = np.dtype(np.int64) if dtype is None else canonical_dtype(dtype, chosen_device(device))
-    check_fits(name, numpy_array(name, [least, end - 1]), dtype)
-    numbers = canonical_generator(generator).integers(least, end, nonnegative_shape(name, (shape,)), dtype=np.int64)
+    check_fits(name, numpy_array(name, [low, high - 1]), dtype)
+    numbers = canonical_generator(generator).integers(low, high, nonnegative_shape(name, (shape,)), dtype=np.int64)
     return array(numbers, dtype=dtype, device=device)

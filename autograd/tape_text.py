@@ -90,7 +90,6 @@ def tape(outputs: Any, **names: Any) -> Tape:
 
     Examples
     --------
-    >>> import pynested as pn
     >>> x, w = pn.array([1.0, 2.0], requires_grad=True), pn.array(3.0, requires_grad=True)
     >>> pn.tape((x * w).sum(), x=x, w=w)
     #  call        output        primitive

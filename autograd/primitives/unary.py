@@ -167,15 +167,16 @@ def _gelu_second_derivative(x: Any) -> Any:
 def _gelu_tanh_second_derivative(x: Any) -> Any:
     """Return t' - x t t' u' + 3 c s x**2 (1 - t**2), for t = tanh(u) and u = s (x + c x**3).
 
-    s is `_TANH_SCALE` and c is `_TANH_CUBE`; t' = u' (1 - t**2) and u' = s (1 + 3 c x**2) are derivatives by x. Powers
-    of x are multiplied into 1 - t**2 one x after the other, as a power alone could overflow.
+    s is `_TANH_SCALE` and c is `_TANH_CUBE`; u' = s (1 + 3 c x**2) and t' = (1 - t**2) u' are derivatives by x. t' is a
+    sum of two parts, one for each term of u'. Powers of x are multiplied into 1 - t**2 one x after the other, as a
+    power alone could overflow.
     """
     t = tanh(_TANH_SCALE * (x * (1 + _TANH_CUBE * (x * x))))
-    scaled = _TANH_SCALE * (1 - t * t)
-    last_term = (3 * _TANH_CUBE) * (x * (x * scaled))
-    t_slope = scaled + last_term
+    first_part = _TANH_SCALE * (1 - t * t)
+    second_part = (3 * _TANH_CUBE) * (x * (x * first_part))
+    t_slope = first_part + second_part
     x_t_slope = x * t_slope
-    return t_slope - t * (_TANH_SCALE * (x_t_slope + (3 * _TANH_CUBE) * (x * (x * x_t_slope)))) + last_term
+    return t_slope - t * (_TANH_SCALE * (x_t_slope + (3 * _TANH_CUBE) * (x * (x * x_t_slope)))) + second_part
 
 
 silu_backward: Primitive = _backward("silu_backward", lambda k, g, x: k.silu_backward(g, x), _silu_second_derivative)
