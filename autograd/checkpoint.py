@@ -77,7 +77,7 @@ class _Checkpoint:
         return rebuild(outputs)
 
     def repeat(self, node: Node) -> list[Array]:
-        """Return the results of another call with the saved arguments."""
+        """Return the results of another call with the saved arguments; raise if more than their values differs."""
         saved = node.saved()
         with (
             Mode(grad_mode.current or RECORDING),  # this call is recorded even if the mode is OFF
@@ -86,12 +86,7 @@ class _Checkpoint:
             set_default_dtype(self.dtype),
         ):
             results = flatten(self.function(*self.rebuild(saved[: self.num_arguments])))[0]
-        self.check_results(saved[self.num_arguments :], results)
-        return results
-
-    def check_results(self, first_results: Sequence[Array], results: list[Array]) -> None:
-        """Raise if the results of the two calls differ in more than their values."""
-        pairs = zip(first_results, self.differentiable, strict=True)
+        pairs = zip(saved[self.num_arguments :], self.differentiable, strict=True)
         first_forms, forms = [_form(x, flag) for x, flag in pairs], [_form(x, x.requires_grad) for x in results]
         if forms != first_forms:
             raise GradientError(
@@ -99,6 +94,7 @@ class _Checkpoint:
                 f"{first_forms}. Everything else that the function reads must be the same in both calls: counters, "
                 "other arrays, a generator of your own."
             )
+        return results
 
     def apply_vjp(self, node: Node, cotangent: Any, this_pass: BackwardPass) -> SourceCotangents:
         """Call again, recorded, and return the cotangents of the sources."""

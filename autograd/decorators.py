@@ -16,26 +16,19 @@ and returns the result that the caller receives:
 from __future__ import annotations
 
 import inspect
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, TypeVar
 
 from .call_errors import raise_better_error
+from .thread_values import ThreadValue, ValueChange
 
 Watcher = Callable[["Call"], Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
 Class = TypeVar("Class", bound=type)
 
 
-class ThreadWatchers(threading.local):
-    """The watchers of the current thread. The last watcher sees a call first."""
-
-    active: Sequence[Watcher] = ()
-
-
-thread_watchers = ThreadWatchers()
+thread_watchers: ThreadValue[Sequence[Watcher]] = ThreadValue(tuple)  # the last watcher sees a call first
 
 
 class Call:
@@ -56,7 +49,7 @@ class Call:
     def __init__(self, function: Any, explained: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.name, self.function, self._explained = function.__name__, function, explained
         self.args, self.kwargs = args, kwargs
-        self._watchers: Sequence[Watcher] = thread_watchers.active
+        self._watchers: Sequence[Watcher] = thread_watchers.value
         self._remaining = self._watchers
 
     def run(self, *, watched: bool = True) -> Any:
@@ -66,29 +59,20 @@ class Call:
         """
         if self._remaining:
             *self._remaining, watcher = self._remaining
-            with _watched_by(()):
+            with unwatched():
                 return watcher(self)
-        with _watched_by(self._watchers if watched else ()):
+        with ValueChange(thread_watchers, self._watchers if watched else ()):
             return self._explained(*self.args, **self.kwargs)
 
 
-@contextmanager
-def _watched_by(watchers: Sequence[Watcher]) -> Iterator[None]:
-    previous, thread_watchers.active = thread_watchers.active, watchers
-    try:
-        yield
-    finally:
-        thread_watchers.active = previous
+def watching(watcher: Watcher) -> ValueChange[Sequence[Watcher]]:
+    """Let ``watcher`` see every call of a public function in this thread, before its other watchers."""
+    return ValueChange(thread_watchers, (*thread_watchers.value, watcher))
 
 
-def watching(watcher: Watcher) -> AbstractContextManager[None]:
-    """Let ``watcher`` see every call of a public function in this thread, before the watchers that are active."""
-    return _watched_by((*thread_watchers.active, watcher))
-
-
-def unwatched() -> AbstractContextManager[None]:
+def unwatched() -> ValueChange[Sequence[Watcher]]:
     """Hide the calls of this thread from its watchers."""
-    return _watched_by(())
+    return ValueChange(thread_watchers, ())
 
 
 def operator(function: Function) -> Function:
@@ -97,7 +81,7 @@ def operator(function: Function) -> Function:
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return Call(call, explained, args, kwargs).run() if thread_watchers.active else explained(*args, **kwargs)
+        return Call(call, explained, args, kwargs).run() if thread_watchers.value else explained(*args, **kwargs)
 
     return call  # type: ignore[return-value]
 

@@ -5,9 +5,7 @@ Operators do not read the defaults: their results follow the operands.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -16,39 +14,16 @@ from pynested.backends import canonical_device, get_backend
 from pynested.backends.errors import DTypeError
 
 from .decorators import operator
+from .thread_values import ThreadValue, ValueChange
 
 _FLOAT64 = np.dtype(np.float64)
 _FLOATS = (np.dtype(np.float16), np.dtype(np.float32), _FLOAT64)
-Value = TypeVar("Value")
-
-
-class ThreadDefault(threading.local, Generic[Value]):
-    """The default value of the current thread. In every thread ``make`` returns the first one."""
-
-    def __init__(self, make: Callable[[], Value]) -> None:
-        self.value = make()
-
-
-class DefaultChange(Generic[Value]):
-    """A change of a default, made at once. At the end of a ``with`` block the value before the change is restored."""
-
-    def __init__(self, default: ThreadDefault[Value], value: Value) -> None:
-        self._default, self._value, self._previous = default, value, default.value
-        default.value = value
-
-    def __enter__(self) -> None:
-        self._default.value = self._value
-
-    def __exit__(self, *_: object) -> None:
-        self._default.value = self._previous
-
-
-default_device = ThreadDefault(lambda: "cpu")
-default_dtype = ThreadDefault(lambda: _FLOAT64)
+default_device = ThreadValue(lambda: "cpu")
+default_dtype = ThreadValue(lambda: _FLOAT64)
 
 
 @operator
-def set_default_device(device: str | None) -> DefaultChange[str]:
+def set_default_device(device: str | None) -> ValueChange[str]:
     """Make ``device`` the device of new arrays, from now on or for the length of a ``with`` block.
 
     Parameters
@@ -58,7 +33,7 @@ def set_default_device(device: str | None) -> DefaultChange[str]:
 
     Returns
     -------
-    DefaultChange
+    ValueChange
         For a ``with`` block, at whose end the device before the call is the default again.
 
     Raises
@@ -85,7 +60,7 @@ def set_default_device(device: str | None) -> DefaultChange[str]:
     """
     name = "cpu" if device is None else canonical_device(device)
     get_backend(name)
-    return DefaultChange(default_device, name)
+    return ValueChange(default_device, name)
 
 
 @operator
@@ -101,7 +76,7 @@ def get_default_device() -> str:
 
 
 @operator
-def set_default_dtype(dtype: DTypeLike | None) -> DefaultChange[np.dtype[Any]]:
+def set_default_dtype(dtype: DTypeLike | None) -> ValueChange[np.dtype[Any]]:
     """Make ``dtype`` the dtype of new arrays of floats, from now on or for the length of a ``with`` block.
 
     Parameters
@@ -111,7 +86,7 @@ def set_default_dtype(dtype: DTypeLike | None) -> DefaultChange[np.dtype[Any]]:
 
     Returns
     -------
-    DefaultChange
+    ValueChange
         For a ``with`` block, at whose end the dtype before the call is the default again.
 
     Raises
@@ -138,7 +113,7 @@ def set_default_dtype(dtype: DTypeLike | None) -> DefaultChange[np.dtype[Any]]:
     default = _FLOAT64 if dtype is None else np.dtype(dtype)
     if default not in _FLOATS:
         raise DTypeError(f"set_default_dtype: {default} is not a dtype of floats. Use float16, float32 or float64.")
-    return DefaultChange(default_dtype, default)
+    return ValueChange(default_dtype, default)
 
 
 @operator

@@ -24,9 +24,9 @@ from .array import Array
 from .call_errors import check_flags
 from .creation import array, dtype_or_default, empty, nonnegative_shape
 from .decorators import operator
-from .default_device_and_dtype import DefaultChange, ThreadDefault
+from .thread_values import ThreadValue, ValueChange
 
-default_generator = ThreadDefault(np.random.default_rng)
+default_generator = ThreadValue(np.random.default_rng)
 
 
 @operator
@@ -65,11 +65,11 @@ def get_state() -> Any:
     return default_generator.value.bit_generator.state
 
 
-def replay_random(state: Any) -> DefaultChange[np.random.Generator]:
+def replay_random(state: Any) -> ValueChange[np.random.Generator]:
     """Draw inside a ``with`` block the numbers that follow ``state``. After it the generator continues as before."""
     bit_generator = np.random.PCG64(0)
     bit_generator.state = state
-    return DefaultChange(default_generator, np.random.Generator(bit_generator))
+    return ValueChange(default_generator, np.random.Generator(bit_generator))
 
 
 def _reseed() -> None:

@@ -82,7 +82,7 @@ def test_nothing_is_left_behind() -> None:
     count, storage = len(t.events), weakref.ref(x.data.storage)
     pn.exp(x)
     del x
-    assert storage() is None and len(t.events) == count and not thread_watchers.active and not LISTENERS
+    assert storage() is None and len(t.events) == count and not thread_watchers.value and not LISTENERS
     with pytest.raises(pn.errors.ArgumentError, match="Open another"), t:
         pass
 
@@ -91,7 +91,7 @@ def test_a_timeline_that_is_closed_inside_a_call_records_no_more() -> None:
     t = pn.timeline()
 
     def close(component: pn.Array) -> pn.Array:
-        if thread_watchers.active:
+        if thread_watchers.value:
             t.__exit__(None, None, None)
         return component
 
