@@ -90,12 +90,12 @@ def _open(value: Any, depth: int) -> tuple[Iterable[Any], Callable[[list[Any]], 
     return value, (lambda entries: kind(*entries)) if hasattr(kind, "_fields") else kind
 
 
-def map_leaves(function: Callable[[Any], Any], value: Any, depth: int = 0) -> Any:
+def map_values(function: Callable[[Any], Any], value: Any, depth: int = 0) -> Any:
     """Return ``value`` with ``function(x)`` in the place of every x in it that is no tuple, list or dict."""
     entries, with_entries = _open(value, depth)
     if with_entries is None:
         return function(value)
-    return with_entries([map_leaves(function, entry, depth + 1) for entry in entries])
+    return with_entries([map_values(function, entry, depth + 1) for entry in entries])
 
 
 def flatten_like(name: str, value: Any, cotangent: Any, is_tangent: bool = False) -> list[Array | None]:

@@ -16,7 +16,7 @@ from pynested.backends.host import from_host
 from .arguments.operands import as_array
 from .array import Array, check_gradient, new_zeros
 from .backward import grad
-from .containers import Rebuild, flatten, flatten_like, map_leaves
+from .containers import Rebuild, flatten, flatten_like, map_values
 from .decorators import operator
 from .hooks import read_only
 from .modes import Mode, no_grad
@@ -89,7 +89,7 @@ class Function:
         context = Context()
         context.needs_input_grad = tuple(any(x.requires_grad for x in flatten(value)[0]) for value in arguments)
         with no_grad():
-            outputs = map_leaves(
+            outputs = map_values(
                 lambda x: as_array(f"{cls.__name__}.forward", x) if isinstance(x, np.ndarray | np.generic) else x,
                 cls.forward(context, *arguments),
             )

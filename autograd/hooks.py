@@ -30,8 +30,7 @@ def register_hook(array: Array, hook: Hook) -> Callable[[], None]:
     if not array.requires_grad:
         raise GradientError("register_hook: this array requires no gradient, so the hook would never be called.")
     node: Any = node_or_leaf(array)
-    hooks: Hooks = node.hooks or {}
-    node.hooks = hooks
+    hooks: Hooks = node.hooks
     number = next_node_number()
     hooks[number] = hook
 

@@ -172,7 +172,7 @@ class Node:
         self.storages = [value.storage for value in (*args, output) if hasattr(value, "storage")]
         self.version = sum([storage.version for storage in self.storages])
         self.num_listed_outputs = 0
-        self.hooks: Hooks | None = None
+        self.hooks: Hooks = {}
         self.retaining_array: weakref.ref[Any] | None = None
         self.stack = stack_of_caller() if grad_mode.current == ANOMALY else None
 

@@ -91,7 +91,7 @@ def _accumulate(pairs: SourceCotangents, this_pass: BackwardPass, heap: list[tup
 
 def _apply_node_hooks(node: Node, cotangent: Any, this_pass: BackwardPass) -> Any:
     """Return the cotangent after the hooks of ``node``; an array with `retain_grad` accumulates a copy."""
-    gradient = apply_hooks(node.hooks or {}, cotangent, this_pass)
+    gradient = apply_hooks(node.hooks, cotangent, this_pass)
     array = node.retaining_array() if node.retaining_array is not None else None
     if array is not None:
         array.accumulate(gradient.clone())

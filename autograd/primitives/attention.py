@@ -129,17 +129,17 @@ def packed_operands(q: Any, keys: Any, v: Any, mask: Any, layout: HeadLayout) ->
 
 def packed_scores(operands: PackedOperands, layout: HeadLayout, active: Any) -> Any:
     """Return the flat scores of all heads. The score of a pair that is not active is 0, plus the mask."""
-    queries, keys = _packed(layout.query_matrices), _packed(layout.key_matrices)
+    queries, keys = _adjacent_matrices(layout.query_matrices), _adjacent_matrices(layout.key_matrices)
     scores = pair_products(operands.queries, operands.keys, queries, keys, active)
     return scores if operands.mask is None else scores + operands.mask
 
 
 def packed_results(weights: Any, operands: PackedOperands, layout: HeadLayout, active: Any) -> Any:
     """Return the flat results of all heads, one after the other: their values, multiplied by the weights."""
-    return weighted_rows(weights, operands.values, layout.scores, _packed(layout.value_matrices), active)
+    return weighted_rows(weights, operands.values, layout.scores, _adjacent_matrices(layout.value_matrices), active)
 
 
-def _packed(matrices: HeadMatrices) -> Matrices:
+def _adjacent_matrices(matrices: HeadMatrices) -> Matrices:
     """Return matrices of the same sizes that follow each other."""
     return Matrices.of_sizes(matrices.sizes[:, 0], matrices.sizes[:, 1])
 
@@ -170,14 +170,14 @@ def softmax_of_active(scores: Any, active: Any, segments: Segments) -> Any:
         return segment_softmax(scores, segments)
     k, zero = get_backend(scores.device), scores.dtype.type(0)
     has_active = k.spread(k.segment_max(active, segments), segments)
-    scores = where(_lowered(scores, active), zero, has_active)
+    scores = where(_masked_scores(scores, active), zero, has_active)
     return where(segment_softmax(scores, segments), zero, active)
 
 
 def log_sums_of_active(scores: Any, active: Any, segments: Segments) -> Any:
     """Return the log of the sum of the exponentials of the active scores of each segment; -inf without any."""
     k, dtype = get_backend(scores.device), scores.dtype
-    scores = _lowered(scores, active)
+    scores = _masked_scores(scores, active)
     maxima = k.segment_max(raw(scores), segments)
     base = k.where(k.xp.isfinite(maxima), maxima, dtype.type(0))
     totals = segment_sum(exp(scores - Array(k.spread(base, segments), scores.device)), segments)
@@ -188,11 +188,11 @@ def log_sums_of_active(scores: Any, active: Any, segments: Segments) -> Any:
 
 def maxima_of_active(scores: Any, active: Any, segments: Segments) -> Any:
     """Return the greatest active score of each segment, -inf without any; a constant in every derivative."""
-    scores = _lowered(scores.detach(), active)
+    scores = _masked_scores(scores.detach(), active)
     return Array(get_backend(scores.device).segment_max(raw(scores), segments), scores.device)
 
 
-def _lowered(scores: Any, active: Any) -> Any:
+def _masked_scores(scores: Any, active: Any) -> Any:
     """Return the scores, with -inf for pairs that are not active."""
     return scores if active is None else where(scores, scores.dtype.type(-np.inf), active)
 
@@ -214,22 +214,22 @@ def attention_by_formula(
 # ---- the primitive --------------------------------------------------------------------------------------------------
 
 
-def _formula(q: Any, keys: Any, v: Any, mask: Any, layout: HeadLayout, *_: Any) -> Any:
+def _result_by_formula(q: Any, keys: Any, v: Any, mask: Any, layout: HeadLayout, *_: Any) -> Any:
     return attention_by_formula(q, keys, v, mask, layout)[0]
 
 
 def _gradients(g: Any, y: Any, q: Any, keys: Any, v: Any, mask: Any, layout: HeadLayout, *_: Any) -> tuple[Any, ...]:
-    return tuple(_formula_vjp(g, None, q, keys, v, mask, layout)[:4])
+    return tuple(_result_vjp(g, None, q, keys, v, mask, layout)[:4])
 
 
-_formula_vjp, _formula_jvp = derivatives_of(_formula)
+_result_vjp, _result_jvp = derivatives_of(_result_by_formula)
 attention = Primitive(
     "attention",
     lambda k, q, keys, v, mask, layout, needs_mask_gradient, needs_gradient: k.attention(
         q, keys, v, mask, layout, needs_gradient
     ),
     vjps=lambda g, y, *args: attention_backward(g, raw(y), *args),
-    jvps=_formula_jvp,
+    jvps=_result_jvp,
     saves=["y q keys v mask"],
     public="scaled_dot_product_attention",
     has_residuals=True,
