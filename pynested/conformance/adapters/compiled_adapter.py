@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 import pynested as pn
-from pynested.autograd.containers import map_leaves
+from pynested.autograd.containers import map_values
 from pynested.backends.errors import PynestedError
 from pynested.graph.fusible_ops import FUSIBLE_NAMES
 
@@ -69,7 +69,7 @@ def _recorded(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping
     compiled = pn.compile(function)
     for turned in (True, False):
         try:
-            first, named = map_leaves(_turned, given) if turned else given
+            first, named = map_values(_turned, given) if turned else given
             compiled(*first, **named)
         except (PynestedError, IndexError, OverflowError):  # what belongs to components may not fit
             compiled = pn.compile(function)
