@@ -28,7 +28,7 @@ from .array_methods import ArrayMethods
 from .array_protocols import ArrayProtocols
 from .call_errors import check_flags, check_optional_flags
 from .decorators import method
-from .tape import Leaf, Node, grad_mode
+from .tape import Hooks, Leaf, Node, grad_mode
 
 Hook = Callable[["Array"], "Array | None"]  # gets a gradient, and can return another one in its place
 OPEN, NO_GRAD_ONLY, READ_ONLY = 0, 1, 2  # writes are allowed; allowed if nothing is recorded; never allowed
@@ -64,7 +64,7 @@ class Array(ArrayMethods, ArrayProtocols):
     array([2., 4.])
     """
 
-    __slots__ = ("__weakref__", "_grad", "_raw", "leaf", "node", "storage", "tracked", "write_guard")
+    __slots__ = ("__weakref__", "_grad", "_hooks", "_raw", "leaf", "node", "storage", "tracked", "write_guard")
 
     storage: Storage
     node: Node | None
@@ -90,6 +90,7 @@ class Array(ArrayMethods, ArrayProtocols):
         self.tracked = False
         self.write_guard = write_guard
         self._grad: Array | None = None
+        self._hooks: Hooks | None = None
 
     @classmethod
     def from_memory(cls, data: Any, device: str = "cpu") -> Array:

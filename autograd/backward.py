@@ -79,7 +79,7 @@ def _as_gradients(pairs: Sequence[tuple[Array, Any]], this_pass: BackwardPass) -
 
     Without a cotangent there is no gradient: both are None.
     """
-    cotangents = [apply_hooks(x.leaf.hooks, g, this_pass) if x.is_leaf and g is not None else g for x, g in pairs]
+    cotangents = [apply_hooks(x._hooks, g, this_pass) if x._hooks and g is not None else g for x, g in pairs]
     return [None if g is None else _in_own_memory(g, this_pass) for g in cotangents]
 
 

@@ -127,33 +127,33 @@ def _check_differences(f: VectorFunction, y: Vector, w: Vector, gradient: Vector
     """Compare the gradient along each element, or along random directions, with central differences."""
     noise = np.finfo(np.float64).eps * float(np.abs(w * y).sum())  # of a difference of values
     steps = np.where(f.is_varied, STEP * np.clip(np.abs(f.start), 0.05, 1), 0)
-    for i, part in f.inputs.slices.items():
-        largest = float(np.abs(gradient[part]).max(initial=0)) * np.sqrt(part.stop - part.start)
+    for i, array_slice in f.inputs.slices.items():
+        largest = float(np.abs(gradient[array_slice]).max(initial=0)) * np.sqrt(array_slice.stop - array_slice.start)
         for location, direction in _directions(f.inputs, i, steps):
             expected = _difference(f, w, direction)
-            found = float((gradient * direction).sum())
+            actual = float((gradient * direction).sum())
             size = float(np.abs(direction).max())
-            if abs(expected - found) <= DIFFERENCE_ERROR * (abs(expected) + largest * size) + 20 * noise:
+            if abs(expected - actual) <= DIFFERENCE_ERROR * (abs(expected) + largest * size) + 20 * noise:
                 continue
             halved = 2 * _difference(f, w, direction / 2)
             hint = ""
-            if not abs(expected - halved) <= 1e-4 * abs(expected - found):
+            if not abs(expected - halved) <= 1e-4 * abs(expected - actual):
                 hint = " The function does not look smooth there; check another point, away from kinks."
-            raise f.failure("differences", location, repr(expected / size), repr(found / size), hint)
+            raise f.failure("differences", location, repr(expected / size), repr(actual / size), hint)
 
 
 def _directions(inputs: VectorLayout, i: int, steps: Vector) -> Iterator[tuple[str, Vector]]:
     """Yield the name and the direction of each difference for array ``i``: one element, or all with random signs."""
-    part = inputs.slices[i]
-    size = part.stop - part.start
+    array_slice = inputs.slices[i]
+    size = array_slice.stop - array_slice.start
     if size > MOST_SINGLE_STEPS:
         generator = np.random.default_rng(size)
         for number in range(8):
             direction = np.zeros_like(steps)
-            direction[part] = steps[part] * generator.choice([-1.0, 1.0], size)
+            direction[array_slice] = steps[array_slice] * generator.choice([-1.0, 1.0], size)
             yield f"{inputs.names[i]}, direction {number}", direction
         return
-    for index in part.start + np.flatnonzero(steps[part]):
+    for index in array_slice.start + np.flatnonzero(steps[array_slice]):
         yield inputs.name_of(index), np.where(np.arange(steps.size) == index, steps, 0)
 
 
@@ -204,8 +204,8 @@ class VectorLayout:
     ) -> list[Array]:
         """Return read-only arrays with the elements of ``vector``, and ``map_other(array)`` for each other array."""
         arrays = [map_other(array) for array in self.arrays]
-        for i, part in self.slices.items():
-            values = transfer(vector[part].reshape(arrays[i].shape), arrays[i].device)
+        for i, array_slice in self.slices.items():
+            values = transfer(vector[array_slice].reshape(arrays[i].shape), arrays[i].device)
             if isinstance(values, np.ndarray):
                 values.flags.writeable = False
             arrays[i] = Array(values, arrays[i].device).requires_grad_(requires_grad)
@@ -213,8 +213,8 @@ class VectorLayout:
 
     def name_of(self, index: int) -> str:
         """Return the name of an element of the vector."""
-        i, part = next((i, part) for i, part in self.slices.items() if index < part.stop)
-        element = tuple(map(int, np.unravel_index(index - part.start, self.arrays[i].shape)))
+        i, array_slice = next((i, array_slice) for i, array_slice in self.slices.items() if index < array_slice.stop)
+        element = tuple(map(int, np.unravel_index(index - array_slice.start, self.arrays[i].shape)))
         return f"{self.names[i]}, element {element}"
 
 
@@ -276,15 +276,15 @@ class VectorFunction:
     def _without_gaps(self, outputs: Sequence[Array]) -> Vector:
         return np.where(self.outputs.is_element, self.outputs.vector(outputs), 0)
 
-    def check_equal(self, test: str, layout: VectorLayout, expected: Vector, found: Vector, tolerance: float) -> None:
-        """Raise if the distance of ``found`` is above ``tolerance``; for a tolerance of 0, NaN is equal to NaN."""
-        if expected.dtype != found.dtype:
-            raise self.failure(test, layout.names[min(layout.slices)], str(expected.dtype), str(found.dtype))
-        is_close = np.abs(expected - found) <= tolerance
-        is_equal = (expected == found) | ((tolerance == 0) & (expected != expected) & (found != found))
+    def check_equal(self, test: str, layout: VectorLayout, expected: Vector, actual: Vector, tolerance: float) -> None:
+        """Raise if the distance of ``actual`` is above ``tolerance``; for a tolerance of 0, NaN is equal to NaN."""
+        if expected.dtype != actual.dtype:
+            raise self.failure(test, layout.names[min(layout.slices)], str(expected.dtype), str(actual.dtype))
+        is_close = np.abs(expected - actual) <= tolerance
+        is_equal = (expected == actual) | ((tolerance == 0) & (expected != expected) & (actual != actual))
         for index in np.flatnonzero(~(is_close | is_equal))[:1]:
-            raise self.failure(test, layout.name_of(index), repr(expected[index].item()), repr(found[index].item()))
+            raise self.failure(test, layout.name_of(index), repr(expected[index].item()), repr(actual[index].item()))
 
-    def failure(self, test: str, location: str, expected: str, found: str, hint: str = "") -> GradientError:
+    def failure(self, test: str, location: str, expected: str, actual: str, hint: str = "") -> GradientError:
         """Return the error of a test that failed."""
-        return GradientError(f"gradcheck: {self.prefix}{test}: {location}: expected {expected}, found {found}.{hint}")
+        return GradientError(f"gradcheck: {self.prefix}{test}: {location}: expected {expected}, found {actual}.{hint}")

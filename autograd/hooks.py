@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from pynested.backends.errors import ArgumentError, GradientError, named_type
 
 from .array import READ_ONLY, Array, Hook, check_gradient
 from .primitives.movement import alias
-from .tape import BackwardPass, Hooks, next_node_number, node_or_leaf
+from .tape import BackwardPass, Hooks, next_node_number
 
 
 def read_only(gradient: Array) -> Array:
@@ -29,8 +28,10 @@ def register_hook(array: Array, hook: Hook) -> Callable[[], None]:
         raise ArgumentError(f"register_hook: a hook is a function of one gradient, not {named_type(hook)}.")
     if not array.requires_grad:
         raise GradientError("register_hook: this array requires no gradient, so the hook would never be called.")
-    node: Any = node_or_leaf(array)
-    hooks: Hooks = node.hooks
+    if array.node is None:  # a leaf keeps its hooks itself, as nodes that refer to them could make a reference cycle
+        hooks = array._hooks = array._hooks or {}
+    else:
+        hooks = array.node.hooks
     number = next_node_number()
     hooks[number] = hook
 

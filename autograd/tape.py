@@ -25,7 +25,7 @@ import numpy as np
 from pynested.backends.errors import GradientError
 from pynested.backends.storage import Storage
 
-Hooks = dict[int, Callable[[Any], Any]]
+Hooks = dict[int, Callable[[Any], Any]]  # by the number at which each was registered
 OFF, RECORDING, ANOMALY = 0, 1, 2  # record nothing, nodes, or nodes with the line of the program
 
 
@@ -211,15 +211,12 @@ class Leaf:
         The array.
     shape, dtype, storage
         Shape, dtype and storage of the array.
-    hooks : dict
-        The hooks of the array, by the number at which each was registered.
     """
 
-    __slots__ = ("__weakref__", "array", "dtype", "hooks", "shape", "storage")
+    __slots__ = ("__weakref__", "array", "dtype", "shape", "storage")
 
     def __init__(self, array: Any) -> None:
         self.array = weakref.ref(array)
-        self.hooks: Hooks = {}
         self.shape, self.dtype, self.storage = array.shape, array.dtype, array.storage
 
 

@@ -181,13 +181,13 @@ def as_arrays_on_one_device(name: str, *values: Any, optional: int = 0) -> list[
     return arrays
 
 
-def as_raw_bools(name: str, what: str, value: Any, *others: Any) -> Any:
+def as_raw_bools(name: str, argument: str, value: Any, *others: Any) -> Any:
     """Return ``value`` as a raw bool array on the device of the arrays among ``others``; raise for other dtypes."""
     mask = as_operand(name, value, device_of(*others))
     if type(mask) is bool:
         return from_host(np.asarray(mask), same_device(name, others))
     if type(mask) is not Array or mask.dtype != np.bool_:
         kind = mask.dtype if type(mask) is Array else type(mask).__name__
-        raise DTypeError(f"{name}: {what} must be bool, not {kind}. Make one with a comparison, such as x < 0.")
+        raise DTypeError(f"{name}: {argument} must be bool, not {kind}. Make one with a comparison, such as x < 0.")
     same_device(name, (mask, *others))
     return mask.data

@@ -19,39 +19,39 @@ _MOST_BITS_SHOWN = 64  # Python refuses to write out integers of thousands of di
 _LONGEST_TEXT = 120
 
 
-def canonical_number(name: str, what: str, value: Any) -> Number:
-    """Return ``value`` as one of Python's numbers. Errors name the operator, ``name``, and its argument, ``what``."""
+def canonical_number(name: str, argument: str, value: Any) -> Number:
+    """Return ``value`` as one of Python's numbers. Errors name the operator and its argument."""
     if type(value) in (int, float, bool):
         return value  # type: ignore[no-any-return]
     dtype = getattr(value, "dtype", None)
     if isinstance(dtype, np.dtype) and getattr(value, "ndim", None) == 0:
-        return _number_of_array(name, what, value, dtype)
+        return _number_of_array(name, argument, value, dtype)
     if isinstance(value, int | float):
         return int(value) if isinstance(value, int) else float(value)
     if isinstance(value, complex):
-        raise DTypeError(f"{name}: {what} must be real; complex numbers are not supported.")
+        raise DTypeError(f"{name}: {argument} must be real; complex numbers are not supported.")
     text = f"an array of shape {value.shape}" if dtype is not None else repr(value)
-    raise ArgumentError(f"{name}: {what} must be a number, not {text}.")
+    raise ArgumentError(f"{name}: {argument} must be a number, not {text}.")
 
 
-def _number_of_array(name: str, what: str, value: Any, dtype: np.dtype[Any]) -> Number:
+def _number_of_array(name: str, argument: str, value: Any, dtype: np.dtype[Any]) -> Number:
     refuse_masked(name, value)
     if getattr(value, "requires_grad", False):
-        raise ArgumentError(f"{name}: {what} must be a plain number, and this array requires grad; use x.item().")
+        raise ArgumentError(f"{name}: {argument} must be a plain number, and this array requires grad; use x.item().")
     if dtype.kind not in "biuf" and not is_bfloat16(dtype):
-        raise DTypeError(f"{name}: {what} must be a real number, this one is {dtype}.")
+        raise DTypeError(f"{name}: {argument} must be a real number, this one is {dtype}.")
     if dtype.itemsize > 8:
-        raise DTypeError(f"{name}: {what} must fit into float64, this one is {dtype}. Convert it: float(value).")
+        raise DTypeError(f"{name}: {argument} must fit into float64, this one is {dtype}. Convert it: float(value).")
     return value.item()  # type: ignore[no-any-return]
 
 
-def canonical_real(name: str, what: str, value: Any, least: float, greatest: float = math.inf) -> float:
+def canonical_real(name: str, argument: str, value: Any, least: float, greatest: float = math.inf) -> float:
     """Return ``value`` as a float from ``least`` to ``greatest``; a bool is refused."""
-    number = canonical_number(name, what, value)
+    number = canonical_number(name, argument, value)
     real = nearest_float(number)
     if type(number) is bool or not least <= real <= greatest:
         span = f"of {least} or more" if greatest == math.inf else f"from {least} to {greatest}"
-        raise ArgumentError(f"{name}: {what} must be a number {span}, not {value_text(number)}.")
+        raise ArgumentError(f"{name}: {argument} must be a number {span}, not {value_text(number)}.")
     return real
 
 

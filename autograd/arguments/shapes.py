@@ -23,15 +23,15 @@ _TYPES_IN_SLICES = frozenset((int, type(None)))
 _MOST_BITS = 128  # larger integers are refused before they are computed with; sizes and indices have 64 bits
 
 
-def canonical_int(name: str, what: str, value: Any) -> int:
+def canonical_int(name: str, argument: str, value: Any) -> int:
     """Return ``value`` as an int; raise ArgumentError for a bool, a float, and an int of more than 128 bits."""
-    number = value if type(value) is int else _int_of_object(name, what, value)
+    number = value if type(value) is int else _int_of_object(name, argument, value)
     if number.bit_length() > _MOST_BITS:
-        raise ArgumentError(f"{name}: {what} is {value_text(number)}, which is more than anything can be.")
+        raise ArgumentError(f"{name}: {argument} is {value_text(number)}, which is more than anything can be.")
     return number
 
 
-def _int_of_object(name: str, what: str, value: Any) -> int:
+def _int_of_object(name: str, argument: str, value: Any) -> int:
     if isinstance(value, np.ndarray):
         value = as_raw_array(name, value)
     try:
@@ -39,7 +39,7 @@ def _int_of_object(name: str, what: str, value: Any) -> int:
     except TypeError:
         number = None
     if number is None or isinstance(value, bool | np.bool_):
-        raise ArgumentError(f"{name}: {what} must be an integer, not {value!r}.")
+        raise ArgumentError(f"{name}: {argument} must be an integer, not {value!r}.")
     return number
 
 
@@ -64,9 +64,9 @@ def canonical_index(name: str, index: Any, size: int, dim: int) -> int:
     return number + size if number < 0 else number
 
 
-def canonical_slice(part: slice) -> slice:
+def canonical_slice(entry: slice) -> slice:
     """Return a slice of ints or None; raise ArgumentError for a step of 0."""
-    numbers: Any = part.start, part.stop, part.step
+    numbers: Any = entry.start, entry.stop, entry.step
     if not {*map(type, numbers)} <= _TYPES_IN_SLICES:
         numbers = [
             None if number is None else canonical_int("index", "an end of a slice", number) for number in numbers
@@ -113,11 +113,11 @@ def canonical_order(name: str, dims: Any, ndim: int) -> tuple[int, ...]:
     return order
 
 
-def canonical_ints(name: str, what: str, values: Any) -> tuple[int, ...]:
+def canonical_ints(name: str, argument: str, values: Any) -> tuple[int, ...]:
     """Return ``values``, such as ``(2, 3)`` or ``((2, 3),)``, as a tuple of ints."""
     if len(values) == 1 and (type(values[0]) is tuple or is_sequence(values[0])):
         values = tuple(values[0])
-    return tuple([canonical_int(name, what, value) for value in values])
+    return tuple([canonical_int(name, argument, value) for value in values])
 
 
 def canonical_shape(name: str, shape: Any) -> tuple[int, ...]:
