@@ -17,7 +17,7 @@ import numpy as np
 from pynested.backends.errors import GradientError
 from pynested.backends.events import LISTENERS, emit_around
 
-from .array import Array, raw
+from .array import Array, check_gradient, raw
 from .hooks import apply_hooks
 from .primitives.binary import add
 from .primitives.movement import broadcast_to, cast, summed_to, to_dtype
@@ -129,17 +129,13 @@ def _has_nan(cotangent: Any) -> bool:
 
 def _matched_to_source(node: Node, source: Any, cotangent: Array) -> Array:
     """Return a cotangent in the shape and dtype of its argument, which was broadcast or promoted."""
-    if (
-        cotangent.shape not in (source.shape, node.shape)
-        or cotangent.dtype not in (source.dtype, node.dtype)
-        or not _broadcasts(source.shape, cotangent.shape)
-    ):
-        raise GradientError(
-            f"{node.operation.name}: its vjp returned a cotangent of shape {cotangent.shape} and dtype "
-            f"{cotangent.dtype} for argument {list(node.sources).index(source)}, which has shape {source.shape} and "
-            f"dtype {source.dtype}. The derivative is wrong; it must return the argument's shape and dtype."
-        )
-    return to_dtype(summed_to(cotangent, source.shape), source.dtype)
+    if cotangent.shape == node.shape and _broadcasts(source.shape, node.shape):
+        cotangent = summed_to(cotangent, source.shape)
+    if cotangent.dtype == node.dtype:
+        cotangent = to_dtype(cotangent, source.dtype)
+    origin = f"{node.operation.name}: its vjp is wrong; it returned"
+    check_gradient(origin, cotangent, source.shape, source.dtype, cotangent.device, "cotangent")
+    return cotangent
 
 
 def _broadcasts(shape: tuple[int, ...], target: Any) -> bool:
@@ -218,16 +214,11 @@ def _matched_to_output(node: Node, source_tangents: Sequence[Array | None], tang
     """Return a tangent, which can have the shape and dtype of an argument, in the shape and dtype of the output."""
     if tangent.shape == node.shape and tangent.dtype == node.dtype:
         return tangent
-    arrays: list[Any] = [node, *[t for t in source_tangents if t is not None]]
-    if (
-        tangent.shape not in [x.shape for x in arrays]
-        or tangent.dtype not in [x.dtype for x in arrays]
-        or not _broadcasts(tangent.shape, node.shape)
-    ):
-        raise GradientError(
-            f"{node.operation.name}: its jvp returned a tangent of shape {tangent.shape} and dtype {tangent.dtype}; "
-            f"the output has shape {node.shape} and dtype {node.dtype}. The derivative is wrong; it must return the "
-            "output's shape and dtype."
-        )
-    tangent = tangent if tangent.dtype == node.dtype else cast(tangent, node.dtype)
-    return tangent if tangent.shape == node.shape else broadcast_to(tangent, node.shape)
+    known_tangents = [t for t in source_tangents if t is not None]
+    if tangent.dtype in [t.dtype for t in known_tangents]:
+        tangent = cast(tangent, node.dtype)
+    if tangent.shape in [t.shape for t in known_tangents] and _broadcasts(tangent.shape, node.shape):
+        tangent = broadcast_to(tangent, node.shape)
+    origin = f"{node.operation.name}: its jvp is wrong; it returned"
+    check_gradient(origin, tangent, node.shape, node.dtype, tangent.device, "tangent")
+    return tangent
