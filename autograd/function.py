@@ -187,17 +187,13 @@ class _Call:
         kind, devices, rebuild = self.arguments[i]
         if gradient is None:
             return [None] * len(devices)
-        if not devices:
-            raise GradientError(
-                f"{self.name}.backward: argument {i} is {with_article(kind.__name__)}; return None for it."
-            )
-        if isinstance(gradient, np.ndarray):
+        if isinstance(gradient, np.ndarray) and devices:
             gradient = Array(from_host(gradient, devices[0]), devices[0])
         arrays = flatten(gradient)[0]
-        if len(arrays) != len(devices):
+        if len(arrays) != len(devices) or not devices:
             raise GradientError(
                 f"{self.name}.backward returned {named_type(gradient)} for argument {i}, "
-                f"{with_article(kind.__name__)}. Return a gradient of the same form."
+                f"{with_article(kind.__name__)}. Return a gradient of the same form, or None if it holds no array."
             )
         return arrays if kind is Array else flatten_like(f"{self.name}.backward", rebuild(arrays), gradient)
 
