@@ -27,7 +27,6 @@ Watcher = Callable[["Call"], Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
 Class = TypeVar("Class", bound=type)
 
-
 thread_watchers: ThreadValue[Sequence[Watcher]] = ThreadValue(tuple)  # the last watcher sees a call first
 
 

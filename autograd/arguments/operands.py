@@ -107,10 +107,8 @@ def as_operand(name: str, value: Any, device: str = "cpu") -> Any:
         return Array(from_host(np.asarray(value), device), device)
     if isinstance(value, np.ndarray):
         return Array.from_memory(checked_ndarray(name, value, device))
-    if isinstance(value, int | float):
+    if isinstance(value, int | float | complex):
         return canonical_number(name, "an operand", value)
-    if isinstance(value, complex):
-        raise DTypeError(f"{name}: complex numbers are not supported; operate on real and imaginary parts separately.")
     if getattr(value, "is_nested", False):
         raise ArgumentError(
             f"{name}: this argument must be dense, not a nested array. Give an Array, such as nt.values() or "

@@ -29,7 +29,7 @@ def canonical_number(name: str, argument: str, value: Any) -> Number:
     if isinstance(value, int | float):
         return int(value) if isinstance(value, int) else float(value)
     if isinstance(value, complex):
-        raise DTypeError(f"{name}: {argument} must be real; complex numbers are not supported.")
+        raise DTypeError(f"{name}: {argument} must be real. Operate on real and imaginary parts separately.")
     text = f"an array of shape {value.shape}" if dtype is not None else repr(value)
     raise ArgumentError(f"{name}: {argument} must be a number, not {text}.")
 
