@@ -1,13 +1,13 @@
 """Attention in blocks of queries, and the scores and products that its gradient shares.
 
-A call with a gradient saves all its weights if they are few. Otherwise it saves the log-sum of each query, which is the
-logarithm of the sum of the exponentials of its scores. From the log-sums the gradient computes the weights again.
+For the gradient, a call saves the log-sum of each query: the logarithm of the sum of the exponentials of its scores.
+The gradient computes the weights again from the log-sums.
 """
 
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,39 +16,50 @@ from ..caching_allocator import empty
 from ..dtypes import computing_dtype
 from ..heads import HeadLayout
 from . import attention_batches as batches
-from .attention_batches import HeadBatch, Job, JobRows, attention_jobs, causal_pairs, job_rows, read_mask
+from .attention_batches import Job, JobRows, attention_jobs, causal_pairs, job_rows, read_mask
 from .elementwise import where
-from .parallel import run, widened
+from .parallel import run
 
 RawArray = NDArray[Any]
 
-FEWEST_ROWS = 16  # queries of a block; a product with fewer rows is slow
-CAUSAL_ROWS = 192  # queries of a block, of which none computes scores with keys after the last one
-SAVED_KEYS = 1024  # of a component
-SAVED_WEIGHTS = 64 * 1024 * 1024  # bytes, of a call
+LEAST_ROWS = 16  # A block has at least so many queries. A product with fewer rows is slow.
+CAUSAL_ROWS = 192  # A causal block has at most so many queries. It computes no scores with keys after its last query.
+
+
+class HeadBatch(NamedTuple):
+    """Matrices of C heads of keys of K components, with G heads of queries for each head of keys. Halves are float32.
+
+    In the functions below, ``rows`` and ``columns`` are slices of the queries and of the keys of a batch: the rows and
+    columns of the matrices of scores.
+    """
+
+    queries: RawArray  # (K, C, G, L, E), multiplied by the scale
+    keys: RawArray  # (K, C, 1, S, E)
+    values: RawArray  # (K, C, 1, S, V)
+    mask: RawArray | None  # (K, C or 1, G or 1, L, S)
+    causal: bool
+    log_sums: RawArray | None  # (K, C, G, L, 1): memory that is saved for the gradient
 
 
 def attention(
     q: RawArray, k: RawArray, v: RawArray, mask: RawArray | None, layout: HeadLayout, needs_gradient: bool = True, /
 ) -> tuple[RawArray, RawArray | None]:
-    """Flat buffers -> the flat result, and what `attention_backward` gets as saved, None unless ``needs_gradient``."""
-    dtype, jobs, operands = computing_dtype(q.dtype), attention_jobs(layout), contiguous(q, k, v, mask)
-    are_weights = saves_weights(jobs, dtype)
-    out, saved = empty((layout.rows * layout.value_width,), q.dtype), None
+    """Flat buffers -> the flat result, and the log-sums of all jobs, None unless ``needs_gradient``."""
+    jobs, operands = attention_jobs(layout), contiguous(q, k, v, mask)
+    out, log_sums = empty((layout.rows * layout.value_width,), q.dtype), None
     if needs_gradient:
-        rows, pairs = (jobs[-1].end_row, jobs[-1].end_pair) if jobs else (0, 0)
-        saved = empty((pairs if are_weights else rows,), dtype)
+        log_sums = empty((jobs[-1].log_sums.stop if jobs else 0,), computing_dtype(q.dtype))
 
     def work(job: Job) -> None:
-        places = job_rows(layout, job)
-        batch = read_batch(job, places, operands, layout, saved, are_weights)
-        results = np.empty(places.results.shape, q.dtype)
-        for block in row_blocks(batch):
-            results[..., block, :] = _attend(batch, layout.scale, block)
-        places.results.write(results, out)
+        index = job_rows(layout, job)
+        batch = read_batch(job, index, operands, layout, log_sums)
+        results = np.empty((*batch.queries.shape[:-1], layout.value_width), q.dtype)
+        for rows in row_blocks(batch):
+            results[..., rows, :] = _attend(batch, rows)
+        index.results.write(results, out)
 
     run(work, [(job,) for job in jobs], layout.pairs * q.itemsize)
-    return out, saved
+    return out, log_sums
 
 
 def contiguous(*buffers: RawArray | None) -> tuple[Any, ...]:
@@ -56,25 +67,18 @@ def contiguous(*buffers: RawArray | None) -> tuple[Any, ...]:
     return tuple([None if x is None else np.ascontiguousarray(x) for x in buffers])
 
 
-def saves_weights(jobs: list[Job], dtype: np.dtype[Any]) -> bool:
-    """Return whether all weights are saved: if they are few, and no component has many keys."""
-    most_keys = max([job.num_keys for job in jobs], default=0)
-    return most_keys <= SAVED_KEYS and bool(jobs) and jobs[-1].end_pair * dtype.itemsize <= SAVED_WEIGHTS
-
-
 def read_batch(
-    job: Job, places: JobRows, operands: tuple[Any, ...], layout: HeadLayout, saved: RawArray | None, are_weights: bool
+    job: Job, index: JobRows, operands: tuple[Any, ...], layout: HeadLayout, log_sums: RawArray | None
 ) -> HeadBatch:
-    """Return the operands of a job, and its part of what is saved: weights, or log-sums."""
+    """Return the operands of a job, and the memory of its log-sums."""
     q, k, v, mask = operands
-    pairs, causal = read_mask(mask, layout, job, places)
-    batch = HeadBatch(places.queries.read(q), places.keys.read(k), places.values.read(v), pairs, causal)
-    *shape, _ = places.queries.shape
-    if saved is None:
-        return batch
-    if are_weights:
-        return batch._replace(weights=saved[job.first_pair : job.end_pair].reshape(*shape, job.num_keys))
-    return batch._replace(log_sums=saved[job.first_row : job.end_row].reshape(*shape, 1))
+    queries = index.queries.read(q, layout.width)
+    # Queries are scaled before their products with keys can overflow.
+    queries *= queries.dtype.type(layout.scale)
+    keys, values = index.keys.read(k, layout.width), index.values.read(v, layout.value_width)
+    if log_sums is not None:
+        log_sums = log_sums[job.log_sums].reshape(*queries.shape[:-1], 1)
+    return HeadBatch(queries, keys, values, *read_mask(mask, layout, job, index), log_sums)
 
 
 # ---- blocks ---------------------------------------------------------------------------------------------------------
@@ -82,15 +86,15 @@ def read_batch(
 
 def row_blocks(batch: HeadBatch) -> list[slice]:
     """Return the blocks of queries."""
-    *heads, queries, _ = batch.queries.shape
-    step = max(FEWEST_ROWS, 2 * batches.BLOCK_SCORES // (prod(heads) * max(1, batch.keys.shape[-2])))
+    *heads, num_queries, _ = batch.queries.shape
+    step = max(LEAST_ROWS, 2 * batches.BLOCK_SCORES // (prod(heads) * max(1, batch.keys.shape[-2])))
     if batch.causal:
         step = min(step, CAUSAL_ROWS)
-    return [slice(start, min(start + step, queries)) for start in range(0, queries, step)]
+    return [slice(start, min(start + step, num_queries)) for start in range(0, num_queries, step)]
 
 
 def active_keys(batch: HeadBatch, rows: slice) -> slice:
-    """Return the keys that a block of queries can meet; of one component, from the first to the last."""
+    """Return a slice of keys that includes all active keys of a block of queries."""
     start, stop = 0, batch.keys.shape[-2]
     if batch.causal:
         stop = min(stop, rows.stop)
@@ -100,55 +104,48 @@ def active_keys(batch: HeadBatch, rows: slice) -> slice:
     return slice(start, stop)
 
 
-def _attend(batch: HeadBatch, scale: float, rows: slice) -> RawArray | int:
-    """Return the results of a block of queries, and write their weights or log-sums if these are saved."""
+def _attend(batch: HeadBatch, rows: slice) -> RawArray | int:
+    """Return the results of a block of queries, and write their log-sums if these are saved."""
     columns = active_keys(batch, rows)
-    if columns.stop == 0:
+    if columns.stop == 0:  # The gradient reads no log-sum of these queries, as they have no scores.
         return 0
-    queries = widened(batch.queries[..., rows, :])
-    scores = active_scores(queries, batch, scale, rows, columns)
+    scores = active_scores(batch, rows, columns)
     # The maximum of a query without active pairs is -inf, which is replaced by the lowest finite number.
     maxima = np.maximum(scores.max(axis=-1, keepdims=True), np.finfo(scores.dtype).min)
     weights = np.exp(np.subtract(scores, maxima, out=scores), out=scores)
-    totals = _divisors(_row_sums(weights), batch, rows, columns)
-    results: RawArray = _weighted_values(weights, batch, rows, columns) / totals
-    if batch.weights is not None:  # `active_scores` wrote the scores there, so the weights are in this memory
-        weights /= totals
+    row_of_ones = np.ones(weights.shape[-1], weights.dtype)
+    sums = np.matmul(weights.reshape(-1, len(row_of_ones)), row_of_ones).reshape(maxima.shape)
+    divisors = _divisors(sums, batch, rows, columns)
     if batch.log_sums is not None:
-        batch.log_sums[..., rows, :] = maxima + np.log(totals)
-    return results
+        batch.log_sums[..., rows, :] = maxima + np.log(divisors)
+    return np.asarray(_weighted_values(weights, batch, rows, columns) / divisors)
 
 
-def _row_sums(weights: RawArray) -> RawArray:
-    """Return the sum of each row, as a product with ones."""
-    row = np.ones(weights.shape[-1], weights.dtype)
-    if not weights.flags.c_contiguous:
-        return np.asarray(np.matmul(weights, row)[..., None])
-    sums = np.matmul(weights.reshape(-1, weights.shape[-1]), row)
-    return np.asarray(sums.reshape(*weights.shape[:-1], 1))
-
-
-def _divisors(totals: RawArray, batch: HeadBatch, rows: slice, columns: slice) -> RawArray:
+def _divisors(sums: RawArray, batch: HeadBatch, rows: slice, columns: slice) -> RawArray:
     """Return the sums of exponentials by which weights are divided.
 
     A sum of 0 is replaced: by 1 if the query has no active pair, and by NaN if all scores of its active pairs are -inf.
     """
-    if totals.all():
-        return totals
+    if sums.all():
+        return sums
     has_active = not is_masked(batch) or active_pairs(batch, rows, columns).any(axis=-1, keepdims=True)
-    divisors: RawArray = where(totals == 0, where(has_active, np.nan, 1).astype(totals.dtype), totals)
-    return divisors
+    return np.asarray(where(sums == 0, where(has_active, np.nan, 1).astype(sums.dtype), sums))
+
+
+def _weighted_values(weights: RawArray, batch: HeadBatch, rows: slice, columns: slice) -> RawArray:
+    """Return the sums of the values of a block of keys, with the weights of a block of queries."""
+    values = batch.values[..., columns, :]
+    if is_masked(batch) and not is_finite(values):
+        return multiply_active(weights, values, active_pairs(batch, rows, columns))
+    return np.asarray(np.matmul(weights, values))
 
 
 # ---- scores and products that the gradient shares -------------------------------------------------------------------
 
 
-def active_scores(queries: RawArray, batch: HeadBatch, scale: float, rows: slice, columns: slice) -> RawArray:
-    """Return the scores of a block, -inf for pairs that are not active; if weights are saved, in their memory."""
-    keys = widened(batch.keys[..., columns, :])
-    out = None if batch.weights is None else batch.weights[..., rows, columns]
-    # Queries are scaled before their products with keys can overflow.
-    scores: RawArray = np.matmul(queries * queries.dtype.type(scale), keys.swapaxes(-1, -2), out=out)
+def active_scores(batch: HeadBatch, rows: slice, columns: slice) -> RawArray:
+    """Return the scores of a block, -inf for pairs that are not active."""
+    scores: RawArray = np.matmul(batch.queries[..., rows, :], batch.keys[..., columns, :].swapaxes(-1, -2))
     if batch.mask is not None and batch.mask.dtype != np.bool_:
         scores += batch.mask[..., rows, columns]
     if batch.mask is not None or (batch.causal and columns.stop > rows.start + 1):
@@ -169,24 +166,19 @@ def active_pairs(batch: HeadBatch, rows: slice, columns: slice) -> RawArray:
     return np.asarray(mask if mask.dtype == np.bool_ else mask != -np.inf)
 
 
-def _weighted_values(weights: RawArray, batch: HeadBatch, rows: slice, columns: slice) -> RawArray:
-    """Return the sums of the values of a block of keys, with the weights of a block of queries."""
-    values = widened(batch.values[..., columns, :])
-    if is_masked(batch) and not is_finite(values):
-        return multiply_active(weights, values, active_pairs(batch, rows, columns))
-    return np.asarray(np.matmul(weights, values))
+def multiply_active(weights: RawArray, matrix: RawArray, active: RawArray) -> RawArray:
+    """Return ``weights @ matrix`` over the active pairs, even if other pairs meet infinite or NaN rows of the matrix.
 
-
-def multiply_active(weights: RawArray, rows: RawArray, active: RawArray) -> RawArray:
-    """Return ``weights @ rows`` over the active pairs; the weights of other pairs are 0, their rows can be infinite."""
-    finite = np.isfinite(rows)
-    products = np.matmul(weights, where(finite, rows, rows.dtype.type(0)))
+    The weights of the pairs that are not active are 0.
+    """
+    finite = np.isfinite(matrix)
+    products = np.matmul(weights, where(finite, matrix, matrix.dtype.type(0)))
     active = np.broadcast_to(active, weights.shape)
     for j in np.flatnonzero(~finite.all(axis=(0, 1, 2, 4))).tolist():
-        column, row = slice(j, j + 1), rows[..., j : j + 1, :]
-        infinite = where(finite[..., column, :], 0, row)
-        is_added = active[..., column] & (infinite != 0)
-        np.add(products, weights[..., column] * infinite, out=products, where=is_added)
+        weight, row = weights[..., j : j + 1], matrix[..., j : j + 1, :]
+        infinite = where(finite[..., j : j + 1, :], 0, row)
+        is_added = active[..., j : j + 1] & (infinite != 0)
+        np.add(products, weight * infinite, out=products, where=is_added)
     return np.asarray(products)
 
 
