@@ -7,6 +7,7 @@ it.
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
 import stat
 import tempfile
@@ -31,7 +32,7 @@ def cache_folder() -> Path:
 
 
 def cached_file(name: str, make: Callable[[Path], None]) -> Path:
-    """Return a file of the cache, made if it is missing; another process sees it whole or not at all.
+    """Return a file of the cache, made if it is missing; another process that needs it waits until it is whole.
 
     ``make(path)`` writes the file in a temporary folder, which can take other files, too. DeviceError if others can
     write to the cache, or if it cannot be made.
@@ -42,10 +43,15 @@ def cached_file(name: str, make: Callable[[Path], None]) -> Path:
         folder.mkdir(stat.S_IRWXU, parents=True, exist_ok=True)
         _check_owner(folder)
         if not file.exists():
-            with tempfile.TemporaryDirectory(dir=folder) as temporary_folder:
-                unfinished = Path(temporary_folder, name)
-                make(unfinished)
-                unfinished.replace(file)
+            with (
+                file.with_suffix(".lock").open("w") as lock,
+                tempfile.TemporaryDirectory(dir=folder) as temporary_folder,
+            ):
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                if not file.exists():
+                    unfinished = Path(temporary_folder, name)
+                    make(unfinished)
+                    unfinished.replace(file)
     except OSError as error:
         reason = error.strerror or str(error)
         raise DeviceError(f"compiled kernels cannot be kept in {folder} ({reason}): {USE_ANOTHER_FOLDER}") from error

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -49,11 +52,24 @@ def assert_refused(match: str, make: Callable[[Path], None] = never) -> None:
 def test_a_file_is_made_once_in_a_folder_of_the_user(folder: Path) -> None:
     with pytest.raises(DeviceError, match="it does not compile"):
         cache.cached_file(NAME, fail)
-    assert list(folder.iterdir()) == []
+    assert list(folder.glob("*.so")) == []
     file = cache.cached_file(NAME, make)
     assert file == folder / NAME and file.read_bytes() == b"code" and stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert cache.cached_file(NAME, never) == file
-    assert list(folder.iterdir()) == [file]
+    assert {path.suffix for path in folder.iterdir()} == {".so", ".lock"}
+
+
+def test_who_needs_a_file_that_is_being_made_waits_for_it(folder: Path) -> None:
+    made = []
+
+    def make_slowly(target: Path) -> None:
+        made.append(target)
+        time.sleep(0.1)
+        make(target)
+
+    with ThreadPoolExecutor(2) as pool:
+        files = list(pool.map(lambda _: cache.cached_file(NAME, make_slowly), range(2)))
+    assert files == [folder / NAME] * 2 and len(made) == 1
 
 
 def test_a_folder_in_which_others_may_have_written_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,7 +84,7 @@ def test_a_folder_in_which_others_may_have_written_is_refused(folder: Path, monk
 
 def test_a_folder_that_cannot_be_written_to_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert_refused(r"compiled kernels cannot be kept in .*kept \(No space left on device\)", on_a_full_disk)
-    folder.rmdir()
+    shutil.rmtree(folder)
     folder.write_text("", encoding="utf-8")
     assert_refused(r"compiled kernels cannot be kept in .*kept \(File exists\)", make)
     with pytest.raises(DeviceError, match="cannot be kept in .*kept"):
