@@ -35,11 +35,11 @@ class Backend:
         """Return a function of ``xp`` that is not a kernel."""
         if name.startswith("_"):
             raise AttributeError(name)
-        function = self.adapted(getattr(self.xp, name))
+        function = self.wrap_function(getattr(self.xp, name))
         setattr(self, name, function)  # so that the next look-up is an ordinary one
         return function
 
-    def adapted(self, function: Any) -> Any:
+    def wrap_function(self, function: Any) -> Any:
         """Return the function that this backend calls for ``function`` of ``xp``: itself, or one that uses threads."""
         return function
 

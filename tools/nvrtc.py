@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pynested.backends.cuda.instantiations import all_instantiations
-from pynested.backends.cuda.kernel_source import KERNELS, inlined
+from pynested.backends.cuda.kernel_source import KERNEL_FOLDER, source_with_headers
 from pynested.backends.errors import DeviceError, MissingDependency
 
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
@@ -48,11 +48,11 @@ class Nvrtc:
         self._library.nvrtcGetErrorString.restype = ctypes.c_char_p
 
     def compile(
-        self, file: str, names: Sequence[str], architecture: str, kernels: Path = KERNELS
+        self, file: str, names: Sequence[str], architecture: str, kernels: Path = KERNEL_FOLDER
     ) -> dict[str, Resources]:
         """Compile instantiations of a file for an architecture such as ``"sm_90"``; any warning is a DeviceError."""
         program = ctypes.c_void_p()
-        text = inlined(file, kernels).encode()
+        text = source_with_headers(file, kernels).encode()
         self._call("nvrtcCreateProgram", ctypes.byref(program), text, file.encode(), 0, None, None)
         try:
             for name in names:
@@ -121,7 +121,7 @@ def _installed() -> tuple[Path, Path]:
 Table = dict[str, dict[str, Resources]]  # by instantiation, then by architecture
 
 
-def measured(architectures: Sequence[str] = ARCHITECTURES, kernels: Path = KERNELS) -> Table:
+def measured(architectures: Sequence[str] = ARCHITECTURES, kernels: Path = KERNEL_FOLDER) -> Table:
     """What every instantiation takes on each architecture, by compiling all of them; a warning is an error."""
     nvrtc, table = Nvrtc(), Table()
     for architecture in architectures:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from .attention import AttentionKernels
 from .normalization import NormalizationKernels
-from .products import ProductKernels
 
 
-class KernelBackend(AttentionKernels, ProductKernels, NormalizationKernels):
-    """All kernels: the base classes are named after the six families of kernels."""
+class KernelBackend(AttentionKernels, NormalizationKernels):
+    """All kernels: the base classes, and their base classes, are named after the six families of kernels."""

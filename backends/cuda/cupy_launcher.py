@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from functools import wraps
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -12,11 +10,11 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from ..environment import whole_number
-from ..errors import DeviceError, PynestedError
+from ..errors import DeviceError
 from ..gpu_errors import INSTALL, device_error
 from .backend import KernelBackend
 from .kernel_device import Dim3
-from .kernel_source import inlined
+from .kernel_source import source_with_headers
 
 OPTIONS = ("-std=c++17", "-lineinfo")
 SHARED_BY_DEFAULT = 48 * 1024  # bytes of shared memory; a launch with more must first raise the limit of its kernel
@@ -24,42 +22,12 @@ MATMUL_THRESHOLD = 64.0**3  # multiplications; for fewer, our own kernel takes l
 POISON = 0xFF  # in every byte of a new array, if PYNESTED_CHECK is 1
 
 
-@contextmanager
-def device_errors(cupy: Any, name: str) -> Iterator[None]:
-    """Raise DeviceError in place of an error of CuPy's compiler, of a missing library, or of the driver."""
-    try:
-        yield
-    except PynestedError:
-        raise
-    except (RuntimeError, ImportError, OSError, cupy.cuda.compiler.CompileException) as error:
-        raise device_error(name, error) from error
-
-
-class CheckedCupy:
-    """The module CuPy, whose functions raise DeviceError if something fails on the GPU."""
-
-    def __init__(self, cupy: Any) -> None:
-        self._cupy = cupy
-
-    def __getattr__(self, name: str) -> Any:
-        function = getattr(self._cupy, name)
-        if isinstance(function, type) or not callable(function):
-            return function
-
-        @wraps(function)
-        def call(*args: Any, **options: Any) -> Any:
-            with device_errors(self._cupy, name):
-                return function(*args, **options)
-
-        return call
-
-
 class CupyLauncher:
     """The launcher for CuPy's current device and stream. It compiles a kernel when the kernel is first launched.
 
-    CuPy caches compiled modules under a hash of their text, without the files that the text includes. So the text has
-    the headers in it. If the environment variable PYNESTED_CHECK is 1, each launch waits until the kernel has run, and
-    new arrays are poisoned.
+    CuPy caches a compiled module under a hash of its text. A file that the text includes does not change the hash, so
+    the text has its headers in it. If the environment variable PYNESTED_CHECK is 1, each launch waits until the kernel
+    has run, and new arrays are poisoned.
     """
 
     def __init__(self, cupy: Any) -> None:
@@ -68,14 +36,19 @@ class CupyLauncher:
         self._functions: dict[tuple[str, str], Any] = {}
 
     def run(self, file: str, name: str, grid: Dim3, block: Dim3, args: Sequence[Any], shared: int) -> None:
-        """Launch a kernel, which runs after all that was launched before it."""
-        with device_errors(self._cupy, name):
+        """Launch a kernel, which runs after all that was launched before it.
+
+        DeviceError in place of an error of CuPy's compiler, of a missing library, or of the driver.
+        """
+        try:
             function = self._functions.get((file, name)) or self._load(file, name)
             if shared > SHARED_BY_DEFAULT:
                 function.max_dynamic_shared_size_bytes = shared
             function(grid, block, args, shared_mem=shared)
             if self.check:
                 self._cupy.cuda.get_current_stream().synchronize()
+        except (RuntimeError, ImportError, OSError, self._cupy.cuda.compiler.CompileException) as error:
+            raise device_error(name, error) from error
 
     def new(self, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
         """Return a new array from CuPy's pool."""
@@ -85,7 +58,7 @@ class CupyLauncher:
         return array
 
     def _load(self, file: str, name: str) -> Any:
-        module = self._cupy.RawModule(code=inlined(file), options=OPTIONS, name_expressions=(name,))
+        module = self._cupy.RawModule(code=source_with_headers(file), options=OPTIONS, name_expressions=(name,))
         self._functions[file, name] = module.get_function(name)
         return self._functions[file, name]
 
@@ -110,4 +83,4 @@ def cuda_backend() -> KernelBackend:
         cupy.cuda.cublas  # noqa: B018 - loads it
     except (ImportError, RuntimeError) as error:
         raise DeviceError(f"the device 'cuda' needs CUDA's NVRTC and cuBLAS: {INSTALL}. CuPy says: {error}") from error
-    return KernelBackend("cuda", CheckedCupy(cupy), CupyLauncher(cupy), MATMUL_THRESHOLD)
+    return KernelBackend("cuda", cupy, CupyLauncher(cupy), MATMUL_THRESHOLD)

@@ -10,32 +10,44 @@ import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from ..errors import DeviceError, MissingDependency
 from .cache import cached_file
-from .kernel_source import KERNELS, inlined
+from .kernel_source import KERNEL_FOLDER, source_with_headers
 
 EMULATOR = Path(__file__).resolve().parent / "emulator"
 FLAGS = ("-std=c++17", "-fPIC", "-g1", "-ffp-contract=off", "-Wall", "-Wextra", "-Wno-unknown-pragmas", "-O1")
-SANITIZER_FLAGS: Mapping[str, tuple[str, ...]] = {
-    "": (),
-    "address": ("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"),
-    "thread": ("-fsanitize=thread",),
-}
-# A process that loads kernels with a sanitizer must start with the library of the sanitizer, and with its options in an
-# environment variable. Leaks are not reported, as Python keeps memory until it exits; a race ends the process.
-SANITIZER_PROCESSES = {
-    "address": ("libasan.so", "ASAN_OPTIONS", "detect_leaks=0"),
-    "thread": ("libtsan.so", "TSAN_OPTIONS", "halt_on_error=1:exitcode=66"),
+
+
+class Sanitizer(NamedTuple):
+    """A tool of the C++ compiler. A process that runs kernels with it must start with its library and its options."""
+
+    title: str
+    flags: tuple[str, ...]
+    library: str
+    options: tuple[str, str]  # name and value of an environment variable
+
+
+SANITIZERS = {  # leaks are not reported, as Python keeps memory until it exits; a race ends the process
+    "address": Sanitizer(
+        "AddressSanitizer and UndefinedBehaviorSanitizer",
+        ("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"),
+        "libasan.so",
+        ("ASAN_OPTIONS", "detect_leaks=0"),
+    ),
+    "thread": Sanitizer(
+        "ThreadSanitizer", ("-fsanitize=thread",), "libtsan.so", ("TSAN_OPTIONS", "halt_on_error=1:exitcode=66")
+    ),
 }
 
 
 @cache
-def compiler() -> tuple[str, str]:
-    """Return the path and the version of the C++ compiler; raise MissingDependency if it is missing."""
+def find_compiler() -> tuple[str, str]:
+    """Return the path and the version of the C++ compiler; MissingDependency if it is missing."""
     command = os.environ.get("CXX", "g++")
     path = shutil.which(command)
     if path is None:
@@ -53,24 +65,26 @@ def sanitizer_environment(sanitizer: str) -> dict[str, str]:
     """
     if not sanitizer:
         return {}
-    path, _ = compiler()
-    library, variable, options = SANITIZER_PROCESSES[sanitizer]
+    path, _ = find_compiler()
+    _, _, library, options = SANITIZERS[sanitizer]
     file = _run([path, f"-print-file-name={library}"]).stdout.strip()
     if not Path(file).is_absolute():  # the compiler repeats the name of a file that it does not find
         raise MissingDependency(f"kernels built for a sanitizer need its {library}, which {path} does not come with.")
-    added = {"LD_PRELOAD": file, variable: options}
-    return {name: ":".join(filter(None, (value, os.environ.get(name)))) for name, value in added.items()}
+    variables = ("LD_PRELOAD", file), options
+    return {name: ":".join(filter(None, (value, os.environ.get(name)))) for name, value in variables}
 
 
-def compile_library(file: str, instantiations: Sequence[str], sanitizer: str = "", kernels: Path = KERNELS) -> Path:
+def compile_library(
+    file: str, instantiations: Sequence[str], sanitizer: str = "", folder: Path = KERNEL_FOLDER
+) -> Path:
     """Compile instantiations of the kernels of a ``.cu`` file, unless that was done before; return the shared library.
 
-    The functions of instantiation ``i`` are called ``k{i}_launch`` and ``k{i}_parameters``.
+    The functions of instantiation ``i`` are called ``k{i}_launch`` and ``k{i}_signature``.
     """
-    path, version = compiler()
-    flags = *FLAGS, *SANITIZER_FLAGS[sanitizer]
+    path, version = find_compiler()
+    flags = *FLAGS, *(SANITIZERS[sanitizer].flags if sanitizer else ())
     exports = [f"EMULATION_EXPORT(k{i}, {name})" for i, name in enumerate(instantiations)]
-    text = "\n".join([inlined(file, kernels), *exports, ""])
+    text = "\n".join([source_with_headers(file, folder), *exports, ""])
 
     def compile_text(target: Path) -> None:
         source = target.with_suffix(".cpp")
@@ -84,7 +98,7 @@ def compile_library(file: str, instantiations: Sequence[str], sanitizer: str = "
 
 def _compiled_scheduler() -> Path:
     """Return the object file of the scheduler of emulated threads, which is built without sanitizers."""
-    path, version = compiler()
+    path, version = find_compiler()
 
     def compile_scheduler(target: Path) -> None:
         source = EMULATOR / "runtime.cpp"

@@ -1,6 +1,6 @@
-"""The catalogue: all instantiations of kernels that a launch of the backend may name.
+"""The catalogue: by file, the instantiations of kernel templates that the backend launches.
 
-The emulator compiles the instantiations of a file together. Generated kernels (pynested/graph/cuda_program.py) are not
+The emulator compiles all instantiations of a file at once. Generated kernels (pynested/graph/cuda_program.py) are not
 in the catalogue.
 """
 
@@ -10,37 +10,37 @@ from functools import cache
 from itertools import product
 from typing import Any
 
-from .naming import BOOL_AND_INTEGERS, CTYPES, FLOATS, WORDS, instantiation
+from .naming import CTYPES, WORD_BY_SIZE, instantiation
 
-GROUPS = (32, 256)
-KEPT_ROWS = (4,)
-PACKS = {"__half": 8, "__nv_bfloat16": 8, "float": 4, "double": 2}  # elements of 16 bytes
-FLOAT_TYPES = tuple(CTYPES[name] for name in FLOATS)
-HALF_TYPES = ("__half", "__nv_bfloat16")
-INTEGER_TYPES = tuple(CTYPES[name] for name in BOOL_AND_INTEGERS)
+GROUP_SIZES = (32, 256)  # threads that compute a segment or a row: a warp or a block
+COLUMNS_IN_16_BYTES = {"__half": 8, "__nv_bfloat16": 8, "float": 4, "double": 2}  # a thread can read as many at once
 ALL_TYPES = tuple(CTYPES.values())
-WORD_TYPES = tuple(WORDS.values())
+FLOAT_TYPES = tuple(COLUMNS_IN_16_BYTES)
+HALF_TYPES = FLOAT_TYPES[:2]
+INTEGER_TYPES = tuple(ctype for ctype in ALL_TYPES if ctype not in FLOAT_TYPES)  # and bool
+WORD_TYPES = tuple(WORD_BY_SIZE.values())
 DIMS = (1, 2, 3)
 INDEX_TYPES = ("unsigned int", "long long")
 
 # By file: the names of its kernels, each with the choices of every template argument.
 CATALOGUE: dict[str, list[tuple[Any, ...]]] = {
     "segment_reduce.cu": [
-        *(("segment_reduce", ("Sum", "Max"), (t,), (t,), (1, PACKS[t]), GROUPS) for t in FLOAT_TYPES),
-        ("segment_reduce", ("Sum",), HALF_TYPES, ("float",), (1, 4), GROUPS),  # into sums of pieces
-        ("segment_reduce", ("Sum",), ("float",), HALF_TYPES, (1, 4), GROUPS),  # from sums of pieces
-        *(("segment_reduce", ("Prod", "Min"), (t,), (t,), (1,), GROUPS) for t in FLOAT_TYPES),
-        ("segment_reduce", ("Sum", "Prod"), INTEGER_TYPES, ("long long",), (1,), GROUPS),
-        *(("segment_reduce", ("Max", "Min"), (t,), (t,), (1,), GROUPS) for t in INTEGER_TYPES),
+        *(("segment_reduce", ("Sum", "Max"), (t,), (t,), (1, n), GROUP_SIZES) for t, n in COLUMNS_IN_16_BYTES.items()),
+        # The pieces of a long segment have sums of type float, and the sum of these sums is a half.
+        ("segment_reduce", ("Sum",), HALF_TYPES, ("float",), (1, 4), GROUP_SIZES),
+        ("segment_reduce", ("Sum",), ("float",), HALF_TYPES, (1, 4), GROUP_SIZES),
+        *(("segment_reduce", ("Prod", "Min"), (t,), (t,), (1,), GROUP_SIZES) for t in FLOAT_TYPES),
+        ("segment_reduce", ("Sum", "Prod"), INTEGER_TYPES, ("long long",), (1,), GROUP_SIZES),
+        *(("segment_reduce", ("Max", "Min"), (t,), (t,), (1,), GROUP_SIZES) for t in INTEGER_TYPES),
     ],
-    "segment_arg.cu": [("segment_arg", ("Max", "Min"), ALL_TYPES, GROUPS)],
-    "segment_max_backward.cu": [("segment_max_backward", FLOAT_TYPES, GROUPS)],
+    "segment_arg.cu": [("segment_arg", ("Max", "Min"), ALL_TYPES, GROUP_SIZES)],
+    "segment_max_backward.cu": [("segment_max_backward", FLOAT_TYPES, GROUP_SIZES)],
     "segment_softmax.cu": [
-        ("segment_softmax", FLOAT_TYPES, KEPT_ROWS, GROUPS),
-        ("segment_softmax_backward", FLOAT_TYPES, KEPT_ROWS, GROUPS),
+        ("segment_softmax", FLOAT_TYPES, GROUP_SIZES),
+        ("segment_softmax_backward", FLOAT_TYPES, GROUP_SIZES),
     ],
     "segment_cumsum.cu": [("segment_cumsum", (*FLOAT_TYPES, CTYPES["int64"]))],
-    "spread.cu": [("spread", WORD_TYPES, GROUPS)],
+    "spread.cu": [("spread", WORD_TYPES, GROUP_SIZES)],
     "elementwise.cu": [
         ("unary", ("Relu", "Sgn"), ALL_TYPES),
         ("unary", ("Erf", "Erfc", "Gelu", "GeluTanh", "Silu"), FLOAT_TYPES),
@@ -48,14 +48,14 @@ CATALOGUE: dict[str, list[tuple[Any, ...]]] = {
     ],
     "cast.cu": [("cast", ALL_TYPES, ALL_TYPES)],
     "layer_norm.cu": [
-        ("layer_norm", FLOAT_TYPES, GROUPS),
-        ("layer_norm_backward", FLOAT_TYPES, GROUPS),
+        ("layer_norm", FLOAT_TYPES, GROUP_SIZES),
+        ("layer_norm_backward", FLOAT_TYPES, GROUP_SIZES),
         ("layer_norm_parameters", FLOAT_TYPES),
     ],
-    "cross_entropy.cu": [("cross_entropy", FLOAT_TYPES, GROUPS), ("cross_entropy_backward", FLOAT_TYPES)],
+    "cross_entropy.cu": [("cross_entropy", FLOAT_TYPES, GROUP_SIZES), ("cross_entropy_backward", FLOAT_TYPES)],
     "pad.cu": [("pad", WORD_TYPES), ("unpad", WORD_TYPES)],
     "take_rows.cu": [("take_rows", WORD_TYPES)],
-    "add_rows.cu": [("add_rows", ALL_TYPES, GROUPS)],
+    "add_rows.cu": [("add_rows", ALL_TYPES, GROUP_SIZES)],
     "gather_components.cu": [
         ("gather_components", WORD_TYPES, DIMS, INDEX_TYPES),
         ("gather_transposed", WORD_TYPES[1:]),

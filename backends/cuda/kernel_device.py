@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from inspect import unwrap
 from math import prod
 from typing import Any, Protocol
 
@@ -17,7 +16,7 @@ from ..events import LISTENERS, emit_around
 from ..interface import Backend
 from ..segments import Segments
 from ..storage import address
-from .naming import WORDS
+from .naming import WORD_BY_SIZE
 
 RawArray = Any  # an array of the device's xp
 BLOCK = 256  # threads in a block of most kernels
@@ -28,7 +27,7 @@ MAX_THREADS_PER_BLOCK = 1024
 SHARED_BYTES = 227 * 1024
 
 Dim3 = tuple[int, ...]  # numbers along x, y and z
-_NUMBERS = frozenset((int, float, bool))
+PYTHON_NUMBERS = frozenset((int, float, bool))
 
 
 class Launcher(Protocol):
@@ -70,10 +69,10 @@ class KernelDevice(Backend):
         """Return a new array whose contents are arbitrary."""
         return self.launcher.new(shape, dtype)
 
-    def adapted(self, function: Any) -> Any:
+    def wrap_function(self, function: Any) -> Any:
         """Return ``function``, or for a ufunc or `where` a wrapper that takes Python numbers beside bfloat16."""
-        is_ufunc = isinstance(unwrap(function), self.xp.ufunc)
-        return with_bfloat16_numbers(function) if is_ufunc or getattr(function, "__name__", "") == "where" else function
+        takes_numbers = isinstance(function, self.xp.ufunc) or function is self.xp.where
+        return with_bfloat16_numbers(function) if takes_numbers else function
 
     def launch(
         self, file: str, name: str, grid: Sequence[int], block: Sequence[int], args: Sequence[Any], shared: int = 0
@@ -138,10 +137,12 @@ class KernelDevice(Backend):
         return uploaded
 
 
-def widest_word(row_bytes: int, *arrays: RawArray) -> tuple[str, int]:
-    """Return the type of the widest word that divides ``row_bytes`` and all addresses, and the words of a row."""
-    size = next(size for size in WORDS if row_bytes % size == 0 and not any(address(x) % size for x in arrays))
-    return WORDS[size], row_bytes // size
+def widest_word(rows: RawArray, copy: RawArray) -> tuple[str, int]:
+    """Return the type of the widest words of which rows and their copy consist, and the number of words of a row."""
+    row_bytes = prod(rows.shape[1:]) * rows.dtype.itemsize
+    numbers = row_bytes, address(rows), address(copy)
+    size = next(size for size in WORD_BY_SIZE if not any(number % size for number in numbers))
+    return WORD_BY_SIZE[size], row_bytes // size
 
 
 def with_bfloat16_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -149,12 +150,10 @@ def with_bfloat16_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def call(*operands: Any, **options: Any) -> Any:
-        if _NUMBERS.isdisjoint(map(type, operands)):
-            return function(*operands, **options)
-        dtypes = (getattr(x, "dtype", None) for x in operands)
-        scalar_type = next((dtype.type for dtype in dtypes if dtype is not None and is_bfloat16(dtype)), None)
-        if scalar_type is not None:
-            operands = tuple(scalar_type(float(x)) if type(x) in _NUMBERS else x for x in operands)
+        if not PYTHON_NUMBERS.isdisjoint(map(type, operands)):
+            bfloat16 = next(filter(is_bfloat16, (x.dtype for x in operands if hasattr(x, "dtype"))), None)
+            if bfloat16 is not None:
+                operands = tuple(bfloat16.type(float(x)) if type(x) in PYTHON_NUMBERS else x for x in operands)
         return function(*operands, **options)
 
     return call

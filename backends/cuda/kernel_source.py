@@ -6,41 +6,41 @@ import hashlib
 import re
 from pathlib import Path
 
-KERNELS = Path(__file__).resolve().parent.parent / "kernels"
+KERNEL_FOLDER = Path(__file__).resolve().parent.parent / "kernels"
 
 _INCLUDE = re.compile(r'^#include "(?P<header>[\w.]+)"$', re.MULTILINE)
-_TEXTS: dict[str, str] = {}  # of generated kernels, by the names that stand for files
+_generated_texts: dict[str, str] = {}  # by the names that `register_source` returned
 
 
 def register_source(stem: str, text: str) -> str:
     """Return the name by which launchers find a generated text; equal texts have one name, in every process."""
     name = f"{stem}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.cu"
-    _TEXTS[name] = text
+    _generated_texts[name] = text
     return name
 
 
-def text_of(file: str, kernels: Path) -> str:
-    """Return the generated text of this name, or else the text of the file in the folder ``kernels``."""
-    return _TEXTS[file] if file in _TEXTS else (kernels / file).read_text(encoding="utf-8")
+def text_of(name: str, folder: Path) -> str:
+    """Return the generated text of this name, or else the text of the file in the folder."""
+    return _generated_texts[name] if name in _generated_texts else (folder / name).read_text(encoding="utf-8")
 
 
-def inlined(file: str, kernels: Path = KERNELS) -> str:
-    """Return the text of a ``.cu`` file, with each header in place of its first include.
+def source_with_headers(name: str, folder: Path = KERNEL_FOLDER) -> str:
+    """Return the text of a ``.cu`` file or a generated text, with each header in place of its first include.
 
     ``#line`` directives let a compiler name the file and the line of an error.
     """
-    return _inlined(file, kernels, set())
+    inserted_headers: set[str] = set()
 
+    def with_headers(name: str) -> str:
+        text = text_of(name, folder).replace("#pragma once", "")
 
-def _inlined(file: str, kernels: Path, included: set[str]) -> str:
-    text = text_of(file, kernels).replace("#pragma once", "")
+        def header_text(include: re.Match[str]) -> str:
+            if include["header"] in inserted_headers:
+                return ""
+            inserted_headers.add(include["header"])
+            next_line = text[: include.start()].count("\n") + 2
+            return f'{with_headers(include["header"])}\n#line {next_line} "{name}"'
 
-    def header_text(include: re.Match[str]) -> str:
-        header = include["header"]
-        if header in included:
-            return ""
-        included.add(header)
-        next_line = text[: include.start()].count("\n") + 2
-        return f'{_inlined(header, kernels, included)}\n#line {next_line} "{file}"'
+        return f'#line 1 "{name}"\n' + _INCLUDE.sub(header_text, text)
 
-    return f'#line 1 "{file}"\n' + _INCLUDE.sub(header_text, text)
+    return with_headers(name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from ..segments import Segments
 from ..storage import address
 from .elementwise import ELEMENTS_PER_BLOCK
 from .kernel_device import BLOCK, RawArray, widest_word
-from .naming import WORDS, ctype, instantiation
+from .naming import WORD_BY_SIZE, ctype, instantiation
 from .segment import MOST_TILES, DeviceSegments, SegmentKernels
 
 TILE = 1024  # elements of a tile: see strided.cuh
@@ -33,7 +32,7 @@ class MovementKernels(SegmentKernels):
     def pad(self, x: RawArray, segments: Segments, length: int, fill: Any, /) -> RawArray:
         """Launch pad.cu."""
         rows, padded = self.as_contiguous(x), self.empty((segments.count, length, *x.shape[1:]), x.dtype)
-        word, row_words = widest_word(prod(x.shape[1:]) * x.dtype.itemsize, rows, padded)
+        word, row_words = widest_word(rows, padded)
         fill_bytes = np.asarray(fill).astype(x.dtype).reshape(1).view(np.uint8)
         fill_words = np.resize(fill_bytes, 16).view(np.uint64)
         args = rows, self.offsets(segments), np.int64(row_words), np.int64(length), *fill_words, padded
@@ -44,17 +43,16 @@ class MovementKernels(SegmentKernels):
         """Launch the second kernel of pad.cu."""
         source, (count, length, *inner) = self.as_contiguous(padded), padded.shape
         rows = self.empty((segments.rows, *inner), padded.dtype)
-        word, row_words = widest_word(prod(inner) * padded.dtype.itemsize, source, rows)
+        word, row_words = widest_word(rows, source)
         args = source, self.offsets(segments), np.int64(row_words), np.int64(length), rows
-        self.launch(
-            "pad.cu", instantiation("unpad", word), (count, _tiles(segments.longest * row_words)), (BLOCK,), args
-        )
+        grid = count, _tiles(segments.longest * row_words)
+        self.launch("pad.cu", instantiation("unpad", word), grid, (BLOCK,), args)
         return rows
 
     def take_rows(self, x: RawArray, index: RawArray, /) -> RawArray:
         """Launch take_rows.cu."""
         source, rows = self.as_contiguous(x), self.empty((len(index), *x.shape[1:]), x.dtype)
-        word, row_words = widest_word(prod(x.shape[1:]) * x.dtype.itemsize, source, rows)
+        word, row_words = widest_word(source, rows)
         lg = min(8, max(0, (row_words - 1).bit_length()))
         tiles = -(-row_words >> lg)
         grid = -(-len(index) // (BLOCK >> lg)), min(tiles, MOST_TILES), -(-tiles // MOST_TILES)
@@ -84,7 +82,7 @@ class MovementKernels(SegmentKernels):
             return self.take_rows(source, self.upload(strided_index(sizes, strides, offsets)))
         packed = self.empty((int(merged.prod(axis=1).sum()),), source.dtype)
         if _is_transposed(merged, places[0]):
-            name = instantiation("gather_transposed", WORDS[source.dtype.itemsize])
+            name = instantiation("gather_transposed", WORD_BY_SIZE[source.dtype.itemsize])
             table = np.concatenate([merged, places[0][:, 1:], places[1][:, 2:]], axis=1)
             tiles = (-(-merged // 32)).prod(axis=1)
             self.launch_tiles("gather_components.cu", name, table, tiles, (32, 8), (source, packed))
@@ -94,7 +92,7 @@ class MovementKernels(SegmentKernels):
             merged[:, -1] //= items
             places[:, :, :-2] //= items  # all strides but the last one, which is 1 in elements and in words
             places[:, :, -1] //= items
-            self._launch_components("gather_components", WORDS[size], merged, places, (source, packed))
+            self._launch_components("gather_components", WORD_BY_SIZE[size], merged, places, (source, packed))
         return packed
 
     def scatter_components(
@@ -165,4 +163,4 @@ def _word_size(sizes: Integers, places: Integers, *arrays: RawArray) -> int:
         return itemsize
     numbers = np.concatenate([sizes[:, -1], np.delete(places, -2, axis=2)], axis=None)
     multiples = [int(np.gcd.reduce(numbers)) * itemsize, *(address(x) for x in arrays), *(x.nbytes for x in arrays)]
-    return next(size for size in WORDS if size <= itemsize or not any(number % size for number in multiples))
+    return next(size for size in WORD_BY_SIZE if size <= itemsize or not any(number % size for number in multiples))

@@ -22,9 +22,8 @@ CTYPES = {
     "float64": "double",
 }
 FLOATS = ("float16", "bfloat16", "float32", "float64")
-BOOL_AND_INTEGERS = ("bool", "int8", "int16", "int32", "int64", "uint8")
-# The types of words by their bytes. A kernel that only moves data moves words, of whatever dtype the data is.
-WORDS = {16: "ulonglong2", 8: "unsigned long long", 4: "unsigned int", 2: "unsigned short", 1: "unsigned char"}
+# A kernel that only moves data moves words, of whatever dtype the data is. Their types by their numbers of bytes:
+WORD_BY_SIZE = {16: "ulonglong2", 8: "unsigned long long", 4: "unsigned int", 2: "unsigned short", 1: "unsigned char"}
 
 
 def instantiation(kernel: str, *arguments: Any) -> str:

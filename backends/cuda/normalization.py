@@ -7,13 +7,14 @@ import numpy as np
 from ..segments import Segments
 from .kernel_device import BLOCK, RawArray
 from .naming import accumulator_dtype, ctype, instantiation
-from .segment import MOST_TILES, SegmentKernels
+from .products import ProductKernels
+from .segment import MOST_TILES
 
 WIDE_ROW = 1024  # elements; a block computes a row from this width on, and a warp computes a narrower one
 CHUNK = 256  # rows; one block adds what they contribute to the cotangents of weight and bias
 
 
-class NormalizationKernels(SegmentKernels):
+class NormalizationKernels(ProductKernels):
     """Kernels of rows of one length."""
 
     def layer_norm(
@@ -86,7 +87,7 @@ class NormalizationKernels(SegmentKernels):
         count, classes = rows.shape
         out = self.empty(rows.shape, x.dtype)
         targets, weights = self._astype(target, np.dtype(np.int64)), self._astype(weight, accumulator_dtype(x.dtype))
-        total_weight = None if weights is None else self.segment_sum(weights, Segments(np.array([0, classes])))
+        total_weight = None if weights is None else self.sum_all(weights)
         args = self.as_contiguous(cotangent), rows, targets, weights, total_weight, np.int64(ignore_index)
         numbers = self.as_contiguous(max_and_log_sum), np.int64(count), np.int64(classes)
         grid = count, min(MOST_TILES, -(-classes // (4 * BLOCK)))

@@ -18,7 +18,6 @@ from .naming import accumulator_dtype, ctype, instantiation
 MOST_TILES = 65535  # along the y axis of a grid
 SHORT = 1024  # elements; if segments are shorter on average, a warp computes a segment, otherwise a block
 PIECE = 1 << 15  # elements of a piece of a long segment
-KEPT_ROWS = 4  # rows that each thread of a softmax keeps in registers
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +117,7 @@ class SegmentKernels(ElementwiseKernels):
     def spread(self, y: RawArray, segments: Segments, /) -> RawArray:
         """Launch spread.cu."""
         entries, out = self.as_contiguous(y), self.empty((segments.rows, *y.shape[1:]), y.dtype)
-        word, row_words = widest_word(prod(y.shape[1:]) * y.dtype.itemsize, entries, out)
+        word, row_words = widest_word(entries, out)
         return self.launch_segments("spread.cu", ("spread", word), (entries,), segments, out, row_words)
 
     def reduce_segments(self, functor: str, x: RawArray, segments: Segments, dtype: np.dtype[Any]) -> RawArray:
@@ -154,9 +153,7 @@ class SegmentKernels(ElementwiseKernels):
 
     def _softmax(self, kernel: str, segments: Segments | DeviceSegments, *operands: RawArray) -> RawArray:
         out = self.empty(operands[0].shape, operands[0].dtype)
-        return self.launch_segments(
-            "segment_softmax.cu", (kernel, ctype(out.dtype), KEPT_ROWS), operands, segments, out
-        )
+        return self.launch_segments("segment_softmax.cu", (kernel, ctype(out.dtype)), operands, segments, out)
 
     def _each_row(self, x: RawArray) -> DeviceSegments:
         """Return a segment for each row of a dense array, computed on the device; none for rows without elements."""

@@ -71,7 +71,7 @@ class NumpyBackend(PlainBackend):
     attention = staticmethod(attention_forward.attention)
     attention_backward = staticmethod(attention_gradients.attention_backward)
 
-    def adapted(self, function: Any) -> Any:
+    def wrap_function(self, function: Any) -> Any:
         """Return a function of NumPy; a ufunc runs on all threads if its operands are large."""
         return elementwise.threaded_ufunc(function) if isinstance(function, np.ufunc) else function
 

@@ -33,7 +33,7 @@ import numpy as np
 from pynested.backends import get_backend
 from pynested.backends.cuda.elementwise import ELEMENTS_PER_BLOCK, MAX_BLOCKS
 from pynested.backends.cuda.kernel_device import BLOCK
-from pynested.backends.cuda.kernel_source import KERNELS, register_source
+from pynested.backends.cuda.kernel_source import KERNEL_FOLDER, register_source
 from pynested.backends.cuda.naming import accumulator_dtype, ctype, instantiation
 from pynested.backends.dtypes import is_float, is_half
 from pynested.backends.errors import DTypeError
@@ -178,7 +178,7 @@ def has_custom_kernels(device: str) -> bool:
 
 @cache
 def _functors() -> frozenset[str]:
-    text = (KERNELS / FUNCTORS_FILE).read_text(encoding="utf-8")
+    text = (KERNEL_FOLDER / FUNCTORS_FILE).read_text(encoding="utf-8")
     return frozenset(re.findall(r"^(?:struct |PYNESTED_FUNCTION(?:_OF_TWO)?\()(\w+)[ ,]", text, re.MULTILINE))
 
 

@@ -34,8 +34,7 @@ pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="the emulati
 def test_the_report_says_how_kernels_ran(
     options: list[str], says: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
-    monkeypatch.setenv("PYNESTED_EMULATOR_SCHEDULE", "reverse")
-    monkeypatch.setenv("PYNESTED_EMULATOR_SEED", "4")
+    monkeypatch.setenv("PYNESTED_EMULATOR", '{"schedule": "reverse", "seed": 4}')
     assert main([*EMULATED, "--op", "relu", *options]) == 0
     first, second, _ = capsys.readouterr().out.split("\n", 2)
     assert " on emulated against" in first and second == says
@@ -69,7 +68,7 @@ def test_a_compiler_without_sanitizers_is_one_line_and_2(
     (tmp_path / "compiler").write_text(NO_LIBRARIES)
     (tmp_path / "compiler").chmod(0o755)
     monkeypatch.setenv("CXX", str(tmp_path / "compiler"))
-    monkeypatch.setattr(host_compiler, "compiler", host_compiler.compiler.__wrapped__)  # which one it is, is asked once
+    monkeypatch.setattr(host_compiler, "find_compiler", host_compiler.find_compiler.__wrapped__)  # without its cache
     assert main([*EMULATED, "--op", "relu", "--sanitize", sanitizer]) == 2
     shown = capsys.readouterr()
     assert f"need its {library}" in shown.err and shown.err.count("\n") == 1 and not shown.out
@@ -102,8 +101,8 @@ MATMUL = ["--layout", "jagged", "--match", "matmul/float32/dense-batch/1"]
 )
 def test_a_wrong_kernel_is_a_difference(change: tuple[str, str, str], options: list[str], says: str) -> None:
     file, old, new = change
-    mode = options[-1] if "--sanitize" in options else ""
-    Emulator(mode=mode).compile_all()  # so that only the changed file is compiled in the time that the command has
+    sanitizer = options[-1] if "--sanitize" in options else ""
+    Emulator(sanitizer=sanitizer).compile_all()  # the command, which has little time, compiles the changed file only
     right = run_python(None, ["-m", "pynested", *EMULATED, *options])
     assert right.returncode == 0, right.stdout + right.stderr
     fault = {"file": f"backends/kernels/{file}", "old": old, "new": new}
@@ -111,5 +110,5 @@ def test_a_wrong_kernel_is_a_difference(change: tuple[str, str, str], options: l
     assert wrong.returncode == 1, wrong.stdout + wrong.stderr
     assert "pynested differs in" in wrong.stdout and says in wrong.stdout
     assert all(line.startswith("adapter: ") for line in wrong.stderr.splitlines())  # what a sanitizer has to say
-    assert mode or not wrong.stderr
-    assert not mode or f"{file}:" in wrong.stdout
+    assert sanitizer or not wrong.stderr
+    assert not sanitizer or f"{file}:" in wrong.stdout

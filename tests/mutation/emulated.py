@@ -16,7 +16,7 @@ from tests.backends.conftest import SCHEDULES
 from tests.backends.kernel_checks import CHECKS
 
 
-def units(dtype: str) -> dict[str, list[str]]:
+def instantiations_for(dtype: str) -> dict[str, list[str]]:
     """Return the instantiations for a dtype and for words, which are all that its check needs."""
     others = {c for d, c in CTYPES.items() if d not in (dtype, "int64", "uint8")}
     if dtype in ("float16", "bfloat16"):  # pieces of a sum are float32
@@ -32,7 +32,7 @@ def units(dtype: str) -> dict[str, list[str]]:
 def rejection(check: str, dtype: str) -> str:
     """Return the schedule that rejects the kernels and the reason, or an empty text."""
     for schedule, seed in SCHEDULES.values():
-        backend = emulated_backend(Emulator(schedule, seed, units=units(dtype)))
+        backend = emulated_backend(Emulator(schedule, seed, instantiations_by_file=instantiations_for(dtype)))
         try:
             CHECKS[check][1](backend, dtype)
         except (AssertionError, DeviceError) as error:

@@ -7,10 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <cxxabi.h>
-#include <string>
 #include <type_traits>
 #include <typeinfo>
 #include <utility>
@@ -41,6 +38,7 @@ void warp_exchange(unsigned mask, const void *in, void *out, size_t bytes, int s
 unsigned warp_vote(unsigned mask, bool vote, Where);
 const char *launch(const unsigned grid[3], const unsigned block[3], size_t shared, void (*body)(void *), void *args,
                    int order, uint64_t seed, int workers);
+const char *signature(const std::type_info &kernel);  // "void (*)(float const*, long long)"
 
 inline int block_vote(int p, int which, Where at) {
   int result[3];
@@ -63,13 +61,7 @@ template <Kind kind, class T> inline T shuffle(Where at, unsigned mask, T v, int
 }
 inline void syncwarp(Where at, unsigned mask = 0xffffffffu) { warp_vote(mask, false, at); }
 
-// ---- the parameters of a kernel, passed as cuLaunchKernel takes them
-template <class T> std::string type_name() {
-  char *text = abi::__cxa_demangle(typeid(T).name(), nullptr, nullptr, nullptr);
-  const std::string name = text;
-  free(text);
-  return name;
-}
+// ---- the arguments of a kernel, passed as cuLaunchKernel takes them
 template <class K> struct Kernel;
 template <class... A> struct Kernel<void (*)(A...)> {
   struct Call { void (*kernel)(A...); void **cells; };
@@ -77,19 +69,13 @@ template <class... A> struct Kernel<void (*)(A...)> {
     call->kernel(*static_cast<std::remove_cv_t<std::remove_reference_t<A>> *>(call->cells[I])...);
   }
   static void body(void *call) { invoke(static_cast<Call *>(call), std::index_sequence_for<A...>{}); }
-  static const char *parameters() {
-    std::string names;
-    ((names += (names.empty() ? "" : ",") + type_name<A>()), ...);
-    static const std::string joined = names;
-    return joined.c_str();
-  }
 };
 }  // namespace emulation
 
 extern thread_local unsigned char dynamic_shared[];
 
 #define EMULATION_EXPORT(ID, ...)                                                                            \
-  extern "C" const char *ID##_parameters() { return emulation::Kernel<decltype(&__VA_ARGS__)>::parameters(); } \
+  extern "C" const char *ID##_signature() { return emulation::signature(typeid(&__VA_ARGS__)); }              \
   extern "C" const char *ID##_launch(const unsigned *grid, const unsigned *block, size_t shared, void **cells, \
                                      int order, uint64_t seed, int workers) {                                \
     using K = emulation::Kernel<decltype(&__VA_ARGS__)>;                                                     \

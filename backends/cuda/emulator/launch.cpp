@@ -1,6 +1,7 @@
 // A launch: one or several OS threads run the blocks, each thread one block after the other.
 #include <atomic>
 #include <cstdlib>
+#include <cxxabi.h>
 #include <deque>
 #include <string>
 #include <thread>
@@ -146,8 +147,16 @@ const char *launch(const unsigned grid[3], const unsigned block[3], size_t share
   });
   for (auto &thread : pool) thread.join();
   error.clear();
-  for (auto &one : errors)
-    if (error.empty()) error = one;
+  for (auto &text : errors)
+    if (error.empty()) error = text;
   return error.c_str();
+}
+
+const char *signature(const std::type_info &kernel) {
+  static thread_local std::string text;
+  char *demangled = abi::__cxa_demangle(kernel.name(), nullptr, nullptr, nullptr);
+  text = demangled;
+  free(demangled);
+  return text.c_str();
 }
 }  // namespace emulation

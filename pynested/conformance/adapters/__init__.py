@@ -71,8 +71,8 @@ def emulated_environment(emulation: Mapping[str, str | int]) -> dict[str, str]:
     """
     from pynested.backends.cuda.emulated_launcher import Emulator  # of no use to the other devices
 
-    given = {"mode" if name == "sanitize" else name: value for name, value in emulation.items()}
-    launcher = Emulator.from_environment(**given)
+    settings = {"sanitizer" if name == "sanitize" else name: value for name, value in emulation.items()}
+    launcher = Emulator.from_environment(**settings)
     environment = launcher.environment()
     launcher.compile_all()
     return environment

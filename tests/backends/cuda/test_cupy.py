@@ -18,7 +18,7 @@ import pynested as pn
 from pynested.backends import get_backend
 from pynested.backends.cuda.cupy_launcher import OPTIONS, CupyLauncher
 from pynested.backends.cuda.instantiations import all_instantiations
-from pynested.backends.cuda.kernel_source import KERNELS, inlined
+from pynested.backends.cuda.kernel_source import KERNEL_FOLDER, source_with_headers
 from pynested.backends.errors import ArgumentError, DeviceError
 
 from .stand_in import functions, ndarray
@@ -81,7 +81,9 @@ def test_cupy_compiles_every_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiler, "_get_arch_for_options_for_nvrtc", lambda arch=None: ("-arch=sm_90", "cubin"))
     options = (*core.assemble_cupy_compiler_options(OPTIONS), "-ftz=true")
     for file, (name, *_) in all_instantiations().items():
-        code, lowered = compiler.compile_using_nvrtc(inlined(file, KERNELS), options, name_expressions=(name,))
+        code, lowered = compiler.compile_using_nvrtc(
+            source_with_headers(file, KERNEL_FOLDER), options, name_expressions=(name,)
+        )
         assert len(code) > 1000 and set(lowered) == {name}, file
 
 

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("compiled")
 
 
 def planted(schedule: str = "forward", seed: int = 0, workers: int = 1) -> Any:
-    return emulated_backend(Emulator(schedule, seed, workers, kernels=PLANTED, units={}))
+    return emulated_backend(Emulator(schedule, seed, workers, folder=PLANTED, instantiations_by_file={}))
 
 
 @pytest.fixture(params=SCHEDULES.values(), ids=SCHEDULES)
@@ -129,16 +129,11 @@ def test_new_arrays_are_poisoned(device: Any) -> None:
 
 
 def test_settings_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in (("SCHEDULE", "random"), ("SEED", "7"), ("WORKERS", "2")):
-        monkeypatch.setenv(f"PYNESTED_EMULATOR_{name}", value)
-    made = Emulator.from_environment()
-    assert (made.schedule, made.seed, made.workers, made.mode) == ("random", 7, 2, "")
-    for name, value in (("SEED", str(2**64)), ("WORKERS", "0")):
-        with monkeypatch.context() as changed:
-            changed.setenv(f"PYNESTED_EMULATOR_{name}", value)
-            with pytest.raises(ArgumentError, match=f"PYNESTED_EMULATOR_{name} is '{value}'; it takes a whole number"):
-                Emulator.from_environment()
-    for wrong in ({"schedule": "sideways"}, {"mode": "memory"}):
+    settings = Emulator("random", 7, 2).environment()["PYNESTED_EMULATOR"]
+    monkeypatch.setenv("PYNESTED_EMULATOR", settings)
+    made = Emulator.from_environment(seed=8)
+    assert (made.schedule, made.seed, made.workers, made.sanitizer) == ("random", 8, 2, "")
+    for wrong in ({"schedule": "sideways"}, {"sanitizer": "memory"}):
         with pytest.raises(ArgumentError, match="the emulation has no"):
             Emulator(**wrong)
 
@@ -149,9 +144,9 @@ def test_libraries_are_kept_by_their_text(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setenv("PYNESTED_CACHE", str(tmp_path / "kept"))
     source = tmp_path / "one.cu"
     source.write_text("template <class T>\n__global__ void one(T *out) { out[0] = 1; }\n", encoding="utf-8")
-    first = host_compiler.compile_library("one.cu", ["one<int>"], kernels=tmp_path)
-    assert first == host_compiler.compile_library("one.cu", ["one<int>"], kernels=tmp_path)
+    first = host_compiler.compile_library("one.cu", ["one<int>"], folder=tmp_path)
+    assert first == host_compiler.compile_library("one.cu", ["one<int>"], folder=tmp_path)
     assert [*(tmp_path / "kept").glob("one-*.so")] == [first]
     source.write_text(source.read_text(encoding="utf-8").replace("1;", "nothing;"), encoding="utf-8")
     with pytest.raises(DeviceError, match=r"one.cu does not compile cleanly:[\s\S]*nothing"):
-        host_compiler.compile_library("one.cu", ["one<int>"], kernels=tmp_path)
+        host_compiler.compile_library("one.cu", ["one<int>"], folder=tmp_path)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pynested.backends.cuda.instantiations import all_instantiations
-from pynested.backends.cuda.kernel_source import inlined
+from pynested.backends.cuda.kernel_source import source_with_headers
 from pynested.backends.errors import DeviceError, MissingDependency
 from tools.nvrtc import ARCHITECTURES, Nvrtc, Resources, Table, measured, read_table, table_text
 
@@ -62,7 +62,7 @@ def test_errors_and_warnings_are_refused(nvrtc: Nvrtc, tmp_path: Path) -> None:
 
 def test_headers_are_put_into_the_text_once() -> None:
     for file in all_instantiations():
-        text = inlined(file)
+        text = source_with_headers(file)
         assert '#include "' not in text and "#pragma once" not in text
         assert text.count("struct Acc {") <= 1 and text.count("template <class T> struct Limits;") == 1
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from pynested.backends.cuda.emulated_launcher import Emulator, emulated_backend
 launcher = Emulator.from_environment()
-launcher.kernels, launcher.units = Path(sys.argv[1]), {}
+launcher.folder, launcher.instantiations_by_file = Path(sys.argv[1]), {}
 device = emulated_backend(launcher)
 x, out = device.empty((128,), np.float32), device.empty((128,), np.float32)
 x[...], out[...] = np.arange(128), 0
@@ -35,7 +35,7 @@ FAULTS = {
     "missing_second_barrier": ("thread", "data race"),
     "blocks_race": ("thread", "data race"),
 }
-# (mode, blocks at a time, kernels): two blocks at a time show races between blocks, at the price of many more threads.
+# Sanitizer, blocks at a time, kernels. Two blocks at a time show races between blocks, with many more threads.
 KERNELS = [
     ("address", 1, "of_the_emulated_device and (float32 or float16 or int8)"),
     ("thread", 1, "no_schedule and random and float32"),
@@ -45,10 +45,10 @@ KERNELS = [
 pytestmark = [pytest.mark.usefixtures("compiled"), pytest.mark.sanitizer]
 
 
-def sanitized(mode: str, workers: int, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+def sanitized(sanitizer: str, workers: int, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """Run Python with a sanitizer in it, over kernels that are built for it."""
     try:
-        environment = Emulator(workers=workers, mode=mode).environment()
+        environment = Emulator(workers=workers, sanitizer=sanitizer).environment()
     except MissingDependency as reason:
         pytest.skip(str(reason))
     command = [sys.executable, *map(str, arguments)]
@@ -57,22 +57,22 @@ def sanitized(mode: str, workers: int, *arguments: str | Path) -> subprocess.Com
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_found_on_its_line(fault: str) -> None:
-    mode, says = FAULTS[fault]
-    done = sanitized(mode, 2, "-c", LAUNCH, HERE / "planted", fault)
+    sanitizer, says = FAULTS[fault]
+    done = sanitized(sanitizer, 2, "-c", LAUNCH, HERE / "planted", fault)
     assert done.returncode != 0
     assert says in done.stderr and "faults.cu:" in done.stderr, done.stderr[-3000:]
 
 
-@pytest.mark.parametrize("mode", ["address", "thread"])
-def test_a_right_kernel_is_not_reported(mode: str) -> None:
-    done = sanitized(mode, 2, "-c", LAUNCH, HERE / "planted", "hole")
+@pytest.mark.parametrize("sanitizer", ["address", "thread"])
+def test_a_right_kernel_is_not_reported(sanitizer: str) -> None:
+    done = sanitized(sanitizer, 2, "-c", LAUNCH, HERE / "planted", "hole")
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize(("mode", "workers", "kernels"), KERNELS)
-def test_kernels_are_clean(mode: str, workers: int, kernels: str) -> None:
-    Emulator(mode=mode).compile_all()  # here, as a compiler under the sanitizer takes much longer
+@pytest.mark.parametrize(("sanitizer", "workers", "kernels"), KERNELS)
+def test_kernels_are_clean(sanitizer: str, workers: int, kernels: str) -> None:
+    Emulator(sanitizer=sanitizer).compile_all()  # here, as a compiler under the sanitizer takes much longer
     options = ["-q", "-x", "-p", "no:cacheprovider", "-m", "", "-k", kernels]
-    done = sanitized(mode, workers, "-m", "pytest", *options, HERE.parent / "test_kernels.py")
+    done = sanitized(sanitizer, workers, "-m", "pytest", *options, HERE.parent / "test_kernels.py")
     assert done.returncode == 0, (done.stdout + done.stderr)[-5000:]
     assert "data race" not in done.stderr

@@ -23,7 +23,7 @@ from pynested.backends import registry
 from pynested.backends.cuda import kernel_source
 from pynested.backends.cuda.emulated_launcher import Emulator
 from pynested.backends.cuda.instantiations import all_instantiations
-from pynested.backends.cuda.kernel_source import inlined
+from pynested.backends.cuda.kernel_source import source_with_headers
 
 from .array import FUNCTIONS, CUDARuntimeError, ndarray, synchronized, use_driver
 from .functions import array, as_strided, asarray, ascontiguousarray, ufunc
@@ -51,7 +51,11 @@ class RawModule:
     def __init__(self, code: str, *, options: tuple[str, ...] = (), name_expressions: Sequence[str]) -> None:
         assert all(option.startswith("-") for option in options)
         self._names = name_expressions
-        self._file = next(file for file in (*all_instantiations(), *kernel_source._TEXTS) if inlined(file) == code)
+        self._file = next(
+            file
+            for file in (*all_instantiations(), *kernel_source._generated_texts)
+            if source_with_headers(file) == code
+        )
 
     def get_function(self, name: str) -> RawKernel:
         """Return an instantiation."""
