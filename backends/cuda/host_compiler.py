@@ -35,12 +35,15 @@ class Sanitizer(NamedTuple):
 SANITIZERS = {  # leaks are not reported, as Python keeps memory until it exits; a race ends the process
     "address": Sanitizer(
         "AddressSanitizer and UndefinedBehaviorSanitizer",
-        ("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"),
+        (
+            *("-Og", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"),
+            "-fno-sanitize=null,object-size,pointer-overflow,vptr",
+        ),
         "libasan.so",
         ("ASAN_OPTIONS", "detect_leaks=0"),
     ),
     "thread": Sanitizer(
-        "ThreadSanitizer", ("-fsanitize=thread",), "libtsan.so", ("TSAN_OPTIONS", "halt_on_error=1:exitcode=66")
+        "ThreadSanitizer", ("-Og", "-fsanitize=thread"), "libtsan.so", ("TSAN_OPTIONS", "halt_on_error=1:exitcode=66")
     ),
 }
 
