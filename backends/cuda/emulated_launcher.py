@@ -63,7 +63,7 @@ class Emulator:
     instantiations_by_file: Mapping[str, Sequence[str]] = field(default_factory=all_instantiations)
 
     def __post_init__(self) -> None:
-        for title, choices in (("schedule", SCHEDULES), ("sanitizer", ("", *SANITIZERS))):
+        for title, choices in (("schedule", SCHEDULES), ("sanitizer", SANITIZERS)):
             if (choice := getattr(self, title)) not in choices:
                 names = ", ".join(repr(name) for name in choices if name)
                 raise ArgumentError(f"the emulation has no {title} {choice!r}: it has {names}.")
