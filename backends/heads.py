@@ -1,4 +1,4 @@
-"""The layout of the heads of attention: where the matrices of queries, keys and values lie in flat buffers."""
+"""The memory layout of attention: where the matrices of queries, keys and values of each head lie in flat buffers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .matrices import Matrices
-from .places import same_integers
 
 Ints = NDArray[np.int64]
 
@@ -18,7 +17,7 @@ Ints = NDArray[np.int64]
 class HeadMatrices(NamedTuple):
     """Matrices in a flat buffer, one for each of P heads of queries: their sizes, strides and offsets.
 
-    The strides of columns are 1; those of a mask can be another number, and 0 along repeated rows or columns.
+    The stride from a column to the next is 1. A mask can have any stride along its rows and along its columns, also 0.
     """
 
     sizes: Ints  # (P, 2)
@@ -41,13 +40,14 @@ class HeadLayout:
     query_places, key_places, value_places, result_places : int64 (B, 3)
         Tables of places. The results cover their buffer exactly once.
     mask_places : int64 (B, 4), or None
-        An offset, and steps between heads of queries, queries and keys, any of which may be 0.
+        An offset, and three steps: from a head of queries to the next, from query to query, and from key to key. A step
+        of 0 repeats a part of the mask.
     width, value_width : int
         The numbers of elements of a query or a key, and of a value.
     scale : float
-        The factor of the products of queries and keys.
+        The factor by which products of queries and keys are multiplied.
     causal : bool
-        Whether query ``i`` of a component meets its first ``i + 1`` keys only.
+        Whether query ``i`` of a component attends to the first ``i + 1`` keys only.
     """
 
     sizes: Ints
@@ -61,21 +61,10 @@ class HeadLayout:
     scale: float
     causal: bool
 
-    def __post_init__(self) -> None:
-        """Make equal tables one object: kernels derive places once for each table, and know a table by its identity."""
-        distinct_tables: list[Ints] = []
-        for name in ("query_places", "key_places", "value_places", "result_places"):
-            table = getattr(self, name)
-            equal = next((other for other in distinct_tables if same_integers(other, table)), None)
-            if equal is None:
-                distinct_tables.append(table)
-            else:
-                object.__setattr__(self, name, equal)
-
     # ---- numbers ----------------------------------------------------------------------------------------------------
 
     @cached_property
-    def query_heads(self) -> Ints:
+    def num_query_heads(self) -> Ints:
         """The number of heads of queries of each component: int64 (B,)."""
         return self.sizes[:, 0] * self.sizes[:, 1]
 
@@ -92,23 +81,23 @@ class HeadLayout:
     @property
     def num_scores(self) -> Ints:
         """The number of scores of all heads of a component: int64 (B,)."""
-        return self.query_heads * self.num_queries * self.num_keys
+        return self.num_query_heads * self.num_queries * self.num_keys
 
     @cached_property
-    def first_row(self) -> Ints:
-        """The first row of each component, if the queries of all heads are numbered: int64 (B + 1,)."""
+    def query_starts(self) -> Ints:
+        """The number of queries, of all heads, in the components before each component, and in all: int64 (B + 1,)."""
         starts = np.zeros(len(self.sizes) + 1, np.int64)
-        np.cumsum(self.query_heads * self.num_queries, out=starts[1:])
+        np.cumsum(self.num_query_heads * self.num_queries, out=starts[1:])
         return starts
 
     @cached_property
-    def rows(self) -> int:
-        """The number of all queries of all heads."""
-        return int(self.first_row[-1])
+    def total_queries(self) -> int:
+        """The number of queries of all heads of all components."""
+        return int(self.query_starts[-1])
 
     @cached_property
-    def pairs(self) -> int:
-        """The number of all scores."""
+    def total_scores(self) -> int:
+        """The number of scores of all heads of all components."""
         return int(self.num_scores.sum())
 
     # ---- matrices, one for each head of queries ---------------------------------------------------------------------
@@ -120,12 +109,12 @@ class HeadLayout:
 
     @cached_property
     def key_matrices(self) -> HeadMatrices:
-        """The matrix of keys that each head of queries meets; the heads of a group share it."""
+        """The matrix of keys for each head of queries; the heads of a group share it."""
         return self._matrices(self.key_places, self.num_keys, self.width, is_shared=True)
 
     @cached_property
     def value_matrices(self) -> HeadMatrices:
-        """The matrix of values that each head of queries meets; the heads of a group share it."""
+        """The matrix of values for each head of queries; the heads of a group share it."""
         return self._matrices(self.value_places, self.num_keys, self.value_width, is_shared=True)
 
     @cached_property
@@ -142,23 +131,23 @@ class HeadLayout:
         return HeadMatrices(self.sizes[component, 2:], np.stack(strides, axis=1), offsets + head * head_steps)
 
     @cached_property
-    def scores(self) -> Matrices:
+    def score_matrices(self) -> Matrices:
         """A matrix of scores for each head, one after the other."""
         return Matrices.of_sizes(self.query_matrices.sizes[:, 0], self.key_matrices.sizes[:, 0])
 
     @cached_property
     def _components_and_heads(self) -> tuple[Ints, Ints]:
         """The component of each head of queries, and the number of the head in its component: int64 (P,) each."""
-        component = np.repeat(np.arange(len(self.sizes)), self.query_heads)
-        before = np.cumsum(self.query_heads) - self.query_heads
-        return component, np.arange(len(component)) - before[component]
+        component = np.repeat(np.arange(len(self.sizes)), self.num_query_heads)
+        first_head = np.cumsum(self.num_query_heads) - self.num_query_heads
+        return component, np.arange(len(component)) - first_head[component]
 
-    def _matrices(self, table: Ints, num_rows: Ints, width: int, is_shared: bool = False) -> HeadMatrices:
+    def _matrices(self, places: Ints, num_rows: Ints, width: int, is_shared: bool = False) -> HeadMatrices:
         """Return the matrix of each head of queries; heads of a group have the same matrix if ``is_shared``."""
         component, head = self._components_and_heads
         if is_shared:
             head = head // self.sizes[component, 1]
-        offsets, head_steps, row_steps = table[component].T
+        offsets, head_steps, row_steps = places[component].T
         sizes = np.stack([num_rows[component], np.full(len(component), width)], axis=1)
         strides = np.stack([row_steps, np.ones(len(component), np.int64)], axis=1)
         return HeadMatrices(sizes, strides, offsets + head * head_steps)

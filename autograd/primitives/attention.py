@@ -136,7 +136,9 @@ def packed_scores(operands: PackedOperands, layout: HeadLayout, active: Any) -> 
 
 def packed_results(weights: Any, operands: PackedOperands, layout: HeadLayout, active: Any) -> Any:
     """Return the flat results of all heads, one after the other: their values, multiplied by the weights."""
-    return weighted_rows(weights, operands.values, layout.scores, _adjacent_matrices(layout.value_matrices), active)
+    return weighted_rows(
+        weights, operands.values, layout.score_matrices, _adjacent_matrices(layout.value_matrices), active
+    )
 
 
 def _adjacent_matrices(matrices: HeadMatrices) -> Matrices:
@@ -146,13 +148,13 @@ def _adjacent_matrices(matrices: HeadMatrices) -> Matrices:
 
 def segments_of_queries(layout: HeadLayout) -> Segments:
     """Return a segment of the flat scores for each query."""
-    return Segments.from_lengths(np.repeat(layout.scores.cols, layout.scores.rows))
+    return Segments.from_lengths(np.repeat(layout.score_matrices.cols, layout.score_matrices.rows))
 
 
 def _active_pairs(mask: Any, layout: HeadLayout, device: str) -> Any:
     """Return which pairs are active, in the order of the scores, as raw bools; None if all are."""
     if layout.causal:
-        sizes = zip(layout.scores.rows.tolist(), layout.scores.cols.tolist(), strict=True)
+        sizes = zip(layout.score_matrices.rows.tolist(), layout.score_matrices.cols.tolist(), strict=True)
         pairs = [np.tri(rows, cols, dtype=np.bool_).ravel() for rows, cols in sizes]
         return from_host(np.concatenate([np.zeros(0, np.bool_), *pairs]), device)
     if mask is None:
@@ -207,7 +209,7 @@ def attention_by_formula(
     if dropout_factors is not None:
         weights = weights * dropout_factors
     results = to_dtype(packed_results(weights, operands, layout, active), q.dtype)
-    flat = scatter(results, *layout.result_matrices, layout.rows * layout.value_width)
+    flat = scatter(results, *layout.result_matrices, layout.total_queries * layout.value_width)
     return flat, to_dtype(weights, q.dtype)
 
 

@@ -32,8 +32,8 @@ class AttentionKernels(MovementKernels):
 
         This backend saves the maximum of the scores and the sum of their exponentials for each query: (2, rows).
         """
-        out = self.empty((layout.rows * layout.value_width,), q.dtype)
-        saved = self.empty((2, layout.rows), accumulator_dtype(q.dtype))
+        out = self.empty((layout.total_queries * layout.value_width,), q.dtype)
+        saved = self.empty((2, layout.total_queries), accumulator_dtype(q.dtype))
         inputs = *(self.as_contiguous(x) for x in (q, k, v)), *self._mask_arguments(mask)
         columns = max(1, layout.value_width)
         self._launch_for_heads("attention.cu", "attention", q.dtype, layout, columns, inputs, (out, saved[0], saved[1]))
@@ -58,11 +58,12 @@ class AttentionKernels(MovementKernels):
         """
         g, saved = self.as_contiguous(g), self.as_contiguous(saved)
         q, k, v = (self.as_contiguous(x) for x in (q, k, v))
-        delta = self.empty((layout.rows,), saved.dtype)  # the sum of each row of g * out
-        table_args = self.upload(_component_table(layout)), self.upload(layout.first_row), np.int64(len(layout.sizes))
-        args = *table_args, g, self.as_contiguous(out), np.int64(layout.rows), np.int64(layout.value_width), delta
+        delta = self.empty((layout.total_queries,), saved.dtype)  # the sum of each row of g * out
+        tables = self.upload(_component_table(layout)), self.upload(layout.query_starts)
+        numbers = [np.int64(number) for number in (len(layout.sizes), layout.total_queries, layout.value_width)]
+        args = *tables, numbers[0], g, self.as_contiguous(out), *numbers[1:], delta
         name = instantiation("attention_delta", ctype(q.dtype))
-        self.launch("attention_backward.cu", name, (-(-layout.rows // 8),), (BLOCK,), args)
+        self.launch("attention_backward.cu", name, (-(-layout.total_queries // 8),), (BLOCK,), args)
         inputs = q, k, v, *self._mask_arguments(mask), g, saved[0], saved[1], delta
 
         def compute(kernel: str, columns: int, *outputs: RawArray) -> None:
@@ -73,7 +74,7 @@ class AttentionKernels(MovementKernels):
         compute("attention_backward_keys", max(layout.width, layout.value_width), k_grad, v_grad)
         mask_grad = None
         if needs_mask_gradient and mask is not None:
-            score_grads = self.empty((layout.pairs,), saved.dtype)
+            score_grads = self.empty((layout.total_scores,), saved.dtype)
             compute("attention_backward_mask", 1, score_grads)
             mask_grad = self.scatter_components(score_grads, *layout.mask_matrices, mask.size)
             mask_grad = mask_grad.astype(mask.dtype, copy=False)
@@ -88,7 +89,7 @@ class AttentionKernels(MovementKernels):
         """
         rows_are_keys = kernel.endswith("keys")
         tiles = -(-layout.num_keys // KEYS) if rows_are_keys else -(-layout.num_queries // QUERIES)
-        most_heads = int((layout.sizes[:, 0] if rows_are_keys else layout.query_heads).max(initial=0))
+        most_heads = int((layout.sizes[:, 0] if rows_are_keys else layout.num_query_heads).max(initial=0))
         grid = most_heads, -(-columns // COLUMNS)
         widths = np.int64(layout.width), np.int64(layout.value_width)
         args = *inputs, *widths, np.float64(layout.scale), np.int32(layout.causal), *outputs
@@ -104,6 +105,6 @@ class AttentionKernels(MovementKernels):
 def _component_table(layout: HeadLayout) -> NDArray[np.int64]:
     """Return a row for each component, as `Part` of attention.cuh reads it: sizes, places, first row, first score."""
     mask_places = np.zeros((len(layout.sizes), 4), np.int64) if layout.mask_places is None else layout.mask_places
-    firsts = np.stack([layout.first_row[:-1], np.cumsum(layout.num_scores) - layout.num_scores], axis=1)
+    firsts = np.stack([layout.query_starts[:-1], np.cumsum(layout.num_scores) - layout.num_scores], axis=1)
     places = layout.query_places, layout.key_places, layout.value_places, layout.result_places, mask_places
     return np.concatenate([layout.sizes, *places, firsts], axis=1)

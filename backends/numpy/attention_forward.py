@@ -46,7 +46,7 @@ def attention(
 ) -> tuple[RawArray, RawArray | None]:
     """Flat buffers -> the flat result, and the log-sums of all jobs, None unless ``needs_gradient``."""
     jobs, operands = attention_jobs(layout), contiguous(q, k, v, mask)
-    out, log_sums = empty((layout.rows * layout.value_width,), q.dtype), None
+    out, log_sums = empty((layout.total_queries * layout.value_width,), q.dtype), None
     if needs_gradient:
         log_sums = empty((jobs[-1].log_sums.stop if jobs else 0,), computing_dtype(q.dtype))
 
@@ -58,7 +58,7 @@ def attention(
             results[..., rows, :] = _attend(batch, rows)
         index.results.write(results, out)
 
-    run(work, [(job,) for job in jobs], layout.pairs * q.itemsize)
+    run(work, [(job,) for job in jobs], layout.total_scores * q.itemsize)
     return out, log_sums
 
 

@@ -63,7 +63,8 @@ def attention_backward(
             row_index.write(batch_grad, grad)
 
     # Jobs can share elements of a mask. To add to its gradient they run on one thread, as they do for 0 bytes.
-    run(work, [(job,) for job in attention_jobs(layout)], 0 if needs_mask_gradient else layout.pairs * q.itemsize)
+    nbytes = 0 if needs_mask_gradient else layout.total_scores * q.itemsize
+    run(work, [(job,) for job in attention_jobs(layout)], nbytes)
     q_grad, k_grad, v_grad = (x.astype(q.dtype, copy=False) for x in grads)
     return q_grad, k_grad, v_grad, None if mask_grad is None else mask_grad.astype(q.dtype, copy=False)
 

@@ -64,7 +64,7 @@ def attention(
     The second result is None unless ``needs_gradient``. Each backend chooses what it saves. The plain backend saves the
     maxima and the totals of all queries, (2, rows).
     """
-    out, saved = np.empty(layout.rows * layout.value_width, q.dtype), [np.empty((2, 0))]
+    out, saved = np.empty(layout.total_queries * layout.value_width, q.dtype), [np.empty((2, 0))]
     values_of_heads, results = strided_views(v, *layout.value_matrices), strided_views(out, *layout.result_matrices)
     for head, values, result in zip(attention_weights(q, k, mask, layout), values_of_heads, results, strict=True):
         result[...] = product_of_pairs(head.weights, wide(values), head.active)

@@ -64,9 +64,10 @@ def attend_by_strips(
         if parts[0] is None:
             return None
         matrices = _strip_layout(result_layout, all_strips).result_matrices
-        return movement.scatter(movement.concatenate(parts, 0), *matrices, layout.rows * result_layout.value_width)
+        buffer_size = layout.total_queries * result_layout.value_width
+        return movement.scatter(movement.concatenate(parts, 0), *matrices, buffer_size)
 
-    number_places = packed_places(layout.query_heads, layout.num_queries, 1)
+    number_places = packed_places(layout.num_query_heads, layout.num_queries, 1)
     number_layout = replace(layout, result_places=number_places, value_width=1)  # a number for each query
     outputs, log_sums, maxima = zip(*results, strict=True)
     return scattered(outputs, layout), scattered(log_sums, number_layout), scattered(maxima, number_layout)
@@ -78,7 +79,7 @@ def attend_by_strips(
 def _strips(mask: BlockMask | None, component: int, layout: HeadLayout) -> Iterator[PairBlock]:
     """Yield the strips of a component, with the keys that are computed."""
     _, _, queries, keys = layout.sizes[component].tolist()
-    whole = PairBlock(component, layout.query_heads.item(component), range(queries), range(keys))
+    whole = PairBlock(component, layout.num_query_heads.item(component), range(queries), range(keys))
     for strip in whole.strips(max(1, queries) if mask is None else mask.BLOCK_SIZE[0], MOST_SCORES):
         yield strip if mask is None else strip._replace(keys=mask.active_keys(component, strip.queries))
 
@@ -107,7 +108,7 @@ def _split(x: Array, places: Ints, groups: list[range]) -> list[Array]:
 
 def _packed_layout(layout: HeadLayout) -> HeadLayout:
     """Return the layout of packed operands: one head after the other, each with keys and values of its own."""
-    heads, queries, keys = layout.query_heads, layout.num_queries, layout.num_keys
+    heads, queries, keys = layout.num_query_heads, layout.num_queries, layout.num_keys
     return replace(
         layout,
         sizes=np.stack([heads, np.ones_like(heads), queries, keys], axis=1),

@@ -131,7 +131,8 @@ def attend(
     aligned = align_heads(NAME, query, key, value, mask, is_causal=is_causal, scale=scale, enable_gqa=enable_gqa)
     if not dropout_p and not need_weights:
         return aligned.wrap_result(attention_primitives.attention_by_kernel(*aligned.buffers, aligned.layout)), None
-    factors = _dropout_factors(aligned.layout.pairs, dropout_p, aligned.buffers[0], generator) if dropout_p else None
+    num_scores = aligned.layout.total_scores
+    factors = _dropout_factors(num_scores, dropout_p, aligned.buffers[0], generator) if dropout_p else None
     result, weights = attention_primitives.attention_by_formula(*aligned.buffers, aligned.layout, factors)
     return aligned.wrap_result(result), aligned.wrap_scores(weights) if need_weights else None
 

@@ -241,7 +241,7 @@ class BlockMask:
                 f"{op}: block_mask is for {len(mask.blocks)} components, and there are {count}. Make one of these "
                 "operands."
             )
-        for i, (queries, keys, num_heads) in enumerate(zip(*layout.sizes.T[2:], layout.query_heads, strict=True)):
+        for i, (queries, keys, num_heads) in enumerate(zip(*layout.sizes.T[2:], layout.num_query_heads, strict=True)):
             (_, mask_queries, mask_keys), mask_heads = mask.extents[i].tolist(), len(mask.blocks[i])
             if (queries, keys) != (mask_queries, mask_keys) or mask_heads not in (1, num_heads):
                 raise error_class(
@@ -291,7 +291,8 @@ class BlockMask:
 
     def dense_masks(self, op: str, layout: HeadLayout, device: str) -> tuple[Any, Ints]:
         """Return the active pairs of all components, flat raw bools, and their `HeadLayout.mask_places`."""
-        masks = [self._dense_mask(op, i, num_heads, device) for i, num_heads in enumerate(layout.query_heads.tolist())]
+        num_heads = layout.num_query_heads.tolist()
+        masks = [self._dense_mask(op, i, num_heads[i], device) for i in range(len(num_heads))]
         heads, rows, keys = np.array([mask.shape for mask in masks], np.int64).reshape(-1, 3).T
         numels = heads * rows * keys
         places = np.cumsum(numels) - numels, np.where(heads == 1, 0, rows * keys), keys, np.ones_like(keys)
