@@ -70,3 +70,10 @@ def strided_index(sizes: Integers, strides: Integers, offsets: Integers) -> Inte
         index, component = index.repeat(lengths), component.repeat(lengths)
         index += steps * strides[component, dim]
     return index
+
+
+def groups_of_equal_rows(table: Integers) -> list[Integers]:
+    """Return the row numbers of a table, (N, d), in groups: the rows of a group are equal."""
+    order = np.lexsort(table.T)
+    is_first = (table[order[1:]] != table[order[:-1]]).any(axis=1)
+    return np.split(order, np.flatnonzero(is_first) + 1) if len(table) else []

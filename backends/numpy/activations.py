@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..caching_allocator import empty
 from .elementwise import blockwise, keep_where
-from .parallel import blocks, minimum_of, run
+from .parallel import blocks, run
 
 RawArray = NDArray[Any]
 
@@ -144,14 +144,17 @@ def gelu_tanh_backward(cotangent: RawArray, x: RawArray, /) -> RawArray:
 
 def relu_backward(cotangent: RawArray, y: RawArray, /) -> RawArray:
     """The cotangent where y = relu(x) is above 0 or NaN, +0 elsewhere whatever the cotangent is."""
-    x, y = np.asarray(cotangent, order="C"), np.asarray(y, order="C")
-    out = empty(x.shape, x.dtype)
-    flat_x, flat_y, flat_out = x.reshape(-1), y.reshape(-1), out.reshape(-1)
+    out = empty(y.shape, y.dtype)
+    flat_y, flat_g, flat_out = (
+        np.ascontiguousarray(y).reshape(-1),
+        np.ascontiguousarray(cotangent).reshape(-1),
+        out.reshape(-1),
+    )
 
     def work(start: int, stop: int) -> None:
-        keep_where(~(flat_y[start:stop] <= 0), flat_x[start:stop], flat_out[start:stop])
+        keep_where(~(flat_y[start:stop] <= 0), flat_g[start:stop], flat_out[start:stop])
 
-    run(work, blocks(x.size, x.itemsize), x.nbytes)
+    run(work, blocks(y.size, y.itemsize), y.nbytes)
     return out
 
 
@@ -163,7 +166,7 @@ def silu(x: RawArray, /) -> RawArray:
     y += 1
     np.divide(x, y, out=y)
     threshold = SILU_TAIL[x.dtype]
-    if x.size and not minimum_of(x) >= threshold:  # or NaN
+    if not x.min(initial=0) >= threshold:  # or NaN
         # exp(-x) overflows, or nearly, but x exp(x) does not: multiply x by exp(x / 2) two times.
         tail = np.flatnonzero(x < threshold)
         root = np.exp(x[tail] * 0.5)

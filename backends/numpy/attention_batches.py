@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..heads import HeadLayout, Ints
+from ..places import groups_of_equal_rows
 from .parallel import THREADS, rows_at_any_offset, widened
 
 RawArray = NDArray[Any]
@@ -38,17 +39,13 @@ class Job:
         The heads of keys: all heads if there are several components.
     group_size : int
         The number of heads of queries for each head of keys.
-    num_queries, num_keys : int
-        The numbers of queries and keys of each head, after padding.
     log_sums : slice
-        The positions of the log-sums of this job among those of all jobs.
+        The positions of the log-sums of its queries, with padding, among those of all jobs.
     """
 
     components: Ints
     key_heads: range
     group_size: int
-    num_queries: int
-    num_keys: int
     log_sums: slice
 
 
@@ -60,10 +57,10 @@ def attention_jobs(layout: HeadLayout) -> list[Job]:
     is_small = has_queries & (num_scores <= SMALL_SCORES)
     jobs: list[Job] = []
 
-    def add(components: Ints, key_heads: range, group_size: int, num_queries: int, num_keys: int) -> None:
+    def add(components: Ints, key_heads: range, group_size: int, num_queries: int) -> None:
         start = jobs[-1].log_sums.stop if jobs else 0
         stop = start + len(components) * len(key_heads) * group_size * num_queries
-        jobs.append(Job(components, key_heads, group_size, num_queries, num_keys, slice(start, stop)))
+        jobs.append(Job(components, key_heads, group_size, slice(start, stop)))
 
     for components in _length_classes(sizes, np.flatnonzero(is_small)):
         num_key_heads, group_size, num_queries, num_keys = sizes[components].max(axis=0).tolist()
@@ -71,14 +68,13 @@ def attention_jobs(layout: HeadLayout) -> list[Job]:
         step = max(1, PADDED_SCORES // (num_key_heads * max(1, group_size * num_queries * num_keys, elements)))
         for start in range(0, len(components), step):
             chunk = components[start : start + step]
-            add(chunk, range(num_key_heads), group_size, *sizes[chunk, 2:].max(axis=0).tolist())
+            add(chunk, range(num_key_heads), group_size, sizes[chunk, 2].max().item())
     threads = THREADS if len(sizes) == 1 else 1
     for component in np.flatnonzero(has_queries & ~is_small).tolist():
         num_key_heads, group_size, num_queries, num_keys = sizes[component].tolist()
         step = max(1, min(BLOCK_SCORES // max(1, group_size * num_queries * num_keys), -(-num_key_heads // threads)))
         for start in range(0, num_key_heads, step):
-            key_heads = range(start, min(start + step, num_key_heads))
-            add(np.array([component]), key_heads, group_size, num_queries, num_keys)
+            add(np.array([component]), range(start, min(start + step, num_key_heads)), group_size, num_queries)
     return jobs
 
 
@@ -87,16 +83,10 @@ def _length_classes(sizes: Ints, components: Ints) -> list[Ints]:
 
     If all components together are small after padding, their lengths may differ.
     """
-    if not len(components):
-        return []
     classes = sizes[components]
-    is_small = len(components) * classes.max(axis=0).prod() <= SMALL_SCORES
+    is_small = len(components) * classes.max(axis=0, initial=0).prod() <= SMALL_SCORES
     classes[:, 2:] = 0 if is_small else -(-classes[:, 2:] // LENGTH_STEP)
-    if (classes == classes[0]).all():
-        return [components]
-    order = np.lexsort(classes.T)
-    starts = np.flatnonzero((classes[order[1:]] != classes[order[:-1]]).any(axis=1)) + 1
-    return np.split(components[order], starts)
+    return [components[group] for group in groups_of_equal_rows(classes)]
 
 
 # ---- rows and masks of a job ----------------------------------------------------------------------------------------
@@ -164,7 +154,7 @@ def job_rows(layout: HeadLayout, job: Job) -> JobRows:
 
 def read_mask(mask: RawArray | None, layout: HeadLayout, job: Job, rows: JobRows) -> tuple[RawArray | None, bool]:
     """Return the mask of a job, (K, C or 1, G or 1, L, S) or None, and whether its pairs must be causal as well."""
-    shape = (*rows.queries.shape, job.num_keys)
+    shape = (*rows.queries.shape, rows.keys.shape[-1])
     if len(job.components) == 1:
         return (None if mask is None else mask_view(mask, layout, job, shape)), layout.causal
     if mask is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -24,22 +25,41 @@ def blockwise(function: Callable[..., RawArray]) -> Callable[..., RawArray]:
 
     @wraps(function)
     def kernel(*arrays: RawArray) -> RawArray:
-        shape, dtype = arrays[0].shape, arrays[0].dtype
-        wide = computing_dtype(dtype)
         flat = [np.ascontiguousarray(x).reshape(-1) for x in arrays]
-        cuts = blocks(flat[0].size, wide.itemsize)
-        if len(cuts) <= 1:
-            return function(*[x.astype(wide, copy=False) for x in flat]).astype(dtype, copy=False).reshape(shape)
-        out = empty(shape, dtype)
-        flat_out = out.reshape(-1)
-
-        def work(start: int, stop: int) -> None:
-            flat_out[start:stop] = function(*[x[start:stop].astype(wide, copy=False) for x in flat])
-
-        run(work, cuts, out.nbytes)
-        return out
+        return _compute_blocks(function, flat).reshape(arrays[0].shape)
 
     return kernel
+
+
+def rowwise(function: Callable[..., RawArray]) -> Callable[..., RawArray]:
+    """Let ``function``, of matrices of one shape and dtype, compute blocks of rows that stay in the cache.
+
+    The arrays have the shape (..., D). Halves are computed in float32 and rounded once.
+    """
+
+    @wraps(function)
+    def kernel(*arrays: RawArray) -> RawArray:
+        shape = arrays[0].shape
+        matrices = [np.ascontiguousarray(x).reshape(prod(shape[:-1]), shape[-1]) for x in arrays]
+        return _compute_blocks(function, matrices).reshape(shape)
+
+    return kernel
+
+
+def _compute_blocks(function: Callable[..., RawArray], arrays: list[RawArray]) -> RawArray:
+    """Return ``function(*arrays)``, computed in blocks of the first dimension."""
+    shape, dtype = arrays[0].shape, arrays[0].dtype
+    wide_dtype = computing_dtype(dtype)
+    cuts = blocks(shape[0], wide_dtype.itemsize * prod(shape[1:]))
+    if len(cuts) <= 1:
+        return function(*[x.astype(wide_dtype, copy=False) for x in arrays]).astype(dtype, copy=False)
+    out = empty(shape, dtype)
+
+    def work(start: int, stop: int) -> None:
+        out[start:stop] = function(*[x[start:stop].astype(wide_dtype, copy=False) for x in arrays])
+
+    run(work, cuts, out.nbytes)
+    return out
 
 
 def keep_where(condition: NDArray[np.bool_], x: RawArray, out: RawArray) -> None:
@@ -58,21 +78,14 @@ def threaded_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
     if ufunc.nout > 1 or ufunc.nin > 2 or ufunc.signature is not None:
         return ufunc
 
-    def unary(x: Any, /, out: Any = None) -> Any:
-        if out is not None:
-            return ufunc(x, out=out)
-        return ufunc(x) if getattr(x, "nbytes", 0) < LARGE else _in_pieces(ufunc, x)
+    def call(*operands: Any, out: Any = None) -> Any:
+        if out is None and any(getattr(x, "nbytes", 0) >= LARGE for x in operands):
+            return _in_pieces(ufunc, *operands)
+        return ufunc(*operands, out=out)
 
-    def binary(x: Any, y: Any, /, out: Any = None) -> Any:
-        if out is not None:
-            return ufunc(x, y, out=out)
-        is_small = getattr(x, "nbytes", 0) < LARGE and getattr(y, "nbytes", 0) < LARGE
-        return ufunc(x, y) if is_small else _in_pieces(ufunc, x, y)
-
-    call = unary if ufunc.nin == 1 else binary
     call.__name__ = call.__qualname__ = ufunc.__name__
     call.__doc__ = f"numpy.{ufunc.__name__}, on all threads if operands are large."
-    call.wrapped_ufunc = ufunc  # type: ignore[union-attr]
+    call.wrapped_ufunc = ufunc  # type: ignore[attr-defined]
     return call
 
 

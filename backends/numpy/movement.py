@@ -28,10 +28,8 @@ LONG_COMPONENT = 256  # rows; if components have as many on average, each is wor
 def copy(x: NDArray[Any], /) -> NDArray[Any]:
     """Copy on all threads."""
     out = empty(x.shape, x.dtype)
-    if x.ndim:
-        run_shares(lambda start, stop: np.copyto(out[start:stop], x[start:stop]), len(x), x.nbytes)
-    else:
-        out[()] = x
+    source, target = np.atleast_1d(x, out)
+    run_shares(lambda start, stop: np.copyto(target[start:stop], source[start:stop]), len(source), x.nbytes)
     return out
 
 
@@ -132,23 +130,16 @@ def scatter_components(
     """Add few or long components one after the other, or all their contiguous rows by one index."""
     width, outer_sizes, outer_strides = _split_contiguous_dims(sizes, strides)
     if _is_loop_quick(outer_sizes) and surely_without_repeats(sizes, strides).all():
-        return _add_one_by_one(flat, sizes, strides, offsets, buffer_size)
+        sums, start = np.zeros(buffer_size, computing_dtype(flat.dtype)), 0
+        for view in plain.strided_views(sums, sizes, strides, offsets):
+            view += flat[start : start + view.size].reshape(view.shape)
+            start += view.size
+        return sums.astype(flat.dtype, copy=False)
     index = strided_index(outer_sizes, outer_strides, offsets)
     if width > 1 and buffer_size % width == 0 and not (index % width).any():
         return add_rows(flat.reshape(-1, width), index // width, buffer_size // width).reshape(buffer_size)
     index = (index[:, None] + np.arange(width)).reshape(-1)
     return add_rows(flat, index, buffer_size)
-
-
-def _add_one_by_one(
-    flat: NDArray[Any], sizes: Integers, strides: Integers, offsets: Integers, buffer_size: int
-) -> NDArray[Any]:
-    """Compute `scatter_components` of components that hold no place twice."""
-    sums, start = np.zeros(buffer_size, computing_dtype(flat.dtype)), 0
-    for view in plain.strided_views(sums, sizes, strides, offsets):
-        view += flat[start : start + view.size].reshape(view.shape)
-        start += view.size
-    return sums.astype(flat.dtype, copy=False)
 
 
 def _is_loop_quick(outer_sizes: Integers) -> bool:

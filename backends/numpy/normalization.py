@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from ..caching_allocator import empty
 from ..dtypes import computing_dtype
 from ..plain import normalization as plain
-from .parallel import blocks, maximum_of, minimum_of, run
-from .reduction import extremum_of_rows
+from .elementwise import rowwise
+from .parallel import blocks, run
+from .reduction import extremum_last
 from .segment import is_exp_safe, softmax_shift
 
 RawArray = NDArray[Any]
@@ -24,46 +25,22 @@ EPSILON = {np.dtype(np.float32): 2.0**-23, np.dtype(np.float64): 2.0**-52}  # be
 LEAST_STD = {np.dtype(np.float32): 2.0**-40, np.dtype(np.float64): 2.0**-300}  # squares of smaller ones can vanish
 
 
-def _as_rows(x: RawArray) -> RawArray:
-    width = x.shape[-1]
-    return np.ascontiguousarray(x).reshape(x.size // max(1, width), width)
-
-
-def _blocks(rows: RawArray) -> list[tuple[int, int]]:
-    """Return the first row of each block and the row after its last; no block if there are no elements."""
-    return blocks(len(rows), rows[:1].nbytes) if rows.size else []
-
-
+@rowwise
 def softmax_last(x: RawArray, /) -> RawArray:
     """Subtract maxima only if exp could overflow, or a sum of exps vanish."""
-    rows, dtype = _as_rows(x), computing_dtype(x.dtype)
-    out = empty(rows.shape, x.dtype)
-
-    def work(start: int, stop: int) -> None:
-        block = rows[start:stop].astype(dtype, copy=False)
-        if not is_exp_safe(block):
-            block = (
-                block - softmax_shift(extremum_of_rows(np.minimum, block), extremum_of_rows(np.maximum, block))[:, None]
-            )
-        powers = np.exp(block)
-        sums = np.vecdot(powers, np.ones(rows.shape[1], dtype))
-        np.divide(powers, sums[:, None], out=out[start:stop], casting="same_kind")
-
-    run(work, _blocks(rows), rows.nbytes)
-    return out.reshape(x.shape)
+    if not is_exp_safe(x):
+        x = x - softmax_shift(extremum_last(np.minimum, x), extremum_last(np.maximum, x))[:, None]
+    exponentials: RawArray = np.exp(x)
+    exponentials /= np.vecdot(exponentials, np.ones(x.shape[1], x.dtype))[:, None]
+    return exponentials
 
 
+@rowwise
 def softmax_last_backward(cotangent: RawArray, y: RawArray, /) -> RawArray:
     """Compute the formula of the plain kernel block by block."""
-    softmaxes, cotangents, dtype = _as_rows(y), _as_rows(cotangent), computing_dtype(y.dtype)
-    out = empty(softmaxes.shape, y.dtype)
-
-    def work(start: int, stop: int) -> None:
-        ys, gs = softmaxes[start:stop].astype(dtype, copy=False), cotangents[start:stop].astype(dtype, copy=False)
-        np.multiply(gs - np.vecdot(gs, ys)[:, None], ys, out=out[start:stop], casting="same_kind")
-
-    run(work, _blocks(softmaxes), softmaxes.nbytes)
-    return out.reshape(y.shape)
+    centred: RawArray = cotangent - np.vecdot(cotangent, y)[:, None]
+    centred *= y
+    return centred
 
 
 def layer_norm(
@@ -90,7 +67,7 @@ def layer_norm(
             normalized += bias.astype(dtype, copy=False)
         out[start:stop] = normalized
 
-    run(work, _blocks(rows), rows.nbytes)
+    run(work, blocks(len(rows), rows[:1].nbytes), rows.nbytes)
     return out, mean, std
 
 
@@ -100,13 +77,11 @@ def _doubtful_rows(means: RawArray, variances: RawArray, width: int, eps: float)
     Such a variance is infinite or NaN, or so small that rounding errors alone can give it to a row of equal elements.
     Very small variances are inexact, too, but a large ``eps`` hides that.
     """
-    relative_error, least_exact = width * EPSILON[means.dtype], LEAST_STD[means.dtype] ** 2
-    least_variance = least_exact if eps < least_exact else 0
-    rounding_error = 2 * relative_error**2 * means.dot(means)  # a sum over all rows, larger than the error of each row
-    if minimum_of(variances) >= max(rounding_error, least_variance) and maximum_of(variances) < np.inf:
-        return np.zeros(0, np.intp)
-    is_exact = (variances >= np.maximum(np.square(relative_error * means), least_variance)) & (variances < np.inf)
-    return np.flatnonzero(~is_exact)
+    least_exact = LEAST_STD[means.dtype] ** 2
+    least_variance = np.maximum(
+        np.square(width * EPSILON[means.dtype] * means), least_exact if eps < least_exact else 0
+    )
+    return np.flatnonzero(~((variances >= least_variance) & (variances < np.inf)))
 
 
 def layer_norm_backward(
@@ -115,9 +90,6 @@ def layer_norm_backward(
     """Compute the formula of the plain kernel block by block."""
     rows, width, dtype = np.ascontiguousarray(x), x.shape[1], computing_dtype(x.dtype)
     out = empty(rows.shape, x.dtype)
-    if not out.size:
-        zeros = np.broadcast_to(x.dtype.type(0), width)  # without memory, as there may be many columns
-        return out, None if weight is None else zeros.astype(weight.dtype, copy=False), zeros if with_bias else None
     weights = np.ones(width, dtype) if weight is None else weight.astype(dtype, copy=False)
     row_of_ones, large_std = np.ones(width, dtype), 1 / LEAST_STD[dtype]
     row_blocks = blocks(len(rows), 2 * rows[:1].nbytes)
@@ -153,7 +125,7 @@ def cross_entropy(
     def work(start: int, stop: int) -> None:
         block, is_valid = rows[start:stop].astype(dtype, copy=False), target[start:stop] != ignore_index
         label = np.where(is_valid, target[start:stop], 0)
-        maximum = extremum_of_rows(np.maximum, block)
+        maximum = extremum_last(np.maximum, block)
         shifted = block - maximum[:, None]  # subtracted before the log sum, so that a small loss is accurate
         log_sum = np.log(np.vecdot(np.exp(shifted), np.ones(classes, dtype)))
         max_and_log_sum[:, start:stop] = maximum, log_sum
@@ -165,7 +137,7 @@ def cross_entropy(
             losses = (1 - label_smoothing) * losses + label_smoothing / classes * total
         loss[start:stop] = np.where(is_valid, losses, 0)
 
-    run(work, _blocks(rows), rows.nbytes)
+    run(work, blocks(len(rows), rows[:1].nbytes), rows.nbytes)
     return loss, max_and_log_sum
 
 
@@ -182,10 +154,8 @@ def cross_entropy_backward(
     """Compute the formula of the plain kernel block by block, from the saved maxima and log-sums."""
     rows, classes, dtype = np.ascontiguousarray(x), x.shape[1], computing_dtype(x.dtype)
     out = empty(rows.shape, x.dtype)
-    if not out.size:
-        return out
     weights = np.ones(classes, dtype) if weight is None else weight.astype(dtype, copy=False)
-    smoothing = label_smoothing / classes
+    smoothing = label_smoothing / max(1, classes)
     total_weight = np.add.reduce(weights)
 
     def work(start: int, stop: int) -> None:
@@ -202,5 +172,5 @@ def cross_entropy_backward(
         result[~is_valid] = 0
         out[start:stop] = result
 
-    run(work, _blocks(rows), rows.nbytes)
+    run(work, blocks(len(rows), rows[:1].nbytes), rows.nbytes)
     return out

@@ -104,10 +104,13 @@ def rows_in_block(row_bytes: int) -> int:
 
 
 def blocks(rows: int, row_bytes: int) -> list[tuple[int, int]]:
-    """Cut rows into blocks. Return the first row of each block, and the row after its last."""
+    """Cut rows into blocks. Return the first row of each block, and the row after its last.
+
+    Rows of 0 bytes have no block.
+    """
+    if not row_bytes:
+        return []
     step = rows_in_block(row_bytes)
-    if 0 < rows <= step:
-        return [(0, rows)]
     return [(start, min(start + step, rows)) for start in range(0, rows, step)]
 
 
@@ -122,8 +125,6 @@ def run_shares(work: Callable[[int, int], None], rows: int, nbytes: int) -> None
 
 def as_matrix(x: NDArray[Any]) -> NDArray[Any]:
     """(N, ...) -> (N, D): x as a contiguous matrix, without a copy if x is contiguous."""
-    if x.ndim == 2 and x.flags.c_contiguous:
-        return x
     return np.ascontiguousarray(x).reshape(len(x), prod(x.shape[1:]))
 
 
@@ -131,16 +132,6 @@ def rows_at_any_offset(buffer: NDArray[Any], width: int) -> NDArray[Any]:
     """Return a view of a flat, contiguous buffer: row i holds the ``width`` elements that begin at element i."""
     rows, step = max(0, buffer.size - width + 1), buffer.itemsize
     return np.ndarray((rows, width), buffer.dtype, buffer, 0, (step, step))
-
-
-def minimum_of(x: NDArray[Any]) -> Any:
-    """Return the least element of a contiguous array, NaN if it holds one. `min` takes three times as long."""
-    return x.item(x.argmin())
-
-
-def maximum_of(x: NDArray[Any]) -> Any:
-    """Return the greatest element of a contiguous array, NaN if it holds one."""
-    return x.item(x.argmax())
 
 
 def widened(x: NDArray[Any]) -> NDArray[Any]:

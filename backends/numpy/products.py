@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..caching_allocator import empty
 from ..dtypes import is_half
 from ..matrices import Matrices
+from ..places import groups_of_equal_rows
 from .parallel import rows_at_any_offset
 
 LARGE_PRODUCT = 16384  # elements of both operands and the result; a larger product is worth a Python call of its own
@@ -33,22 +34,13 @@ def matmul_components(a: NDArray[Any], b: NDArray[Any], left: Matrices, right: M
         first, second = left.matrix(a, k), right.matrix(b, k)
         product = out[starts.item(k) : stops.item(k)].reshape(len(first), second.shape[1])
         np.matmul(first, second, out=product)
-    for pairs in _groups_of_equal_sizes(np.flatnonzero(~is_single), left, right):
+    small_pairs = np.flatnonzero(~is_single)
+    for group in groups_of_equal_rows(np.stack([left.rows, left.cols, right.cols], axis=1)[small_pairs]):
+        pairs = small_pairs[group]
         products = np.matmul(_stack(a, left, pairs), _stack(b, right, pairs)).reshape(len(pairs), -1)
         if products.size:
             rows_at_any_offset(out, products.shape[1])[starts[pairs]] = products
     return out
-
-
-def _groups_of_equal_sizes(pairs: NDArray[np.int64], left: Matrices, right: Matrices) -> list[NDArray[np.int64]]:
-    """Return the numbers of pairs of matrices in groups; in each group all pairs have the same three sizes."""
-    if not pairs.size:
-        return []
-    sizes = np.stack([left.rows[pairs], left.cols[pairs], right.cols[pairs]])
-    order = np.lexsort(sizes)
-    sizes = sizes[:, order]
-    changes = (sizes[:, 1:] != sizes[:, :-1]).any(axis=0)
-    return np.split(pairs[order], np.flatnonzero(changes) + 1)
 
 
 def _stack(flat: NDArray[Any], matrices: Matrices, numbers: NDArray[np.int64]) -> NDArray[Any]:

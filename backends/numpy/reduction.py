@@ -49,19 +49,17 @@ def sum_last(x: NDArray[Any], /) -> NDArray[Any]:
 
 
 def extremum_last(ufunc: np.ufunc, x: NDArray[Any]) -> NDArray[Any]:
-    """(..., D) -> (...), D > 0: the maximum or minimum of each row, by that ufunc; NaN if the row holds one."""
-    rows = np.ascontiguousarray(x).reshape(prod(x.shape[:-1]), x.shape[-1])
-    return extremum_of_rows(ufunc, rows).reshape(x.shape[:-1])
-
-
-def extremum_of_rows(ufunc: np.ufunc, rows: NDArray[Any]) -> NDArray[Any]:
-    """(N, D) -> (N,), D > 0: the maximum or minimum of each contiguous row. Halves are compared in float32.
+    """(..., D) -> (...), D > 0: the maximum or minimum of each row, by that ufunc; NaN if the row holds one.
 
     A reduction of NumPy begins anew for each row. Therefore short rows are reduced as columns of the transposed matrix.
-    Of a long row, `argmax` and `argmin` find the position, in half of the time of a reduction.
+    Of a long row, `argmax` and `argmin` find the position, in half of the time of a reduction. Halves are compared in
+    float32.
     """
+    rows = np.ascontiguousarray(x).reshape(prod(x.shape[:-1]), x.shape[-1])
     wide = widened(rows)
     if rows.shape[1] <= SHORT_ROW:
-        return np.asarray(ufunc.reduce(np.ascontiguousarray(wide.T), axis=0)).astype(rows.dtype, copy=False)
-    positions = wide.argmax(axis=1) if ufunc is np.maximum else wide.argmin(axis=1)
-    return np.take_along_axis(rows, positions[:, None], axis=1)[:, 0]
+        extrema = np.asarray(ufunc.reduce(np.ascontiguousarray(wide.T), axis=0)).astype(x.dtype, copy=False)
+    else:
+        positions = wide.argmax(axis=1) if ufunc is np.maximum else wide.argmin(axis=1)
+        extrema = np.take_along_axis(rows, positions[:, None], axis=1)
+    return extrema.reshape(x.shape[:-1])

@@ -5,6 +5,7 @@ Softmax and the adjoints of softmax and of maxima compute blocks of whole segmen
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from ..plain.widening import sum_dtype
 from ..segments import Segments
 from .elementwise import keep_where, where
 from .movement import take_rows
-from .parallel import as_matrix, maximum_of, minimum_of, rows_in_block, run
+from .parallel import as_matrix, rows_in_block, run, widened
 
 RawArray = NDArray[Any]
 
@@ -114,56 +115,54 @@ def _longest_first(segments: Segments) -> tuple[RawArray, RawArray, RawArray]:
 def segment_max_backward(cotangent: RawArray, x: RawArray, maximum: RawArray, segments: Segments, /) -> RawArray:
     """Compute the formula of the plain kernel with quick sums, block by block."""
     x_rows, maxima, cotangents = as_matrix(x), as_matrix(maximum), as_matrix(cotangent)
-    out, dtype = empty(x_rows.shape, cotangent.dtype), computing_dtype(cotangent.dtype)
 
-    def work(rows: slice, numbers: slice, part: Segments) -> None:
-        maximum_of_row = spread(maxima[numbers], part)
-        is_attained = x_rows[rows] == maximum_of_row
-        share = cotangents[numbers] / segment_sum(is_attained.astype(dtype), part)
-        keep_where(is_attained, spread(share.astype(out.dtype, copy=False), part), out[rows])
-        if np.isnan(maxima[numbers]).any():
-            out[rows][np.isnan(maximum_of_row)] = np.nan
+    def work(out: RawArray, row_range: slice, segment_range: slice, block: Segments) -> None:
+        maximum_of_row = spread(maxima[segment_range], block)
+        is_attained = x_rows[row_range] == maximum_of_row
+        num_attained = segment_sum(is_attained.astype(computing_dtype(x.dtype)), block)
+        shares = (cotangents[segment_range] / num_attained).astype(x.dtype, copy=False)
+        keep_where(is_attained, spread(shares, block), out)
+        if np.isnan(maxima[segment_range]).any():
+            out[np.isnan(maximum_of_row)] = np.nan
 
-    run(work, _blocks_of_segments(x_rows, segments), x_rows.nbytes)
-    return out.reshape(x.shape)
+    return _compute_blocks(work, x_rows, segments).reshape(x.shape)
 
 
 def segment_softmax(x: RawArray, segments: Segments, /) -> RawArray:
     """Subtract maxima only if exp could overflow, or a sum of exps vanish."""
-    x_rows, dtype = as_matrix(x), computing_dtype(x.dtype)
-    out = empty(x_rows.shape, x.dtype)
+    x_rows = as_matrix(x)
 
-    def work(rows: slice, _: slice, part: Segments) -> None:
-        block = x_rows[rows].astype(dtype, copy=False)
-        if not is_exp_safe(block):
-            block = block - spread(softmax_shift(segment_min(block, part), segment_max(block, part)), part)
-        powers = np.exp(block)
-        np.divide(powers, spread(segment_sum(powers, part), part), out=out[rows], casting="same_kind")
+    def work(out: RawArray, row_range: slice, _: slice, block: Segments) -> None:
+        rows = widened(x_rows[row_range])
+        if not is_exp_safe(rows):
+            rows = rows - spread(softmax_shift(segment_min(rows, block), segment_max(rows, block)), block)
+        exponentials = np.exp(rows)
+        np.divide(exponentials, spread(segment_sum(exponentials, block), block), out=out, casting="same_kind")
 
-    run(work, _blocks_of_segments(x_rows, segments), x_rows.nbytes)
-    return out.reshape(x.shape)
+    return _compute_blocks(work, x_rows, segments).reshape(x.shape)
 
 
 def segment_softmax_backward(cotangent: RawArray, y: RawArray, segments: Segments, /) -> RawArray:
     """Compute the formula of the plain kernel with quick sums, block by block."""
-    y_rows, cotangents, dtype = as_matrix(y), as_matrix(cotangent), computing_dtype(y.dtype)
-    out = empty(y_rows.shape, y.dtype)
+    y_rows, cotangents = as_matrix(y), as_matrix(cotangent)
 
-    def work(rows: slice, _: slice, part: Segments) -> None:
-        ys, gs = y_rows[rows].astype(dtype, copy=False), cotangents[rows].astype(dtype, copy=False)
-        total = spread(segment_sum(ys * gs, part), part)
-        np.multiply(ys, gs - total, out=out[rows], casting="same_kind")
+    def work(out: RawArray, row_range: slice, _: slice, block: Segments) -> None:
+        ys, gs = widened(y_rows[row_range]), widened(cotangents[row_range])
+        sums = spread(segment_sum(ys * gs, block), block)
+        np.multiply(ys, gs - sums, out=out, casting="same_kind")
 
-    run(work, _blocks_of_segments(y_rows, segments), y_rows.nbytes)
-    return out.reshape(y.shape)
+    return _compute_blocks(work, y_rows, segments).reshape(y.shape)
 
 
-def _blocks_of_segments(rows: RawArray, segments: Segments) -> list[tuple[slice, slice, Segments]]:
-    """Return the blocks of whole segments: the rows, the numbers of the segments, and the segments of each block.
+def _compute_blocks(
+    work: Callable[[RawArray, slice, slice, Segments], None], x: RawArray, segments: Segments
+) -> RawArray:
+    """Return an array of the shape and dtype of x, (N, D), that ``work`` fills in blocks of whole segments.
 
-    There is no block if there are no elements.
+    The arguments of ``work`` are the rows of the result that it writes, the slice of all rows and the slice of all
+    segments that make the block, and the segments of the block alone.
     """
-    size = rows_in_block(rows[:1].nbytes)
+    out, size = empty(x.shape, x.dtype), rows_in_block(x[:1].nbytes)
 
     def make() -> list[tuple[slice, slice, Segments]]:
         return [
@@ -171,14 +170,17 @@ def _blocks_of_segments(rows: RawArray, segments: Segments) -> list[tuple[slice,
             for start, stop, first, last in segments.spans(size)
         ]
 
-    return segments.cached(("blocks", size), make) if rows.size else []
+    if x.size:
+        block_list = segments.cached(("blocks", size), make)
+        run(work, [(out[row_range], row_range, *block) for row_range, *block in block_list], x.nbytes)
+    return out
 
 
 def is_exp_safe(block: RawArray) -> bool:
     """Return whether exp cannot overflow nor a sum of exps vanish, so that no maximum need be subtracted."""
     limit = SAFE_EXPONENT[block.dtype]
     # NaN compares false, so that a block with a NaN is not safe.
-    return not block.size or bool(minimum_of(block) > -limit and maximum_of(block) < limit)
+    return bool(block.min(initial=0) > -limit and block.max(initial=0) < limit)
 
 
 def softmax_shift(minimum: RawArray, maximum: RawArray) -> RawArray:
