@@ -12,7 +12,7 @@ from .allocators import allocate, allocator, register_allocator, transfer
 from .heads import HeadLayout
 from .interface import Backend
 from .matrices import Matrices
-from .places import packed_offsets, packed_strides, same_integers, strided_index, surely_apart
+from .places import packed_offsets, packed_strides, same_integers, strided_index, surely_disjoint
 from .plain import PlainBackend
 from .registry import canonical_device, devices, get_backend, register_backend, register_kernel
 from .segments import Segments
@@ -37,6 +37,6 @@ __all__ = [
     "register_kernel",
     "same_integers",
     "strided_index",
-    "surely_apart",
+    "surely_disjoint",
     "transfer",
 ]

@@ -25,7 +25,7 @@ def allocator(device: str) -> Allocator:
     """Return the function that allocates on ``device``; DeviceError if there is no such device."""
     if isinstance(device, str) and device in ALLOCATORS:
         return ALLOCATORS[device]
-    return get_backend(device).new
+    return get_backend(device).default_allocator
 
 
 def allocate(device: str, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
@@ -35,9 +35,9 @@ def allocate(device: str, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
 
 def transfer(x: Any, device: str) -> Any:
     """Return a copy of ``x`` in new memory on ``device``; ``x`` can lie on any device."""
-    memory = allocate(device, x.shape, x.dtype)
-    fill_from(memory, x)
-    return memory
+    copy = allocate(device, x.shape, x.dtype)
+    fill_from(copy, x)
+    return copy
 
 
 @contextmanager

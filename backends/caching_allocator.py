@@ -2,7 +2,7 @@
 
 The operating system clears fresh memory page by page when it is first touched, which takes about as long as a copy.
 Therefore a block that no array refers to any more is kept, and the next array of its size gets the block with its old
-contents. If there is not enough memory, the allocator returns all kept blocks and tries once more.
+contents. If there is not enough memory, the allocator frees all kept blocks and tries once more.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ SIZES_PER_DOUBLING = 8  # block sizes between two powers of two, so that arrays 
 MOST_KEPT = whole_number("PYNESTED_KEPT_MIB", 512) * 1024 * 1024  # bytes
 ALLOCATORS: dict[str, Allocator] = {}  # by device: what `register_allocator` or `filled` set
 
-# malloc of Linux keeps up to twice the size of the largest block freed so far: 8 MiB after this line frees 4 MiB.
+# malloc of Linux keeps freed memory up to twice the size of the largest block that it has freed so far. The next line
+# allocates and frees 4 MiB, so that malloc keeps up to 8 MiB.
 np.empty(4 * LARGE, np.uint8)
 
 

@@ -7,11 +7,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .matrices import Matrices
-
-Ints = NDArray[np.int64]
+from .places import Integers
 
 
 class HeadMatrices(NamedTuple):
@@ -20,9 +18,9 @@ class HeadMatrices(NamedTuple):
     The stride from a column to the next is 1. A mask can have any stride along its rows and along its columns, also 0.
     """
 
-    sizes: Ints  # (P, 2)
-    strides: Ints  # (P, 2)
-    offsets: Ints  # (P,)
+    sizes: Integers  # (P, 2)
+    strides: Integers  # (P, 2)
+    offsets: Integers  # (P,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,12 +48,12 @@ class HeadLayout:
         Whether query ``i`` of a component attends to the first ``i + 1`` keys only.
     """
 
-    sizes: Ints
-    query_places: Ints
-    key_places: Ints
-    value_places: Ints
-    result_places: Ints
-    mask_places: Ints | None
+    sizes: Integers
+    query_places: Integers
+    key_places: Integers
+    value_places: Integers
+    result_places: Integers
+    mask_places: Integers | None
     width: int
     value_width: int
     scale: float
@@ -64,27 +62,27 @@ class HeadLayout:
     # ---- numbers ----------------------------------------------------------------------------------------------------
 
     @cached_property
-    def num_query_heads(self) -> Ints:
+    def num_query_heads(self) -> Integers:
         """The number of heads of queries of each component: int64 (B,)."""
         return self.sizes[:, 0] * self.sizes[:, 1]
 
     @property
-    def num_queries(self) -> Ints:
+    def num_queries(self) -> Integers:
         """The number of queries of each head of a component: int64 (B,)."""
         return self.sizes[:, 2]
 
     @property
-    def num_keys(self) -> Ints:
+    def num_keys(self) -> Integers:
         """The number of keys of each head of a component: int64 (B,)."""
         return self.sizes[:, 3]
 
     @property
-    def num_scores(self) -> Ints:
+    def num_scores(self) -> Integers:
         """The number of scores of all heads of a component: int64 (B,)."""
         return self.num_query_heads * self.num_queries * self.num_keys
 
     @cached_property
-    def query_starts(self) -> Ints:
+    def query_starts(self) -> Integers:
         """The number of queries, of all heads, in the components before each component, and in all: int64 (B + 1,)."""
         starts = np.zeros(len(self.sizes) + 1, np.int64)
         np.cumsum(self.num_query_heads * self.num_queries, out=starts[1:])
@@ -136,13 +134,13 @@ class HeadLayout:
         return Matrices.of_sizes(self.query_matrices.sizes[:, 0], self.key_matrices.sizes[:, 0])
 
     @cached_property
-    def _components_and_heads(self) -> tuple[Ints, Ints]:
+    def _components_and_heads(self) -> tuple[Integers, Integers]:
         """The component of each head of queries, and the number of the head in its component: int64 (P,) each."""
         component = np.repeat(np.arange(len(self.sizes)), self.num_query_heads)
         first_head = np.cumsum(self.num_query_heads) - self.num_query_heads
         return component, np.arange(len(component)) - first_head[component]
 
-    def _matrices(self, places: Ints, num_rows: Ints, width: int, is_shared: bool = False) -> HeadMatrices:
+    def _matrices(self, places: Integers, num_rows: Integers, width: int, is_shared: bool = False) -> HeadMatrices:
         """Return the matrix of each head of queries; heads of a group have the same matrix if ``is_shared``."""
         component, head = self._components_and_heads
         if is_shared:

@@ -32,7 +32,7 @@ class Backend:
     xp: Any
 
     def __getattr__(self, name: str) -> Any:
-        """Return a function of ``xp`` that is not a kernel."""
+        """Return the function of ``xp`` with this name, as the backend has no kernel with this name."""
         if name.startswith("_"):
             raise AttributeError(name)
         function = self.wrap_function(getattr(self.xp, name))
@@ -40,16 +40,16 @@ class Backend:
         return function
 
     def wrap_function(self, function: Any) -> Any:
-        """Return the function that this backend calls for ``function`` of ``xp``: itself, or one that uses threads."""
+        """Return the function that this backend calls in place of ``function`` of ``xp``, by default the same."""
         return function
 
-    def new(self, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
+    def default_allocator(self, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
         """Return a new C-contiguous array from the memory of the device; its contents are arbitrary."""
         return self.xp.empty(shape, dtype)
 
     def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
-        """Return a new C-contiguous array from the registered allocator, or from `new`."""
-        return ALLOCATORS.get(self.device, self.new)(shape, dtype)
+        """Return a new C-contiguous array from the registered allocator, or from `default_allocator`."""
+        return ALLOCATORS.get(self.device, self.default_allocator)(shape, dtype)
 
     def __repr__(self) -> str:
         return f"<backend {self.device}>"

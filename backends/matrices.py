@@ -1,4 +1,4 @@
-"""The places of many matrices of different sizes in a flat buffer."""
+"""The positions and shapes of many matrices of different sizes in a flat buffer."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class Matrices:
         return self.offsets.size
 
     @cached_property
-    def places(self) -> list[tuple[int, int, int]]:
+    def offsets_and_shapes(self) -> list[tuple[int, int, int]]:
         """(offset, rows, cols) of each matrix, as Python integers."""
         return list(zip(self.offsets.tolist(), self.rows.tolist(), self.cols.tolist(), strict=True))
 
     def matrix(self, flat: Any, k: int) -> Any:
         """Return a view of matrix ``k`` in the flat buffer, with its logical shape."""
-        offset, rows, cols = self.places[k]
+        offset, rows, cols = self.offsets_and_shapes[k]
         stored = flat[offset : offset + rows * cols]
         return stored.reshape(cols, rows).T if self.is_transposed else stored.reshape(rows, cols)

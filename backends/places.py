@@ -33,42 +33,42 @@ def packed_offsets(sizes: Integers) -> Integers:
 
 
 def surely_without_repeats(sizes: Integers, strides: Integers) -> NDArray[np.bool_]:
-    """Return for each component whether its strides show that it holds no place twice: (B,).
+    """Return for each component True if no two of its elements surely have the same place: (B,).
 
-    They do if each step along a dimension reaches past the elements along all dimensions of smaller strides. False may
-    also mean that it is not easy to see.
+    The test is that each stride is larger than the extent of all dimensions of smaller strides together. A component
+    that fails the test can still be without repeats.
     """
     if strides.shape[1] > 1:
-        order, rows = strides.argsort(axis=1, kind="stable"), np.arange(len(strides))[:, None]
-        sizes, strides = sizes[rows, order], strides[rows, order]
+        order = strides.argsort(axis=1, kind="stable")
+        sizes, strides = (np.take_along_axis(x, order, axis=1) for x in (sizes, strides))
     extents = (sizes - 1) * strides
-    smaller = np.add.accumulate(extents, axis=1) - extents
-    result: NDArray[np.bool_] = ((strides > smaller) | (sizes == 1)).all(axis=1)
+    inner_extents = np.add.accumulate(extents, axis=1) - extents  # of all dimensions of smaller strides
+    result: NDArray[np.bool_] = ((strides > inner_extents) | (sizes == 1)).all(axis=1)
     return result
 
 
-def surely_apart(sizes: Integers, strides: Integers, offsets: Integers) -> bool:
-    """Return whether the strides show that components, which all have elements, together hold no place twice.
+def surely_disjoint(sizes: Integers, strides: Integers, offsets: Integers) -> bool:
+    """Return True if no two elements of all components surely have the same place. No component may be empty.
 
-    False may also mean that it is not easy to see.
+    If the result is False, the elements can still have different places.
     """
     if not surely_without_repeats(sizes, strides).all():
         return False
-    last = offsets + ((sizes - 1) * strides).sum(axis=1)
-    by_start = offsets.argsort(kind="stable")
-    return bool((last[by_start[:-1]] < offsets[by_start[1:]]).all())
+    last_places = offsets + ((sizes - 1) * strides).sum(axis=1)
+    by_offset = offsets.argsort(kind="stable")
+    return bool((last_places[by_offset[:-1]] < offsets[by_offset[1:]]).all())
 
 
 def strided_index(sizes: Integers, strides: Integers, offsets: Integers) -> Integers:
     """Return the place of each element: int64, component by component, each in row-major order."""
-    (component,) = np.logical_and.reduce(sizes > 0, axis=1).nonzero()  # an empty component may be long in other dims
-    index: Integers = offsets[component]
+    components = np.flatnonzero((sizes > 0).all(axis=1))  # an empty component may be long in other dimensions
+    index: Integers = offsets[components]
     for dim in range(sizes.shape[1]):
-        # Each place becomes the first of sizes[component, dim] places, a stride apart.
-        lengths = sizes[component, dim]
+        # Each place of the index is replaced by as many places as the component has along ``dim``, a stride apart.
+        lengths = sizes[components, dim]
         steps = np.arange(lengths.sum(), dtype=np.int64) - (lengths.cumsum() - lengths).repeat(lengths)
-        index, component = index.repeat(lengths), component.repeat(lengths)
-        index += steps * strides[component, dim]
+        index, components = index.repeat(lengths), components.repeat(lengths)
+        index += steps * strides[components, dim]
     return index
 
 

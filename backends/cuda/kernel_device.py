@@ -65,7 +65,7 @@ class KernelDevice(Backend):
         self.launcher = launcher
         self.matmul_threshold = matmul_threshold
 
-    def new(self, shape: tuple[int, ...], dtype: DTypeLike) -> RawArray:
+    def default_allocator(self, shape: tuple[int, ...], dtype: DTypeLike) -> RawArray:
         """Return a new array whose contents are arbitrary."""
         return self.launcher.new(shape, dtype)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..places import Integers, packed_offsets, packed_strides, strided_index, surely_apart
+from ..places import Integers, packed_offsets, packed_strides, strided_index, surely_disjoint
 from ..segments import Segments
 from ..storage import address
 from .elementwise import ELEMENTS_PER_BLOCK
@@ -101,7 +101,7 @@ class MovementKernels(SegmentKernels):
         """Launch scatter_components.cu, or add_rows.cu if components may overlap or have too many dimensions."""
         terms = self.as_contiguous(flat)
         merged, places = merge_dims(sizes, strides, offsets)
-        is_apart = surely_apart(merged, places[0][:, :-1], places[0][:, -1])
+        is_apart = surely_disjoint(merged, places[0][:, :-1], places[0][:, -1])
         if merged.shape[1] > MAX_DIMS or not is_apart:
             return self.add_rows(terms, self.upload(strided_index(sizes, strides, offsets)), buffer_size)
         buffer = self.xp.zeros(buffer_size, terms.dtype)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
 
 from .. import caching_allocator
 from ..plain import PlainBackend
@@ -75,8 +74,5 @@ class NumpyBackend(PlainBackend):
         """Return a function of NumPy; a ufunc runs on all threads if its operands are large."""
         return elementwise.threaded_ufunc(function) if isinstance(function, np.ufunc) else function
 
-    new = staticmethod(caching_allocator.allocate_aligned)
-
-    def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-        """Return a new C-contiguous array whose contents are arbitrary; a large one reuses memory."""
-        return caching_allocator.empty(shape, dtype)
+    default_allocator = staticmethod(caching_allocator.allocate_aligned)
+    empty = staticmethod(caching_allocator.empty)

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..heads import HeadLayout, Ints
-from ..places import groups_of_equal_rows
+from ..heads import HeadLayout
+from ..places import Integers, groups_of_equal_rows
 from .parallel import THREADS, rows_at_any_offset, widened
 
 RawArray = NDArray[Any]
@@ -43,7 +43,7 @@ class Job:
         The positions of the log-sums of its queries, with padding, among those of all jobs.
     """
 
-    components: Ints
+    components: Integers
     key_heads: range
     group_size: int
     log_sums: slice
@@ -57,7 +57,7 @@ def attention_jobs(layout: HeadLayout) -> list[Job]:
     is_small = has_queries & (num_scores <= SMALL_SCORES)
     jobs: list[Job] = []
 
-    def add(components: Ints, key_heads: range, group_size: int, num_queries: int) -> None:
+    def add(components: Integers, key_heads: range, group_size: int, num_queries: int) -> None:
         start = jobs[-1].log_sums.stop if jobs else 0
         stop = start + len(components) * len(key_heads) * group_size * num_queries
         jobs.append(Job(components, key_heads, group_size, slice(start, stop)))
@@ -78,7 +78,7 @@ def attention_jobs(layout: HeadLayout) -> list[Job]:
     return jobs
 
 
-def _length_classes(sizes: Ints, components: Ints) -> list[Ints]:
+def _length_classes(sizes: Integers, components: Integers) -> list[Integers]:
     """Return groups of components that are padded together: of equal numbers of heads, and of nearly equal lengths.
 
     If all components together are small after padding, their lengths may differ.
@@ -99,7 +99,7 @@ class RowIndex:
     and ``starts`` the positions of their first elements in the buffer.
     """
 
-    def __init__(self, places: Ints, lengths: Ints, job: Job, group_size: int) -> None:
+    def __init__(self, places: Integers, lengths: Integers, job: Job, group_size: int) -> None:
         offsets, head_steps, row_steps = places[job.components].T.reshape(3, -1, 1, 1, 1)
         first_head, end_head = job.key_heads.start * group_size, job.key_heads.stop * group_size
         heads, row = np.arange(first_head, end_head).reshape(1, -1, group_size, 1), np.arange(lengths.max())
@@ -184,11 +184,11 @@ def mask_view(mask: RawArray, layout: HeadLayout, job: Job, shape: tuple[int, ..
     return np.ndarray(shape, mask.dtype, mask, start, [step * mask.itemsize for step in steps])
 
 
-def mask_index(layout: HeadLayout, job: Job, shape: tuple[int, ...]) -> Ints:
+def mask_index(layout: HeadLayout, job: Job, shape: tuple[int, ...]) -> Integers:
     """Return the position of each pair of a padded job in the mask: int64 (K, C, G, L, S)."""
     assert layout.mask_places is not None
     offsets, head_steps, row_steps, column_steps = layout.mask_places[job.components].T.reshape(4, -1, 1, 1, 1, 1)
     _, num_key_heads, group_size, num_queries, num_keys = shape
     head = np.arange(num_key_heads * group_size).reshape(1, num_key_heads, group_size, 1, 1)
-    index: Ints = offsets + head * head_steps + np.arange(num_queries)[:, None] * row_steps
+    index: Integers = offsets + head * head_steps + np.arange(num_queries)[:, None] * row_steps
     return np.asarray(index + np.arange(num_keys) * column_steps)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..caching_allocator import LARGE, empty
 from ..dtypes import computing_dtype
 from ..places import Integers, strided_index, surely_without_repeats
-from ..plain import movement as plain
+from ..plain import movement as plain_kernels
 from ..segments import Segments
 from .parallel import as_matrix, rows_at_any_offset, run_shares, widened
 
@@ -115,7 +115,7 @@ def gather_components(buffer: NDArray[Any], sizes: Integers, strides: Integers, 
     """Copy few or long components one after the other, or all their contiguous rows by one index."""
     width, outer_sizes, outer_strides = _split_contiguous_dims(sizes, strides)
     if _is_loop_quick(outer_sizes):
-        return plain.gather_components(np.ascontiguousarray(buffer), sizes, strides, offsets)
+        return plain_kernels.gather_components(np.ascontiguousarray(buffer), sizes, strides, offsets)
     if not width:
         return np.zeros(0, buffer.dtype)
     index = strided_index(outer_sizes, outer_strides, offsets)
@@ -131,7 +131,7 @@ def scatter_components(
     width, outer_sizes, outer_strides = _split_contiguous_dims(sizes, strides)
     if _is_loop_quick(outer_sizes) and surely_without_repeats(sizes, strides).all():
         sums, start = np.zeros(buffer_size, computing_dtype(flat.dtype)), 0
-        for view in plain.strided_views(sums, sizes, strides, offsets):
+        for view in plain_kernels.strided_views(sums, sizes, strides, offsets):
             view += flat[start : start + view.size].reshape(view.shape)
             start += view.size
         return sums.astype(flat.dtype, copy=False)

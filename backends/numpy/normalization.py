@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..caching_allocator import empty
 from ..dtypes import computing_dtype
-from ..plain import normalization as plain
+from ..plain import normalization as plain_kernels
 from .elementwise import rowwise
 from .parallel import blocks, run
 from .reduction import extremum_last
@@ -60,7 +60,9 @@ def layer_norm(
         normalized = np.divide(centred, stds[:, None], out=centred)
         doubtful = _doubtful_rows(means, variances, width, eps)
         if doubtful.size:
-            normalized[doubtful], means[doubtful], stds[doubtful] = plain.layer_norm(block[doubtful], None, None, eps)
+            normalized[doubtful], means[doubtful], stds[doubtful] = plain_kernels.layer_norm(
+                block[doubtful], None, None, eps
+            )
         if weight is not None:
             normalized *= weight.astype(dtype, copy=False)
         if bias is not None:

@@ -20,9 +20,10 @@ from ..dtypes import is_half
 from ..environment import whole_number
 from ..quiet import quietly
 
-# The size of a block of an operand. It fits in a cache, and threads rarely wait for each other at the GIL.
+# The size of a block of an operand: small enough for a cache, and so large that threads seldom wait for the
+# interpreter lock, which each holds between two steps.
 BLOCK_BYTES = 768 * 1024
-THREAD_BYTES = 1024 * 1024  # work on fewer bytes runs on the calling thread, which is quicker
+LEAST_THREADED_BYTES = 1024 * 1024  # work on fewer bytes runs on the calling thread, which is quicker
 MOST_THREADS = 4  # by default; more threads wait for the interpreter lock between the steps of a kernel
 
 
@@ -41,17 +42,17 @@ THREADS = _threads_to_use()
 
 
 def run(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]], nbytes: int) -> None:
-    """Call ``work(*job)`` for each job, on all threads if the jobs work on ``THREAD_BYTES`` or more.
+    """Call ``work(*job)`` for each job, on all threads if the jobs work on ``LEAST_THREADED_BYTES`` or more.
 
     Threads compute at the same time because NumPy, SciPy and BLAS release the interpreter lock inside their loops. Jobs
     must not call ``run``. All jobs have ended when ``run`` returns, or raises the error of a job.
     """
-    if THREADS == 1 or len(jobs) < 2 or nbytes < THREAD_BYTES:
+    if THREADS == 1 or len(jobs) < 2 or nbytes < LEAST_THREADED_BYTES:
         for job in jobs:
             work(*job)
         return
     started: list[Future[None]] = []
-    with one_thread_each():
+    with single_threaded_blas():
         try:
             for job in jobs:
                 started.append(_pool(os.getpid()).submit(quietly, work, *job))
@@ -75,12 +76,13 @@ def _blas() -> ThreadpoolController:
 
 
 _lock = threading.Lock()
-_blas_limits: list[Any] = []  # an entry for each open block of `one_thread_each`; the first undoes the limit
+# An entry for each `with single_threaded_blas()` that has not ended. The first entry can restore the number of threads.
+_blas_limits: list[Any] = []
 
 
 @contextmanager
-def one_thread_each() -> Iterator[None]:
-    """Let BLAS compute on the thread that calls it, in the whole process, until the last such block ends.
+def single_threaded_blas() -> Iterator[None]:
+    """Let BLAS compute on the calling thread inside the ``with`` statement, and in all other threads of the process.
 
     Otherwise each caller of OpenBLAS waits for all threads of OpenBLAS. Two threads that multiply matrices at the same
     time then take up to thirty times as long.
@@ -116,7 +118,7 @@ def blocks(rows: int, row_bytes: int) -> list[tuple[int, int]]:
 
 def run_shares(work: Callable[[int, int], None], rows: int, nbytes: int) -> None:
     """Call ``work(start, stop)`` for a share of the rows on each thread, or for all rows if they are few bytes."""
-    if nbytes < THREAD_BYTES:
+    if nbytes < LEAST_THREADED_BYTES:
         work(0, rows)
     else:
         threads = max(1, min(THREADS, rows))

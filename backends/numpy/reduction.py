@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..dtypes import computing_dtype
-from ..plain import reduction as plain
+from ..plain import reduction as plain_kernels
 from .parallel import as_matrix, run_shares, widened
 
 FEW_ROWS = 16  # up to this number, rows are added one after the other, in float64
@@ -36,7 +36,7 @@ def sum_first(x: NDArray[Any]) -> NDArray[Any]:
 def sum_last(x: NDArray[Any], /) -> NDArray[Any]:
     """Compute the sum of a short row as its dot product with ones."""
     if x.dtype.kind != "f" or x.shape[-1] > LONGEST_DOT:
-        return plain.sum_last(x)
+        return plain_kernels.sum_last(x)
     rows = np.ascontiguousarray(x).reshape(prod(x.shape[:-1]), x.shape[-1])
     sums = np.empty(len(rows), computing_dtype(x.dtype))
     ones = ONES[sums.dtype][: rows.shape[1]]

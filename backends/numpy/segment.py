@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..caching_allocator import empty
 from ..dtypes import computing_dtype
-from ..plain import segment as plain
+from ..plain import segment as plain_kernels
 from ..plain.widening import sum_dtype
 from ..segments import Segments
 from .elementwise import keep_where, where
@@ -35,7 +35,7 @@ def segment_sum(x: RawArray, segments: Segments, /) -> RawArray:
     """Multiply short segments with a sparse matrix of ones, one row for each segment."""
     rows = as_matrix(x)
     if segments.count <= FEW_SEGMENTS or rows.size >= LONG_SEGMENT * segments.count:
-        return plain.segment_sum(x, segments)
+        return plain_kernels.segment_sum(x, segments)
     is_wide = segments.longest > MANY_ROWS or rows.shape[1] == 1  # for one column float64 costs no time
     dtype = np.dtype(np.float64) if is_wide else computing_dtype(x.dtype)
     dtype = dtype if x.dtype.kind == "f" else np.dtype(np.int64)
@@ -63,12 +63,12 @@ def segment_prod(x: RawArray, segments: Segments, /) -> RawArray:
 
 def segment_max(x: RawArray, segments: Segments, /) -> RawArray:
     """Compare by `reduceat`, or step by step."""
-    return _reduce(np.maximum, x, segments, plain.least(x.dtype), x.dtype)
+    return _reduce(np.maximum, x, segments, plain_kernels.least(x.dtype), x.dtype)
 
 
 def segment_min(x: RawArray, segments: Segments, /) -> RawArray:
     """Compare by `reduceat`, or step by step."""
-    return _reduce(np.minimum, x, segments, plain.greatest(x.dtype), x.dtype)
+    return _reduce(np.minimum, x, segments, plain_kernels.greatest(x.dtype), x.dtype)
 
 
 def _reduce(ufunc: np.ufunc, x: RawArray, segments: Segments, identity: Any, dtype: np.dtype[Any]) -> RawArray:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pynested.backends import Matrices, strided_index, surely_apart
+from pynested.backends import Matrices, strided_index, surely_disjoint
 
 Ints: TypeAlias = NDArray[np.int64]
 
@@ -97,7 +97,7 @@ def merge_axes(extents: Ints, first: int, last: int) -> Ints:
 
 def are_disjoint(sizes: Ints, strides: Ints, offsets: Ints) -> bool:
     """Return whether no two elements share memory. No component may be empty."""
-    if surely_apart(sizes, strides, offsets):
+    if surely_disjoint(sizes, strides, offsets):
         return True
     positions = strided_index(sizes, strides, offsets)
     return np.unique(positions).size == positions.size

@@ -66,7 +66,7 @@ PATHS: dict[str, dict[Any, Any]] = {
         (segment, "FEW_SEGMENTS"): 0,
         (segment, "STEP_ELEMENTS"): 6,
         (parallel, "BLOCK_BYTES"): 16,
-        (parallel, "THREAD_BYTES"): 0,
+        (parallel, "LEAST_THREADED_BYTES"): 0,
         (parallel, "THREADS"): 2,
         (attention_batches, "BLOCK_SCORES"): 30,
         (attention_batches, "PADDED_SCORES"): 30,

@@ -201,7 +201,7 @@ def multiply(backend: Any, sizes: Any, dtype: str, transposed: tuple[bool, bool]
     a, b = (drawn(rng, end[-1] if len(end) else 0, dtype) for end in ends)
     for flat, matrices in ((a, left), (b, right)):
         inside = np.zeros(flat.size, bool)
-        for offset, rows, cols in matrices.places:
+        for offset, rows, cols in matrices.offsets_and_shapes:
             inside[offset : offset + rows * cols] = True
         flat[~inside] = np.nan if is_float(flat.dtype) else 1
     agree(backend, "matmul_components", a, b, left, right, terms=8, magnitude=30)

@@ -40,7 +40,7 @@ def test_everything_is_over_when_an_error_comes_out(monkeypatch: pytest.MonkeyPa
         done.append(job)
 
     with pytest.raises(ZeroDivisionError):
-        parallel.run(work, [(0,), (1,), (2,)], parallel.THREAD_BYTES)
+        parallel.run(work, [(0,), (1,), (2,)], parallel.LEAST_THREADED_BYTES)
     assert sorted(done) == [0, 2]
 
 
@@ -60,10 +60,10 @@ def test_the_environment_sets_the_number_of_threads(value: str, threads: int, mo
 def test_a_forked_child_starts_its_own_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "THREADS", 2)
     done: list[int] = []
-    parallel.run(done.append, [(0,), (1,)], parallel.THREAD_BYTES)
+    parallel.run(done.append, [(0,), (1,)], parallel.LEAST_THREADED_BYTES)
     child = os.fork()
     if child == 0:
-        parallel.run(done.append, [(2,), (3,)], parallel.THREAD_BYTES)
+        parallel.run(done.append, [(2,), (3,)], parallel.LEAST_THREADED_BYTES)
         os._exit(0 if sorted(done) == [0, 1, 2, 3] else 1)
     assert os.waitpid(child, 0)[1] == 0
 
@@ -109,8 +109,8 @@ def threads() -> Iterator[int]:
 
 
 def test_the_last_thread_that_leaves_restores_the_limit_also_after_an_error(threads: int) -> None:
-    with parallel.one_thread_each():
-        with pytest.raises(ZeroDivisionError), parallel.one_thread_each():
+    with parallel.single_threaded_blas():
+        with pytest.raises(ZeroDivisionError), parallel.single_threaded_blas():
             _ = 1 // 0
         assert blas_threads() == 1
     assert blas_threads() == threads
@@ -118,7 +118,7 @@ def test_the_last_thread_that_leaves_restores_the_limit_also_after_an_error(thre
 
 def test_only_jobs_on_several_threads_limit_blas(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "THREADS", 2)
-    for nbytes, expected in ((parallel.THREAD_BYTES, 1), (0, threads)):
+    for nbytes, expected in ((parallel.LEAST_THREADED_BYTES, 1), (0, threads)):
         seen: list[int] = []
         parallel.run(lambda counts: counts.append(blas_threads()), [(seen,), (seen,)], nbytes)
         assert seen == [expected, expected]

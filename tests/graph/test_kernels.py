@@ -89,7 +89,7 @@ def test_a_kernel_writes_nothing_behind_its_results(name: str, dtype: Any, monke
 
     args = operands(dtype, 40, 0, 690)
     expected = results_and_gradients(EXACT[name], args)
-    monkeypatch.setattr(registry.get_backend("emulated"), "new", guarded)
+    monkeypatch.setattr(registry.get_backend("emulated"), "default_allocator", guarded)
     results = results_and_gradients(compiled := Replayed(EXACT[name]), args)
     assert compiled.has_chains and all((x[-BEHIND:] == UNTOUCHED).all() for x in memory)
     assert_same(results, expected)
