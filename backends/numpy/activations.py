@@ -145,11 +145,7 @@ def gelu_tanh_backward(cotangent: RawArray, x: RawArray, /) -> RawArray:
 def relu_backward(cotangent: RawArray, y: RawArray, /) -> RawArray:
     """The cotangent where y = relu(x) is above 0 or NaN, +0 elsewhere whatever the cotangent is."""
     out = empty(y.shape, y.dtype)
-    flat_y, flat_g, flat_out = (
-        np.ascontiguousarray(y).reshape(-1),
-        np.ascontiguousarray(cotangent).reshape(-1),
-        out.reshape(-1),
-    )
+    flat_g, flat_y, flat_out = (np.ascontiguousarray(array).reshape(-1) for array in (cotangent, y, out))
 
     def work(start: int, stop: int) -> None:
         keep_where(~(flat_y[start:stop] <= 0), flat_g[start:stop], flat_out[start:stop])

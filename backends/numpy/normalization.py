@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..caching_allocator import empty
 from ..dtypes import computing_dtype
-from ..plain import normalization as plain_kernels
+from ..plain.normalization import layer_norm as plain_layer_norm
 from .elementwise import rowwise
 from .parallel import blocks, run
 from .reduction import extremum_last
@@ -60,9 +60,7 @@ def layer_norm(
         normalized = np.divide(centred, stds[:, None], out=centred)
         doubtful = _doubtful_rows(means, variances, width, eps)
         if doubtful.size:
-            normalized[doubtful], means[doubtful], stds[doubtful] = plain_kernels.layer_norm(
-                block[doubtful], None, None, eps
-            )
+            normalized[doubtful], means[doubtful], stds[doubtful] = plain_layer_norm(block[doubtful], None, None, eps)
         if weight is not None:
             normalized *= weight.astype(dtype, copy=False)
         if bias is not None:

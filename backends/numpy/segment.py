@@ -26,7 +26,7 @@ FEW_SEGMENTS = 8  # up to this number, a Python call for each segment costs less
 LONG_SEGMENT = 4096  # elements; the sum of a longer segment is worth a Python call
 MANY_ROWS = 64  # of a segment; a sum of more rows is computed in float64
 FEW_COLUMNS = 8  # up to this number, `reduceat` is quicker than a step for each row of the longest segment
-STEP_ELEMENTS = 2048  # a step over all segments with fewer elements costs more than a call for each segment
+STEP_ELEMENTS = 2048  # a step that adds fewer elements costs more than a call for each segment
 # exp of numbers between these and their negatives, and sums of it, are ordinary numbers.
 SAFE_EXPONENT = {np.dtype(np.float32): 40.0, np.dtype(np.float64): 300.0}
 
@@ -50,8 +50,8 @@ def _matrix_of_ones(segments: Segments, dtype: np.dtype[Any]) -> Any:
         from scipy import sparse  # here, since this import is slow
 
         columns = np.arange(segments.rows, dtype=np.int32 if segments.rows < 2**31 else np.int64)
-        parts = np.ones(segments.rows, dtype), columns, segments.offsets.astype(columns.dtype)
-        return sparse.csr_array(parts, shape=(segments.count, segments.rows))
+        entries = np.ones(segments.rows, dtype), columns, segments.offsets.astype(columns.dtype)
+        return sparse.csr_array(entries, shape=(segments.count, segments.rows))
 
     return segments.cached(("matrix of ones", dtype), make)
 
@@ -85,16 +85,14 @@ def _reduce(ufunc: np.ufunc, x: RawArray, segments: Segments, identity: Any, dty
 
 
 def _reduce_in_steps(ufunc: np.ufunc, rows: RawArray, segments: Segments, reduced: RawArray) -> None:
-    """Combine ``reduced`` with the next row of all segments that have one, step by step.
+    """Combine ``reduced`` with the first rows of all segments, then with their second rows, and so on.
 
-    The rest of a segment is reduced alone once there are fewer such segments than steps.
+    Once fewer segments are long enough for such a step than steps are left, the rest of each segment is reduced alone.
     """
     order, starts, lengths = _longest_first(segments)
-    ordered, taken = reduced.copy(), np.empty_like(reduced)
-    row, count = 0, int(np.count_nonzero(lengths))
+    ordered, row, count = reduced.copy(), 0, int(np.count_nonzero(lengths))
     while count >= segments.longest - row > 0:
-        rows.take(starts[:count] + row, axis=0, out=taken[:count], mode="clip")
-        ufunc(ordered[:count], taken[:count], out=ordered[:count])
+        ufunc(ordered[:count], rows.take(starts[:count] + row, axis=0, mode="clip"), out=ordered[:count])
         row += 1
         count = int(np.searchsorted(-lengths, -row))  # segments with more rows
     for i, start, length in zip(range(count), starts.tolist(), lengths.tolist(), strict=False):
@@ -194,20 +192,15 @@ def softmax_shift(minimum: RawArray, maximum: RawArray) -> RawArray:
 
 
 def segment_cumsum(x: RawArray, segments: Segments, backwards: bool = False, /) -> RawArray:
-    """Add in the order of the plain kernel: the bits of 8-byte numbers are the same."""
+    """Add in the order of the plain kernel: the bits of 8-byte numbers are the same.
+
+    A step adds to one row of each segment that is long enough the sum of the rows before it. Once a step has few
+    elements, the rest of each segment is accumulated alone.
+    """
     rows, dtype = as_matrix(x), sum_dtype(x)
     if backwards:
         segments = segments.cached("backwards", lambda: Segments.from_lengths(segments.lengths[::-1]))
     sums = np.array(rows[::-1] if backwards else rows, computing_dtype(dtype))
-    _accumulate(sums, segments)
-    return np.ascontiguousarray(sums[::-1] if backwards else sums, dtype).reshape(x.shape)
-
-
-def _accumulate(sums: RawArray, segments: Segments) -> None:
-    """Add to the next row of all segments the row before it, step by step.
-
-    The rest of a segment is accumulated alone once a step has few elements.
-    """
     _, starts, lengths = _longest_first(segments)
     row = 1
     while (count := int(np.searchsorted(-lengths, -row))) * sums.shape[1] >= STEP_ELEMENTS:
@@ -217,6 +210,7 @@ def _accumulate(sums: RawArray, segments: Segments) -> None:
     for start, length in zip(starts[:count].tolist(), lengths[:count].tolist(), strict=True):
         rest = sums[start + row - 1 : start + length]
         np.add.accumulate(rest, axis=0, out=rest)
+    return np.ascontiguousarray(sums[::-1] if backwards else sums, dtype).reshape(x.shape)
 
 
 def spread(y: RawArray, segments: Segments, /) -> RawArray:

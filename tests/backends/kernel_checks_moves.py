@@ -207,7 +207,7 @@ def multiply(backend: Any, sizes: Any, dtype: str, transposed: tuple[bool, bool]
     agree(backend, "matmul_components", a, b, left, right, terms=8, magnitude=30)
     agree(backend, "matmul_components", whole(a), whole(b), left, right, exact=True)
     if dtype in FLOATS and len(sizes) > 2:
-        offset, rows, cols = left.places[2]
+        offset, rows, cols = left.offsets_and_shapes[2]
         a[offset : offset + rows * cols] = np.nan
         agree(backend, "matmul_components", a, b, left, right, terms=8, magnitude=30)
 
