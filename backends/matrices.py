@@ -40,13 +40,8 @@ class Matrices:
         """The number of matrices, K."""
         return self.offsets.size
 
-    @cached_property
-    def offsets_and_shapes(self) -> list[tuple[int, int, int]]:
-        """(offset, rows, cols) of each matrix, as Python integers."""
-        return list(zip(self.offsets.tolist(), self.rows.tolist(), self.cols.tolist(), strict=True))
-
     def matrix(self, flat: Any, k: int) -> Any:
         """Return a view of matrix ``k`` in the flat buffer, with its logical shape."""
-        offset, rows, cols = self.offsets_and_shapes[k]
+        offset, rows, cols = self.offsets.item(k), self.rows.item(k), self.cols.item(k)
         stored = flat[offset : offset + rows * cols]
         return stored.reshape(cols, rows).T if self.is_transposed else stored.reshape(rows, cols)

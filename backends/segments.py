@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -65,12 +64,6 @@ class Segments:
         return not self.lengths.all()
 
     @cached_property
-    def row_ranges(self) -> list[tuple[int, int]]:
-        """(first row, row after the last) of each segment, as Python integers."""
-        ends: list[int] = self.offsets.tolist()
-        return list(pairwise(ends))
-
-    @cached_property
     def segment_of_row(self) -> NDArray[np.int64]:
         """The number of the segment that each row belongs to: int64 (N,), read-only."""
         numbers = np.repeat(np.arange(self.count, dtype=np.int64), self.lengths)
@@ -88,20 +81,25 @@ class Segments:
 
         return self.cached(("repeated", copies, pieces), make)
 
-    def spans(self, most_rows: int) -> list[tuple[int, int, int, int]]:
-        """Cut the rows into spans of whole segments, of up to ``most_rows`` rows: a span fits in the CPU's cache.
+    def blocks(self, most_rows: int) -> list[tuple[slice, slice, Segments]]:
+        """Cut the rows into blocks of whole segments, of up to ``most_rows`` rows: a block fits in the CPU's cache.
 
-        A span is (first row, row after the last, first segment, segment after the last). A segment with more than
-        ``most_rows`` rows is a span of its own.
+        A block is the slice of its rows, the slice of its segments, and the segments of the block alone. A segment with
+        more than ``most_rows`` rows is a block of its own.
         """
-        spans, first = [], 0
-        while first < self.count:
-            start = self.offsets.item(first)
-            fitting = int(np.searchsorted(self.offsets, start + most_rows, "right")) - 1
-            end = min(self.count, max(first + 1, fitting))
-            spans.append((start, self.offsets.item(end), first, end))
-            first = end
-        return spans
+
+        def make() -> list[tuple[slice, slice, Segments]]:
+            blocks, first = [], 0
+            while first < self.count:
+                start = self.offsets.item(first)
+                fitting = int(np.searchsorted(self.offsets, start + most_rows, "right")) - 1
+                end = min(self.count, max(first + 1, fitting))
+                rows = slice(start, self.offsets.item(end))
+                blocks.append((rows, slice(first, end), Segments(self.offsets[first : end + 1] - start)))
+                first = end
+            return blocks
+
+        return self.cached(("blocks", most_rows), make)
 
     def cached(self, key: Hashable, make: Callable[[], Value]) -> Value:
         """Return what ``make`` returned at its first call for this key.

@@ -16,6 +16,7 @@ from ..caching_allocator import LARGE, empty
 from ..dtypes import computing_dtype
 from ..places import Integers, strided_index, surely_without_repeats
 from ..plain import movement as plain_kernels
+from ..plain.segment import rows_of_segments
 from ..segments import Segments
 from .parallel import as_matrix, rows_at_any_offset, run_shares, widened
 
@@ -55,9 +56,9 @@ def pad(x: NDArray[Any], segments: Segments, length: int, fill: Any, /) -> NDArr
     rows = as_matrix(x)
     padded = empty((segments.count, length, rows.shape[1]), x.dtype)
     if x.nbytes >= LONG_SEGMENT_BYTES * segments.count:
-        for entry, (start, stop) in zip(padded, segments.row_ranges, strict=True):
-            entry[: stop - start] = rows[start:stop]
-            entry[stop - start :] = fill
+        for entry, segment_rows in zip(padded, rows_of_segments(rows, segments), strict=True):
+            entry[: len(segment_rows)] = segment_rows
+            entry[len(segment_rows) :] = fill
     else:
         padded.fill(fill)
         padded.reshape(segments.count * length, rows.shape[1])[_padded_positions(segments, length)] = rows
@@ -69,8 +70,8 @@ def unpad(padded: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
     length, inner = padded.shape[1], padded.shape[2:]
     rows = empty((segments.rows, *inner), padded.dtype)
     if padded.nbytes >= LONG_SEGMENT_BYTES * segments.count:
-        for entry, (start, stop) in zip(padded, segments.row_ranges, strict=True):
-            rows[start:stop] = entry[: stop - start]
+        for entry, segment_rows in zip(padded, rows_of_segments(rows, segments), strict=True):
+            segment_rows[...] = entry[: len(segment_rows)]
         return rows
     all_rows = np.ascontiguousarray(padded).reshape(segments.count * length, *inner)
     return all_rows.take(_padded_positions(segments, length), axis=0, out=rows, mode="clip")

@@ -160,16 +160,9 @@ def _compute_blocks(
     The arguments of ``work`` are the rows of the result that it writes, the slice of all rows and the slice of all
     segments that make the block, and the segments of the block alone.
     """
-    out, size = empty(x.shape, x.dtype), rows_in_block(x[:1].nbytes)
-
-    def make() -> list[tuple[slice, slice, Segments]]:
-        return [
-            (slice(start, stop), slice(first, last), Segments(segments.offsets[first : last + 1] - start))
-            for start, stop, first, last in segments.spans(size)
-        ]
-
+    out = empty(x.shape, x.dtype)
     if x.size:
-        block_list = segments.cached(("blocks", size), make)
+        block_list = segments.blocks(rows_in_block(x[:1].nbytes))
         run(work, [(out[row_range], row_range, *block) for row_range, *block in block_list], x.nbytes)
     return out
 

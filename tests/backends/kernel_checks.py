@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -144,7 +144,7 @@ def segment_operands(dtype: str) -> Iterator[tuple[Array, Segments]]:
     )
     for turn, inner in product((0, 1), ((), (3,))):  # every second segment has them, and its neighbours have none
         x = drawn(rng, (segments.rows, *inner), dtype)
-        for start, stop in segments.row_ranges[turn::2]:
+        for start, stop in list(pairwise(segments.offsets.tolist()))[turn::2]:
             pair = specials[start % len(specials)].reshape(2, *[1 for _ in inner])
             x[start:stop] = np.resize(pair, (stop - start, *pair.shape[1:]))
         yield x, segments

@@ -201,13 +201,13 @@ def multiply(backend: Any, sizes: Any, dtype: str, transposed: tuple[bool, bool]
     a, b = (drawn(rng, end[-1] if len(end) else 0, dtype) for end in ends)
     for flat, matrices in ((a, left), (b, right)):
         inside = np.zeros(flat.size, bool)
-        for offset, rows, cols in matrices.offsets_and_shapes:
+        for offset, rows, cols in zip(matrices.offsets, matrices.rows, matrices.cols, strict=True):
             inside[offset : offset + rows * cols] = True
         flat[~inside] = np.nan if is_float(flat.dtype) else 1
     agree(backend, "matmul_components", a, b, left, right, terms=8, magnitude=30)
     agree(backend, "matmul_components", whole(a), whole(b), left, right, exact=True)
     if dtype in FLOATS and len(sizes) > 2:
-        offset, rows, cols = left.offsets_and_shapes[2]
+        offset, rows, cols = left.offsets[2], left.rows[2], left.cols[2]
         a[offset : offset + rows * cols] = np.nan
         agree(backend, "matmul_components", a, b, left, right, terms=8, magnitude=30)
 
