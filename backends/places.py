@@ -75,5 +75,6 @@ def strided_index(sizes: Integers, strides: Integers, offsets: Integers) -> Inte
 def groups_of_equal_rows(table: Integers) -> list[Integers]:
     """Return the row numbers of a table, (N, d), in groups: the rows of a group are equal."""
     order = np.lexsort(table.T)
-    is_first = (table[order[1:]] != table[order[:-1]]).any(axis=1)
+    columns = table.T[:, order]
+    is_first = (columns[:, 1:] != columns[:, :-1]).any(axis=0)
     return np.split(order, np.flatnonzero(is_first) + 1) if len(table) else []

@@ -79,8 +79,9 @@ def threaded_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
         return ufunc
 
     def call(*operands: Any, out: Any = None) -> Any:
-        if out is None and any(getattr(x, "nbytes", 0) >= LARGE for x in operands):
-            return _in_pieces(ufunc, *operands)
+        for x in operands:
+            if out is None and getattr(x, "nbytes", 0) >= LARGE:
+                return _in_pieces(ufunc, *operands)
         return ufunc(*operands, out=out)
 
     call.__name__ = call.__qualname__ = ufunc.__name__
