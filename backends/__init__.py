@@ -9,10 +9,10 @@ if __name__ != "pynested.backends":
     )
 
 from .allocators import allocate, allocator, register_allocator, transfer
-from .heads import HeadLayout
+from .attention_layout import HeadLayout
+from .component_layout import packed_offsets, packed_strides, same_integers, strided_index, surely_disjoint
 from .interface import Backend
-from .matrices import Matrices
-from .places import packed_offsets, packed_strides, same_integers, strided_index, surely_disjoint
+from .matrix_layout import Matrices
 from .plain import PlainBackend
 from .registry import canonical_device, devices, get_backend, register_backend, register_kernel
 from .segments import Segments

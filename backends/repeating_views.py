@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .places import strided_index, surely_without_repeats
+from .component_layout import strided_index, surely_without_repeats
 
 
 def writable(x: Any) -> bool:

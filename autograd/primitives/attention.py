@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pynested.backends import HeadLayout, Matrices, Segments, get_backend
+from pynested.backends.attention_layout import HeadMatrices
 from pynested.backends.dtypes import computing_dtype
-from pynested.backends.heads import HeadMatrices
 from pynested.backends.host import from_host
 
 from ..array import Array, raw

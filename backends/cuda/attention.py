@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..heads import HeadLayout
+from ..attention_layout import HeadLayout
 from .kernel_device import BLOCK, RawArray
 from .movement import MovementKernels
 from .naming import accumulator_dtype, ctype, instantiation

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..places import Integers, packed_offsets, packed_strides, strided_index, surely_disjoint
+from ..component_layout import Integers, packed_offsets, packed_strides, strided_index, surely_disjoint
 from ..segments import Segments
 from ..storage import address
 from .elementwise import ELEMENTS_PER_BLOCK

@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from ..dtypes import is_float
-from ..matrices import Matrices
+from ..matrix_layout import Matrices
 from ..segments import Segments
 from .kernel_device import RawArray
 from .naming import ctype, instantiation

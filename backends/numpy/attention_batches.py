@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..heads import HeadLayout
-from ..places import Integers, groups_of_equal_rows
+from ..attention_layout import HeadLayout
+from ..component_layout import Integers, groups_of_equal_rows
 from .parallel import THREADS, rows_at_any_offset, widened
 
 RawArray = NDArray[Any]

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..attention_layout import HeadLayout
 from ..caching_allocator import empty
 from ..dtypes import computing_dtype
-from ..heads import HeadLayout
 from . import attention_batches as batches
 from .attention_batches import Job, JobRows, attention_jobs, causal_pairs, job_rows, read_mask
 from .elementwise import where

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..heads import HeadLayout
+from ..attention_layout import HeadLayout
 from ..repeating_views import unbroadcast_view
 from .attention_batches import Job, attention_jobs, job_rows, mask_index, mask_view
 from .attention_forward import (

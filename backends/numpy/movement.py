@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..caching_allocator import LARGE, empty
+from ..component_layout import Integers, strided_index, surely_without_repeats
 from ..dtypes import computing_dtype
-from ..places import Integers, strided_index, surely_without_repeats
 from ..plain import movement as plain_kernels
 from ..plain.segment import rows_of_segments
 from ..segments import Segments

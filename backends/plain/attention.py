@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..attention_layout import HeadLayout
 from ..dtypes import computing_dtype
-from ..heads import HeadLayout
 from .movement import strided_views
 from .widening import RawArray, wide
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..matrices import Matrices
+from ..matrix_layout import Matrices
 from .widening import RawArray, wide
 
 

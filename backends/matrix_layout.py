@@ -1,4 +1,4 @@
-"""The positions and shapes of many matrices of different sizes in a flat buffer."""
+"""The memory layout of many matrices of different sizes in a flat buffer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, eq=False)
 class Matrices:
-    """K contiguous matrices in a flat buffer, in any order; they can overlap.
+    """The positions and shapes of K contiguous matrices in a flat buffer, in any order; they can overlap.
 
     Matrix ``k`` has the logical shape ``(rows[k], cols[k])`` and begins at ``offsets[k]``. It is stored row by row, or
     column by column if ``is_transposed``; that is, row by row with the shape ``(cols[k], rows[k])``.

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .matrices import Matrices
-from .places import Integers
+from .component_layout import Integers
+from .matrix_layout import Matrices
 
 
 class HeadMatrices(NamedTuple):

@@ -1,6 +1,6 @@
-"""Places of the elements of components in a flat buffer.
+"""Strides and offsets of components in a flat buffer, and the places of their elements.
 
-Sizes (B, d), strides (B, d) and offsets (B,) count elements.
+Sizes (B, d), strides (B, d), offsets (B,) and places count elements.
 """
 
 from __future__ import annotations
