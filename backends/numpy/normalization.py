@@ -77,10 +77,8 @@ def _doubtful_rows(means: RawArray, variances: RawArray, width: int, eps: float)
     Such a variance is infinite or NaN, or so small that rounding errors alone can give it to a row of equal elements.
     Very small variances are inexact, too, but a large ``eps`` hides that.
     """
-    least_exact = LEAST_STD[means.dtype] ** 2
-    least_variance = np.maximum(
-        np.square(width * EPSILON[means.dtype] * means), least_exact if eps < least_exact else 0
-    )
+    least_exact, rounding_errors = LEAST_STD[means.dtype] ** 2, width * EPSILON[means.dtype] * means
+    least_variance = np.maximum(np.square(rounding_errors), least_exact if eps < least_exact else 0)
     return np.flatnonzero(~((variances >= least_variance) & (variances < np.inf)))
 
 

@@ -43,11 +43,11 @@ def matmul_components(a: NDArray[Any], b: NDArray[Any], left: Matrices, right: M
     return out
 
 
-def _stack(flat: NDArray[Any], matrices: Matrices, numbers: NDArray[np.int64]) -> NDArray[Any]:
-    """Return the matrices of these numbers and of equal sizes, (K, rows, cols): a view if they lie evenly apart."""
-    offsets = matrices.offsets[numbers]
-    rows, cols = matrices.rows.item(numbers[0]), matrices.cols.item(numbers[0])
-    shape = (len(numbers), cols, rows) if matrices.is_transposed else (len(numbers), rows, cols)
+def _stack(flat: NDArray[Any], matrices: Matrices, indices: NDArray[np.int64]) -> NDArray[Any]:
+    """Return matrices of equal sizes by their indices: (K, rows, cols), a view if they lie evenly apart."""
+    offsets = matrices.offsets[indices]
+    rows, cols = matrices.rows.item(indices[0]), matrices.cols.item(indices[0])
+    shape = (len(indices), cols, rows) if matrices.is_transposed else (len(indices), rows, cols)
     step = flat.itemsize
     distance = offsets.item(1) - offsets.item(0) if len(offsets) > 1 else 0
     if (np.diff(offsets) == distance).all():

@@ -180,8 +180,7 @@ def softmax_shift(minimum: RawArray, maximum: RawArray) -> RawArray:
     So the bits of such a segment do not depend on the other segments of its block.
     """
     limit = SAFE_EXPONENT[maximum.dtype]
-    shift: RawArray = where((minimum > -limit) & (maximum < limit), maximum.dtype.type(0), maximum)
-    return shift
+    return np.asarray(where((minimum > -limit) & (maximum < limit), maximum.dtype.type(0), maximum))
 
 
 def segment_cumsum(x: RawArray, segments: Segments, backwards: bool = False, /) -> RawArray:

@@ -12,8 +12,8 @@ from .widening import RawArray, wide
 
 def softmax_last(x: RawArray, /) -> RawArray:
     """(..., D) -> (..., D): the softmax of each row; NaN in a row that holds NaN, +inf, or -inf alone."""
-    powers = np.exp(wide(x) - x.max(axis=-1, keepdims=True, initial=-np.inf))
-    return (powers / powers.sum(axis=-1, keepdims=True)).astype(x.dtype)
+    exponentials = np.exp(wide(x) - x.max(axis=-1, keepdims=True, initial=-np.inf))
+    return (exponentials / exponentials.sum(axis=-1, keepdims=True)).astype(x.dtype)
 
 
 def softmax_last_backward(cotangent: RawArray, y: RawArray, /) -> RawArray:
@@ -38,8 +38,8 @@ def layer_norm(
     deviation = np.sqrt((centred * centred).sum(axis=1, keepdims=True) / x.shape[1])
     std = np.hypot(deviation, np.ldexp(np.sqrt(eps), -exponent))
     std = np.where(std == 0, np.inf, std)  # a row of equal elements is 0, and so is its gradient
-    normal = centred / std
-    result = normal * (1 if weight is None else weight) + (0 if bias is None else bias)
+    normalized = centred / std
+    result = normalized * (1 if weight is None else weight) + (0 if bias is None else bias)
     saved = [np.ldexp(number, exponent)[:, 0].astype(computing_dtype(x.dtype)) for number in (mean, std)]
     return result.astype(x.dtype), saved[0], saved[1]
 
@@ -49,13 +49,13 @@ def layer_norm_backward(
 ) -> tuple[RawArray, RawArray | None, RawArray | None]:
     """Return the cotangents of x, of the weight (None if there is none) and of the bias (None unless ``with_bias``)."""
     mean, std = wide(mean)[:, None], wide(std)[:, None]
-    normal = 2 * ((wide(x) / 2 - mean / 2) / std)  # elements are divided by 2: no difference overflows
+    normalized = 2 * ((wide(x) / 2 - mean / 2) / std)  # elements are divided by 2: no difference overflows
     weighted = wide(cotangent) * (1 if weight is None else weight)
     mean_of_weighted, mean_of_product = (
-        rows.sum(axis=1, keepdims=True) / x.shape[1] for rows in (weighted, weighted * normal)
+        rows.sum(axis=1, keepdims=True) / x.shape[1] for rows in (weighted, weighted * normalized)
     )
-    x_gradient = (weighted - mean_of_weighted - normal * mean_of_product) / std
-    weight_gradient = None if weight is None else (cotangent * normal).sum(axis=0).astype(weight.dtype)
+    x_gradient = (weighted - mean_of_weighted - normalized * mean_of_product) / std
+    weight_gradient = None if weight is None else (cotangent * normalized).sum(axis=0).astype(weight.dtype)
     bias_gradient = wide(cotangent).sum(axis=0).astype(x.dtype) if with_bias else None
     return x_gradient.astype(x.dtype), weight_gradient, bias_gradient
 
@@ -72,10 +72,10 @@ def cross_entropy(
     loss, classes = np.zeros(len(x), x.dtype), x.shape[1]
     weights = np.ones(classes) if weight is None else wide(weight)
     maximum = wide(x).max(axis=1, initial=-np.inf)
-    below = wide(x) - maximum[:, None]
-    log_sum = np.log(np.exp(below).sum(axis=1))
+    shifted = wide(x) - maximum[:, None]
+    log_sum = np.log(np.exp(shifted).sum(axis=1))
     for i in np.flatnonzero(target != ignore_index) if classes else ():
-        class_losses = weights * (log_sum[i] - below[i])
+        class_losses = weights * (log_sum[i] - shifted[i])
         loss[i] = (1 - label_smoothing) * class_losses[target[i]]
         if label_smoothing:  # otherwise 0 times the infinite loss of a class with -inf is NaN
             loss[i] += label_smoothing / classes * class_losses.sum()

@@ -77,8 +77,8 @@ def segment_max_backward(cotangent: RawArray, x: RawArray, maximum: RawArray, se
 
 def segment_softmax(x: RawArray, segments: Segments, /) -> RawArray:
     """(N, ...) -> (N, ...): exp(x - max) / sum; NaN in a column of a segment with NaN, +inf, or -inf alone."""
-    powers = np.exp(wide(x) - spread(segment_max(wide(x), segments), segments))
-    return (powers / spread(segment_sum(powers, segments), segments)).astype(x.dtype)
+    exponentials = np.exp(wide(x) - spread(segment_max(wide(x), segments), segments))
+    return (exponentials / spread(segment_sum(exponentials, segments), segments)).astype(x.dtype)
 
 
 def segment_softmax_backward(cotangent: RawArray, y: RawArray, segments: Segments, /) -> RawArray:
