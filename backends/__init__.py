@@ -9,8 +9,8 @@ if __name__ != "pynested.backends":
     )
 
 from .allocators import allocate, allocator, register_allocator, transfer
-from .attention_layout import HeadLayout
 from .component_layout import packed_offsets, packed_strides, same_integers, strided_index, surely_disjoint
+from .head_layout import HeadLayout
 from .interface import Backend
 from .matrix_layout import Matrices
 from .plain import PlainBackend

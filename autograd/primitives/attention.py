@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pynested.backends import HeadLayout, Matrices, Segments, get_backend
-from pynested.backends.attention_layout import HeadMatrices
 from pynested.backends.dtypes import computing_dtype
+from pynested.backends.head_layout import HeadMatrices
 from pynested.backends.host import from_host
 
 from ..array import Array, raw
@@ -136,9 +136,8 @@ def packed_scores(operands: PackedOperands, layout: HeadLayout, active: Any) -> 
 
 def packed_results(weights: Any, operands: PackedOperands, layout: HeadLayout, active: Any) -> Any:
     """Return the flat results of all heads, one after the other: their values, multiplied by the weights."""
-    return weighted_rows(
-        weights, operands.values, layout.score_matrices, _adjacent_matrices(layout.value_matrices), active
-    )
+    values = _adjacent_matrices(layout.value_matrices)
+    return weighted_rows(weights, operands.values, layout.score_matrices, values, active)
 
 
 def _adjacent_matrices(matrices: HeadMatrices) -> Matrices:
@@ -209,7 +208,7 @@ def attention_by_formula(
     if dropout_factors is not None:
         weights = weights * dropout_factors
     results = to_dtype(packed_results(weights, operands, layout, active), q.dtype)
-    flat = scatter(results, *layout.result_matrices, layout.total_queries * layout.value_width)
+    flat = scatter(results, *layout.result_matrices, layout.result_numel)
     return flat, to_dtype(weights, q.dtype)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..attention_layout import HeadLayout
+from ..head_layout import HeadLayout
 from .kernel_device import BLOCK, RawArray
 from .movement import MovementKernels
 from .naming import accumulator_dtype, ctype, instantiation
@@ -32,7 +32,7 @@ class AttentionKernels(MovementKernels):
 
         This backend saves the maximum of the scores and the sum of their exponentials for each query: (2, rows).
         """
-        out = self.empty((layout.total_queries * layout.value_width,), q.dtype)
+        out = self.empty((layout.result_numel,), q.dtype)
         saved = self.empty((2, layout.total_queries), accumulator_dtype(q.dtype))
         inputs = *(self.as_contiguous(x) for x in (q, k, v)), *self._mask_arguments(mask)
         columns = max(1, layout.value_width)
@@ -59,9 +59,9 @@ class AttentionKernels(MovementKernels):
         g, saved = self.as_contiguous(g), self.as_contiguous(saved)
         q, k, v = (self.as_contiguous(x) for x in (q, k, v))
         delta = self.empty((layout.total_queries,), saved.dtype)  # the sum of each row of g * out
-        tables = self.upload(_component_table(layout)), self.upload(layout.query_starts)
-        numbers = [np.int64(number) for number in (len(layout.sizes), layout.total_queries, layout.value_width)]
-        args = *tables, numbers[0], g, self.as_contiguous(out), *numbers[1:], delta
+        tables = self.upload(_component_table(layout)), self.upload(layout.query_starts), np.int64(len(layout.sizes))
+        numbers = np.int64(layout.total_queries), np.int64(layout.value_width)
+        args = *tables, g, self.as_contiguous(out), *numbers, delta
         name = instantiation("attention_delta", ctype(q.dtype))
         self.launch("attention_backward.cu", name, (-(-layout.total_queries // 8),), (BLOCK,), args)
         inputs = q, k, v, *self._mask_arguments(mask), g, saved[0], saved[1], delta

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..attention_layout import HeadLayout
 from ..component_layout import Integers, groups_of_equal_rows
-from .parallel import THREADS, rows_at_any_offset, widened
+from ..head_layout import HeadLayout, HeadMatrices
+from .parallel import THREADS, widened
 
 RawArray = NDArray[Any]
 
@@ -29,38 +28,44 @@ LENGTH_STEP = 8  # Lengths that are equal after rounding up to a multiple of it 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """The heads of a batch.
+    """Some heads of one component, or all heads of several components, which are computed together.
 
     Attributes
     ----------
-    components : int64 (K,)
-        The indices of the components. If there are several, they are padded.
-    key_heads : range
-        The heads of keys: all heads if there are several components.
-    group_size : int
-        The number of heads of queries for each head of keys.
+    heads : int64 (K, C, G)
+        The numbers of the heads of queries in `HeadLayout`: of K components, with C heads of keys, and G heads of
+        queries for each head of keys.
+    num_queries, num_keys : int
+        The largest numbers of queries and keys, L and S. Components with fewer queries or keys are padded.
     log_sums : slice
         The positions of the log-sums of its queries, with padding, among those of all jobs.
     """
 
-    components: Integers
-    key_heads: range
-    group_size: int
+    heads: Integers
+    num_queries: int
+    num_keys: int
     log_sums: slice
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the scores: (K, C, G, L, S)."""
+        return *self.heads.shape, self.num_queries, self.num_keys
 
 
 @lru_cache(maxsize=32)  # the gradient, and the next layer, have the same layout
 def attention_jobs(layout: HeadLayout) -> list[Job]:
     """Return jobs for all heads that have queries. If there is one component only, its heads go to all threads."""
-    sizes, num_scores = layout.sizes, layout.sizes.prod(axis=1)
+    sizes, first_heads = layout.sizes, np.cumsum(layout.num_query_heads) - layout.num_query_heads
     has_queries = sizes[:, :3].all(axis=1)
-    is_small = has_queries & (num_scores <= SMALL_SCORES)
+    is_small = has_queries & (layout.num_scores <= SMALL_SCORES)
     jobs: list[Job] = []
 
-    def add(components: Integers, key_heads: range, group_size: int, num_queries: int) -> None:
+    def add(components: Integers, key_heads: range, num_queries: int, num_keys: int) -> None:
+        group_size = sizes.item(components[0], 1)
+        heads_of_component = np.arange(key_heads.start * group_size, key_heads.stop * group_size)
+        heads = first_heads[components][:, None, None] + heads_of_component.reshape(-1, group_size)
         start = jobs[-1].log_sums.stop if jobs else 0
-        stop = start + len(components) * len(key_heads) * group_size * num_queries
-        jobs.append(Job(components, key_heads, group_size, slice(start, stop)))
+        jobs.append(Job(heads, num_queries, num_keys, slice(start, start + heads.size * num_queries)))
 
     for components in _length_classes(sizes, np.flatnonzero(is_small)):
         num_key_heads, group_size, num_queries, num_keys = sizes[components].max(axis=0).tolist()
@@ -68,13 +73,14 @@ def attention_jobs(layout: HeadLayout) -> list[Job]:
         step = max(1, PADDED_SCORES // (num_key_heads * max(1, group_size * num_queries * num_keys, elements)))
         for start in range(0, len(components), step):
             chunk = components[start : start + step]
-            add(chunk, range(num_key_heads), group_size, sizes[chunk, 2].max().item())
+            add(chunk, range(num_key_heads), *sizes[chunk, 2:].max(axis=0).tolist())
     threads = THREADS if len(sizes) == 1 else 1
     for component in np.flatnonzero(has_queries & ~is_small).tolist():
         num_key_heads, group_size, num_queries, num_keys = sizes[component].tolist()
         step = max(1, min(BLOCK_SCORES // max(1, group_size * num_queries * num_keys), -(-num_key_heads // threads)))
         for start in range(0, num_key_heads, step):
-            add(np.array([component]), range(start, min(start + step, num_key_heads)), group_size, num_queries)
+            key_heads = range(start, min(start + step, num_key_heads))
+            add(np.array([component]), key_heads, num_queries, num_keys)
     return jobs
 
 
@@ -92,38 +98,42 @@ def _length_classes(sizes: Integers, components: Integers) -> list[Integers]:
 # ---- rows and masks of a job ----------------------------------------------------------------------------------------
 
 
-class RowIndex:
-    """The rows of one operand of a job in a flat buffer, which `read` copies to an array of shape (K, C, G, R, width).
+def rows_as_elements(x: RawArray, width: int, step: int) -> RawArray:
+    """Return a view of contiguous memory with rows of ``width`` numbers as elements; row i begins at number i * step.
 
-    ``is_row`` (K, 1, 1, R) is false for padding. ``targets`` are the positions of the rows among all rows of the array,
-    and ``starts`` the positions of their first elements in the buffer.
+    NumPy copies such elements, as bytes, two to three times as fast as rows of numbers.
+    """
+    count, itemsize = (x.size - width) // step + 1, x.itemsize
+    return np.ndarray((count,), f"V{width * itemsize}", x, 0, (step * itemsize,))
+
+
+class RowIndex:
+    """The rows of one operand of a job in a flat buffer, which `read` copies to an array of ``shape``.
+
+    The shape is (K, C, G, R, width). ``is_row`` (K, C, G, R) is false for padding. ``targets`` are the positions of the
+    other rows among all rows of the array, and ``starts`` the positions of their first elements in the buffer.
     """
 
-    def __init__(self, places: Integers, lengths: Integers, job: Job, group_size: int) -> None:
-        offsets, head_steps, row_steps = places[job.components].T.reshape(3, -1, 1, 1, 1)
-        first_head, end_head = job.key_heads.start * group_size, job.key_heads.stop * group_size
-        heads, row = np.arange(first_head, end_head).reshape(1, -1, group_size, 1), np.arange(lengths.max())
-        self.is_row = (row < lengths[:, None])[:, None, None]
-        self.is_padded = not self.is_row.all()
-        starts = offsets + heads * head_steps + row * row_steps
-        self.shape = starts.shape
-        self.targets = np.flatnonzero(np.broadcast_to(self.is_row, self.shape))
-        self.starts = starts.reshape(-1)[self.targets]
+    def __init__(self, matrices: HeadMatrices, heads: Integers) -> None:
+        offsets, lengths = matrices.offsets[heads, None], matrices.sizes[heads, 0, None]
+        row = np.arange(lengths.max())
+        self.is_row = row < lengths
+        self.targets = np.flatnonzero(self.is_row)
+        self.starts = (offsets + row * matrices.strides[heads, 0, None])[self.is_row]
+        self.shape = (*self.is_row.shape, matrices.sizes.item(0, 1))
 
-    def read(self, buffer: RawArray, width: int) -> RawArray:
+    def read(self, buffer: RawArray) -> RawArray:
         """Return the rows, halves as float32. The padding is 0."""
-        rows = widened(rows_at_any_offset(buffer, width)[self.starts])
-        if self.is_padded:
-            padded = np.zeros((prod(self.shape), width), rows.dtype)
-            padded[self.targets] = rows
-            rows = padded
-        return rows.reshape(*self.shape, width)
+        rows, width = np.zeros(self.shape, buffer.dtype), self.shape[-1]
+        if rows.size:
+            rows_as_elements(rows, width, width)[self.targets] = rows_as_elements(buffer, width, 1)[self.starts]
+        return widened(rows)
 
     def write(self, rows: RawArray, buffer: RawArray) -> None:
-        """Copy rows, (K, C, G, R, width), to their positions in the buffer."""
-        width = rows.shape[-1]
-        flat_rows = rows.reshape(prod(self.shape), width)
-        rows_at_any_offset(buffer, width)[self.starts] = flat_rows[self.targets] if self.is_padded else flat_rows
+        """Copy rows, of the dtype of the buffer, to their positions in the buffer."""
+        if rows.size:
+            width = self.shape[-1]
+            rows_as_elements(buffer, width, 1)[self.starts] = rows_as_elements(rows, width, width)[self.targets]
 
 
 class JobRows(NamedTuple):
@@ -142,26 +152,22 @@ class JobRows(NamedTuple):
 @lru_cache(maxsize=16)  # enough for a few layers of small components; a job has at most `PADDED_SCORES` rows
 def job_rows(layout: HeadLayout, job: Job) -> JobRows:
     """Return the rows of all operands."""
-    num_queries, num_keys = layout.sizes[job.components, 2:].T
-    queries = RowIndex(layout.query_places, num_queries, job, job.group_size)
-    keys = RowIndex(layout.key_places, num_keys, job, 1)
-    values = RowIndex(layout.value_places, num_keys, job, 1)
-    results = RowIndex(layout.result_places, num_queries, job, job.group_size)
-    is_padded = queries.is_padded or keys.is_padded
-    is_pair = queries.is_row[..., None] & keys.is_row[..., None, :] if is_padded else None
-    return JobRows(queries, keys, values, results, is_pair)
+    key_heads = job.heads[..., :1]  # the heads of a group have the same keys and values
+    queries, keys = RowIndex(layout.query_matrices, job.heads), RowIndex(layout.key_matrices, key_heads)
+    values, results = RowIndex(layout.value_matrices, key_heads), RowIndex(layout.result_matrices, job.heads)
+    is_pair = queries.is_row[:, :1, :1, :, None] & keys.is_row[:, :1, :1, None]
+    return JobRows(queries, keys, values, results, None if is_pair.all() else is_pair)
 
 
 def read_mask(mask: RawArray | None, layout: HeadLayout, job: Job, rows: JobRows) -> tuple[RawArray | None, bool]:
     """Return the mask of a job, (K, C or 1, G or 1, L, S) or None, and whether its pairs must be causal as well."""
-    shape = (*rows.queries.shape, rows.keys.shape[-1])
-    if len(job.components) == 1:
-        return (None if mask is None else mask_view(mask, layout, job, shape)), layout.causal
+    if len(job.heads) == 1:
+        return (None if mask is None else mask_view(mask, layout, job)), layout.causal
     if mask is None:
         if rows.is_pair is None or not layout.causal:
             return rows.is_pair, layout.causal
-        return rows.is_pair & causal_pairs(*shape[3:]), False
-    job_mask = mask.take(mask_index(layout, job, shape), mode="clip")
+        return rows.is_pair & causal_pairs(*job.shape[3:]), False
+    job_mask = mask.take(mask_index(layout, job), mode="clip")
     if rows.is_pair is not None:
         job_mask = np.where(rows.is_pair, job_mask, False if mask.dtype == np.bool_ else mask.dtype.type(-np.inf))
     return job_mask, False
@@ -175,20 +181,17 @@ def causal_pairs(num_queries: int, num_keys: int, distance: int = 0) -> RawArray
     return np.tri(num_queries, num_keys, distance, np.bool_)
 
 
-def mask_view(mask: RawArray, layout: HeadLayout, job: Job, shape: tuple[int, ...]) -> RawArray:
+def mask_view(mask: RawArray, layout: HeadLayout, job: Job) -> RawArray:
     """Return the mask of a job of one component: (1, C, G, L, S)."""
-    assert layout.mask_places is not None
-    offset, head_step, row_step, column_step = layout.mask_places[job.components[0]].tolist()
-    steps = 0, shape[2] * head_step, head_step, row_step, column_step
-    start = 0 if 0 in shape else (offset + job.key_heads.start * shape[2] * head_step) * mask.itemsize
-    return np.ndarray(shape, mask.dtype, mask, start, [step * mask.itemsize for step in steps])
+    offsets, strides = layout.mask_matrices.offsets[job.heads[0]], layout.mask_matrices.strides[job.heads.item(0)]
+    head_step = offsets.item(1) - offsets.item(0) if offsets.size > 1 else 0
+    steps = 0, job.heads.shape[2] * head_step, head_step, *strides.tolist()
+    start = 0 if 0 in job.shape else offsets.item(0) * mask.itemsize
+    return np.ndarray(job.shape, mask.dtype, mask, start, [step * mask.itemsize for step in steps])
 
 
-def mask_index(layout: HeadLayout, job: Job, shape: tuple[int, ...]) -> Integers:
+def mask_index(layout: HeadLayout, job: Job) -> Integers:
     """Return the position of each pair of a padded job in the mask: int64 (K, C, G, L, S)."""
-    assert layout.mask_places is not None
-    offsets, head_steps, row_steps, column_steps = layout.mask_places[job.components].T.reshape(4, -1, 1, 1, 1, 1)
-    _, num_key_heads, group_size, num_queries, num_keys = shape
-    head = np.arange(num_key_heads * group_size).reshape(1, num_key_heads, group_size, 1, 1)
-    index: Integers = offsets + head * head_steps + np.arange(num_queries)[:, None] * row_steps
-    return np.asarray(index + np.arange(num_keys) * column_steps)
+    offsets, strides = layout.mask_matrices.offsets[job.heads], layout.mask_matrices.strides[job.heads]
+    index: Integers = offsets[..., None, None] + np.arange(job.num_queries)[:, None] * strides[..., None, :1]
+    return np.asarray(index + np.arange(job.num_keys) * strides[..., None, 1:])

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..attention_layout import HeadLayout
 from ..caching_allocator import empty
 from ..dtypes import computing_dtype
+from ..head_layout import HeadLayout
 from . import attention_batches as batches
 from .attention_batches import Job, JobRows, attention_jobs, causal_pairs, job_rows, read_mask
 from .elementwise import where
@@ -46,14 +46,14 @@ def attention(
 ) -> tuple[RawArray, RawArray | None]:
     """Flat buffers -> the flat result, and the log-sums of all jobs, None unless ``needs_gradient``."""
     jobs, operands = attention_jobs(layout), contiguous(q, k, v, mask)
-    out, log_sums = empty((layout.total_queries * layout.value_width,), q.dtype), None
+    out, log_sums = empty((layout.result_numel,), q.dtype), None
     if needs_gradient:
         log_sums = empty((jobs[-1].log_sums.stop if jobs else 0,), computing_dtype(q.dtype))
 
     def work(job: Job) -> None:
         index = job_rows(layout, job)
         batch = read_batch(job, index, operands, layout, log_sums)
-        results = np.empty((*batch.queries.shape[:-1], layout.value_width), q.dtype)
+        results = np.empty(index.results.shape, q.dtype)
         for rows in row_blocks(batch):
             results[..., rows, :] = _attend(batch, rows)
         index.results.write(results, out)
@@ -72,10 +72,10 @@ def read_batch(
 ) -> HeadBatch:
     """Return the operands of a job, and the memory of its log-sums."""
     q, k, v, mask = operands
-    queries = index.queries.read(q, layout.width)
+    queries = index.queries.read(q)
     # Queries are scaled before their products with keys can overflow.
     queries *= queries.dtype.type(layout.scale)
-    keys, values = index.keys.read(k, layout.width), index.values.read(v, layout.value_width)
+    keys, values = index.keys.read(k), index.values.read(v)
     if log_sums is not None:
         log_sums = log_sums[job.log_sums].reshape(*queries.shape[:-1], 1)
     return HeadBatch(queries, keys, values, *read_mask(mask, layout, job, index), log_sums)
@@ -110,26 +110,26 @@ def _attend(batch: HeadBatch, rows: slice) -> RawArray | int:
     if columns.stop == 0:  # The gradient reads no log-sum of these queries, as they have no scores.
         return 0
     scores = active_scores(batch, rows, columns)
-    # The maximum of a query without active pairs is -inf, which is replaced by the lowest finite number.
-    maxima = np.maximum(scores.max(axis=-1, keepdims=True), np.finfo(scores.dtype).min)
+    # The maximum of a query without active pairs is the lowest finite number, not -inf.
+    maxima = scores.max(axis=-1, keepdims=True, initial=np.finfo(scores.dtype).min)
     weights = np.exp(np.subtract(scores, maxima, out=scores), out=scores)
-    row_of_ones = np.ones(weights.shape[-1], weights.dtype)
-    sums = np.matmul(weights.reshape(-1, len(row_of_ones)), row_of_ones).reshape(maxima.shape)
-    divisors = _divisors(sums, batch, rows, columns)
+    divisors = _divisors(weights.sum(axis=-1, keepdims=True), batch, rows, columns)
     if batch.log_sums is not None:
         batch.log_sums[..., rows, :] = maxima + np.log(divisors)
     return np.asarray(_weighted_values(weights, batch, rows, columns) / divisors)
 
 
 def _divisors(sums: RawArray, batch: HeadBatch, rows: slice, columns: slice) -> RawArray:
-    """Return the sums of exponentials by which weights are divided.
+    """Return the sums of exponentials by which weights are divided, in the memory of ``sums``.
 
     A sum of 0 is replaced: by 1 if the query has no active pair, and by NaN if all scores of its active pairs are -inf.
     """
-    if sums.all():
-        return sums
-    has_active = not is_masked(batch) or active_pairs(batch, rows, columns).any(axis=-1, keepdims=True)
-    return np.asarray(where(sums == 0, where(has_active, np.nan, 1).astype(sums.dtype), sums))
+    is_zero = sums == 0
+    if is_zero.any():
+        has_active = not is_masked(batch) or active_pairs(batch, rows, columns).any(axis=-1, keepdims=True)
+        np.copyto(sums, 1, where=is_zero)
+        np.copyto(sums, np.nan, where=is_zero & has_active)
+    return sums
 
 
 def _weighted_values(weights: RawArray, batch: HeadBatch, rows: slice, columns: slice) -> RawArray:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..attention_layout import HeadLayout
+from ..head_layout import HeadLayout
 from ..repeating_views import unbroadcast_view
 from .attention_batches import Job, attention_jobs, job_rows, mask_index, mask_view
 from .attention_forward import (
@@ -50,7 +50,7 @@ def attention_backward(
     def work(job: Job) -> None:
         index = job_rows(layout, job)
         batch = read_batch(job, index, operands, layout, saved)
-        cotangents, results = index.results.read(g, layout.value_width), index.results.read(out, layout.value_width)
+        cotangents, results = index.results.read(g), index.results.read(out)
         batch_grads = [np.zeros_like(x) for x in (batch.queries, batch.keys, batch.values)]
         for rows in row_blocks(batch):
             columns = active_keys(batch, rows)
@@ -112,11 +112,10 @@ def _add_to_mask(
     mask_grad: RawArray, d_scores: RawArray, layout: HeadLayout, job: Job, batch: HeadBatch, rows: slice, columns: slice
 ) -> None:
     """Add the gradients of scores to the gradient of a mask of floats; several scores can share an element of it."""
-    shape = (*batch.queries.shape[:4], batch.keys.shape[3])
-    if len(job.components) > 1:
+    if len(job.heads) > 1:
         active = active_pairs(batch, rows, columns)
-        np.add.at(mask_grad, mask_index(layout, job, shape)[..., rows, columns][active], d_scores[active])
+        np.add.at(mask_grad, mask_index(layout, job)[..., rows, columns][active], d_scores[active])
         return
-    view = mask_view(mask_grad, layout, job, shape)[..., rows, columns]
+    view = mask_view(mask_grad, layout, job)[..., rows, columns]
     shared_axes = tuple([axis for axis, step in enumerate(view.strides) if step == 0])
     unbroadcast_view(view)[...] += d_scores.sum(axis=shared_axes, keepdims=True)

@@ -4,31 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import repeat
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ..attention_layout import HeadLayout
-from ..dtypes import computing_dtype
+from ..head_layout import HeadLayout
 from .movement import strided_views
 from .widening import RawArray, wide
 
 
-class HeadWeights(NamedTuple):
-    """The softmax of the scores of a head, and the values from which it is made.
-
-    ``weights`` and ``active`` are (queries, keys). ``maxima`` of the scores and ``totals`` of their exponentials are
-    (queries, 1).
-    """
-
-    weights: RawArray
-    maxima: RawArray
-    totals: RawArray
-    active: RawArray
-
-
-def attention_weights(q: RawArray, k: RawArray, mask: RawArray | None, layout: HeadLayout) -> Iterator[HeadWeights]:
-    """Yield the weights of each head. Its matrices, in flat buffers, have sizes, strides and offsets in the layout."""
+def attention_weights(
+    q: RawArray, k: RawArray, mask: RawArray | None, layout: HeadLayout
+) -> Iterator[tuple[RawArray, RawArray]]:
+    """Yield for each head the softmax of its scores, and which pairs are active: (queries, keys) each."""
     queries_of_heads, keys_of_heads = strided_views(q, *layout.query_matrices), strided_views(k, *layout.key_matrices)
     masks = repeat(np.array(True)) if mask is None else strided_views(mask, *layout.mask_matrices)
     for queries, keys, head_mask in zip(queries_of_heads, keys_of_heads, masks, strict=False):
@@ -44,7 +32,7 @@ def attention_weights(q: RawArray, k: RawArray, mask: RawArray | None, layout: H
         exponentials = np.exp(scores - np.where(maxima == -np.inf, 0, maxima))
         totals = exponentials.sum(axis=1, keepdims=True)
         totals = np.where((maxima == -np.inf) & active.any(axis=1, keepdims=True), np.nan, totals)
-        yield HeadWeights(exponentials / np.where(totals == 0, 1, totals), maxima, totals, active)
+        yield exponentials / np.where(totals == 0, 1, totals), active
 
 
 def product_of_pairs(x: RawArray, y: RawArray, active: RawArray) -> RawArray:
@@ -55,21 +43,21 @@ def product_of_pairs(x: RawArray, y: RawArray, active: RawArray) -> RawArray:
 
 def attention(
     q: RawArray, k: RawArray, v: RawArray, mask: RawArray | None, layout: HeadLayout, needs_gradient: bool = True, /
-) -> tuple[RawArray, RawArray | None]:
+) -> tuple[RawArray, Any]:
     """Return softmax(scale q k^T + mask) v of each head, in a flat buffer, and ``saved`` for `attention_backward`.
 
     A mask of bools is true for the active pairs. A mask of floats is added to the scores; -inf makes a pair inactive.
     An inactive key has no influence, even if it is NaN. A query without active keys gives +0.
 
-    The second result is None unless ``needs_gradient``. Each backend chooses what it saves. The plain backend saves the
-    maxima and the totals of all queries, (2, rows).
+    The second result is None unless ``needs_gradient``. Each backend chooses what it saves; the plain backend saves
+    nothing.
     """
-    out, saved = np.empty(layout.total_queries * layout.value_width, q.dtype), [np.empty((2, 0))]
+    out = np.empty(layout.result_numel, q.dtype)
     values_of_heads, results = strided_views(v, *layout.value_matrices), strided_views(out, *layout.result_matrices)
-    for head, values, result in zip(attention_weights(q, k, mask, layout), values_of_heads, results, strict=True):
-        result[...] = product_of_pairs(head.weights, wide(values), head.active)
-        saved.append(np.stack([head.maxima[:, 0], head.totals[:, 0]]))
-    return out, np.concatenate(saved, axis=1).astype(computing_dtype(q.dtype)) if needs_gradient else None
+    heads = attention_weights(q, k, mask, layout)
+    for (weights, active), values, result in zip(heads, values_of_heads, results, strict=True):
+        result[...] = product_of_pairs(weights, wide(values), active)
+    return out, None
 
 
 def attention_backward(
@@ -79,7 +67,7 @@ def attention_backward(
     v: RawArray,
     mask: RawArray | None,
     out: RawArray,
-    saved: RawArray,
+    saved: Any,
     layout: HeadLayout,
     needs_mask_gradient: bool,
     /,
@@ -87,13 +75,13 @@ def attention_backward(
     """Return the cotangents of q, k and v, and that of a mask of floats if ``needs_mask_gradient``, otherwise None.
 
     Each cotangent has the size of its buffer, with 0 for elements that belong to no component. The plain backend
-    computes the weights again instead of reading ``saved``.
+    computes the weights again; other backends read ``saved``.
     """
     operands, matrices = (q, k, v), (layout.query_matrices, layout.key_matrices, layout.value_matrices)
     grads = [np.zeros(x.shape) for x in operands]
     mask_grad = np.zeros(mask.shape) if needs_mask_gradient and mask is not None else None
     mask_grads = repeat(None) if mask_grad is None else strided_views(mask_grad, *layout.mask_matrices)
-    for head, queries, keys, values, d_queries, d_keys, d_values, d_results, d_mask in zip(
+    for (weights, active), queries, keys, values, d_queries, d_keys, d_values, d_results, d_mask in zip(
         attention_weights(q, k, mask, layout),
         *[strided_views(x, *x_matrices) for x, x_matrices in zip(operands, matrices, strict=True)],
         *[strided_views(grad, *x_matrices) for grad, x_matrices in zip(grads, matrices, strict=True)],
@@ -101,7 +89,6 @@ def attention_backward(
         mask_grads,
         strict=False,
     ):
-        weights, active = head.weights, head.active
         d_values += product_of_pairs(weights.T, wide(d_results), active.T)
         d_weights = wide(d_results) @ wide(values).T
         means = np.where(active, weights * d_weights, 0).sum(axis=1, keepdims=True)

@@ -8,6 +8,7 @@ all component sizes (see `pynested/structure/extents.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -272,12 +273,16 @@ def nest(components: Sequence[Array], layout: Layout, ragged_dim: int | None = N
 
 def slices_as_components(x: Array, count: int) -> tuple[Array, Strided]:
     """Return flat values and the structure of ``count`` components: the slices of ``x``, or its only slice repeated."""
-    flat = movement.reshape(x, (x.numel(),)).contiguous()
-    extents = np.tile(np.array([x.shape[1:]], np.int64), (max(count, 1), 1))
-    if x.shape[0] == count:
-        return flat, Strided.from_extents(extents, count)
+    return movement.reshape(x, (x.numel(),)).contiguous(), structure_of_slices(x.shape, count)
+
+
+def structure_of_slices(shape: tuple[int, ...], count: int) -> Strided:
+    """Return the structure of ``count`` components: the slices of a contiguous array, or its only slice repeated."""
+    extents = np.tile(np.array([shape[1:]], np.int64), (max(count, 1), 1))
+    if shape[0] == count:
+        return Strided.from_extents(extents, count)
     strides = packed_strides(extents[:count])
-    return flat, Strided.from_validated(extents, strides, np.zeros(count, np.int64), x.numel())
+    return Strided.from_validated(extents, strides, np.zeros(count, np.int64), prod(shape))
 
 
 def as_dense(name: str, x: NestedArray) -> Array:

@@ -1,11 +1,12 @@
-"""Checks of the arguments of attention: dtypes, devices and numbers of dimensions of arrays, the scale."""
+"""Checks of the arguments of attention: dtypes, devices, the scale, and sizes that must fit each other."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_operand, device_of
@@ -15,9 +16,14 @@ from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, Stru
 from pynested.lifting.result_dtypes import check_float
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import check_devices
+from pynested.nested.shape_comparison import first_difference, shape_text
+from pynested.structure import Ints
 
 MASK = "attn_mask"
 NAMES = ("query", "key", "value", MASK)
+
+
+# ---- arrays ---------------------------------------------------------------------------------------------------------
 
 
 def checked_operands(op: str, query: Any, key: Any, value: Any, mask: Any) -> dict[str, Any]:
@@ -55,41 +61,105 @@ def checked_scale(op: str, scale: Any) -> float | None:
     return float(number)
 
 
-def check_dims(op: str, named: dict[str, Any], rank: int) -> None:
+# ---- sizes ----------------------------------------------------------------------------------------------------------
+
+
+class AttentionOperand(NamedTuple):
+    """The sizes of an argument of attention, nested or dense, without its elements.
+
+    ``sizes`` has the size along each dimension, None for an irregular dimension. ``structure`` has the components; it
+    is None for a dense argument until their number is known. ``op`` and ``name`` are the names of the operator and of
+    the argument, for error messages.
+    """
+
+    op: str
+    name: str
+    is_nested: bool
+    sizes: tuple[int | None, ...]
+    structure: Any  # Strided
+
+    @property
+    def extents(self) -> Ints:
+        """The shape of each component."""
+        return self.structure.extents  # type: ignore[no-any-return]
+
+    @property
+    def broadcasts(self) -> NDArray[np.bool_]:
+        """Whether each axis of the components can broadcast, because all have size 1 along it."""
+        return np.array([size == 1 for size in self.sizes[1:]], np.bool_)
+
+
+def check_dims(operands: tuple[AttentionOperand, ...], rank: int) -> None:
     """Raise unless nested operands have ``rank`` dimensions, and dense ones at most ``rank``, but not too few."""
-    for name, x in named.items():
-        if type(x) is not NestedArray:
+    for op, name, is_nested, sizes, _ in operands:
+        if not is_nested:
             least = 0 if name == MASK else 2
-            if not least <= x.ndim <= rank:
+            if not least <= len(sizes) <= rank:
                 raise ShapeError(
-                    f"{op}: {name} has shape {x.shape}; if it is dense, it must have from {least} to {rank} dimensions."
+                    f"{op}: {name} has shape {sizes}; if it is dense, it must have from {least} to {rank} dimensions."
                 )
-        elif x.ndim < 3:
+        elif len(sizes) < 3:
             raise StructureError(
-                f"{op}: the components of {name} have {x.ndim - 1} dimensions; they must be matrices at least. Use "
+                f"{op}: the components of {name} have {len(sizes) - 1} dimensions; they must be matrices at least. Use "
                 "unsqueeze."
             )
-        elif x.ndim != rank:
-            raise StructureError(f"{op}: nested operands have {rank} and {x.ndim} dimensions; they must have as many.")
-        elif name != MASK and x.regular_size(rank - 1) is None:
+        elif len(sizes) != rank:
+            raise StructureError(
+                f"{op}: nested operands have {rank} and {len(sizes)} dimensions; the numbers must be equal."
+            )
+        elif name != MASK and sizes[-1] is None:
             raise StructureError(
                 f"{op}: dimension {rank - 1} of {name}, the last one, is irregular; it must be regular."
             )
 
 
-def component_count(op: str, named: dict[str, Any], rank: int) -> int:
+def component_count(operands: tuple[AttentionOperand, ...], rank: int) -> int:
     """Return the number of components; operands with fewer than ``rank`` dimensions have no batch dimension.
 
     The batch dimension of a dense operand can also have the size 1.
     """
-    batches = {name: x for name, x in named.items() if x.ndim == rank}
-    nested_counts = [len(x) for x in batches.values() if type(x) is NestedArray]
-    count = [*nested_counts, *[len(x) for x in batches.values() if len(x) != 1], 1][0]
-    for name, x in batches.items():
-        if type(x) is NestedArray and len(x) != count:
-            raise StructureError(f"{op}: nested operands have {count} and {len(x)} components; they must have as many.")
-        if len(x) not in (1, count):
-            raise ShapeError(
-                f"{op}: {name} has shape {x.shape}, and there are {count} components; its first size must be that or 1."
+    batches = [operand for operand in operands if len(operand.sizes) == rank]
+    nested_counts = [operand.sizes[0] for operand in batches if operand.is_nested]
+    count: Any = [*nested_counts, *[operand.sizes[0] for operand in batches if operand.sizes[0] != 1], 1][0]
+    for op, name, is_nested, sizes, _ in batches:
+        if is_nested and sizes[0] != count:
+            raise StructureError(
+                f"{op}: nested operands have {count} and {sizes[0]} components; the numbers must be equal."
             )
-    return count
+        if sizes[0] not in (1, count):
+            raise ShapeError(
+                f"{op}: {name} has shape {sizes}, and there are {count} components; its first size must be that or 1."
+            )
+    return int(count)
+
+
+def misfit_error(text: str, component: int, *operands: AttentionOperand) -> StructureError | ShapeError:
+    """Return the error for operands that do not fit each other: a ShapeError if any of them is dense."""
+    error_class = StructureError if all(operand.is_nested for operand in operands) else ShapeError
+    has_components = any(operand.is_nested and operand.sizes[0] for operand in operands)
+    return error_class(f"{operands[0].op}: {f'at component {component}, ' if has_components else ''}{text}.")
+
+
+def check_sizes(a: AttentionOperand, b: AttentionOperand, axes: slice, rule: str, broadcast: bool = False) -> None:
+    """Raise unless two operands have equal sizes along some axes; with ``broadcast``, a regular size of 1 fits, too."""
+    sizes = np.where(a.broadcasts | b.broadcasts, -1, a.extents) if broadcast else a.extents
+    difference = first_difference(sizes[:, axes], b.extents[:, axes])
+    if difference:
+        i = difference[0]
+        shapes = f"{a.name} has shape {shape_text(a.extents[i])} and {b.name} {shape_text(b.extents[i])}"
+        raise misfit_error(f"{shapes}; {rule}", i, a, b)
+
+
+def check_groups(query: AttentionOperand, key: AttentionOperand, value: AttentionOperand) -> None:
+    """Raise unless keys and values have equal numbers of heads, and queries a multiple of it, in each component."""
+    if query.extents.shape[1] < 3:
+        raise StructureError(f"{query.op}: enable_gqa=True needs a dimension of heads before the matrices.")
+    check_sizes(key, value, slice(-3, -2), "their numbers of heads must be equal")
+    heads, key_heads = query.extents[:, -3], key.extents[:, -3]
+    is_multiple = heads // np.maximum(key_heads, 1) * key_heads == heads
+    is_unknown = np.minimum(heads, key_heads) < 0  # in an empty batch
+    misfits = np.flatnonzero(~(is_multiple | is_unknown))
+    if misfits.size:
+        i = int(misfits[0])
+        text = f"the {heads[i]} heads of query must be a multiple of the {key_heads[i]} heads of key"
+        raise misfit_error(text, i, query, key)

@@ -17,7 +17,7 @@ from pynested.nested.operands import Dense, Operand
 from ..block_masks.block_mask import BlockMask
 from ..block_masks.mask_functions import SCORE_PARAMETERS, ScoreMod, check_function
 from .flex_blocks import NAME, FlexOptions, attend_by_strips
-from .head_layout import align_heads
+from .head_alignment import align_heads
 
 
 class AuxRequest(NamedTuple):
@@ -78,13 +78,7 @@ def flex_attention(
 def flex_attention(
     query: Operand, key: Operand, value: Operand, score_mod: ScoreMod | None = None,
     block_mask: BlockMask | None = None, scale: float | None = None, enable_gqa: bool = False,
-    return_lse: Literal[False] = False, *, return_aux: AuxRequest,
-) -> tuple[Any, AuxOutput]: ...  # fmt: skip
-@overload
-def flex_attention(
-    query: Operand, key: Operand, value: Operand, score_mod: ScoreMod | None = None,
-    block_mask: BlockMask | None = None, scale: float | None = None, enable_gqa: bool = False,
-    return_lse: bool = False, *, return_aux: None = None,
+    return_lse: bool = False, *, return_aux: AuxRequest | None = None,
 ) -> Any: ...  # fmt: skip
 @operator
 def flex_attention(
@@ -182,7 +176,7 @@ def flex_attention(
     else:
         options = FlexOptions(score_mod, block_mask, *request)
         output, *aux_buffers = attend_by_strips(options, q, k, v, layout)
-        aux = AuxOutput(*[None if buffer is None else aligned.wrap_queries(buffer) for buffer in aux_buffers])
+        aux = AuxOutput(*[None if buffer is None else aligned.wrap_query_numbers(buffer) for buffer in aux_buffers])
     result = aligned.wrap_result(output)
     return (result, aux) if return_aux is not None else (result, aux.lse) if return_lse else result
 

@@ -24,7 +24,7 @@ from pynested.structure import Ints
 
 from ..block_masks.block_mask import BlockMask
 from ..block_masks.mask_functions import PairBlock, ScoreMod, apply_score_mod
-from .head_layout import packed_places
+from .head_alignment import packed_places
 
 NAME = "flex_attention"
 MOST_SCORES = 1 << 20  # of a batch of several strips, and of a strip of several queries
@@ -47,12 +47,12 @@ def attend_by_strips(
     Log-sums and greatest scores are None unless the options request them.
     """
     packed_layout, groups = _packed_layout(layout), _groups(layout.num_scores.tolist())
-    q_parts = _split(gather(q, *layout.query_matrices), packed_layout.query_places, groups)
-    k_parts = _split(gather(k, *layout.key_matrices), packed_layout.key_places, groups)
-    v_parts = _split(gather(v, *layout.value_matrices), packed_layout.value_places, groups)
+    queries = _split(gather(q, *layout.query_matrices), packed_layout.query_places, groups)
+    keys = _split(gather(k, *layout.key_matrices), packed_layout.key_places, groups)
+    values = _split(gather(v, *layout.value_matrices), packed_layout.value_places, groups)
     all_strips: list[PairBlock] = []
     results = []
-    for components, *operands in zip(groups, q_parts, k_parts, v_parts, strict=True):
+    for components, *operands in zip(groups, queries, keys, values, strict=True):
         strips = [strip for i in components for strip in _strips(options.block_mask, i, layout)]
         all_strips += strips
         for span in _groups([strip.numel for strip in strips]):
@@ -60,12 +60,11 @@ def attend_by_strips(
             batch_layout = _strip_layout(packed_layout, batch, components.start)
             results.append(checkpoint(StripBatch(options, batch, batch_layout).flex_attention, *operands))
 
-    def scattered(parts: tuple[Any, ...], result_layout: HeadLayout) -> Array | None:
-        if parts[0] is None:
+    def scattered(batches: tuple[Any, ...], result_layout: HeadLayout) -> Array | None:
+        if batches[0] is None:
             return None
         matrices = _strip_layout(result_layout, all_strips).result_matrices
-        buffer_size = layout.total_queries * result_layout.value_width
-        return movement.scatter(movement.concatenate(parts, 0), *matrices, buffer_size)
+        return movement.scatter(movement.concatenate(batches, 0), *matrices, result_layout.result_numel)
 
     number_places = packed_places(layout.num_query_heads, layout.num_queries, 1)
     number_layout = replace(layout, result_places=number_places, value_width=1)  # a number for each query
@@ -101,9 +100,8 @@ def _groups(numels: list[int]) -> list[range]:
 def _split(x: Array, places: Ints, groups: list[range]) -> list[Array]:
     """Return the part of a packed operand that belongs to each group of components."""
     starts = [*places[:, 0].tolist(), x.numel()]
-    lengths = [starts[group.stop] - starts[group.start] for group in groups]
-    parts: list[Array] = pieces(x, 0, tuple([starts[group.start] for group in groups]), tuple(lengths))
-    return parts
+    lengths = tuple([starts[group.stop] - starts[group.start] for group in groups])
+    return list(pieces(x, 0, tuple([starts[group.start] for group in groups]), lengths))
 
 
 def _packed_layout(layout: HeadLayout) -> HeadLayout:
@@ -155,11 +153,9 @@ class StripBatch(NamedTuple):
         segments = attention_primitives.segments_of_queries(self.layout)
         weights = attention_primitives.softmax_of_active(scores, active, segments)
         output = to_dtype(attention_primitives.packed_results(weights, operands, self.layout, active), q.dtype)
-        options, log_sums, maxima = self.options, None, None
-        if options.lse:
-            log_sums = attention_primitives.log_sums_of_active(scores, active, segments)
-        if options.max_scores:
-            maxima = attention_primitives.maxima_of_active(scores, active, segments)
+        lse, max_scores = self.options.lse, self.options.max_scores
+        log_sums = attention_primitives.log_sums_of_active(scores, active, segments) if lse else None
+        maxima = attention_primitives.maxima_of_active(scores, active, segments) if max_scores else None
         return output, log_sums, maxima
 
     def active_pairs(self, device: str) -> Any:
@@ -179,12 +175,12 @@ class StripBatch(NamedTuple):
         if score_mod is None or not self.strips:
             return scores, active
         numels = [strip.numel for strip in self.strips]
-        parts = list(pieces(scores, 0, tuple(np.cumsum([0, *numels[:-1]]).tolist()), tuple(numels)))
-        for i, (strip, part) in enumerate(zip(self.strips, parts, strict=True)):
-            if part.numel():
-                block = apply_score_mod(NAME, score_mod, movement.reshape(part, strip.shape), strip)
-                parts[i] = movement.reshape(block, part.shape)
-        modified = movement.concatenate(parts, 0)
+        blocks = list(pieces(scores, 0, tuple(np.cumsum([0, *numels[:-1]]).tolist()), tuple(numels)))
+        for i, (strip, block) in enumerate(zip(self.strips, blocks, strict=True)):
+            if block.numel():
+                changed = apply_score_mod(NAME, score_mod, movement.reshape(block, strip.shape), strip)
+                blocks[i] = movement.reshape(changed, block.shape)
+        modified = movement.concatenate(blocks, 0)
         still_active = self.still_active(scores, modified, active)
         if (still_active if active is None else still_active == active).all():
             return modified, active
@@ -199,8 +195,8 @@ class StripBatch(NamedTuple):
 
         If it leaves none of a query, pairs whose scores were -inf before stay active: their softmax is NaN.
         """
-        is_kept, was_infinite = raw(after) != -np.inf, raw(before) == -np.inf
+        is_finite, was_infinite = raw(after) != -np.inf, raw(before) == -np.inf
         if active is not None:
-            is_kept, was_infinite = is_kept & active, was_infinite & active
+            is_finite, was_infinite = is_finite & active, was_infinite & active
         kernels, segments = get_backend(before.device), attention_primitives.segments_of_queries(self.layout)
-        return is_kept | was_infinite & ~kernels.spread(kernels.segment_max(is_kept, segments), segments)
+        return is_finite | was_infinite & ~kernels.spread(kernels.segment_max(is_finite, segments), segments)

@@ -20,7 +20,7 @@ from ..movement import chunk, flatten, transpose, unflatten
 from ..products import linear
 from ..reduction import mean
 from .attention_operands import as_arrays
-from .scaled_dot_product import attend
+from .scaled_dot_product import attention_and_weights
 
 NAME = "multi_head_attention"
 
@@ -75,7 +75,8 @@ def multi_head_attention(
     Raises
     ------
     ArgumentError
-        If ``num_heads`` does not divide E, and unless either ``in_proj_weight`` or all of the other three are given.
+        If ``num_heads`` does not divide E. If neither ``in_proj_weight`` nor all of the other three are given, and for
+        ``in_proj_weight`` together with any of them.
     ShapeError, StructureError
         For weights that do not fit E, for rows of irregular size, and as `scaled_dot_product_attention`.
 
@@ -100,36 +101,36 @@ def multi_head_attention(
            [0.5, 0.5]]), array([[1.]]))
     """
     check_flags(NAME, is_causal=is_causal, need_weights=need_weights, average_attn_weights=average_attn_weights)
-    rows: list[Any] = checked_rows(NAME, query=query, key=key, value=value)
-    num_heads, width = canonical_int(NAME, "num_heads", num_heads), row_width(rows[0])
+    operands: list[Any] = checked_rows(NAME, query=query, key=key, value=value)
+    num_heads, width = canonical_int(NAME, "num_heads", num_heads), row_width(operands[0])
     if num_heads < 1 or width % num_heads:
         raise ArgumentError(
             f"{NAME}: num_heads is {value_text(num_heads)}; it must divide the {width} elements of a row of query."
         )
-    weights: tuple[Any, ...] = q_proj_weight, k_proj_weight, v_proj_weight
-    if sum(weight is not None for weight in weights) != (3 if in_proj_weight is None else 0):
+    projections: tuple[Any, ...] = q_proj_weight, k_proj_weight, v_proj_weight
+    if sum(weight is not None for weight in projections) != (3 if in_proj_weight is None else 0):
         raise ArgumentError(
             f"{NAME}: give either in_proj_weight, or all of q_proj_weight, k_proj_weight and v_proj_weight."
         )
-    parameters = in_proj_weight, in_proj_bias, *weights, out_proj_weight, out_proj_bias
-    check_devices(NAME, [*rows, attn_mask, *[as_operand(NAME, x) for x in parameters if x is not None]])
-    check_shape(NAME, "out_proj_weight", out_proj_weight, (width, width))
-    if out_proj_bias is not None:
-        check_shape(NAME, "out_proj_bias", out_proj_bias, (width,))
-    if in_proj_weight is not None:
-        check_shape(NAME, "in_proj_weight", in_proj_weight, (3 * width, width))
-        # Three products, also of the same rows: parts of one product would be copied, and their gradients added.
-        weights = chunk(as_operand(NAME, in_proj_weight), 3)
-    biases: Any = (None, None, None)
-    if in_proj_bias is not None:
-        check_shape(NAME, "in_proj_bias", in_proj_bias, (3 * width,))
-        biases = chunk(as_operand(NAME, in_proj_bias), 3)
+    parameters = in_proj_weight, in_proj_bias, *projections, out_proj_weight, out_proj_bias
+    check_devices(NAME, [*operands, attn_mask, *[as_operand(NAME, x) for x in parameters if x is not None]])
+    for name, parameter, shape in (
+        ("in_proj_weight", in_proj_weight, (3 * width, width)),
+        ("in_proj_bias", in_proj_bias, (3 * width,)),
+        ("out_proj_weight", out_proj_weight, (width, width)),
+        ("out_proj_bias", out_proj_bias, (width,)),
+    ):
+        if parameter is not None or name == "out_proj_weight":
+            check_shape(NAME, name, parameter, shape)
+    # Also for equal rows there are three products. Parts of one product would be copied, and their gradients added.
+    projections = projections if in_proj_weight is None else chunk(as_operand(NAME, in_proj_weight), 3)
+    biases: Any = (None,) * 3 if in_proj_bias is None else chunk(as_operand(NAME, in_proj_bias), 3)
     projected: list[Any] = []  # queries, keys and values of all heads, each (B, num_heads, *, E / num_heads)
-    for name, x, weight, bias in zip("qkv", rows, weights, biases, strict=True):
+    for name, x, weight, bias in zip("qkv", operands, projections, biases, strict=True):
         check_shape(NAME, f"{name}_proj_weight", weight, (width, row_width(x)))
         projected.append(transpose(unflatten(linear(x, weight, bias), -1, (num_heads, width // num_heads)), -3, -2))
     q, k, v = projected
-    head_results, attention_weights = attend(
+    head_results, attention_weights = attention_and_weights(
         q, k, v, attn_mask, dropout_p, is_causal, generator=generator, need_weights=need_weights
     )
     result = linear(flatten(transpose(head_results, -3, -2), -2, -1), out_proj_weight, out_proj_bias)

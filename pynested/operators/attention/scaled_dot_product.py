@@ -17,7 +17,7 @@ from pynested.backends.host import from_host
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dense, Operand
 
-from .head_layout import align_heads
+from .head_alignment import align_heads
 
 NAME = "scaled_dot_product_attention"
 
@@ -64,8 +64,8 @@ def scaled_dot_product_attention(
         for each component. A dense operand with fewer dimensions is the same for all components.
     attn_mask : NestedArray or Array, optional
         Bools, true where a key takes part, or floats, which are added to the scores; -inf leaves a key out as False
-        does. The mask broadcasts against the scores ``(B, H, L, S)``. It is nested with as many dimensions, or dense
-        and aligned at the right.
+        does. The mask broadcasts against the scores ``(B, H, L, S)``. A nested mask has the same number of dimensions
+        as the scores. The dimensions of a dense mask are aligned with the last ones of the scores.
     dropout_p : float
         Each weight is multiplied by 0 with this probability, and divided by ``1 - dropout_p`` otherwise.
     is_causal : bool
@@ -93,11 +93,11 @@ def scaled_dot_product_attention(
     -----
     A query without keys, or whose keys are all left out, becomes +0, and passes no gradient. A key that is left out has
     no effect, even if it holds NaN or infinities. With E = 0 all scores are 0. The result has the promoted dtype;
-    float16 is computed in float32 and rounded once. The result is jagged if jagged operands bring one ragged dimension
-    into it, dense if they bring none, and strided otherwise.
+    float16 is computed in float32 and rounded once. The result is jagged if all nested operands are jagged, and exactly
+    one of its dimensions is ragged in an operand. It is dense if none is, and strided otherwise.
 
-    The scores of a block of queries and keys are in memory at a time, in the gradient too. All scores are in memory at
-    once if ``dropout_p`` is above 0, and in derivatives of the gradient.
+    Only the scores of one block of queries and keys are in memory at a time. For the gradient, all weights are saved if
+    they are few. All scores are in memory at once if ``dropout_p`` is above 0, and in derivatives of the gradient.
 
     Clauses: SCALED_DOT_PRODUCT_ATTENTION-1 to SCALED_DOT_PRODUCT_ATTENTION-22.
     After `torch.nn.functional.scaled_dot_product_attention`.
@@ -114,13 +114,13 @@ def scaled_dot_product_attention(
            [2.]]), array([[5.]]))
     """
     check_flags(NAME, is_causal=is_causal, enable_gqa=enable_gqa)
-    result: NestedArray | Array = attend(
+    result: NestedArray | Array = attention_and_weights(
         query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa, generator
     )[0]
     return result
 
 
-def attend(
+def attention_and_weights(
     query: Any, key: Any, value: Any, mask: Any, dropout_p: float, is_causal: bool, scale: float | None = None,
     enable_gqa: bool = False, generator: np.random.Generator | None = None, need_weights: bool = False,
 ) -> tuple[Any, Any]:  # fmt: skip
@@ -129,11 +129,11 @@ def attend(
     if mask is not None and is_causal:
         raise ArgumentError(f"{NAME}: is_causal=True is a mask, and attn_mask another one; give one of them.")
     aligned = align_heads(NAME, query, key, value, mask, is_causal=is_causal, scale=scale, enable_gqa=enable_gqa)
+    buffers, layout = aligned.buffers, aligned.layout
     if not dropout_p and not need_weights:
-        return aligned.wrap_result(attention_primitives.attention_by_kernel(*aligned.buffers, aligned.layout)), None
-    num_scores = aligned.layout.total_scores
-    factors = _dropout_factors(num_scores, dropout_p, aligned.buffers[0], generator) if dropout_p else None
-    result, weights = attention_primitives.attention_by_formula(*aligned.buffers, aligned.layout, factors)
+        return aligned.wrap_result(attention_primitives.attention_by_kernel(*buffers, layout)), None
+    factors = _dropout_factors(layout.total_scores, dropout_p, buffers[0], generator) if dropout_p else None
+    result, weights = attention_primitives.attention_by_formula(*buffers, layout, factors)
     return aligned.wrap_result(result), aligned.wrap_scores(weights) if need_weights else None
 
 

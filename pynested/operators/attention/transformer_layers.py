@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -93,7 +93,7 @@ def transformer_encoder_layer(
     op = "transformer_encoder_layer"
     check_flags(op, is_causal=is_causal, norm_first=norm_first)
     (rows,) = checked_rows(op, src=src)
-    attentions = {"self_attn": AttentionArguments(None, src_mask, is_causal)}
+    attentions = {"self_attn": (None, src_mask, is_causal)}
     result: Rows = _run_layer(
         op, rows, attentions, parameters, num_heads, norm_first, activation, dropout_p, layer_norm_eps, generator
     )
@@ -162,11 +162,11 @@ def transformer_decoder_layer(
     if memory_width != width:
         error_class = StructureError if type(memory_rows) is NestedArray else ShapeError
         raise error_class(
-            f"{op}: rows of memory have {memory_width} elements, and those of tgt {width}; they must have as many."
+            f"{op}: rows of memory have {memory_width} elements, and those of tgt {width}; the sizes must be equal."
         )
     attentions = {
-        "self_attn": AttentionArguments(None, tgt_mask, tgt_is_causal),
-        "multihead_attn": AttentionArguments(memory_rows, memory_mask, memory_is_causal),
+        "self_attn": (None, tgt_mask, tgt_is_causal),
+        "multihead_attn": (memory_rows, memory_mask, memory_is_causal),
     }
     result: Rows = _run_layer(
         op, rows, attentions, parameters, num_heads, norm_first, activation, dropout_p, layer_norm_eps, generator
@@ -174,19 +174,14 @@ def transformer_decoder_layer(
     return result
 
 
-class AttentionArguments(NamedTuple):
-    """The arguments of one attention of a layer. Without a memory it is self-attention."""
-
-    memory: Any
-    mask: Any
-    is_causal: bool
-
-
 def _run_layer(
-    op: str, x: Any, attentions: dict[str, AttentionArguments], parameters: Any, num_heads: int, norm_first: bool,
+    op: str, x: Any, attentions: dict[str, tuple[Any, Any, bool]], parameters: Any, num_heads: int, norm_first: bool,
     activation: Any, dropout_p: float, eps: float, generator: np.random.Generator | None,
 ) -> Any:  # fmt: skip
-    """Return the rows after all steps: the attentions, and then the feed-forward network."""
+    """Return the rows after all steps: the attentions, and then the feed-forward network.
+
+    ``attentions`` has for each attention its memory, which is None for self-attention, its mask and ``is_causal``.
+    """
     if not isinstance(activation, str) or activation not in ACTIVATIONS:
         raise ArgumentError(f"{op}: activation must be 'relu' or 'gelu', not {activation!r}.")
     present = _checked_parameters(op, parameters, [*attentions], row_width(x))

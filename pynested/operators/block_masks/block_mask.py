@@ -29,7 +29,7 @@ from .block_mask_lists import (
 )
 from .mask_functions import (
     MASK_PARAMETERS,
-    MOST_PAIRS,
+    MOST_PAIRS_OF_CALL,
     MaskMod,
     PairBlock,
     check_function,
@@ -97,9 +97,9 @@ class BlockMask:
     """
 
     def __init__(
-        self, mask_mod: MaskMod, extents: Ints, BLOCK_SIZE: tuple[int, int], blocks: Sequence[States], nested: bool
+        self, mask_mod: MaskMod, extents: Ints, BLOCK_SIZE: tuple[int, int], blocks: Sequence[States], is_nested: bool
     ) -> None:
-        self.mask_mod, self.BLOCK_SIZE, self.blocks, self.nested = mask_mod, BLOCK_SIZE, tuple(blocks), nested
+        self.mask_mod, self.BLOCK_SIZE, self.blocks, self.is_nested = mask_mod, BLOCK_SIZE, tuple(blocks), is_nested
         self.extents = make_readonly(extents)  # heads, queries and keys of each component; one row without components
         for states in self.blocks:
             states.setflags(write=False)
@@ -151,15 +151,15 @@ class BlockMask:
         mask_mod = noop_mask if mask_mod is None else mask_mod
         check_function(op, "mask_mod", mask_mod, MASK_PARAMETERS)
         block_size = checked_block_size(op, BLOCK_SIZE)
-        states, nested = states_of_lists(
+        states, is_nested = states_of_lists(
             {"kv_num_blocks": kv_num_blocks, "kv_indices": kv_indices},
             {"full_kv_num_blocks": full_kv_num_blocks, "full_kv_indices": full_kv_indices},
         )
-        return cls(mask_mod, extents_of_blocks(op, states, block_size, seq_lengths), block_size, states, nested)
+        return cls(mask_mod, extents_of_blocks(op, states, block_size, seq_lengths), block_size, states, is_nested)
 
     def __getitem__(self, index: Any) -> BlockMask:
         mask_mod, extents, blocks = select_blocks(index, self.mask_mod, self.extents, self.BLOCK_SIZE[0], self.blocks)
-        return BlockMask(mask_mod, extents, self.BLOCK_SIZE, blocks, self.nested)
+        return BlockMask(mask_mod, extents, self.BLOCK_SIZE, blocks, self.is_nested)
 
     # ---- sizes and lists ----
 
@@ -223,7 +223,7 @@ class BlockMask:
     def _array(self, components: list[Any]) -> Any:
         """Return an array of the default device, nested if the mask is."""
         device = chosen_device(None)
-        if self.nested:
+        if self.is_nested:
             return nested_array(components, device=device)[: len(self.blocks)]
         return Array(from_host(np.stack(components)[: len(self.blocks)], device), device)
 
@@ -235,7 +235,7 @@ class BlockMask:
         A dense mask of one component serves any number of components. Its function is always called for component 0.
         """
         error_class, count = StructureError if is_nested else ShapeError, len(layout.sizes)
-        mask = self._repeated(count) if len(self.blocks) == 1 and not self.nested else self
+        mask = self._repeated(count) if len(self.blocks) == 1 and not self.is_nested else self
         if len(mask.blocks) != count:
             raise error_class(
                 f"{op}: block_mask is for {len(mask.blocks)} components, and there are {count}. Make one of these "
@@ -258,7 +258,7 @@ class BlockMask:
             return self.mask_mod(b * 0, h, q_idx, kv_idx)
 
         extents = np.repeat(self.extents, max(count, 1), axis=0)
-        return BlockMask(mask_mod, extents, self.BLOCK_SIZE, self.blocks * count, self.nested)
+        return BlockMask(mask_mod, extents, self.BLOCK_SIZE, self.blocks * count, self.is_nested)
 
     def active_keys(self, component: int, queries: range) -> range:
         """Return the keys from the first to the last block that is not empty, for queries of one row of blocks."""
@@ -291,8 +291,7 @@ class BlockMask:
 
     def dense_masks(self, op: str, layout: HeadLayout, device: str) -> tuple[Any, Ints]:
         """Return the active pairs of all components, flat raw bools, and their `HeadLayout.mask_places`."""
-        num_heads = layout.num_query_heads.tolist()
-        masks = [self._dense_mask(op, i, num_heads[i], device) for i in range(len(num_heads))]
+        masks = [self._dense_mask(op, i, heads, device) for i, heads in enumerate(layout.num_query_heads.tolist())]
         heads, rows, keys = np.array([mask.shape for mask in masks], np.int64).reshape(-1, 3).T
         numels = heads * rows * keys
         places = np.cumsum(numels) - numels, np.where(heads == 1, 0, rows * keys), keys, np.ones_like(keys)
@@ -303,7 +302,7 @@ class BlockMask:
         """Return the active pairs of a component: a raw array (H or 1, queries, keys)."""
         _, queries, keys = self.extents[component].tolist()
         whole = PairBlock(component, num_heads, range(queries), range(keys))
-        parts = [self.active_pairs(op, strip, device) for strip in whole.strips(self.BLOCK_SIZE[0], MOST_PAIRS)]
+        parts = [self.active_pairs(op, strip, device) for strip in whole.strips(self.BLOCK_SIZE[0], MOST_PAIRS_OF_CALL)]
         xp, heads = get_backend(device).xp, max(map(len, parts), default=1)
         parts = [xp.broadcast_to(part, (heads, *part.shape[1:])) for part in parts]
         return xp.concatenate([xp.zeros((heads, 0, keys), np.bool_), *parts], axis=1)

@@ -1,4 +1,4 @@
-"""Creation of block masks from functions of pairs, a strip of queries at a time."""
+"""Creation of block masks from functions of masks, which are called on one strip of queries after the other."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .block_mask import BlockMask
 from .block_mask_lists import EMPTY, FULL, PARTIAL, States
 from .mask_functions import (
     MASK_PARAMETERS,
-    MOST_PAIRS,
+    MOST_PAIRS_OF_CALL,
     MaskMod,
     PairBlock,
     check_function,
@@ -41,7 +41,7 @@ def create_block_mask(
     device: str | None = None,
     BLOCK_SIZE: int | tuple[int, int] = 128,
 ) -> BlockMask:
-    """Return the block mask of a function of pairs, for components of one size.
+    """Return the block mask of a function of masks, for components of one size.
 
     Parameters
     ----------
@@ -87,9 +87,9 @@ def create_nested_block_mask(
 def create_nested_block_mask(mask_mod: MaskMod, B: int | None, H: int | None, q_nt: NestedArray, /) -> BlockMask: ...
 @operator
 def create_nested_block_mask(mask_mod: MaskMod, q_nt: Any, kv_nt: Any = None, BLOCK_SIZE: Any = 128) -> BlockMask:
-    """Return the block mask of a function of pairs, for each component: ``(B, H, *, E)``.
+    """Return the block mask of a function of masks, for each component: ``(B, H, *, E)``.
 
-    The function is called once for every pair. Empty components have no blocks.
+    No pair is in two calls of the function. Empty components have no blocks.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def create_nested_block_mask(mask_mod: MaskMod, q_nt: Any, kv_nt: Any = None, BL
         Keys; by default ``q_nt``. One of the two can be dense, with a slice for each component, or the same for all
         components, as in `flex_attention`.
     BLOCK_SIZE : int or tuple of int
-        The numbers of queries and keys of a block. The first block of each component begins with its first pair.
+        The numbers of queries and keys of a block. The blocks of each component begin at its first query and key.
 
     Raises
     ------
@@ -138,27 +138,27 @@ def create_nested_block_mask(mask_mod: MaskMod, q_nt: Any, kv_nt: Any = None, BL
     if type(BLOCK_SIZE) is NestedArray:  # the older order of PyTorch
         B, H, q_nt, kv_nt, BLOCK_SIZE = q_nt, kv_nt, BLOCK_SIZE, None, 128
     kv_nt = q_nt if kv_nt is None else kv_nt
-    nested = [x for x in (q_nt, kv_nt) if type(x) is NestedArray]
-    if not nested:
+    nested_arrays = [x for x in (q_nt, kv_nt) if type(x) is NestedArray]
+    if not nested_arrays:
         raise ArgumentError(
-            f"{op}: q_nt must be a nested array, or kv_nt, not {value_text(q_nt)}. For dense ones alone there is "
-            "create_block_mask; numbers of components and heads follow from the arrays."
+            f"{op}: one of q_nt and kv_nt must be a nested array; q_nt is {value_text(q_nt)}. For dense arrays alone "
+            "there is create_block_mask; numbers of components and heads follow from the arrays."
         )
-    count = len(nested[0])
-    if count != len(nested[-1]):
-        raise StructureError(f"{op}: q_nt and kv_nt have {count} and {len(nested[-1])} components.")
-    queries, keys = _operand_extents(op, "q_nt", q_nt, nested[0]), _operand_extents(op, "kv_nt", kv_nt, nested[0])
+    nested, count = nested_arrays[0], len(nested_arrays[0])
+    if count != len(nested_arrays[-1]):
+        raise StructureError(f"{op}: q_nt and kv_nt have {count} and {len(nested_arrays[-1])} components.")
+    queries, keys = _operand_extents(op, "q_nt", q_nt, nested), _operand_extents(op, "kv_nt", kv_nt, nested)
     extents = np.stack([queries[:, :-2].prod(axis=1), queries[:, -2], keys[:, -2]], axis=1)
     _check_number(op, "B", "components", B, {count})
     _check_number(op, "H", "heads", H, {*extents[:count, 0].tolist()})
-    return _block_mask(op, mask_mod, extents, count, nested[0].device, BLOCK_SIZE, True)
+    return _block_mask(op, mask_mod, extents, count, nested.device, BLOCK_SIZE, True)
 
 
-def _check_number(op: str, name: str, counted: str, number: Any, expected: set[int]) -> None:
+def _check_number(op: str, name: str, unit: str, number: Any, expected: set[int]) -> None:
     """Raise unless B, or H, is None, 1 or the number of components, or of heads, of the array."""
     if number not in (None, 1) and not expected <= {number}:
         raise ArgumentError(
-            f"{op}: {name} is {value_text(number)}, and q_nt has {', '.join(map(str, sorted(expected)))} {counted}. "
+            f"{op}: {name} is {value_text(number)}, and q_nt has {', '.join(map(str, sorted(expected)))} {unit}. "
             "Give None, 1 or that number, or leave B and H out."
         )
 
@@ -179,7 +179,7 @@ def _operand_extents(op: str, name: str, x: Any, nested: NestedArray) -> Ints:
 
 
 def _block_mask(
-    op: str, mod: MaskMod, extents: Ints, count: int, device: str, block_size: Any, nested: bool
+    op: str, mod: MaskMod, extents: Ints, count: int, device: str, block_size: Any, is_nested: bool
 ) -> BlockMask:
     """Return the block mask of ``count`` components; ``extents`` has the numbers of heads, queries and keys of each."""
     check_function(op, "mask_mod", mod, MASK_PARAMETERS)
@@ -188,7 +188,7 @@ def _block_mask(
     for component, (heads, queries, keys) in enumerate(extents[:count].tolist()):
         whole = PairBlock(component, heads, range(queries), range(keys))
         blocks.append(_block_states(op, mod, whole, device, sizes))
-    return BlockMask(mod, extents, sizes, blocks, nested)
+    return BlockMask(mod, extents, sizes, blocks, is_nested)
 
 
 def _block_states(op: str, mod: MaskMod, whole: PairBlock, device: str, block_size: tuple[int, int]) -> States:
@@ -199,12 +199,12 @@ def _block_states(op: str, mod: MaskMod, whole: PairBlock, device: str, block_si
     if not active_counts.size:
         return active_counts[:1].astype(np.int8)
     is_same_for_heads = True
-    for strip in whole.strips(block_size[0], MOST_PAIRS):
+    for strip in whole.strips(block_size[0], MOST_PAIRS_OF_CALL):
         active = evaluate_mask(op, mod, strip, device)
         is_same_for_heads &= len(active) == 1
-        queries_of_key = to_host(active.sum(axis=1))
+        counts_of_keys = to_host(active.sum(axis=1))
         row = strip.queries.start // block_size[0]
-        active_counts[:, row] += np.add.reduceat(queries_of_key, column_starts, axis=1)
-    pairs = np.outer(np.diff(row_starts, append=queries), np.diff(column_starts, append=keys))
-    states = np.where(active_counts == pairs, FULL, np.where(active_counts > 0, PARTIAL, EMPTY)).astype(np.int8)
+        active_counts[:, row] += np.add.reduceat(counts_of_keys, column_starts, axis=1)
+    pair_counts = np.outer(np.diff(row_starts, append=queries), np.diff(column_starts, append=keys))
+    states = np.where(active_counts == pair_counts, FULL, np.where(active_counts > 0, PARTIAL, EMPTY)).astype(np.int8)
     return states[:1] if is_same_for_heads else states

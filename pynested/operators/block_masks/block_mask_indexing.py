@@ -33,28 +33,27 @@ def select_blocks(
             f"a block mask is indexed by components, heads and blocks of queries, not by {len(entries)} entries."
         )
     entries = [*entries, ALL, ALL][:3]
-    components = _positions(entries[0], len(blocks), "the components of a block mask")
+    components = _selected(entries[0], len(blocks), "the components of a block mask")
     if not len(components):
         return mask_mod, extents[:1], []
-    heads, rows, selected_extents, selected_blocks = [], [], [], []
+    all_heads, all_rows, selected_extents, selected_blocks = [], [], [], []
     for i in components.tolist():
         num_heads, queries, keys = extents[i].tolist()
-        heads.append(_positions(entries[1], num_heads, f"the heads of component {i} of a block mask"))
+        heads = _selected(entries[1], num_heads, f"the heads of component {i} of a block mask")
         num_rows = blocks[i].shape[1]
-        rows.append(_positions(entries[2], num_rows, f"the blocks of queries of component {i} of a block mask"))
+        rows = _selected(entries[2], num_rows, f"the blocks of queries of component {i} of a block mask")
         is_same_for_heads = len(blocks[i]) == 1 != num_heads
-        selected_heads = slice(len(heads[-1])) if is_same_for_heads else heads[-1]
-        selected_blocks.append(blocks[i][selected_heads][:, rows[-1]])
-        selected_extents.append((len(heads[-1]), _num_queries(rows[-1], queries, q_size, i), keys))
-    tables = [
-        None if isinstance(entry, slice) and entry == ALL else table
-        for entry, table in zip(entries, ([components], heads, rows), strict=True)
-    ]
-    return _function_of_selected(mask_mod, tables, q_size), np.array(selected_extents, np.int64), selected_blocks
+        selected_blocks.append(blocks[i][slice(len(heads)) if is_same_for_heads else heads][:, rows])
+        selected_extents.append((len(heads), _num_queries(rows, queries, q_size, i), keys))
+        all_heads.append(heads)
+        all_rows.append(rows)
+    if any(not isinstance(entry, slice) or entry != ALL for entry in entries):
+        mask_mod = _function_of_selected(mask_mod, components, all_heads, all_rows, q_size)
+    return mask_mod, np.array(selected_extents, np.int64), selected_blocks
 
 
-def _positions(entry: Any, size: int, source: str) -> Ints:
-    """Return the positions that an entry of an index selects from ``source`` of this size."""
+def _selected(entry: Any, size: int, axis_text: str) -> Ints:
+    """Return the positions that an entry of an index selects along an axis of this size."""
     if isinstance(entry, slice):
         return np.arange(size)[canonical_slice(entry)]
     if entry is None or entry is ...:
@@ -62,11 +61,14 @@ def _positions(entry: Any, size: int, source: str) -> Ints:
             f"an index of a block mask has integers, slices and vectors of integers or bools, not {value_text(entry)}."
         )
     vector = entry if is_array_entry(entry) else [canonical_index_entry(entry)]
-    return positions(source, read_array(vector, entry), size)
+    return positions(axis_text, read_array(vector, entry), size)
 
 
 def _num_queries(rows: Ints, queries: int, q_size: int, component: int) -> int:
-    """Return the number of queries of some blocks; a last block with fewer queries must be the last of them."""
+    """Return the number of queries of the selected blocks.
+
+    If the last block of the component has fewer queries than the others, it must be the last one that is selected.
+    """
     missing = -queries % q_size
     last = -(-queries // q_size) - 1
     if missing and (rows[:-1] == last).any():
@@ -77,24 +79,23 @@ def _num_queries(rows: Ints, queries: int, q_size: int, component: int) -> int:
     return len(rows) * q_size - (missing if len(rows) and rows[-1] == last else 0)
 
 
-def _function_of_selected(mod: MaskMod, tables: list[list[Ints] | None], q_size: int) -> MaskMod:
-    """Return the function that calls ``mod`` with the indices before the selection.
+def _function_of_selected(
+    mod: MaskMod, components: Ints, all_heads: list[Ints], all_rows: list[Ints], q_size: int
+) -> MaskMod:
+    """Return the function that calls ``mod`` with the indices that selected pairs have in the whole mask.
 
-    Each table has the selected positions, of all components or for each component. A table of None changes no index.
+    The selected heads and rows of blocks are vectors for each selected component.
     """
-    components, heads, rows = tables
 
     def mask_mod(b: Array, h: Array, q_idx: Array, kv_idx: Array) -> Array:
-        component = b if components is None else _look_up(components, 0, b)
-        head = h if heads is None else _look_up(heads, b, h)
-        query = q_idx if rows is None else _look_up(rows, b, q_idx // q_size) * q_size + q_idx % q_size
-        return mod(component, head, query, kv_idx)
+        query = _look_up(all_rows, b, q_idx // q_size) * q_size + q_idx % q_size
+        return mod(_look_up([components], 0, b), _look_up(all_heads, b, h), query, kv_idx)
 
-    return mod if components is heads is rows is None else mask_mod
+    return mask_mod
 
 
-def _look_up(table: list[Ints], component: Any, index: Array) -> Array:
-    """Return ``table[component][index]``, for arrays on any device."""
-    starts = np.cumsum([0, *map(len, table[:-1])])
-    flat, first = (Array(from_host(x, index.device), index.device) for x in (np.concatenate(table), starts))
+def _look_up(vectors: list[Ints], component: Any, index: Array) -> Array:
+    """Return ``vectors[component][index]``, for arrays on any device."""
+    starts = np.cumsum([0, *map(len, vectors[:-1])])
+    flat, first = (Array(from_host(x, index.device), index.device) for x in (np.concatenate(vectors), starts))
     return flat[first[component] + index]

@@ -1,7 +1,8 @@
 """Conversion of block masks from and to PyTorch's list form; states of merged blocks for pictures.
 
-Two lists have the blocks of one state, partial or full: ``num_blocks`` (H, rows) and ``indices`` (H, rows, columns).
-The first ``num_blocks`` of the indices of a row are the columns of the listed blocks; the other indices are ignored.
+PyTorch has two arrays for the partial blocks, and two for the full ones: ``num_blocks`` (H, rows) and ``indices`` (H,
+rows, columns). The first ``num_blocks`` of the indices of a row are the columns of its listed blocks; the other indices
+are ignored.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from pynested.structure.validation import as_integers
 Bools = NDArray[np.bool_]
 States = NDArray[np.int8]
 EMPTY, PARTIAL, FULL = 0, 1, 2
-OP = "from_kv_blocks"
+CALLER = "from_kv_blocks"  # for error messages
 
 
 def lists_of_blocks(is_listed: Bools) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -33,63 +34,66 @@ def lists_of_blocks(is_listed: Bools) -> tuple[NDArray[np.int32], NDArray[np.int
 def states_of_lists(partial: dict[str, Any], full: dict[str, Any]) -> tuple[list[States], bool]:
     """Return the states of the blocks of each component, and whether the lists are nested.
 
-    Each argument has the numbers and the indices by their names. Both lists of full blocks can be None.
+    Each dict has ``num_blocks`` and ``indices`` by the names of the arguments. Those of full blocks can both be None.
     """
     has_full = [x is not None for x in full.values()]
     if any(has_full) != all(has_full):
-        raise ArgumentError(f"{OP}: {' and '.join(full)} are given together, or neither of them.")
-    pairs = [partial, full] if all(has_full) else [partial]
-    are_nested = {type(x) is NestedArray for lists in pairs for x in lists.values()}
+        raise ArgumentError(f"{CALLER}: {' and '.join(full)} are given together, or neither of them.")
+    lists = [partial, full] if all(has_full) else [partial]
+    are_nested = {type(x) is NestedArray for arguments in lists for x in arguments.values()}
     if len(are_nested) > 1:
-        raise ArgumentError(f"{OP}: {' and '.join(partial | full)} must all be nested, or all be dense.")
-    all_counts = [_counts_of_components(lists) for lists in pairs]
+        raise ArgumentError(f"{CALLER}: {' and '.join(partial | full)} must all be nested, or all be dense.")
+    all_counts = [_times_listed(*arguments.items()) for arguments in lists]
     if [x.shape for x in all_counts[0]] != [x.shape for x in all_counts[-1]]:
-        raise ShapeError(f"{OP}: the lists of full blocks must have the shapes of those of partial ones.")
+        raise ShapeError(f"{CALLER}: the lists of full blocks must have the shapes of those of partial ones.")
     blocks = []
     for component, counts in enumerate(zip(*all_counts, strict=True)):
         repeated = np.argwhere(sum(counts) > 1)
         if len(repeated):
             head, row, column = repeated[0]
             raise ArgumentError(
-                f"{OP}: component {component}, head {head}, row {row} lists column {column} more than once."
+                f"{CALLER}: component {component}, head {head}, row {row} lists column {column} more than once."
             )
         states = sum(state * count for state, count in zip((PARTIAL, FULL), counts, strict=False))
         blocks.append(np.asarray(states, np.int8))
     return blocks, are_nested.pop()
 
 
-def _counts_of_components(lists: dict[str, Any]) -> list[Ints]:
-    """Return how often each block of each component is listed: an array (H, rows, columns) for each component."""
-    (numbers_name, numbers), (indices_name, indices) = lists.items()
-    counts, pairs = [], zip_longest(_components(numbers_name, numbers, 2), _components(indices_name, indices, 3))
-    for component, (number, index) in enumerate(pairs):
-        if number is None or index is None or number.shape != index.shape[:-1]:
-            shapes = ["missing" if x is None else f"of shape {x.shape}" for x in (number, index)]
+def _times_listed(num_blocks_argument: tuple[str, Any], indices_argument: tuple[str, Any]) -> list[Ints]:
+    """Return the number of times that each block of each component is listed: an array (H, rows, columns) for each."""
+    num_name, indices_name = num_blocks_argument[0], indices_argument[0]
+    components = zip_longest(_component_arrays(*num_blocks_argument, 2), _component_arrays(*indices_argument, 3))
+    counts = []
+    for component, (num_blocks, indices) in enumerate(components):
+        if num_blocks is None or indices is None or num_blocks.shape != indices.shape[:-1]:
+            shapes = ["missing" if x is None else f"of shape {x.shape}" for x in (num_blocks, indices)]
             raise ShapeError(
-                f"{OP}: component {component} is {shapes[0]} in {numbers_name} and {shapes[1]} in {indices_name}; the "
+                f"{CALLER}: component {component} is {shapes[0]} in {num_name} and {shapes[1]} in {indices_name}; the "
                 "shapes must be (heads, rows) and (heads, rows, columns)."
             )
-        columns = index.shape[2]
-        is_listed = np.arange(columns) < number[..., None]
-        wrong_numbers = number[(number < 0) | (number > columns)]
-        wrong_indices = index[is_listed & ((index < 0) | (index >= columns))]
-        for name, wrong in ((numbers_name, wrong_numbers), (indices_name, wrong_indices)):
+        columns = indices.shape[2]
+        is_listed = np.arange(columns) < num_blocks[..., None]
+        wrong_numbers = num_blocks[(num_blocks < 0) | (num_blocks > columns)]
+        wrong_indices = indices[is_listed & ((indices < 0) | (indices >= columns))]
+        for name, wrong in ((num_name, wrong_numbers), (indices_name, wrong_indices)):
             if wrong.size:
-                raise IndexOutOfRange(f"{OP}: {name} has {wrong[0]} in component {component}, of {columns} columns.")
+                raise IndexOutOfRange(
+                    f"{CALLER}: {name} has {wrong[0]} in component {component}, of {columns} columns."
+                )
         heads, rows, _ = is_listed.nonzero()
-        counts.append(np.zeros(index.shape, np.int64))
-        np.add.at(counts[-1], (heads, rows, index[is_listed]), 1)
+        counts.append(np.zeros(indices.shape, np.int64))
+        np.add.at(counts[-1], (heads, rows, indices[is_listed]), 1)
     return counts
 
 
-def _components(name: str, numbers: Any, ndim: int) -> list[Ints]:
-    """Return a list as an array of integers for each component; dimensions before the rows can be left out."""
-    if type(numbers) is NestedArray:
-        return [as_integers(OP, name, component, ndim) for component in numbers.unbind()]
-    integers = as_integers(OP, name, numbers)
+def _component_arrays(name: str, argument: Any, ndim: int) -> list[Ints]:
+    """Return an argument as integers (H, rows) or (H, rows, columns) for each component; B and H can be left out."""
+    if type(argument) is NestedArray:
+        return [as_integers(CALLER, name, component, ndim) for component in argument.unbind()]
+    integers = as_integers(CALLER, name, argument)
     if not ndim - 1 <= integers.ndim <= ndim + 1:
         raise ShapeError(
-            f"{OP}: {name} has shape {integers.shape}; it must be (B, H, rows{', columns' * (ndim == 3)})."
+            f"{CALLER}: {name} has shape {integers.shape}; it must be (B, H, rows{', columns' * (ndim == 3)})."
         )
     return [*integers.reshape((1,) * (ndim + 1 - integers.ndim) + integers.shape)]
 
@@ -115,22 +119,23 @@ def extents_of_blocks(op: str, states: Sequence[States], block_size: tuple[int, 
         if lengths.shape not in ((), (len(blocks),)):
             raise ShapeError(f"{op}: seq_lengths has shape {lengths.shape} for {len(blocks)} components.")
         extents[:, axis] = lengths
-    needed_blocks = -(-extents[:, 1:] // block_size)
-    wrong = np.argwhere((extents[:, 1:] < 0) | (needed_blocks != blocks[:, 1:]))
+    expected_blocks = -(-extents[:, 1:] // block_size)
+    wrong = np.argwhere((extents[:, 1:] < 0) | (expected_blocks != blocks[:, 1:]))
     if len(wrong):
         i, axis = wrong[0]
         size = f"{extents[i, axis + 1]} {('queries', 'keys')[axis]}"
         raise ShapeError(
-            f"{op}: {size} are {needed_blocks[i, axis]} blocks of {block_size[axis]}, and component {i} has "
+            f"{op}: {size} are {expected_blocks[i, axis]} blocks of {block_size[axis]}, and component {i} has "
             f"{blocks[i, axis + 1]}."
         )
     return extents
 
 
 def coarse_states(states: States, rows: int, columns: int) -> States:
-    """Return the states of merged blocks, in at most so many rows and columns; -1 merges no blocks.
+    """Return states in at most ``rows`` rows and ``columns`` columns, of blocks that are merged with their neighbours.
 
-    Blocks of the same state keep it when they are merged; other blocks become partial.
+    Blocks of the same state keep it when they are merged; other blocks become partial. With -1, all rows or columns
+    stay.
     """
     if not states.size:
         return states[:0]

@@ -1,4 +1,4 @@
-"""Functions of users over pairs of a query and a key: their call on a block of pairs, dense masks, combinations.
+"""Functions of masks and of scores, which users write: checked calls on blocks of pairs, and the public functions.
 
 A pair is *active* if the query meets the key: its score takes part in the softmax.
 """
@@ -28,7 +28,7 @@ ScoreMod = Callable[[Array, Array, Array, Array, Array], Array]
 MaskMod = Callable[[Array, Array, Array, Array], Array]
 MASK_PARAMETERS = ("b", "h", "q_idx", "kv_idx")
 SCORE_PARAMETERS = ("score", *MASK_PARAMETERS)
-MOST_PAIRS = 1 << 20  # in one call of a function of masks, unless a single query has more
+MOST_PAIRS_OF_CALL = 1 << 20  # of a function of masks, unless a single query has more
 
 
 class PairBlock(NamedTuple):
@@ -75,7 +75,7 @@ class PairBlock(NamedTuple):
 
 
 def check_function(op: str, name: str, function: Any, *parameter_tuples: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the first tuple of parameters with which a function can be called; raise if there is no such tuple."""
+    """Return the parameters with which a function can be called: the first tuple that fits; raise if none fits."""
     if not callable(function):
         raise ArgumentError(f"{op}: {name} must be a function, not {value_text(function)}.")
     try:
@@ -142,7 +142,7 @@ def evaluate_mask(op: str, mod: MaskMod, block: PairBlock, device: str) -> Any:
             f"{op}: mask_mod returned {result.dtype}, {block}. It must be bool: True where a query meets a key."
         )
     sizes = (1,) * (3 - result.ndim) + result.shape
-    if len(sizes) > 3 or any(size not in (1, due) for size, due in zip(sizes, block.shape, strict=True)):
+    if len(sizes) > 3 or any(size not in (1, expected) for size, expected in zip(sizes, block.shape, strict=True)):
         raise ShapeError(
             f"{op}: mask_mod returned shape {result.shape}, {block}, which does not broadcast against {block.shape}: "
             "heads, queries, keys."
@@ -178,7 +178,7 @@ def _call(op: str, name: str, mod: Any, block: PairBlock, device: str, *scores: 
 def create_mask(
     mod_fn: ScoreMod | MaskMod, B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: str | None = None
 ) -> Array:
-    """Return the active pairs of a function of pairs, as bools: ``(B, H, Q_LEN, KV_LEN)``.
+    """Return the active pairs by a function of masks or scores, as bools: ``(B, H, Q_LEN, KV_LEN)``.
 
     `scaled_dot_product_attention` takes the result as a mask. The result has a bool for every pair, while
     `create_block_mask` stores one number for each block of pairs.
@@ -209,19 +209,16 @@ def create_mask(
     op = "create_mask"
     count, heads, queries, keys = checked_sizes(op, B, H, Q_LEN, KV_LEN)
     device = chosen_device(device)
-    active: Any = (
-        evaluate_mask
-        if check_function(op, "mod_fn", mod_fn, MASK_PARAMETERS, SCORE_PARAMETERS) == MASK_PARAMETERS
-        else _finite_scores
-    )
+    parameters = check_function(op, "mod_fn", mod_fn, MASK_PARAMETERS, SCORE_PARAMETERS)
+    evaluate: Any = evaluate_mask if parameters == MASK_PARAMETERS else _pairs_left_active
     mask = get_backend(device).xp.zeros((count, heads, queries, keys), np.bool_)
     for component in range(count):
-        mask[component] = active(op, mod_fn, PairBlock(component, heads, range(queries), range(keys)), device)
+        mask[component] = evaluate(op, mod_fn, PairBlock(component, heads, range(queries), range(keys)), device)
     return Array(mask, device)
 
 
-def _finite_scores(op: str, mod: Any, block: PairBlock, device: str) -> Any:
-    """Return a raw array of bools: whether the function leaves a score of 0 above -inf."""
+def _pairs_left_active(op: str, mod: Any, block: PairBlock, device: str) -> Any:
+    """Return the pairs whose scores of 0 a function of scores does not make -inf: a raw array of bools."""
     with no_grad():
         scores = Array(get_backend(device).xp.zeros(block.shape, np.float32), device)
         return raw(apply_score_mod(op, mod, scores, block)) != -np.inf
@@ -229,7 +226,7 @@ def _finite_scores(op: str, mod: Any, block: PairBlock, device: str) -> Any:
 
 @operator
 def noop_mask(b: Array, h: Array, q_idx: Array, kv_idx: Array) -> Array:
-    """Return True for every pair: the function of masks without an inactive pair.
+    """Return True for every pair: a function of masks that makes all pairs active.
 
     The parameters are those of every function of masks. After `torch.nn.attention.flex_attention.noop_mask`.
 
@@ -244,7 +241,9 @@ def noop_mask(b: Array, h: Array, q_idx: Array, kv_idx: Array) -> Array:
 
 @operator
 def and_masks(*mask_mods: MaskMod) -> MaskMod:
-    """Return a function of masks that is true where all of the given functions are true; of none, everywhere.
+    """Return a function of masks that is true for pairs for which all given functions are true.
+
+    Without functions, it is true for every pair.
 
     ``mask_mods`` are functions ``mask_mod(b, h, q_idx, kv_idx)`` of arrays of integers, which return arrays of bools.
     An argument that is not a function raises an ArgumentError.
@@ -265,7 +264,9 @@ def and_masks(*mask_mods: MaskMod) -> MaskMod:
 
 @operator
 def or_masks(*mask_mods: MaskMod) -> MaskMod:
-    """Return a function of masks that is true where any of the given functions is true; of none, nowhere.
+    """Return a function of masks that is true for pairs for which any given function is true.
+
+    Without functions, it is true for no pair.
 
     Arguments and errors are those of `and_masks`. After `torch.nn.attention.flex_attention.or_masks`.
 
@@ -282,13 +283,13 @@ def or_masks(*mask_mods: MaskMod) -> MaskMod:
     return _joined("or_masks", mask_mods, or_, ne)
 
 
-def _joined(op: str, mask_mods: tuple[MaskMod, ...], join: Any, start: Any) -> MaskMod:
-    """Return a function that joins the results of functions; ``start(b, b)`` is its result for no function."""
+def _joined(op: str, mask_mods: tuple[MaskMod, ...], join: Any, neutral: Any) -> MaskMod:
+    """Return a function that joins the results of functions; ``neutral(b, b)`` is its result for no function."""
     for mod in mask_mods:
         check_function(op, "each argument", mod, MASK_PARAMETERS)
 
     def joined(b: Array, h: Array, q_idx: Array, kv_idx: Array) -> Array:
-        result: Array = reduce(join, [mod(b, h, q_idx, kv_idx) for mod in mask_mods], start(b, b))
+        result: Array = reduce(join, [mod(b, h, q_idx, kv_idx) for mod in mask_mods], neutral(b, b))
         return result
 
     return joined

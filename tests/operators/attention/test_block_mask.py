@@ -50,7 +50,7 @@ def check_blocks(states: Any, met: Any, block_size: tuple[int, int] = (2, 2)) ->
 def test_every_block_is_what_its_pairs_are(
     name: str, block_size: Any, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(block_mask_creation, "MOST_PAIRS", most)
+    monkeypatch.setattr(block_mask_creation, "MOST_PAIRS_OF_CALL", most)
     sizes, mod = block_size if isinstance(block_size, tuple) else (block_size, block_size), MODS[name]
     nested = pn.create_nested_block_mask(mod, Q, K, block_size)
     assert nested.shape == (3, 2, None, None) and sizes == nested.BLOCK_SIZE

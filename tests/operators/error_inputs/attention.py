@@ -50,7 +50,7 @@ def with_heads(make: Any) -> tuple[Any, Any]:
 
 ALWAYS: list[ErrorInput] = [
     *[(lambda make, at=at: attend(*at(*with_heads(make))), kind, text) for at, kind, text in (
-        (lambda q, k: (q, k[..., :2], k), StructureError, "their rows must have as many elements"),
+        (lambda q, k: (q, k[..., :2], k), StructureError, "their rows must have equal numbers of elements"),
         (lambda q, k: (q, k[:, 0], k), StructureError, "4 and 3 dimensions"),
         (lambda q, k: (q.transpose(2, 3), k, k), StructureError, "dimension 3 of query, the last one, is irregular"),
         (lambda q, k: (q, pn.zeros(3), MATRICES), ShapeError, "if it is dense, it must have from 2 to 4"),
@@ -145,7 +145,7 @@ DENSE: list[ErrorInput] = [
     (lambda: pn.create_mask(causal, 1, 1, 1, -1), ArgumentError, "KV_LEN must be 0 or more, not -1"),
     *[(lambda args=args: pn.create_nested_block_mask(causal, *args), kind, text) for args, kind, text in (
         ((2, 2, Q), ArgumentError, "B is 2, and q_nt has 3 components. Give None, 1 or that number"),
-        ((1, 1), ArgumentError, "q_nt must be a nested array, or kv_nt, not 1. For dense ones"),
+        ((1, 1), ArgumentError, "one of q_nt and kv_nt must be a nested array; q_nt is 1. For dense"),
         ((pn.nested_array([[1.0]]),), StructureError, "the components of q_nt have 1 dimensions"),
         ((Q, K[:2]), StructureError, "q_nt and kv_nt have 3 and 2 components"),
         ((Q, pn.zeros(2, 2, 3, 2)), ShapeError, "kv_nt has shape (2, 2, 3, 2) beside 3 nested components"),

@@ -98,6 +98,11 @@ class HeadLayout:
         """The number of scores of all heads of all components."""
         return int(self.num_scores.sum())
 
+    @property
+    def result_numel(self) -> int:
+        """The number of elements of all results."""
+        return self.total_queries * self.value_width
+
     # ---- matrices, one for each head of queries ---------------------------------------------------------------------
 
     @cached_property

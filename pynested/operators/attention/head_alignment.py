@@ -1,0 +1,256 @@
+"""Alignment of the operands of attention: the places of the heads of each component in flat buffers.
+
+The last two axes of a component are the rows and columns of its matrices. The axes before them are the *leading* axes:
+they broadcast, and are merged to one axis of heads. An operand keeps its memory if offsets and strides can describe
+its heads; otherwise it is copied. An axis is *regular* if all components have the same size along it. The *extents* of
+an operand are the table of its component sizes (see `pynested/structure/extents.py`).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pynested.autograd import Array
+from pynested.autograd.primitives import movement
+from pynested.backends import HeadLayout
+from pynested.backends.dtypes import is_float, promoted
+from pynested.lifting.result_layout import (
+    ragged_dim_of_attention,
+    ragged_dim_of_scores,
+    wrap_attention,
+    wrap_elements,
+)
+from pynested.nested.layout_conversion import as_strided_parts, contiguous, packed, structure_of_slices
+from pynested.nested.nested_array import NestedArray
+from pynested.nested.shape_comparison import broadcast_extents
+from pynested.structure import Ints, Strided
+
+from .attention_operands import (
+    MASK,
+    AttentionOperand,
+    check_dims,
+    check_groups,
+    check_sizes,
+    checked_operands,
+    checked_scale,
+    component_count,
+)
+
+
+class AlignedHeads(NamedTuple):
+    """Flat operands of attention, the layout of their heads, and the shapes of results.
+
+    ``ragged_dim`` is that of the result: a dimension, "dense" for a dense result, None for a strided one. The first
+    dimension of the result counts components if ``has_batch``; otherwise all operands are dense, and the result is one
+    component.
+    """
+
+    buffers: tuple[Any, Any, Any, Any]  # query, key, value, and mask or None
+    arrays: list[Any]  # query, key and value as they were passed
+    ragged_dim: int | str | None
+    layout: HeadLayout
+    extents: Ints
+    score_extents: Ints
+    has_batch: bool
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether query, key or value is nested."""
+        return any(type(x) is NestedArray for x in self.arrays)
+
+    def wrap_result(self, flat: Array) -> NestedArray | Array:
+        """Return the result of attention, (B, H, *, V), from its elements."""
+        count = len(self.layout.sizes)
+        return self._without_batch(wrap_attention(flat, self.extents, count, self.ragged_dim, self.arrays[0]))
+
+    def wrap_query_numbers(self, flat: Array) -> NestedArray | Array:
+        """Return an array with a number for each query, (B, H, *), from its elements."""
+        return self._without_batch(wrap_elements(flat, self.extents[:, :-1], len(self.layout.sizes), self.ragged_dim))
+
+    def wrap_scores(self, flat: Array) -> NestedArray | Array:
+        """Return an array with an element for each score, (B, H, *, *), from its elements."""
+        ragged_dim = ragged_dim_of_scores(self.arrays)
+        return self._without_batch(wrap_elements(flat, self.score_extents, len(self.layout.sizes), ragged_dim))
+
+    def _without_batch(self, x: NestedArray | Array) -> NestedArray | Array:
+        """Return ``x``, or its only component if there is no batch dimension."""
+        return x if self.has_batch else movement.reshape(x, x.shape[1:])
+
+
+def align_heads(
+    op: str, query: Any, key: Any, value: Any, mask: Any = None, *,
+    is_causal: bool = False, scale: Any = None, enable_gqa: bool = False,
+) -> AlignedHeads:  # fmt: skip
+    """Return query, key, value and mask in their promoted dtype, with the layout of their heads.
+
+    If all operands are dense and one has four dimensions or more, the first dimension counts components. Dense operands
+    of fewer dimensions are one component.
+    """
+    named = checked_operands(op, query, key, value, mask)
+    flat_arrays, operands = zip(*[_as_operand(op, name, x) for name, x in named.items()], strict=True)
+    arrays = [*named.values()][:3]
+    ragged_dim, order = ragged_dim_of_attention(arrays), "components"
+    if type(arrays[0]) is NestedArray and ragged_dim == arrays[0].ndim - 2:  # then the result has the query's structure
+        order = "heads" if arrays[0].is_contiguous() else "rows"
+    structures_to_copy, *description = _align_structures(
+        operands, bool(is_causal), checked_scale(op, scale), bool(enable_gqa), order
+    )
+    dtype = promoted(*[x.dtype for x in named.values() if is_float(x.dtype)])
+    buffers: list[Any] = []
+    for flat, structure in zip(flat_arrays, structures_to_copy, strict=True):
+        if structure is not None:
+            flat = movement.gather(flat, structure.sizes, structure.strides, structure.offsets)
+        buffers.append(movement.to_dtype(flat, dtype) if is_float(flat.dtype) else flat)
+    q, k, v, flat_mask = buffers if mask is not None else [*buffers, None]
+    return AlignedHeads((q, k, v, flat_mask), arrays, ragged_dim, *description)
+
+
+def _as_operand(op: str, name: str, x: Any) -> tuple[Array, AttentionOperand]:
+    """Return the flat buffer of an argument, and its sizes.
+
+    The components of query, key and value are copied if they overlap, or if the elements of a row are not adjacent.
+    """
+    if not isinstance(x, NestedArray):
+        flat = movement.reshape(x, (x.numel(),)).contiguous()
+        return flat, AttentionOperand(op, name, False, x.shape, None)
+    x = x if name == MASK else packed(x)
+    flat, structure = as_strided_parts(x)
+    if name != MASK and not structure.has_contiguous_rows:
+        flat, structure = as_strided_parts(contiguous(x))
+    return flat, AttentionOperand(op, name, True, (len(x), *x.regular_sizes), structure)
+
+
+@lru_cache(maxsize=32)  # the layers of a model attend over arrays of the same structures
+def _align_structures(
+    operands: tuple[AttentionOperand, ...], causal: bool, scale: float | None, grouped: bool, order: str
+) -> tuple[Any, ...]:
+    """Return the structures to copy; layout, extents of result and scores, and ``has_batch`` for `AlignedHeads`.
+
+    A structure to copy is None for an operand that keeps its memory. ``order`` is that of the result, see
+    `packed_places`.
+    """
+    nested_ranks = [len(operand.sizes) for operand in operands if operand.is_nested]
+    rank = [*nested_ranks, max(len(operand.sizes) for operand in operands[:3])][0]
+    check_dims(operands, rank)
+    has_batch = bool(nested_ranks) or rank > 3
+    count, rank = (component_count(operands, rank), rank) if has_batch else (1, rank + 1)
+    query, key, value, *masks = [_with_components(operand, count, rank) for operand in operands]
+    check_sizes(query, key, slice(-1, None), "their rows must have equal numbers of elements")
+    check_sizes(key, value, slice(-2, -1), "their numbers of rows must be equal")
+    leading = key_leading = _leading_extents((query, key, value), grouped)
+    if grouped:
+        key_leading = np.concatenate([leading[:, :-1], key.extents[:, -3:-2]], axis=1)
+    score_extents = np.concatenate([leading, query.extents[:, -2:-1], key.extents[:, -2:-1]], axis=1)
+    merged = [
+        _merge_heads(operand, np.concatenate([extents, operand.extents[:, -2:]], axis=1))
+        for operand, extents in ((query, leading), (key, key_leading), (value, key_leading))
+    ]
+    for mask in masks:
+        structure = Strided.from_extents(score_extents, count)
+        scores = mask._replace(name="the scores", structure=structure, sizes=(None,) * rank)
+        check_sizes(mask, scores, slice(None), "sizes of the mask must be equal, or regular and 1", broadcast=True)
+        merged.append(_merge_heads(mask, score_extents))
+    structures_to_copy, (q, k, v, *merged_masks) = zip(*merged, strict=True)
+    (query_heads, queries, _), (key_heads, keys, _) = q.extents[:count].T, k.extents[:count].T
+    width, value_width = (max(x.extents.item(0, -1), 0) for x in (q, v))
+    if scale is None:
+        scale = 1 / np.sqrt(width).item() if width else 1.0
+    layout = HeadLayout(
+        sizes=np.stack([key_heads, query_heads // np.maximum(key_heads, 1), queries, keys], axis=1),
+        query_places=_places(q)[:, :3],
+        key_places=_places(k)[:, :3],
+        value_places=_places(v)[:, :3],
+        result_places=packed_places(query_heads, queries, value_width, order),
+        mask_places=_places(merged_masks[0]) if masks else None,
+        width=width,
+        value_width=value_width,
+        scale=scale,
+        causal=causal,
+    )
+    extents = np.concatenate([score_extents[:, :-1], value.extents[:, -1:]], axis=1)
+    return structures_to_copy, layout, extents, score_extents, has_batch
+
+
+def _with_components(operand: AttentionOperand, count: int, rank: int) -> AttentionOperand:
+    """Return an operand with ``count`` components: slices of a dense argument, or all of it for each component."""
+    if operand.is_nested:
+        return operand
+    shape: Any = (1,) * (rank - len(operand.sizes)) + operand.sizes
+    return operand._replace(sizes=shape, structure=structure_of_slices(shape, count))
+
+
+def _leading_extents(operands: tuple[AttentionOperand, ...], grouped: bool) -> Ints:
+    """Return the leading extents of the result of query, key and value.
+
+    If ``grouped``, the last leading axis is the axis of heads, and a group of query heads shares one head of keys and
+    values.
+    """
+    last = -3 if grouped else -2
+    if grouped:
+        check_groups(*operands)
+    rule = "sizes before the matrices must be equal, or regular and 1. Heads in groups need enable_gqa=True"
+    for a, b in combinations(operands, 2):
+        check_sizes(a, b, slice(last), rule, broadcast=True)
+    extents, _ = broadcast_extents([(x.extents[:, :last], x.broadcasts[:last]) for x in operands])
+    return np.concatenate([extents, operands[0].extents[:, last:-2]], axis=1)
+
+
+# ---- places ---------------------------------------------------------------------------------------------------------
+
+
+def _merge_heads(operand: AttentionOperand, extents: Ints) -> tuple[Strided | None, Strided]:
+    """Return the structure of components broadcast to ``extents``, with their leading axes merged to an axis of heads.
+
+    The elements must be copied if no strides can describe this structure. They must also be copied if components or
+    heads would share memory, unless the operand is a mask. Then the first item is the structure of the elements to
+    copy, and the second item is the structure in the copy.
+    """
+    structure = operand.structure
+    is_repeated = operand.sizes[0] != structure.count or not np.array_equal(structure.extents, extents)
+    if operand.name == MASK or not is_repeated:
+        merged = _merge_leading_axes(_broadcast(structure, extents))
+        if merged is not None:
+            return None, merged
+    # Rows and columns of a mask are not repeated in the copy, which stays small.
+    to_copy = _broadcast(structure, np.concatenate([extents[:, :-2], structure.extents[:, -2:]], axis=1))
+    merged = _merge_leading_axes(_broadcast(to_copy.repacked, extents))
+    assert merged is not None
+    return to_copy, merged
+
+
+def _broadcast(structure: Strided, extents: Ints) -> Strided:
+    """Return the structure broadcast to ``extents``, with stride 0 along repeated axes."""
+    if np.array_equal(structure.extents, extents):
+        return structure
+    strides = np.where((structure.extents != extents)[: structure.count], 0, structure.strides)
+    return Strided.from_validated(extents, strides, structure.offsets, structure.buffer_size)
+
+
+def _merge_leading_axes(structure: Strided) -> Strided | None:
+    """Return the structure with one leading axis, or None if no stride can describe it."""
+    count = structure.extents.shape[1] - 2
+    return structure.flattened(0, count - 1) if count else structure.with_new_axis(0)
+
+
+def _places(structure: Strided) -> Ints:
+    """Return the offset of each component, and its strides between heads, rows and columns: int64 (B, 4)."""
+    return np.concatenate([structure.offsets[:, None], structure.strides], axis=1)
+
+
+def packed_places(heads: Ints, rows: Ints, width: int, order: str = "components") -> Ints:
+    """Return a table of places of packed matrices, int64 (B, 3), in an order of the rows of all heads.
+
+    Rows of one head follow each other in the orders "components" and "heads": component after component, each with all
+    its heads, or head after head, each with the rows of all components. In the order "rows" the heads of a row follow
+    each other, row after row of all components.
+    """
+    row_steps = np.full_like(rows, width)
+    if order == "heads":
+        return np.stack([(np.cumsum(rows) - rows) * width, np.full_like(rows, rows.sum() * width), row_steps], axis=1)
+    steps = (row_steps, heads * width) if order == "rows" else (rows * width, row_steps)
+    numels = heads * rows * width
+    return np.stack([np.cumsum(numels) - numels, *steps], axis=1)
