@@ -78,7 +78,13 @@ def flex_attention(
 def flex_attention(
     query: Operand, key: Operand, value: Operand, score_mod: ScoreMod | None = None,
     block_mask: BlockMask | None = None, scale: float | None = None, enable_gqa: bool = False,
-    return_lse: bool = False, *, return_aux: AuxRequest | None = None,
+    return_lse: Literal[False] = False, *, return_aux: AuxRequest,
+) -> tuple[Any, AuxOutput]: ...  # fmt: skip
+@overload
+def flex_attention(
+    query: Operand, key: Operand, value: Operand, score_mod: ScoreMod | None = None,
+    block_mask: BlockMask | None = None, scale: float | None = None, enable_gqa: bool = False,
+    return_lse: bool = False, *, return_aux: None = None,
 ) -> Any: ...  # fmt: skip
 @operator
 def flex_attention(
