@@ -20,8 +20,7 @@ from ..dtypes import is_half
 from ..environment import whole_number
 from ..quiet import quietly
 
-# The size of a block of an operand: small enough for a cache, and so large that threads seldom wait for the
-# interpreter lock, which each holds between two steps.
+# The size of a block of an operand: small enough for a cache, and so large that threads seldom wait for each other.
 BLOCK_BYTES = 768 * 1024
 LEAST_THREADED_BYTES = 1024 * 1024  # work on fewer bytes runs on the calling thread, which is quicker
 MOST_THREADS = 4  # by default; more threads wait for the interpreter lock between the steps of a kernel
@@ -76,8 +75,7 @@ def _blas() -> ThreadpoolController:
 
 
 _lock = threading.Lock()
-# An entry for each `with single_threaded_blas()` that has not ended. The first entry can restore the number of threads.
-_blas_limits: list[Any] = []
+_blas_limits: list[Any] = []  # an entry for each open `single_threaded_blas`; the first restores the old limit
 
 
 @contextmanager
