@@ -51,7 +51,7 @@ def _compute_blocks(function: Callable[..., RawArray], arrays: list[RawArray]) -
     shape, dtype = arrays[0].shape, arrays[0].dtype
     wide_dtype = computing_dtype(dtype)
     cuts = blocks(shape[0], wide_dtype.itemsize * prod(shape[1:]))
-    if len(cuts) <= 1:
+    if len(cuts) == 1:
         return function(*[x.astype(wide_dtype, copy=False) for x in arrays]).astype(dtype, copy=False)
     out = empty(shape, dtype)
 

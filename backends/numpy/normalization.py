@@ -88,6 +88,9 @@ def layer_norm_backward(
     """Compute the formula of the plain kernel block by block."""
     rows, width, dtype = np.ascontiguousarray(x), x.shape[1], computing_dtype(x.dtype)
     out = empty(rows.shape, x.dtype)
+    if not out.size:
+        zeros = np.broadcast_to(x.dtype.type(0), width)  # without memory, as there may be many columns
+        return out, None if weight is None else zeros.astype(weight.dtype, copy=False), zeros if with_bias else None
     weights = np.ones(width, dtype) if weight is None else weight.astype(dtype, copy=False)
     row_of_ones, large_std = np.ones(width, dtype), 1 / LEAST_STD[dtype]
     row_blocks = blocks(len(rows), 2 * rows[:1].nbytes)
@@ -152,8 +155,10 @@ def cross_entropy_backward(
     """Compute the formula of the plain kernel block by block, from the saved maxima and log-sums."""
     rows, classes, dtype = np.ascontiguousarray(x), x.shape[1], computing_dtype(x.dtype)
     out = empty(rows.shape, x.dtype)
+    if not out.size:
+        return out
     weights = np.ones(classes, dtype) if weight is None else weight.astype(dtype, copy=False)
-    smoothing = label_smoothing / max(1, classes)
+    smoothing = label_smoothing / classes
     total_weight = np.add.reduce(weights)
 
     def work(start: int, stop: int) -> None:
