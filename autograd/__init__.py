@@ -12,7 +12,7 @@ from .checkpoint import checkpoint
 from .containers import flatten, register_container
 from .creation import arange, array, empty, full, ones, zeros
 from .default_device_and_dtype import get_default_device, get_default_dtype, set_default_device, set_default_dtype
-from .exchange import from_dlpack
+from .dlpack import from_dlpack
 from .function import Function
 from .functional import hessian, hvp, jacobian, jvp, vjp
 from .gradcheck import gradcheck

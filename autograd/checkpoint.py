@@ -77,7 +77,7 @@ class _Checkpoint:
         return rebuild(outputs)
 
     def repeat(self, node: Node) -> list[Array]:
-        """Return the results of another call with the saved arguments; raise if more than their values differs."""
+        """Call the function again with the saved arguments, and return the results; raise if their forms differ."""
         saved = node.saved()
         with (
             Mode(grad_mode.current or RECORDING),  # this call is recorded even if the mode is OFF

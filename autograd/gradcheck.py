@@ -94,8 +94,8 @@ def _vjp_as_function(f: VectorFunction, generator: np.random.Generator) -> Vecto
     def vjp_function(arrays: Any, cotangents: Any) -> Any:
         return vjp(f.call, arrays)[1](cotangents)
 
-    arrays = f.inputs.replaced(f.start, requires_grad=True)
-    cotangents = f.outputs.replaced(w, zeros_like, requires_grad=True)
+    arrays = f.inputs.arrays_from(f.start, requires_grad=True)
+    cotangents = f.outputs.arrays_from(w, zeros_like, requires_grad=True)
     return VectorFunction("second order: ", vjp_function, (arrays, cotangents))
 
 
@@ -132,14 +132,14 @@ def _check_differences(f: VectorFunction, y: Vector, w: Vector, gradient: Vector
         for location, direction in _directions(f.inputs, i, steps):
             expected = _difference(f, w, direction)
             actual = float((gradient * direction).sum())
-            size = float(np.abs(direction).max())
-            if abs(expected - actual) <= DIFFERENCE_ERROR * (abs(expected) + largest * size) + 20 * noise:
+            step = float(np.abs(direction).max())
+            if abs(expected - actual) <= DIFFERENCE_ERROR * (abs(expected) + largest * step) + 20 * noise:
                 continue
             halved = 2 * _difference(f, w, direction / 2)
             hint = ""
             if not abs(expected - halved) <= 1e-4 * abs(expected - actual):
                 hint = " The function does not look smooth there; check another point, away from kinks."
-            raise f.failure("differences", location, repr(expected / size), repr(actual / size), hint)
+            raise f.failure("differences", location, repr(expected / step), repr(actual / step), hint)
 
 
 def _directions(inputs: VectorLayout, i: int, steps: Vector) -> Iterator[tuple[str, Vector]]:
@@ -199,7 +199,7 @@ class VectorLayout:
         """Return the elements of those of ``arrays`` that belong to the vector."""
         return _joined([to_host(raw(arrays[i])) for i in self.slices])
 
-    def replaced(
+    def arrays_from(
         self, vector: Vector, map_other: Callable[[Array], Array] = Array.detach, requires_grad: bool = False
     ) -> list[Array]:
         """Return read-only arrays with the elements of ``vector``, and ``map_other(array)`` for each other array."""
@@ -250,7 +250,7 @@ class VectorFunction:
         self.start = self.inputs.vector(self.inputs.arrays).astype(np.float64)
         self.is_varied = self.inputs.is_element & np.isfinite(self.start)
         with no_grad():
-            outputs = function(*self.inputs.rebuild(self.inputs.replaced(self.start)))
+            outputs = function(*self.inputs.rebuild(self.inputs.arrays_from(self.start)))
         self.outputs = VectorLayout([f"output {i}" for i in range(len(flatten(outputs)[0]))], outputs)
 
     def call(self, arrays: list[Array]) -> list[Array]:
@@ -260,18 +260,18 @@ class VectorFunction:
     def values(self, x: Vector) -> Vector:
         """Return the floating point outputs, with zeros in gaps."""
         with no_grad():
-            return self._without_gaps(self.call(self.inputs.replaced(x)))
+            return self._without_gaps(self.call(self.inputs.arrays_from(x)))
 
     def vjp(self, x: Vector, w: Vector, create_graph: bool = False) -> Vector:
         """Return the cotangent of ``x`` for the cotangent ``w`` of the outputs."""
-        cotangents = self.outputs.replaced(w * self.outputs.is_element, zeros_like, requires_grad=create_graph)
+        cotangents = self.outputs.arrays_from(w * self.outputs.is_element, zeros_like, requires_grad=create_graph)
         with enable_grad():
-            return self.inputs.vector(vjp(self.call, self.inputs.replaced(x))[1](cotangents))
+            return self.inputs.vector(vjp(self.call, self.inputs.arrays_from(x))[1](cotangents))
 
     def jvp(self, x: Vector, v: Vector) -> Vector:
         """Return the tangent of the floating point outputs for the tangent ``v``, with zeros in gaps."""
-        tangents = self.inputs.replaced(v, zeros_like)
-        return self._without_gaps(jvp(self.call, (self.inputs.replaced(x),), (tangents,))[1])
+        tangents = self.inputs.arrays_from(v, zeros_like)
+        return self._without_gaps(jvp(self.call, (self.inputs.arrays_from(x),), (tangents,))[1])
 
     def _without_gaps(self, outputs: Sequence[Array]) -> Vector:
         return np.where(self.outputs.is_element, self.outputs.vector(outputs), 0)

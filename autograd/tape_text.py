@@ -32,7 +32,7 @@ def call_text(node: Node, names: Sequence[str | None]) -> str:
 
 
 def _argument_text(value: Any) -> str:
-    """Return an argument without history as text; the text is empty for an array of NumPy and for any other object."""
+    """Return an argument without history as text; the text is empty for objects without a short one."""
     if type(value) in (Array, Unsaved):
         return CONSTANT
     if isinstance(value, slice):

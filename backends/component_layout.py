@@ -33,7 +33,7 @@ def packed_offsets(sizes: Integers) -> Integers:
 
 
 def surely_without_repeats(sizes: Integers, strides: Integers) -> NDArray[np.bool_]:
-    """Return for each component True if no two of its elements surely have the same place: (B,).
+    """Return for each component True if its elements surely have different places: (B,).
 
     The test is that each stride is larger than the extent of all dimensions of smaller strides together. A component
     that fails the test can still be without repeats.
@@ -48,7 +48,7 @@ def surely_without_repeats(sizes: Integers, strides: Integers) -> NDArray[np.boo
 
 
 def surely_disjoint(sizes: Integers, strides: Integers, offsets: Integers) -> bool:
-    """Return True if no two elements of all components surely have the same place. No component may be empty.
+    """Return True if all elements of all components surely have different places. No component may be empty.
 
     If the result is False, the elements can still have different places.
     """

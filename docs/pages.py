@@ -37,8 +37,8 @@ GROUPS = {
     "training": ("Training", "Steps, clipping and batches, as pure functions."),
 }
 GROUP_BY_MODULE = {  # the first entry that is a part of the name of the module; all other modules are services
-    "interchange": "interchange", "exchange": "interchange", "training": "training", "construct": "making",
-    "creation": "making", "random": "making", "defaults": "making", "autograd.array": "classes",
+    "interchange": "interchange", "dlpack": "interchange", "training": "training", "construct": "making",
+    "creation": "making", "random": "making", "default_device": "making", "autograd.array": "classes",
     "nested.nested_array": "classes", "structure": "classes", "block_masks.block_mask": "classes",
     "attention.flex_attention": "classes", "autograd": "gradients",
 }  # fmt: skip

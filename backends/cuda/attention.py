@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..head_layout import HeadLayout
-from .kernel_device import BLOCK, RawArray
+from .launching_backend import BLOCK, RawArray
 from .movement import MovementKernels
 from .naming import accumulator_dtype, ctype, instantiation
 

@@ -13,8 +13,8 @@ from ..environment import whole_number
 from ..errors import DeviceError
 from ..gpu_errors import INSTALL, device_error
 from .backend import KernelBackend
-from .kernel_device import Dim3
 from .kernel_source import source_with_headers
+from .launching_backend import Dim3
 
 OPTIONS = ("-std=c++17", "-lineinfo")
 SHARED_BY_DEFAULT = 48 * 1024  # bytes of shared memory; a launch with more must first raise the limit of its kernel

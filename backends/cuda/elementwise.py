@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .kernel_device import BLOCK, KernelDevice, RawArray
+from .launching_backend import BLOCK, LaunchingBackend, RawArray
 from .naming import ctype, instantiation
 
 ELEMENTS_PER_BLOCK = 4 * BLOCK  # four for each thread
@@ -22,7 +22,7 @@ def functor_kernel(functor: str) -> Any:
     return kernel
 
 
-class ElementwiseKernels(KernelDevice):
+class ElementwiseKernels(LaunchingBackend):
     """Kernels that compute each element on its own."""
 
     relu = functor_kernel("Relu")

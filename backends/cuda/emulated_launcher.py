@@ -19,10 +19,10 @@ from numpy.typing import DTypeLike, NDArray
 from ..errors import ArgumentError, DeviceError, DTypeError
 from .backend import KernelBackend
 from .cache import load_library
-from .host_compiler import SANITIZERS, compile_library, find_compiler, sanitizer_environment
+from .emulator_compiler import SANITIZERS, compile_library, find_compiler, sanitizer_environment
 from .instantiations import all_instantiations
-from .kernel_device import Dim3
 from .kernel_source import KERNEL_FOLDER
+from .launching_backend import Dim3
 from .naming import CTYPES, WORD_BY_SIZE
 
 SCHEDULES = ("forward", "reverse", "random", "eager")
@@ -51,8 +51,8 @@ class Emulator:
     folder : Path
         The folder of the ``.cu`` files.
     instantiations_by_file : mapping
-        The instantiations that are compiled together, by default the catalogue. If a file is not in the mapping, each
-        of its instantiations is compiled on its own.
+        The instantiations that are compiled together, by default those of `all_instantiations`. If a file is not in the
+        mapping, each of its instantiations is compiled on its own.
     """
 
     schedule: str = "forward"
@@ -63,19 +63,19 @@ class Emulator:
     instantiations_by_file: Mapping[str, Sequence[str]] = field(default_factory=all_instantiations)
 
     def __post_init__(self) -> None:
-        for title, choices in (("schedule", SCHEDULES), ("sanitizer", SANITIZERS)):
-            if (choice := getattr(self, title)) not in choices:
+        for setting, choices in (("schedule", SCHEDULES), ("sanitizer", SANITIZERS)):
+            if (choice := getattr(self, setting)) not in choices:
                 names = ", ".join(repr(name) for name in choices if name)
-                raise ArgumentError(f"the emulation has no {title} {choice!r}: it has {names}.")
-        for title, (least, greatest) in LIMITS.items():
-            if not least <= (number := getattr(self, title)) <= greatest:
+                raise ArgumentError(f"the emulation has no {setting} {choice!r}: it has {names}.")
+        for setting, (least, greatest) in LIMITS.items():
+            if not least <= (number := getattr(self, setting)) <= greatest:
                 limit = f">= {least}" if number < least else f"<= {greatest}"
-                raise ArgumentError(f"the emulation needs {title} {limit}, got {number}.")
+                raise ArgumentError(f"the emulation needs {setting} {limit}, got {number}.")
         self._functions: dict[tuple[str, str], tuple[Any, list[str]]] = {}
 
     @classmethod
     def from_environment(cls, **settings: str | int) -> Emulator:
-        """Return an emulator with ``settings``; others are those that `environment` put in PYNESTED_EMULATOR."""
+        """Return an emulator with ``settings``, and with those of the variable PYNESTED_EMULATOR for all others."""
         return cls(**{**json.loads(os.environ.get("PYNESTED_EMULATOR", "{}")), **settings})
 
     def environment(self) -> dict[str, str]:
@@ -95,8 +95,8 @@ class Emulator:
 
         Its memory ends with its last element, so that a sanitizer notices reads and writes behind the array.
         """
-        kind = np.dtype(dtype)
-        return np.full(prod(shape) * kind.itemsize, POISON, np.uint8).view(kind).reshape(shape)
+        nbytes = prod(shape) * np.dtype(dtype).itemsize
+        return np.full(nbytes, POISON, np.uint8).view(dtype).reshape(shape)
 
     def run(self, file: str, name: str, grid: Dim3, block: Dim3, args: Sequence[Any], shared: int) -> None:
         """Run a kernel to its end; raise DeviceError if the emulation noticed a fault in it."""
@@ -134,20 +134,20 @@ def check_arguments(name: str, types: Sequence[str], args: Sequence[Any]) -> Non
     """Raise DeviceError or DTypeError for the first argument that is not of the C++ type of its parameter."""
     if len(args) != len(types):
         raise DeviceError(f"{name} takes {len(types)} arguments, not {len(args)}.")
-    for number, (argument, parameter) in enumerate(zip(args, types, strict=True)):
-        title, element = f"{name}: argument {number}", parameter.removesuffix("*")
-        if element == parameter:
-            if not isinstance(argument, np.generic) or SCALAR_TYPES.get(argument.dtype.name) != parameter:
-                raise DTypeError(f"{title} must be a NumPy scalar for {parameter}, not {argument!r}.")
+    for number, (argument, parameter_type) in enumerate(zip(args, types, strict=True)):
+        origin, element_type = f"{name}: argument {number}", parameter_type.removesuffix("*")
+        if element_type == parameter_type:
+            if not isinstance(argument, np.generic) or SCALAR_TYPES.get(argument.dtype.name) != parameter_type:
+                raise DTypeError(f"{origin} must be a NumPy scalar for {parameter_type}, not {argument!r}.")
         elif isinstance(argument, np.uint64) and not argument:  # a null pointer
             continue
         elif not isinstance(argument, np.ndarray) or not argument.flags.c_contiguous:
-            raise DeviceError(f"{title} must be a contiguous array of the device, not {argument!r}.")
-        elif size := SIZE_BY_WORD.get(element):  # the kernel moves words, of whatever dtype
+            raise DeviceError(f"{origin} must be a contiguous array of the device, not {argument!r}.")
+        elif size := SIZE_BY_WORD.get(element_type):  # the kernel moves words, of whatever dtype
             if argument.nbytes % size:
-                raise DTypeError(f"{title}: {argument.nbytes} bytes are no whole words of {size} bytes.")
-        elif CTYPES.get(argument.dtype.name) != element:
-            raise DTypeError(f"{title} must be an array for {parameter}, not one of {argument.dtype}.")
+                raise DTypeError(f"{origin}: {argument.nbytes} bytes are no whole words of {size} bytes.")
+        elif CTYPES.get(argument.dtype.name) != element_type:
+            raise DTypeError(f"{origin} must be an array for {parameter_type}, not one of {argument.dtype}.")
 
 
 def emulated_backend(launcher: Emulator | None = None) -> KernelBackend:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..segments import Segments
-from .kernel_device import BLOCK, RawArray
+from .launching_backend import BLOCK, RawArray
 from .naming import accumulator_dtype, ctype, instantiation
 from .products import ProductKernels
 from .segment import MOST_TILES
@@ -21,10 +21,11 @@ class NormalizationKernels(ProductKernels):
         self, x: RawArray, weight: RawArray | None, bias: RawArray | None, eps: float, /
     ) -> tuple[RawArray, RawArray, RawArray]:
         """Launch layer_norm.cu."""
-        rows, wide = self.as_contiguous(x), accumulator_dtype(x.dtype)
+        rows, accumulator = self.as_contiguous(x), accumulator_dtype(x.dtype)
         count, width = rows.shape
-        out, mean, std = self.empty(rows.shape, x.dtype), self.empty((count,), wide), self.empty((count,), wide)
-        parameters = self._astype(weight, wide), self._astype(bias, wide)
+        out = self.empty(rows.shape, x.dtype)
+        mean, std = self.empty((count,), accumulator), self.empty((count,), accumulator)
+        parameters = self._astype(weight, accumulator), self._astype(bias, accumulator)
         args = rows, *parameters, np.float64(eps), np.int64(count), np.int64(width), out, mean, std
         self._launch_rows("layer_norm.cu", "layer_norm", rows, args)
         return out, mean, std
@@ -40,21 +41,21 @@ class NormalizationKernels(ProductKernels):
         with_bias: bool = True,
     ) -> tuple[RawArray, RawArray | None, RawArray | None]:
         """Launch the other two kernels of layer_norm.cu: for the cotangent of x, and for those of the parameters."""
-        rows, cotangents, wide = self.as_contiguous(x), self.as_contiguous(cotangent), accumulator_dtype(x.dtype)
+        rows, cotangents, accumulator = self.as_contiguous(x), self.as_contiguous(cotangent), accumulator_dtype(x.dtype)
         means, stds, (count, width) = self.as_contiguous(mean), self.as_contiguous(std), rows.shape
         sizes = np.int64(count), np.int64(width)
         out = self.empty(rows.shape, x.dtype)
-        operands = cotangents, rows, self._astype(weight, wide), means, stds
+        operands = cotangents, rows, self._astype(weight, accumulator), means, stds
         self._launch_rows("layer_norm.cu", "layer_norm_backward", rows, (*operands, *sizes, out))
         # The sums of each chunk of rows, which add up to the cotangent of a parameter; None without the parameter.
-        chunk = max(CHUNK, -(-count // MOST_TILES))
-        chunks = -(-count // chunk)
-        weight_sums = None if weight is None else self.empty((chunks, width), wide)
-        bias_sums = self.empty((chunks, width), wide) if with_bias else None
+        rows_per_chunk = max(CHUNK, -(-count // MOST_TILES))
+        num_chunks = -(-count // rows_per_chunk)
+        weight_sums = None if weight is None else self.empty((num_chunks, width), accumulator)
+        bias_sums = self.empty((num_chunks, width), accumulator) if with_bias else None
         if weight is not None or with_bias:
             name = instantiation("layer_norm_parameters", ctype(x.dtype))
-            args = cotangents, rows, means, stds, *sizes, np.int64(chunk), weight_sums, bias_sums
-            self.launch("layer_norm.cu", name, (-(-width // 32), chunks), (32, 8), args)
+            args = cotangents, rows, means, stds, *sizes, np.int64(rows_per_chunk), weight_sums, bias_sums
+            self.launch("layer_norm.cu", name, (-(-width // 32), num_chunks), (32, 8), args)
         weight_dtype = x.dtype if weight is None else weight.dtype
         return out, self._total(weight_sums, weight_dtype), self._total(bias_sums, x.dtype)
 
@@ -62,12 +63,12 @@ class NormalizationKernels(ProductKernels):
         self, x: RawArray, target: RawArray, weight: RawArray | None, ignore_index: int, label_smoothing: float, /
     ) -> tuple[RawArray, RawArray]:
         """Launch cross_entropy.cu."""
-        rows, wide = self.as_contiguous(x), accumulator_dtype(x.dtype)
+        rows, accumulator = self.as_contiguous(x), accumulator_dtype(x.dtype)
         count, classes = rows.shape
-        loss, max_and_log_sum = self.empty((count,), x.dtype), self.empty((2, count), wide)
-        targets, weights = self._astype(target, np.dtype(np.int64)), self._astype(weight, wide)
-        numbers = np.int64(ignore_index), np.float64(label_smoothing), np.int64(count), np.int64(classes)
-        args = rows, targets, weights, *numbers, loss, max_and_log_sum
+        loss, max_and_log_sum = self.empty((count,), x.dtype), self.empty((2, count), accumulator)
+        targets, weights = self._astype(target, np.dtype(np.int64)), self._astype(weight, accumulator)
+        scalars = np.int64(ignore_index), np.float64(label_smoothing), np.int64(count), np.int64(classes)
+        args = rows, targets, weights, *scalars, loss, max_and_log_sum
         self._launch_rows("cross_entropy.cu", "cross_entropy", rows, args)
         return loss, max_and_log_sum
 
@@ -88,19 +89,20 @@ class NormalizationKernels(ProductKernels):
         out = self.empty(rows.shape, x.dtype)
         targets, weights = self._astype(target, np.dtype(np.int64)), self._astype(weight, accumulator_dtype(x.dtype))
         total_weight = None if weights is None else self.sum_all(weights)
-        args = self.as_contiguous(cotangent), rows, targets, weights, total_weight, np.int64(ignore_index)
-        numbers = self.as_contiguous(max_and_log_sum), np.int64(count), np.int64(classes)
+        operands = self.as_contiguous(cotangent), rows, targets, weights, total_weight
+        options = np.int64(ignore_index), np.float64(label_smoothing)
+        args = *operands, *options, self.as_contiguous(max_and_log_sum), np.int64(count), np.int64(classes), out
         grid = count, min(MOST_TILES, -(-classes // (4 * BLOCK)))
         name = instantiation("cross_entropy_backward", ctype(x.dtype))
-        self.launch("cross_entropy.cu", name, grid, (BLOCK,), (*args, np.float64(label_smoothing), *numbers, out))
+        self.launch("cross_entropy.cu", name, grid, (BLOCK,), args)
         return out
 
     def _launch_rows(self, file: str, kernel: str, rows: RawArray, args: tuple[object, ...]) -> None:
         """Launch a kernel whose warps or blocks compute a row each."""
         count, width = rows.shape
-        group = 32 if width < WIDE_ROW else BLOCK
-        name = instantiation(kernel, ctype(rows.dtype), group)
-        self.launch(file, name, (-(-count // (BLOCK // group)),), (BLOCK,), args)
+        threads_per_row = 32 if width < WIDE_ROW else BLOCK
+        name = instantiation(kernel, ctype(rows.dtype), threads_per_row)
+        self.launch(file, name, (-(-count // (BLOCK // threads_per_row)),), (BLOCK,), args)
 
     def _astype(self, x: RawArray | None, dtype: np.dtype[np.generic]) -> RawArray | None:
         return None if x is None else self.as_contiguous(x).astype(dtype, copy=False)

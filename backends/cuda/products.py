@@ -9,7 +9,7 @@ import numpy as np
 from ..dtypes import is_float
 from ..matrix_layout import Matrices
 from ..segments import Segments
-from .kernel_device import RawArray
+from .launching_backend import RawArray
 from .naming import ctype, instantiation
 from .segment import SegmentKernels
 

@@ -12,7 +12,7 @@ from ..dtypes import is_float
 from ..segments import Segments
 from ..storage import address
 from .elementwise import ElementwiseKernels
-from .kernel_device import BLOCK, Dim3, RawArray, widest_word
+from .launching_backend import BLOCK, Dim3, RawArray, widest_word
 from .naming import accumulator_dtype, ctype, instantiation
 
 MOST_TILES = 65535  # along the y axis of a grid

@@ -20,10 +20,10 @@ from .parallel import THREADS, widened
 
 RawArray = NDArray[Any]
 
-BLOCK_SCORES = 1 << 18  # A batch of one component has at most so many scores: few for a cache, enough for BLAS.
-SMALL_SCORES = 1 << 13  # A component with at most so many scores is padded.
-PADDED_SCORES = 1 << 18  # A padded batch has at most so many scores, and elements of operands: all stay in a cache.
-LENGTH_STEP = 8  # Lengths that are equal after rounding up to a multiple of it are padded together.
+BLOCK_SCORES = 1 << 18  # in a batch of one component, at most: they fit in a cache, and keep BLAS busy
+SMALL_SCORES = 1 << 13  # of a component, at most, if it is padded to a batch with others
+PADDED_SCORES = 1 << 18  # in a padded batch, at most, and as many elements of its operands: they fit in a cache
+LENGTH_STEP = 8  # lengths are padded together if rounding up to a multiple of it makes them equal
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,18 +33,18 @@ class Job:
     Attributes
     ----------
     heads : int64 (K, C, G)
-        The numbers of the heads of queries in `HeadLayout`: of K components, with C heads of keys, and G heads of
-        queries for each head of keys.
+        The heads of queries, as indices into the matrices of `HeadLayout`. The K components have C heads of keys, with
+        G heads of queries for each.
     num_queries, num_keys : int
         The largest numbers of queries and keys, L and S. Components with fewer queries or keys are padded.
-    log_sums : slice
-        The positions of the log-sums of its queries, with padding, among those of all jobs.
+    log_sum_positions : slice
+        Where the log-sums of this job are among the saved log-sums of all jobs; the padding has log-sums, too.
     """
 
     heads: Integers
     num_queries: int
     num_keys: int
-    log_sums: slice
+    log_sum_positions: slice
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -64,13 +64,13 @@ def attention_jobs(layout: HeadLayout) -> list[Job]:
         group_size = sizes.item(components[0], 1)
         heads_of_component = np.arange(key_heads.start * group_size, key_heads.stop * group_size)
         heads = first_heads[components][:, None, None] + heads_of_component.reshape(-1, group_size)
-        start = jobs[-1].log_sums.stop if jobs else 0
+        start = jobs[-1].log_sum_positions.stop if jobs else 0
         jobs.append(Job(heads, num_queries, num_keys, slice(start, start + heads.size * num_queries)))
 
     for components in _length_classes(sizes, np.flatnonzero(is_small)):
         num_key_heads, group_size, num_queries, num_keys = sizes[components].max(axis=0).tolist()
-        elements = group_size * num_queries * layout.width + num_keys * layout.value_width
-        step = max(1, PADDED_SCORES // (num_key_heads * max(1, group_size * num_queries * num_keys, elements)))
+        operand_numel = group_size * num_queries * layout.width + num_keys * layout.value_width
+        step = max(1, PADDED_SCORES // (num_key_heads * max(1, group_size * num_queries * num_keys, operand_numel)))
         for start in range(0, len(components), step):
             chunk = components[start : start + step]
             add(chunk, range(num_key_heads), *sizes[chunk, 2:].max(axis=0).tolist())
@@ -89,10 +89,10 @@ def _length_classes(sizes: Integers, components: Integers) -> list[Integers]:
 
     If all components together are small after padding, their lengths may differ.
     """
-    classes = sizes[components]
-    is_small = len(components) * classes.max(axis=0, initial=0).prod() <= SMALL_SCORES
-    classes[:, 2:] = 0 if is_small else -(-classes[:, 2:] // LENGTH_STEP)
-    return [components[group] for group in groups_of_equal_rows(classes)]
+    class_sizes = sizes[components]
+    is_small = len(components) * class_sizes.max(axis=0, initial=0).prod() <= SMALL_SCORES
+    class_sizes[:, 2:] = 0 if is_small else -(-class_sizes[:, 2:] // LENGTH_STEP)
+    return [components[group] for group in groups_of_equal_rows(class_sizes)]
 
 
 # ---- rows and masks of a job ----------------------------------------------------------------------------------------
@@ -110,8 +110,9 @@ def rows_as_elements(x: RawArray, width: int, step: int) -> RawArray:
 class RowIndex:
     """The rows of one operand of a job in a flat buffer, which `read` copies to an array of ``shape``.
 
-    The shape is (K, C, G, R, width). ``is_row`` (K, C, G, R) is false for padding. ``targets`` are the positions of the
-    other rows among all rows of the array, and ``starts`` the positions of their first elements in the buffer.
+    The shape is (K, C, G, R, width). ``is_row`` (K, C, G, R) is false for padding. For the rows that are no
+    padding, ``targets`` are their numbers in the array, and ``starts`` the positions of their first elements in the
+    buffer.
     """
 
     def __init__(self, matrices: HeadMatrices, heads: Integers) -> None:
@@ -136,40 +137,40 @@ class RowIndex:
             rows_as_elements(buffer, width, 1)[self.starts] = rows_as_elements(rows, width, width)[self.targets]
 
 
-class JobRows(NamedTuple):
+class JobIndex(NamedTuple):
     """The rows of all operands of a job.
 
-    ``is_pair`` (K, 1, 1, L, S) is false for pairs with padding; it is None if there is no padding.
+    ``is_real_pair`` (K, 1, 1, L, S) is false for pairs with padding; it is None if there is no padding.
     """
 
     queries: RowIndex
     keys: RowIndex
     values: RowIndex
     results: RowIndex
-    is_pair: Any
+    is_real_pair: Any
 
 
 @lru_cache(maxsize=16)  # enough for a few layers of small components; a job has at most `PADDED_SCORES` rows
-def job_rows(layout: HeadLayout, job: Job) -> JobRows:
+def job_index(layout: HeadLayout, job: Job) -> JobIndex:
     """Return the rows of all operands."""
     key_heads = job.heads[..., :1]  # the heads of a group have the same keys and values
     queries, keys = RowIndex(layout.query_matrices, job.heads), RowIndex(layout.key_matrices, key_heads)
     values, results = RowIndex(layout.value_matrices, key_heads), RowIndex(layout.result_matrices, job.heads)
-    is_pair = queries.is_row[:, :1, :1, :, None] & keys.is_row[:, :1, :1, None]
-    return JobRows(queries, keys, values, results, None if is_pair.all() else is_pair)
+    is_real_pair = queries.is_row[:, :1, :1, :, None] & keys.is_row[:, :1, :1, None]
+    return JobIndex(queries, keys, values, results, None if is_real_pair.all() else is_real_pair)
 
 
-def read_mask(mask: RawArray | None, layout: HeadLayout, job: Job, rows: JobRows) -> tuple[RawArray | None, bool]:
+def read_mask(mask: RawArray | None, layout: HeadLayout, job: Job, index: JobIndex) -> tuple[RawArray | None, bool]:
     """Return the mask of a job, (K, C or 1, G or 1, L, S) or None, and whether its pairs must be causal as well."""
     if len(job.heads) == 1:
         return (None if mask is None else mask_view(mask, layout, job)), layout.causal
     if mask is None:
-        if rows.is_pair is None or not layout.causal:
-            return rows.is_pair, layout.causal
-        return rows.is_pair & causal_pairs(*job.shape[3:]), False
+        if index.is_real_pair is None or not layout.causal:
+            return index.is_real_pair, layout.causal
+        return index.is_real_pair & causal_pairs(*job.shape[3:]), False
     job_mask = mask.take(mask_index(layout, job), mode="clip")
-    if rows.is_pair is not None:
-        job_mask = np.where(rows.is_pair, job_mask, False if mask.dtype == np.bool_ else mask.dtype.type(-np.inf))
+    if index.is_real_pair is not None:
+        job_mask = np.where(index.is_real_pair, job_mask, False if mask.dtype == np.bool_ else mask.dtype.type(-np.inf))
     return job_mask, False
 
 

@@ -16,7 +16,7 @@ from ..caching_allocator import empty
 from ..dtypes import computing_dtype
 from ..head_layout import HeadLayout
 from . import attention_batches as batches
-from .attention_batches import Job, JobRows, attention_jobs, causal_pairs, job_rows, read_mask
+from .attention_batches import Job, JobIndex, attention_jobs, causal_pairs, job_index, read_mask
 from .elementwise import where
 from .parallel import run
 
@@ -27,7 +27,7 @@ CAUSAL_ROWS = 192  # A causal block has at most so many queries. It computes no 
 
 
 class HeadBatch(NamedTuple):
-    """Matrices of C heads of keys of K components, with G heads of queries for each head of keys. Halves are float32.
+    """Matrices of K components, with C heads of keys and G heads of queries for each head of keys. Halves are float32.
 
     In the functions below, ``rows`` and ``columns`` are slices of the queries and of the keys of a batch: the rows and
     columns of the matrices of scores.
@@ -48,10 +48,10 @@ def attention(
     jobs, operands = attention_jobs(layout), contiguous(q, k, v, mask)
     out, log_sums = empty((layout.result_numel,), q.dtype), None
     if needs_gradient:
-        log_sums = empty((jobs[-1].log_sums.stop if jobs else 0,), computing_dtype(q.dtype))
+        log_sums = empty((jobs[-1].log_sum_positions.stop if jobs else 0,), computing_dtype(q.dtype))
 
     def work(job: Job) -> None:
-        index = job_rows(layout, job)
+        index = job_index(layout, job)
         batch = read_batch(job, index, operands, layout, log_sums)
         results = np.empty(index.results.shape, q.dtype)
         for rows in row_blocks(batch):
@@ -68,7 +68,7 @@ def contiguous(*buffers: RawArray | None) -> tuple[Any, ...]:
 
 
 def read_batch(
-    job: Job, index: JobRows, operands: tuple[Any, ...], layout: HeadLayout, log_sums: RawArray | None
+    job: Job, index: JobIndex, operands: tuple[Any, ...], layout: HeadLayout, log_sums: RawArray | None
 ) -> HeadBatch:
     """Return the operands of a job, and the memory of its log-sums."""
     q, k, v, mask = operands
@@ -77,7 +77,7 @@ def read_batch(
     queries *= queries.dtype.type(layout.scale)
     keys, values = index.keys.read(k), index.values.read(v)
     if log_sums is not None:
-        log_sums = log_sums[job.log_sums].reshape(*queries.shape[:-1], 1)
+        log_sums = log_sums[job.log_sum_positions].reshape(*queries.shape[:-1], 1)
     return HeadBatch(queries, keys, values, *read_mask(mask, layout, job, index), log_sums)
 
 
@@ -167,7 +167,7 @@ def active_pairs(batch: HeadBatch, rows: slice, columns: slice) -> RawArray:
 
 
 def multiply_active(weights: RawArray, matrix: RawArray, active: RawArray) -> RawArray:
-    """Return ``weights @ matrix`` over the active pairs, even if other pairs meet infinite or NaN rows of the matrix.
+    """Return ``weights @ matrix`` over the active pairs; infinite and NaN rows of other pairs change nothing.
 
     The weights of the pairs that are not active are 0.
     """

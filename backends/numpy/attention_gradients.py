@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..head_layout import HeadLayout
 from ..repeating_views import unbroadcast_view
-from .attention_batches import Job, attention_jobs, job_rows, mask_index, mask_view
+from .attention_batches import Job, attention_jobs, job_index, mask_index, mask_view
 from .attention_forward import (
     HeadBatch,
     active_keys,
@@ -48,7 +48,7 @@ def attention_backward(
     mask_grad = np.zeros(mask.shape, saved.dtype) if needs_mask_gradient and mask is not None else None
 
     def work(job: Job) -> None:
-        index = job_rows(layout, job)
+        index = job_index(layout, job)
         batch = read_batch(job, index, operands, layout, saved)
         cotangents, results = index.results.read(g), index.results.read(out)
         batch_grads = [np.zeros_like(x) for x in (batch.queries, batch.keys, batch.values)]

@@ -9,7 +9,7 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.call_errors import check_optional_flags
 from pynested.autograd.decorators import operator
-from pynested.autograd.exchange import from_dlpack
+from pynested.autograd.dlpack import from_dlpack
 from pynested.backends.errors import ArgumentError, DTypeError, LayoutError
 from pynested.construct.from_buffers import nested_array_from_jagged
 from pynested.nested.nested_array import NestedArray

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pynested.backends.cuda import host_compiler
+from pynested.backends.cuda import emulator_compiler
 from pynested.backends.cuda.emulated_launcher import Emulator
 from pynested.cli import main
 
@@ -68,7 +68,9 @@ def test_a_compiler_without_sanitizers_is_one_line_and_2(
     (tmp_path / "compiler").write_text(NO_LIBRARIES)
     (tmp_path / "compiler").chmod(0o755)
     monkeypatch.setenv("CXX", str(tmp_path / "compiler"))
-    monkeypatch.setattr(host_compiler, "find_compiler", host_compiler.find_compiler.__wrapped__)  # without its cache
+    monkeypatch.setattr(
+        emulator_compiler, "find_compiler", emulator_compiler.find_compiler.__wrapped__
+    )  # without its cache
     assert main([*EMULATED, "--op", "relu", "--sanitize", sanitizer]) == 2
     shown = capsys.readouterr()
     assert f"need its {library}" in shown.err and shown.err.count("\n") == 1 and not shown.out

@@ -13,8 +13,8 @@ import pytest
 import pynested as pn
 from pynested.autograd import flatten
 from pynested.backends import registry
-from pynested.backends.cuda.kernel_device import BLOCK
 from pynested.backends.cuda.kernel_source import text_of
+from pynested.backends.cuda.launching_backend import BLOCK
 from pynested.backends.dtypes import bfloat16
 from pynested.backends.errors import DTypeError, MissingDependency
 from pynested.graph.cuda_program import functor_of

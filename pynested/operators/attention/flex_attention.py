@@ -16,7 +16,7 @@ from pynested.nested.operands import Dense, Operand
 
 from ..block_masks.block_mask import BlockMask
 from ..block_masks.mask_functions import SCORE_PARAMETERS, ScoreMod, check_function
-from .flex_blocks import NAME, FlexOptions, attend_by_strips
+from .flex_strips import NAME, FlexOptions, attend_by_strips
 from .head_alignment import align_heads
 
 

@@ -122,7 +122,7 @@ def multi_head_attention(
     ):
         if parameter is not None or name == "out_proj_weight":
             check_shape(NAME, name, parameter, shape)
-    # Also for equal rows there are three products. Parts of one product would be copied, and their gradients added.
+    # Three products, even if query, key and value are one array: one product would have to be cut, which copies it.
     projections = projections if in_proj_weight is None else chunk(as_operand(NAME, in_proj_weight), 3)
     biases: Any = (None,) * 3 if in_proj_bias is None else chunk(as_operand(NAME, in_proj_bias), 3)
     projected: list[Any] = []  # queries, keys and values of all heads, each (B, num_heads, *, E / num_heads)

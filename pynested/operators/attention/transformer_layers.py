@@ -21,9 +21,9 @@ from .multi_head import check_shape, checked_rows, multi_head_attention, row_wid
 
 Rows = TypeVar("Rows")  # NestedArray (B, *, E), or Array (B, L, E) or (L, E)
 
-Step = Callable[[Any], Any]
+RowFunction = Callable[[Any], Any]
 
-ACTIVATIONS: dict[str, Step] = {"relu": relu, "gelu": gelu}
+ACTIVATIONS: dict[str, RowFunction] = {"relu": relu, "gelu": gelu}
 
 
 @operator
@@ -180,16 +180,16 @@ def _run_layer(
 ) -> Any:  # fmt: skip
     """Return the rows after all steps: the attentions, and then the feed-forward network.
 
-    ``attentions`` has for each attention its memory, which is None for self-attention, its mask and ``is_causal``.
+    ``attentions`` has three arguments for each attention: the memory, None for self-attention; the mask; ``is_causal``.
     """
     if not isinstance(activation, str) or activation not in ACTIVATIONS:
         raise ArgumentError(f"{op}: activation must be 'relu' or 'gelu', not {activation!r}.")
-    present = _checked_parameters(op, parameters, [*attentions], row_width(x))
-    arguments = [argument for attention in attentions.values() for argument in attention]
-    check_devices(op, [x, *arguments, *present.values()])
+    arrays = _checked_parameters(op, parameters, [*attentions], row_width(x))
+    memories_and_masks = [operand for memory, mask, _ in attentions.values() for operand in (memory, mask)]
+    check_devices(op, [x, *memories_and_masks, *arrays.values()])
 
     def weight_and_bias(prefix: str) -> tuple[Any, Any]:
-        return present[f"{prefix}weight"], present.get(f"{prefix}bias")
+        return arrays[f"{prefix}weight"], arrays.get(f"{prefix}bias")
 
     def drop(y: Any) -> Any:
         return dropout(y, dropout_p, generator=generator) if dropout_p else y
@@ -206,7 +206,7 @@ def _run_layer(
         hidden = ACTIVATIONS[activation](linear(y, *weight_and_bias("linear1.")))
         return linear(drop(hidden), *weight_and_bias("linear2."))
 
-    steps: list[Step] = [*[partial(attend, name) for name in attentions], feed_forward]
+    steps: list[RowFunction] = [*[partial(attend, name) for name in attentions], feed_forward]
     for number, step in enumerate(steps, 1):
         scale, shift = weight_and_bias(f"norm{number}.")
         normalize = partial(layer_norm, normalized_shape=np.shape(scale), weight=scale, bias=shift, eps=eps)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pynested.backends.cuda import host_compiler
+from pynested.backends.cuda import emulator_compiler
 from pynested.backends.cuda.emulated_launcher import Emulator, emulated_backend
 from pynested.backends.dtypes import bfloat16
 from pynested.backends.errors import ArgumentError, DeviceError
@@ -139,14 +139,14 @@ def test_settings_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_libraries_are_kept_by_their_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    scheduler = host_compiler._compiled_scheduler()
-    monkeypatch.setattr(host_compiler, "_compiled_scheduler", lambda: scheduler)  # which takes long to compile
+    scheduler = emulator_compiler._compiled_scheduler()
+    monkeypatch.setattr(emulator_compiler, "_compiled_scheduler", lambda: scheduler)  # which takes long to compile
     monkeypatch.setenv("PYNESTED_CACHE", str(tmp_path / "kept"))
     source = tmp_path / "one.cu"
     source.write_text("template <class T>\n__global__ void one(T *out) { out[0] = 1; }\n", encoding="utf-8")
-    first = host_compiler.compile_library("one.cu", ["one<int>"], folder=tmp_path)
-    assert first == host_compiler.compile_library("one.cu", ["one<int>"], folder=tmp_path)
+    first = emulator_compiler.compile_library("one.cu", ["one<int>"], folder=tmp_path)
+    assert first == emulator_compiler.compile_library("one.cu", ["one<int>"], folder=tmp_path)
     assert [*(tmp_path / "kept").glob("one-*.so")] == [first]
     source.write_text(source.read_text(encoding="utf-8").replace("1;", "nothing;"), encoding="utf-8")
     with pytest.raises(DeviceError, match=r"one.cu does not compile cleanly:[\s\S]*nothing"):
-        host_compiler.compile_library("one.cu", ["one<int>"], folder=tmp_path)
+        emulator_compiler.compile_library("one.cu", ["one<int>"], folder=tmp_path)

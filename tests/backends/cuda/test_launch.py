@@ -10,7 +10,7 @@ import pytest
 
 from pynested.backends import Segments
 from pynested.backends.cuda.emulated_launcher import Emulator, emulated_backend
-from pynested.backends.cuda.kernel_device import checked_grid_and_block
+from pynested.backends.cuda.launching_backend import checked_grid_and_block
 from pynested.backends.errors import DeviceError, DTypeError
 
 SPREAD = "spread<unsigned int, 32>"

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import pynested as pn
 from pynested.backends.errors import IndexOutOfRange
-from pynested.operators.attention import flex_blocks
+from pynested.operators.attention import flex_strips
 
 from ...nests import LAYOUTS, PLACEMENTS, Numbers, assert_same, batch, distinct, nest, plain
 from .pairs import check, masks_and_heads
@@ -64,7 +64,7 @@ def check_masks(
 )  # fmt: skip
 def test_any_masks(masks: Any, layout: Any, placement: str, block_size: Any, scored: bool, most: int) -> None:
     """Strips are computed together, up to a number of scores; the result does not depend on this number."""
-    with mock.patch.object(flex_blocks, "MOST_SCORES", most):
+    with mock.patch.object(flex_strips, "MOST_SCORES", most):
         check_masks(masks[0], masks[1:], layout, placement, block_size, scored)
 
 
@@ -161,7 +161,7 @@ def test_outer_empty_blocks_are_not_computed_and_only_partial_ones_call_the_mask
 
 def test_memory_is_that_of_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
     """All scores of 1,024 queries and keys are 8 MiB, and there would be several arrays of these."""
-    monkeypatch.setattr(flex_blocks, "MOST_SCORES", 1 << 14)
+    monkeypatch.setattr(flex_strips, "MOST_SCORES", 1 << 14)
     x, slope = pn.array(distinct((1, 1, 1024, 2)), requires_grad=True), pn.array(0.01, requires_grad=True)
     tracemalloc.start()
     flex(x, x, x, lambda s, b, h, i, j: s - slope * (i - j)).sum().backward()

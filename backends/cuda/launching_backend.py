@@ -1,4 +1,4 @@
-"""`KernelDevice`: the base class of backends that launch CUDA kernels, with the methods that all kernels need."""
+"""`LaunchingBackend`: the base class of backends that launch CUDA kernels, with the methods that all kernels need."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Launcher(Protocol):
         """
 
 
-class KernelDevice(Backend):
+class LaunchingBackend(Backend):
     """A backend whose kernels are CUDA kernels.
 
     Parameters

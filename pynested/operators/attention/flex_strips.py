@@ -1,8 +1,9 @@
-"""Evaluation of `flex_attention` by strips of pairs, for functions of scores and for results beside the output.
+"""`flex_attention` by strips of pairs: if a function changes the scores, or results beside the output are requested.
 
 A strip has some queries of a component, of all its heads, and the keys from the first to the last that is active for
 some of them. A batch has strips of about a million scores together, and is computed inside a `checkpoint`: the backward
-pass computes it again, with the functions of the user. So few scores are in memory, and derivatives have every order.
+pass computes it again, with the functions of the user. Only few scores are in memory at a time, and there are
+derivatives of every order.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from ..block_masks.mask_functions import PairBlock, ScoreMod, apply_score_mod
 from .head_alignment import packed_places
 
 NAME = "flex_attention"
-MOST_SCORES = 1 << 20  # of a batch of several strips, and of a strip of several queries
+MOST_SCORES = 1 << 20  # in a batch, unless it is a single strip; in a strip, unless it is a single query
 
 
 class FlexOptions(NamedTuple):
@@ -55,8 +56,8 @@ def attend_by_strips(
     for components, *operands in zip(groups, queries, keys, values, strict=True):
         strips = [strip for i in components for strip in _strips(options.block_mask, i, layout)]
         all_strips += strips
-        for span in _groups([strip.numel for strip in strips]):
-            batch = strips[span.start : span.stop]
+        for strip_range in _groups([strip.numel for strip in strips]):
+            batch = strips[strip_range.start : strip_range.stop]
             batch_layout = _strip_layout(packed_layout, batch, components.start)
             results.append(checkpoint(StripBatch(options, batch, batch_layout).flex_attention, *operands))
 
@@ -117,7 +118,7 @@ def _packed_layout(layout: HeadLayout) -> HeadLayout:
 
 
 def _strip_layout(layout: HeadLayout, strips: list[PairBlock], first: int = 0) -> HeadLayout:
-    """Return a layout with a component for each strip, in operands that begin with component ``first``."""
+    """Return a layout with a component for each strip. Component ``first`` is the first in the operands."""
     table = [(strip.component, strip.queries.start, strip.keys.start, *strip.shape[1:]) for strip in strips]
     components, query_starts, key_starts, *lengths = np.array(table, np.int64).reshape(-1, 5).T
 
@@ -187,13 +188,13 @@ class StripBatch(NamedTuple):
         isfinite = get_backend(scores.device).xp.isfinite
         if isfinite(raw(operands.queries)).all() and isfinite(raw(operands.keys)).all():
             return modified, still_active
-        # The adjoint would multiply a NaN of a pair that the function leaves out by 0: leave it out from the beginning.
+        # A gradient would be NaN: 0 times the NaN of a pair that the function made inactive. So compute without them.
         return self.modified_scores(operands, still_active)
 
     def still_active(self, before: Array, after: Array, active: Any) -> Any:
         """Return which pairs a function of scores leaves active: those that it does not make -inf.
 
-        If it leaves none of a query, pairs whose scores were -inf before stay active: their softmax is NaN.
+        If no pair of a query is left, those whose scores were -inf before stay active: their softmax is NaN.
         """
         is_finite, was_infinite = raw(after) != -np.inf, raw(before) == -np.inf
         if active is not None:

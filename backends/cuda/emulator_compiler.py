@@ -24,7 +24,7 @@ FLAGS = ("-std=c++17", "-fPIC", "-g1", "-ffp-contract=off", "-Wall", "-Wextra", 
 
 
 class Sanitizer(NamedTuple):
-    """A tool of the C++ compiler. A process that runs kernels with it must start with its library and its options."""
+    """A tool of the C++ compiler. A process that runs such kernels must start with its library and its options."""
 
     title: str
     flags: str
@@ -32,8 +32,8 @@ class Sanitizer(NamedTuple):
     options: tuple[str, str]  # name and value of an environment variable
 
 
-# Compiling takes half as long with -Og, and without checks for faults that AddressSanitizer finds, too. Leaks are not
-# reported, as Python keeps memory until it exits. A race ends the process.
+# Compiling takes half as long with -Og, and without those checks whose faults AddressSanitizer finds as well. Leaks are
+# not reported, as Python keeps memory until it exits. A race ends the process.
 ADDRESS_FLAGS = "-Og -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined"
 UNNEEDED_CHECKS = "-fno-sanitize=null,object-size,pointer-overflow,vptr"
 SANITIZERS = {
@@ -94,8 +94,10 @@ def compile_library(
     def compile_text(target: Path) -> None:
         source = target.with_suffix(".cpp")
         source.write_text(text, encoding="utf-8")
-        language = "-include", EMULATOR / "language.hpp", "-I", EMULATOR / "include"
-        _compile(file, path, *flags, *language, "-shared", source, _compiled_scheduler(), "-o", target, "-pthread")
+        language_flags = "-include", EMULATOR / "language.hpp", "-I", EMULATOR / "include"
+        _compile(
+            file, path, *flags, *language_flags, "-shared", source, _compiled_scheduler(), "-o", target, "-pthread"
+        )
 
     key = _digest(text, version, *flags, _emulator_text())
     return cached_file(f"{Path(file).stem}-{key}.so", compile_text)
@@ -130,5 +132,5 @@ def _compile(title: str, *command: str | Path) -> None:
 
 
 def _run(command: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
-    """Run a program, whose files no other user can write."""
+    """Run a program. No other user can write to the files that it makes."""
     return subprocess.run(command, capture_output=True, text=True, check=False, umask=0o077)
