@@ -3,7 +3,7 @@
 Inputs and outputs are arrays or containers of them: nested arrays, tuples, lists, dicts.
 
 Every call records the function on fresh views of its inputs, so that the tape of an inner derivative ends at its own
-views. The results of a call are recorded if the function reads, besides its inputs, an array that requires grad.
+views. Results keep their history if an input, or another array that the function reads, requires grad.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .traversal import outside_sources, run_forward
 class _TracedCall:
     """A call of a function on fresh views of its arguments.
 
-    It is recorded (`is_recorded`) if an output depends on another array that requires grad.
+    `is_recorded` says whether an output depends on an array that requires grad, other than these views.
     """
 
     def __init__(self, function: Callable[..., Any], primals: tuple[Any, ...]) -> None:

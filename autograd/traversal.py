@@ -163,7 +163,7 @@ def vjp_between(
 
 
 def nodes_between(ends: Iterable[Any], starts: Iterable[Any], first_number: int = 0) -> set[Any]:
-    """Return ``starts``, and the nodes from ``first_number`` on that lie on paths from ``starts`` to ``ends``."""
+    """Return ``starts`` and the nodes on paths from them to ``ends``, but none with a number below ``first_number``."""
     between = set(starts)
     for node in sorted(nodes_before(ends, first_number), key=_number):
         if not between.isdisjoint(node.sources):
@@ -192,7 +192,7 @@ def outside_sources(ends: Iterable[Any], first_number: int) -> list[Any]:
 
 
 def run_forward(tangents: dict[Any, Any], ends: Sequence[Any], first_number: int = 0) -> list[Any]:
-    """Run forward mode from ``tangents``, by node, and return the tangents of ``ends``, None if none arrives.
+    """Run forward mode from tangents, by their nodes, and return those of ``ends``, None where none arrives.
 
     Nodes below ``first_number`` are not visited.
     """

@@ -1,4 +1,4 @@
-"""Launches of the kernels of attention within components, and of its adjoints."""
+"""Launches of the kernels of attention and of its gradient."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .launching_backend import BLOCK, RawArray
 from .movement import MovementKernels
 from .naming import accumulator_dtype, ctype, instantiation
 
-QUERIES, KEYS, COLUMNS, THREADS = 16, 32, 64, 128  # of a tile: see attention.cuh
+TILE_QUERIES, TILE_KEYS, TILE_COLUMNS, THREADS = 16, 32, 64, 128  # as in attention.cuh
 
 
 class AttentionKernels(MovementKernels):
@@ -28,7 +28,7 @@ class AttentionKernels(MovementKernels):
         needs_gradient: bool = True,
         /,
     ) -> tuple[RawArray, RawArray | None]:
-        """Flat buffers -> the flat result, and what `attention_backward` gets as saved, None unless ``needs_gradient``.
+        """Return the flat result, and ``saved`` for `attention_backward`, None unless ``needs_gradient``.
 
         This backend saves the maximum of the scores and the sum of their exponentials for each query: (2, rows).
         """
@@ -88,9 +88,9 @@ class AttentionKernels(MovementKernels):
         The rows are keys for the kernel that computes the cotangents of keys and values, and queries for the others.
         """
         rows_are_keys = kernel.endswith("keys")
-        tiles = -(-layout.num_keys // KEYS) if rows_are_keys else -(-layout.num_queries // QUERIES)
+        tiles = -(-layout.num_keys // TILE_KEYS) if rows_are_keys else -(-layout.num_queries // TILE_QUERIES)
         most_heads = int((layout.sizes[:, 0] if rows_are_keys else layout.num_query_heads).max(initial=0))
-        grid = most_heads, -(-columns // COLUMNS)
+        grid = most_heads, -(-columns // TILE_COLUMNS)
         widths = np.int64(layout.width), np.int64(layout.value_width)
         args = *inputs, *widths, np.float64(layout.scale), np.int32(layout.causal), *outputs
         name = instantiation(kernel, ctype(dtype))

@@ -73,7 +73,7 @@ def read_batch(
     """Return the operands of a job, and the memory of its log-sums."""
     q, k, v, mask = operands
     queries = index.queries.read(q)
-    # Queries are scaled before their products with keys can overflow.
+    # The queries are scaled, not the scores: products with keys that are not scaled could overflow.
     queries *= queries.dtype.type(layout.scale)
     keys, values = index.keys.read(k), index.values.read(v)
     if log_sums is not None:
@@ -167,7 +167,7 @@ def active_pairs(batch: HeadBatch, rows: slice, columns: slice) -> RawArray:
 
 
 def multiply_active(weights: RawArray, matrix: RawArray, active: RawArray) -> RawArray:
-    """Return ``weights @ matrix`` over the active pairs; infinite and NaN rows of other pairs change nothing.
+    """Return ``weights @ matrix`` over the active pairs. Infinite or NaN rows of other pairs change nothing.
 
     The weights of the pairs that are not active are 0.
     """
