@@ -54,7 +54,7 @@ def layer_norm(
     def work(start: int, stop: int) -> None:
         block, means, stds = rows[start:stop].astype(dtype, copy=False), mean[start:stop], std[start:stop]
         means[...] = np.vecdot(block, np.ones(width, dtype)) / dtype.type(width)
-        centred = block - means[:, None]
+        centred = np.subtract(block, means[:, None], out=out[start:stop] if dtype == out.dtype else None)
         variances = np.vecdot(centred, centred) / dtype.type(width)
         stds[...] = np.sqrt(variances + dtype.type(eps))
         normalized = np.divide(centred, stds[:, None], out=centred)
@@ -65,7 +65,8 @@ def layer_norm(
             normalized *= weight.astype(dtype, copy=False)
         if bias is not None:
             normalized += bias.astype(dtype, copy=False)
-        out[start:stop] = normalized
+        if dtype != out.dtype:
+            out[start:stop] = normalized
 
     run(work, blocks(len(rows), rows[:1].nbytes), rows.nbytes)
     return out, mean, std
