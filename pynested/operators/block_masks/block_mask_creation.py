@@ -155,7 +155,7 @@ def create_nested_block_mask(mask_mod: MaskMod, q_nt: Any, kv_nt: Any = None, BL
 
 
 def _check_number(op: str, name: str, unit: str, number: Any, expected: set[int]) -> None:
-    """Raise unless B, or H, is None, 1 or the number of components, or of heads, of the array."""
+    """Raise unless a number of components, B, or of heads, H, is None, 1 or that of the array."""
     if number not in (None, 1) and not expected <= {number}:
         raise ArgumentError(
             f"{op}: {name} is {value_text(number)}, and q_nt has {', '.join(map(str, sorted(expected)))} {unit}. "
