@@ -7,7 +7,8 @@ over the rounds. A file that `benchmarks.operators --json` wrote can stand for a
 Further options, such as `--load tiny`, go to `benchmarks.operators`. The exit status is 1 if a row exceeds its limit.
 
 If PyTorch runs too, the time of its jagged layout divided by ours has a limit as well: on *short* and *long* it must be
-at least 1, or 0.9 of its old value if that was below 1.
+at least 1, or 0.9 of its old value if that was below 1. Its time is the minimum over the runs of both checkouts, since
+it does not depend on them.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Pair(NamedTuple):
     limit : float
         Largest ratio of the new time to the old time.
     torch : tuple[float, float] or None
-        Time of PyTorch's jagged layout divided by ours, in the old and in the new checkout.
+        Time of PyTorch's jagged layout divided by ours of the old and of the new checkout.
     """
 
     case: Case
@@ -88,7 +89,8 @@ def paired(old: Times, new: Times, limits: dict[str, float]) -> list[Pair]:
             continue
         jagged = case._replace(contender="torch jagged")
         has_torch = case.contender == "pynested" and jagged in old and jagged in new and case in new
-        ratios = (old[jagged] / seconds, new[jagged] / new[case]) if has_torch else None
+        torch = min(old[jagged], new[jagged]) if has_torch else 0.0
+        ratios = (torch / seconds, torch / new[case]) if has_torch else None
         pairs.append(Pair(case, seconds, new.get(case, float("inf")), limits[limit_of(case)], ratios))
     if not pairs:
         raise SystemExit("compare: no row of ours to compare. Check --only, --op and --load.")
