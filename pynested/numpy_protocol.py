@@ -110,8 +110,8 @@ def _call_problem(function: Any, inputs: tuple[Any, ...], options: dict[str, Any
     return ""
 
 
-# An operator computes the ufunc of the same name. Only `pn.equal` does not; `eq` below replaces it.
-UFUNC_NAMES: dict[np.ufunc, str] = {
+# The operators that compute ufuncs: those of the same name, but for `eq`, since `pn.equal` compares whole arrays.
+OPERATOR_NAMES: dict[np.ufunc, str] = {
     **{getattr(np, name): name for name in ops.__all__ if isinstance(getattr(np, name, None), np.ufunc)},
     np.subtract: "sub", np.multiply: "mul", np.divide: "div", np.negative: "neg", np.sign: "sgn",
     np.equal: "eq", np.not_equal: "ne", np.less: "lt", np.less_equal: "le", np.greater: "gt", np.greater_equal: "ge",
@@ -123,11 +123,11 @@ _OPTION_REPLACEMENTS = {
 
 def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Compute a ufunc of NumPy; at least one of the inputs is an array of pynested."""
-    name = UFUNC_NAMES.get(ufunc)
+    name = OPERATOR_NAMES.get(ufunc)
     if name is None or method != "__call__" or options:
         raise _unsupported_ufunc_error(ufunc, method, options, any(type(x) is NestedArray for x in inputs))
-    # NumPy turns a scalar, as in np.int64(3) < x, into an array without dimensions. That lies on the CPU; a scalar is
-    # moved to the device of the other operand.
+    # NumPy turns a scalar, as in np.int64(3) < x, into an array without dimensions, which would lie on the CPU. As a
+    # scalar again, it fits operands on every device.
     operands = [x[()] if type(x) is np.ndarray and not x.ndim else x for x in inputs]
     return getattr(ops, name)(*operands)
 

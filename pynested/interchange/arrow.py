@@ -13,18 +13,18 @@ from pynested.backends.errors import ExchangeError
 from pynested.nested.nested_array import NestedArray
 from pynested.structure import Jagged
 
-from .exchange_checks import ARROW, check_exportable, check_may_copy, import_optional, values_for_export
+from .exchange_checks import TO_ARROW, check_exportable, check_may_copy, import_optional, values_for_export
 from .list_arrays import NestedLists, from_lists, level_from_offsets, level_from_starts, to_lists
 
 
 @operator
 def from_arrow(array: Any, *, copy: bool | None = None) -> NestedArray | Array:
-    """Convert an Arrow array, in shared, read-only memory: ``list<float>`` becomes jagged ``(B, *)``.
+    """Convert an Arrow array to a nested array in its memory, read-only: ``list<float>`` becomes jagged ``(B, *)``.
 
     Lists, large lists and list views of numbers are accepted, and any object with ``__arrow_c_array__``. Lists of a
-    fixed size, and tensors of a fixed shape, become regular dimensions. Lists within lists become a strided array if
-    every component is a rectangle. Several chunks are copied. Bools are copied, too, as Arrow packs their bits.
-    ExchangeError for values that are not numbers, and for a null, with its position.
+    fixed size, and tensors of a fixed shape, become regular dimensions. Lists within lists become a strided array; each
+    component must be regular, with lists of one length at each depth. Several chunks are copied. Bools are copied, too,
+    as Arrow packs their bits. ExchangeError for values that are not numbers, and for a null, with its position.
 
     >>> import pyarrow  # doctest: +SKIP
     >>> pn.from_arrow(pyarrow.array([[1.0, 2.0], [3.0]])).offsets()  # doctest: +SKIP
@@ -43,7 +43,7 @@ def from_arrow(array: Any, *, copy: bool | None = None) -> NestedArray | Array:
 
 def _to_nested_lists(pa: Any, outer: Any, copy: bool | None) -> NestedLists:
     """Return the levels of an Arrow array, outermost first, and the numbers inside."""
-    levels: list[Jagged | int] = []
+    levels: list[Jagged | int] = []  # the places of lists of differing lengths, or the size of lists of one size
     shape: tuple[int, ...] = ()
     array = outer
     while True:
@@ -55,9 +55,9 @@ def _to_nested_lists(pa: Any, outer: Any, copy: bool | None) -> NestedLists:
             levels.append(arrow_type.list_size)
             array = array.flatten()
         elif _is_list(pa, arrow_type):
-            level, part = level_from_offsets(array.offsets.to_numpy())
+            level, listed = level_from_offsets(array.offsets.to_numpy())
             levels.append(level)
-            array = array.values[part]
+            array = array.values[listed]
         elif _is_list_view(pa, arrow_type):
             inner = arrow_type.value_type
             if levels or _is_list(pa, inner) or _is_list_view(pa, inner):
@@ -128,13 +128,13 @@ def to_arrow(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     check_exportable("to_arrow", x, copy)
     pa = import_optional("to_arrow", "pyarrow")
     if isinstance(x, Array):
-        return _dense_to_arrow(pa, values_for_export(ARROW, x, copy))
-    lists = to_lists(ARROW, x, copy)
+        return _dense_to_arrow(pa, values_for_export(TO_ARROW, x, copy))
+    lists = to_lists(TO_ARROW, x, copy)
     result = pa.array(lists.content.reshape(-1))
-    rows = list(np.cumprod(lists.content.shape))
+    list_counts = list(np.cumprod(lists.content.shape))
     for size in reversed(lists.content.shape[1:]):
-        rows.pop()
-        result = _fixed_size_lists(pa, result, size, int(rows[-1]))
+        list_counts.pop()
+        result = _fixed_size_lists(pa, result, size, int(list_counts[-1]))
     for level, count in zip(reversed(lists.levels), reversed(_list_counts(lists)), strict=True):
         if isinstance(level, int):
             result = _fixed_size_lists(pa, result, level, count)

@@ -13,7 +13,7 @@ from pynested.backends.errors import ExchangeError
 from pynested.nested.nested_array import NestedArray
 from pynested.structure import Jagged
 
-from .exchange_checks import AWKWARD, check_exportable, check_may_copy, import_optional, values_for_export
+from .exchange_checks import TO_AWKWARD, check_exportable, check_may_copy, import_optional, values_for_export
 from .list_arrays import NestedLists, from_lists, level_from_offsets, level_from_starts, to_lists
 
 
@@ -22,8 +22,9 @@ def from_awkward(array: Any, *, copy: bool | None = None) -> NestedArray | Array
     """Convert an awkward array, in shared memory: ``B * var * D * float`` becomes jagged ``(B, *, D)``.
 
     The array holds numbers or bools. Lists with gaps between them keep their positions, in a jagged array with lengths.
-    Lists within lists become a strided array if every component is a rectangle. Without a list of variable length the
-    result is dense. ExchangeError for a missing value, a record, a union or a string.
+    Lists within lists become a strided array; each component must be regular, with lists of one length at each depth.
+    Without a list of variable length the result is dense. ExchangeError for a missing value, a record, a union or a
+    string.
 
     >>> import awkward  # doctest: +SKIP
     >>> pn.from_awkward(awkward.Array([[1.0, 2.0], [3.0]]))  # doctest: +SKIP
@@ -42,23 +43,23 @@ def _to_nested_lists(ak: Any, outer: Any, copy: bool | None) -> NestedLists:
 
     Only the outermost lists of a nested array can have gaps. If inner lists have gaps, the layout is packed first.
     """
-    levels: list[Jagged | int] = []
+    levels: list[Jagged | int] = []  # the places of lists of differing lengths, or the size of lists of one size
     layout, has_gaps = outer, False
     while not layout.is_numpy:
         if layout.is_unknown:
             layout = layout.to_NumpyArray(np.float64)
         elif layout.is_option or layout.is_indexed:
-            layout = _without_options(ak, layout, len(levels), copy)
+            layout = _without_index_or_mask(ak, layout, len(levels), copy)
         elif layout.parameter("__array__") is not None or not layout.is_list:
             type_name = layout.parameter("__array__") or type(layout).__name__.removesuffix("Array").lower()
-            raise ExchangeError(f"from_awkward: a {type_name} holds no numbers. Select a field, or a part, of numbers.")
+            raise ExchangeError(f"from_awkward: a {type_name} holds no numbers. Select one that holds numbers.")
         elif layout.is_regular:
             levels.append(layout.size)
             layout = layout.content[: layout.length * layout.size]
         elif isinstance(layout, ak.contents.ListOffsetArray) and not has_gaps:
-            level, part = level_from_offsets(layout.offsets.data)
+            level, listed = level_from_offsets(layout.offsets.data)
             levels.append(level)
-            layout = layout.content[part]
+            layout = layout.content[listed]
         elif not levels:
             levels.append(level_from_starts(layout.starts.data, layout.stops.data - layout.starts.data))
             layout, has_gaps = layout.content, True
@@ -68,8 +69,8 @@ def _to_nested_lists(ak: Any, outer: Any, copy: bool | None) -> NestedLists:
     return NestedLists(tuple(levels), np.asarray(layout.data), outer.length)
 
 
-def _without_options(ak: Any, layout: Any, depth: int, copy: bool | None) -> Any:
-    """Return the content of an optional or indexed layout, or raise ExchangeError for a missing value."""
+def _without_index_or_mask(ak: Any, layout: Any, depth: int, copy: bool | None) -> Any:
+    """Return the content of a layout with an index or a mask of missing entries; raise for a missing entry."""
     if layout.is_option:
         missing = np.flatnonzero(layout.mask_as_bool(valid_when=False))
         if missing.size:
@@ -87,8 +88,8 @@ def _without_options(ak: Any, layout: Any, depth: int, copy: bool | None) -> Any
 def to_awkward(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     """Convert to an awkward array, in shared memory: jagged ``(B, *, D)`` becomes ``B * var * D * float``.
 
-    An array that is not jagged along dimension 1 becomes lists within lists up to its last irregular dimension. A dense
-    array becomes a regular array of awkward. Components that are not contiguous are copied.
+    An array that is not jagged along dimension 1 becomes lists within lists; those behind its last irregular dimension
+    are regular. A dense array becomes a regular array of awkward. Components that are not contiguous are copied.
 
     >>> x = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
     >>> pn.to_awkward(x)  # doctest: +SKIP
@@ -97,8 +98,8 @@ def to_awkward(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     check_exportable("to_awkward", x, copy)
     ak = import_optional("to_awkward", "awkward")
     if isinstance(x, Array):
-        return ak.Array(ak.contents.NumpyArray(values_for_export(AWKWARD, x, copy)))
-    lists = to_lists(AWKWARD, x, copy)
+        return ak.Array(ak.contents.NumpyArray(values_for_export(TO_AWKWARD, x, copy)))
+    lists = to_lists(TO_AWKWARD, x, copy)
     layout = ak.contents.NumpyArray(lists.content)
     for level in reversed(lists.levels):
         if isinstance(level, int):

@@ -64,20 +64,20 @@ class Receiver:
 
 
 # From pynested to a library. Arrays on a GPU are exported by DLPack, to PyTorch and CuPy, without these checks.
-NUMPY = Receiver("to_numpy")
-TORCH = Receiver("to_torch", strides="not negative", accepts_read_only=False)
-AWKWARD = Receiver("to_awkward", strides="C order")
-ARROW = Receiver("to_arrow", repacked_dtypes=frozenset({"bool"}), strides="C order")
+TO_NUMPY = Receiver("to_numpy")
+TO_TORCH = Receiver("to_torch", strides="not negative", accepts_read_only=False)
+TO_AWKWARD = Receiver("to_awkward", strides="C order")
+TO_ARROW = Receiver("to_arrow", repacked_dtypes=frozenset({"bool"}), strides="C order")
 # TensorFlow's kernels abort the process if memory is not aligned to 64 bytes; its DLPack refuses read-only memory.
-TENSORFLOW = Receiver("to_tensorflow", alignment=64, strides="C order", accepts_read_only=False)
-JAX_64_BIT = Receiver("to_jax", alignment=64, strides="C order", accepts_read_only=False)
-JAX_32_BIT = replace(
-    JAX_64_BIT,
+TO_TENSORFLOW = Receiver("to_tensorflow", alignment=64, strides="C order", accepts_read_only=False)
+TO_JAX_64_BIT = Receiver("to_jax", alignment=64, strides="C order", accepts_read_only=False)
+TO_JAX_32_BIT = replace(
+    TO_JAX_64_BIT,
     dtypes=ALL_DTYPES - {"int64", "float64"},
     remedy="JAX would narrow {dtype}. Enable 64 bits, jax.config.update('jax_enable_x64', True), or narrow the "
     "array yourself: x.to(pn.{narrower}).",
 )
-CSR = Receiver(
+TO_CSR = Receiver(
     "to_csr",
     dtypes=ALL_DTYPES - {"float16"},
     remedy="scipy.sparse does not compute in {dtype}. Widen the array: x.to(pn.float32).",

@@ -16,8 +16,8 @@ from pynested.nested.nested_array import NestedArray
 from pynested.structure import Jagged
 
 from .exchange_checks import (
-    JAX_32_BIT,
-    JAX_64_BIT,
+    TO_JAX_32_BIT,
+    TO_JAX_64_BIT,
     check_exportable,
     check_known_dtype,
     import_optional,
@@ -35,7 +35,7 @@ class JaxParts(NamedTuple):
 
 @operator
 def from_jax(values: Any, offsets: Any = None, lengths: Any = None, *, copy: bool | None = None) -> NestedArray:
-    """Make a jagged array of JAX arrays, in shared, read-only memory: ``(N, D) -> (B, *, D)``.
+    """Make a jagged array of values and offsets of JAX, in shared, read-only memory: ``(N, D) -> (B, *, D)``.
 
     Parameters
     ----------
@@ -83,6 +83,6 @@ def to_jax(x: NestedArray, *, copy: bool | None = None) -> JaxParts:
             f"to_jax: offset {structure.offsets.max()} is beyond int32, the integers of JAX without "
             "jax_enable_x64. Enable 64 bits: jax.config.update('jax_enable_x64', True)."
         )
-    values = values_for_export(JAX_64_BIT if is_x64_enabled else JAX_32_BIT, x.data, copy)
+    values = values_for_export(TO_JAX_64_BIT if is_x64_enabled else TO_JAX_32_BIT, x.data, copy)
     lengths = None if structure.lengths is None else jnp.array(structure.lengths)
     return JaxParts(jnp.from_dlpack(values), jnp.array(structure.offsets), lengths)

@@ -15,7 +15,7 @@ from pynested.construct import nested_array
 from pynested.nested.nested_array import NestedArray
 from pynested.structure.layout import Layout
 
-from .exchange_checks import NUMPY, check_exportable, check_may_copy, values_for_export, values_for_import
+from .exchange_checks import TO_NUMPY, check_exportable, check_may_copy, values_for_export, values_for_import
 
 
 @operator
@@ -79,8 +79,8 @@ def to_numpy(x: NestedArray | Array, *, copy: bool | None = None) -> NDArray[Any
     """
     check_exportable("to_numpy", x, copy)
     if isinstance(x, Array):
-        return values_for_export(NUMPY, x, copy)
+        return values_for_export(TO_NUMPY, x, copy)
     components = np.empty(len(x), dtype=object)
     for i, component in enumerate(x.unbind()):
-        components[i] = values_for_export(NUMPY, component, copy)
+        components[i] = values_for_export(TO_NUMPY, component, copy)
     return components

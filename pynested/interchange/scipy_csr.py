@@ -14,7 +14,7 @@ from pynested.nested.nested_array import NestedArray
 from pynested.structure.layout import jagged
 
 from .exchange_checks import (
-    CSR,
+    TO_CSR,
     check_exportable,
     check_may_copy,
     import_optional,
@@ -75,4 +75,4 @@ def to_csr(x: NestedArray, *, copy: bool | None = None) -> Any:
     starts = packed.structure.offsets
     column_numbers = np.arange(starts[-1]) - np.repeat(starts[:-1], lengths)
     shape = (len(x), int(lengths.max(initial=0)))
-    return sparse.csr_array((values_for_export(CSR, packed.data, copy), column_numbers, starts.copy()), shape=shape)
+    return sparse.csr_array((values_for_export(TO_CSR, packed.data, copy), column_numbers, starts.copy()), shape=shape)

@@ -14,7 +14,7 @@ from pynested.nested.nested_array import NestedArray
 from pynested.structure import Jagged
 
 from .exchange_checks import (
-    TENSORFLOW,
+    TO_TENSORFLOW,
     check_exportable,
     check_known_dtype,
     check_may_copy,
@@ -72,11 +72,11 @@ def to_tensorflow(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     check_exportable("to_tensorflow", x, copy)
     tf = import_optional("to_tensorflow", "tensorflow", "tensorflow-cpu")
     if isinstance(x, Array):
-        return _tensor(tf, values_for_export(TENSORFLOW, x, copy))
+        return _tensor(tf, values_for_export(TO_TENSORFLOW, x, copy))
     if not x.structure.is_packed:
         check_may_copy("to_tensorflow", copy, "a ragged tensor has no gaps")
         x = x.contiguous()
-    lists = to_lists(TENSORFLOW, x, copy)
+    lists = to_lists(TO_TENSORFLOW, x, copy)
     result = _tensor(tf, lists.content)
     for level in reversed(lists.levels):
         if isinstance(level, Jagged):

@@ -15,7 +15,7 @@ from pynested.construct.from_buffers import nested_array_from_jagged, nested_arr
 from pynested.nested.nested_array import NestedArray
 from pynested.structure import Jagged
 
-from .exchange_checks import TORCH, check_exportable, check_known_dtype, import_optional, values_for_export
+from .exchange_checks import TO_TORCH, check_exportable, check_known_dtype, import_optional, values_for_export
 
 
 @operator
@@ -90,6 +90,6 @@ def to_torch(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
 def _dense_to_torch(torch: Any, x: Array, copy: bool | None) -> Any:
     """Return a dense array as a tensor on the same device."""
     if x.device != "cuda":
-        return torch.from_dlpack(values_for_export(TORCH, x, copy))
+        return torch.from_dlpack(values_for_export(TO_TORCH, x, copy))
     tensor = torch.from_dlpack(x)
     return tensor.clone() if copy else tensor

@@ -64,7 +64,7 @@ def along_dim(
         raise batch_dim_error(name, x.ndim)
     structure = x._structure
     if isinstance(structure, Strided) and structure.packed.jagged_view is None:
-        return with_dtype(_along_buffer(x, structure, axis, on_segments), result_dtype)
+        return with_dtype(_along_copied_axis(x, structure, axis, on_segments), result_dtype)
     jagged_x: Any = x if isinstance(structure, Jagged) else as_jagged_view(contiguous(x))
     if not jagged_x._structure.is_packed:
         jagged_x = packed(jagged_x)
@@ -83,8 +83,8 @@ def along_dim(
     return wrap_unchecked(values, jagged_x._structure)
 
 
-def _along_buffer(x: NestedArray, structure: Strided, axis: int, on_segments: OnSegments) -> NestedArray:
-    """Copy the elements with ``axis`` as the last axis, so that they form segments, and apply the operator to these."""
+def _along_copied_axis(x: NestedArray, structure: Strided, axis: int, on_segments: OnSegments) -> NestedArray:
+    """Apply the operator to segments: a copy in which the elements along ``axis`` lie one after another."""
     order = [k for k in range(x.ndim - 1) if k != axis] + [axis]
     lengths = structure.sizes[:, axis]
     outer_sizes = structure.sizes[:, order[:-1]]

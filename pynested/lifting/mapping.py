@@ -53,8 +53,8 @@ def map_elementwise(name: str, function: Callable[..., Array], *operands: Operan
     # The fast path: if all operands have the same packed placement, the function takes their buffers as they are.
     if structure.is_packed:
         buffers: list[Any] = []
-        # A dense operand must not vary along the ragged axis, as it then differs between components.
-        axis_behind_rows = structure.ragged_dim or 1
+        # The rows of a component differ from those of others. So a dense operand may vary only behind the ragged axis.
+        axis_behind_rows = structure.ragged_dim or 1  # without a ragged axis, the first one holds the elements
         for x in operands:
             if type(x) is NestedArray:
                 other = x._structure
@@ -141,11 +141,11 @@ def _as_pynested_array(result: Any, device: str) -> Any:
     return as_array("map_components", result, device) if isinstance(result, np.ndarray | np.generic) else result
 
 
-def _check_result(name: str, result: Any, where: str = "") -> None:
-    """Raise unless the result of a function is an array of a supported dtype. The message says ``where`` it is not."""
+def _check_result(name: str, result: Any, origin: str = "") -> None:
+    """Raise unless the result of a function is an array of a supported dtype; ``origin`` is part of the message."""
     if type(result) is not Array:
         raise ArgumentError(
-            f"{name}: {where}the function returned {type(result).__name__}; it must return a dense pn.Array, such "
+            f"{name}: {origin}the function returned {type(result).__name__}; it must return a dense pn.Array, such "
             "as pn.array(result)."
         )
     canonical_dtype(result.dtype, result.device)
@@ -158,7 +158,7 @@ def _check_result(name: str, result: Any, where: str = "") -> None:
 def map_components(
     function: Callable[..., Array], *operands: Operand, layout: Layout | None = None
 ) -> NestedArray | Array:
-    """Nest ``function(c0), ..., function(cn)``, for any ``function`` of components: ``(B, *, D) -> (B, ...)``.
+    """Nest ``function(c)`` of each component c, for any ``function`` of components: ``(B, *, D) -> (B, ...)``.
 
     Parameters
     ----------

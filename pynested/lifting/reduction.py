@@ -51,19 +51,19 @@ def reduce_dims(
     keepdim: bool,
     formula: Formula,
     *,
-    empty: float | None,
-    quantity: str = "",
+    if_empty: float | None,
+    noun: str = "",
     convert: DTypeConversion = keep_dtype,
     dtype: DType | None = None,
     returns_index: bool = False,
 ) -> ArrayResult:
     """Reduce an operand, dense or nested, over ``dims``; None reduces all dimensions.
 
-    The ``formula`` computes one element for each slice. ``empty`` is its result for a slice without elements; None
-    raises EmptyReductionError, which calls the result ``quantity``. ``dtype`` is the dtype that the user requested, an
-    argument of ``convert``. A formula that ``returns_index`` reduces one dimension.
+    The ``formula`` computes one element for each slice. ``if_empty`` is its result for a slice without elements; if it
+    is None, such a slice raises EmptyReductionError, whose message calls the result by a ``noun``. ``dtype`` is the
+    dtype that the user requested, an argument of ``convert``. A formula that ``returns_index`` reduces one dimension.
     """
-    reduction = _Reduction(name, formula, empty, quantity, returns_index)
+    reduction = _Reduction(name, formula, if_empty, noun, returns_index)
     if type(x) is not NestedArray:
         return _reduce_dense(reduction, as_array(name, x), dims, keepdim, convert, dtype)
     canonical = reduction.canonical_dims(dims, x.ndim)
@@ -79,8 +79,8 @@ class _Reduction:
 
     name: str
     formula: Formula
-    empty: float | None
-    quantity: str
+    if_empty: float | None
+    noun: str
     returns_index: bool
 
     def canonical_dims(self, dims: Dims, ndim: int) -> tuple[int, ...]:
@@ -98,7 +98,7 @@ class _Reduction:
         """Reduce the axes of a dense array."""
         is_empty = 0 in x.shape and 0 in [x.shape[axis] for axis in axes]
         is_result_empty = 0 in [size for axis, size in enumerate(x.shape) if axis not in axes]
-        if is_empty and self.empty is None and not is_result_empty:
+        if is_empty and self.if_empty is None and not is_result_empty:
             empty_axis = next(axis for axis in axes if x.shape[axis] == 0)
             raise self.empty_error(
                 f"dimension {empty_axis} of an array of shape {x.shape} is empty",
@@ -111,7 +111,7 @@ class _Reduction:
 
     def reduce_segments(self, rows: Array, segments: Segments, describe_segment: Callable[[int], str]) -> Array:
         """Reduce each segment of rows ``(N, ...)``; errors describe a segment by its number."""
-        if self.empty is None and segments.any_empty and 0 not in rows.shape[1:]:
+        if self.if_empty is None and segments.any_empty and 0 not in rows.shape[1:]:
             i = int(np.flatnonzero(segments.lengths == 0)[0])
             raise self.empty_error(
                 f"{describe_segment(i)} is empty along dim", "Leave it out, or join an element to it first."
@@ -124,12 +124,12 @@ class _Reduction:
     def empty_error(self, what: str, advice: str = "") -> EmptyReductionError:
         """Return the error for a slice without elements."""
         return EmptyReductionError(
-            f"{self.name}: {what}; the {self.quantity} of no elements is undefined. {advice}".rstrip()
+            f"{self.name}: {what}; the {self.noun} of no elements is undefined. {advice}".rstrip()
         )
 
     def _needs_gradient_stop(self, result: Array) -> bool:
         """Return whether gradients must not flow through the results of empty slices, as these are NaN or infinite."""
-        return self.empty is not None and not isfinite(self.empty) and result.requires_grad
+        return self.if_empty is not None and not isfinite(self.if_empty) and result.requires_grad
 
 
 def _stop_gradient(result: Array, has_elements: NDArray[np.bool_]) -> Array:
@@ -197,10 +197,10 @@ def _reduce_jagged(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...],
 def _reduce_ragged(reduction: _Reduction, x: NestedArray, structure: Jagged, axes: tuple[int, ...]) -> Array:
     """Reduce the ragged dimension and ``axes`` in one step, as two steps would split the gradient of ties wrongly.
 
-    The kept axes before the last reduced axis are moved to the front, and the kept axes behind it stay behind it.
+    Rows need the reduced axes side by side. Therefore kept axes between them are moved to the front.
     """
     ragged, shape = structure.ragged_dim - 1, x.data.shape
-    if ragged == 0 and not axes:  # the general case would not change rows and segments
+    if ragged == 0 and not axes:  # what follows would give the same rows and segments
         return reduction.reduce_segments(x.data, structure.segments, lambda i: _describe_component(x, i))
     last = max(ragged, *axes, 0)
     kept_axes = [axis for axis in range(len(shape)) if axis != ragged and axis not in axes]
@@ -248,7 +248,7 @@ def _reduce_strided(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...]
 def _reduce_batch(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...]) -> Array:
     """Reduce the batch, and possibly other dimensions."""
     if len(dims) == x.ndim:
-        if reduction.empty is None and not x.data.numel():
+        if reduction.if_empty is None and not x.data.numel():
             raise reduction.empty_error("the nested array has no elements")
         return reduction.reduce_axes(movement.reshape(x.data, (x.data.numel(),)), (0,))
     jagged_x = x if isinstance(x.structure, Jagged) else as_jagged_view(x)
@@ -265,7 +265,7 @@ def _reduce_positions(reduction: _Reduction, x: NestedArray, dims: tuple[int, ..
     sizes = x.component_sizes()
     kept_axes = [axis for axis in range(x.ndim - 1) if axis + 1 not in dims]
     shape = check_possible_shape(reduction.name, tuple(int(x.extents[:, axis].max(initial=0)) for axis in kept_axes))
-    strides = np.zeros_like(sizes)  # of the result, for the elements of each component
+    strides = np.zeros_like(sizes)  # steps in the result from an element of a component to the next along each axis
     strides[:, kept_axes] = packed_strides(np.array([shape], np.int64))
     position = strided_index(sizes, strides, np.zeros(len(sizes), np.int64))
     counts = np.bincount(position, minlength=prod(shape))
@@ -276,7 +276,7 @@ def _reduce_positions(reduction: _Reduction, x: NestedArray, dims: tuple[int, ..
 
     rows, segments = movement.take_rows(gather_elements(to_strided(x)), order), Segments.from_lengths(counts)
     result = reduction.reduce_segments(rows, segments, describe_segment)
-    if reduction.returns_index:  # replace the index among the elements of a position by the number of a component
-        numbers = from_host(np.repeat(np.arange(len(x)), sizes.prod(axis=1, dtype=np.int64))[order], x.device)
-        result = Array(numbers[from_host(segments.offsets[:-1], x.device) + result.data], x.device)
+    if reduction.returns_index:  # the index among the elements of a position becomes the number of their component
+        component_numbers = from_host(np.repeat(np.arange(len(x)), sizes.prod(axis=1, dtype=np.int64))[order], x.device)
+        result = Array(component_numbers[from_host(segments.offsets[:-1], x.device) + result.data], x.device)
     return movement.reshape(result, shape)

@@ -2,7 +2,7 @@
 
 A `DTypeConversion` returns the converted operand, and the dtype of the result. Its arguments are the name of the
 operator, for error messages; the operand; and the dtype that the user requested, or None. A dtype is *wider* than
-another if it represents more numbers: float16 is computed in float32.
+another if it represents more numbers, as float32 is wider than float16.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ INT64 = np.dtype(np.int64)
 def convert_for_sum(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
     """Convert for a sum: floats to their dtype or a wider one, bools and integers to int64."""
     default = x.dtype if is_float(x.dtype) else INT64
-    return _convert_to_sum(x, default if dtype is None else canonical_dtype(dtype, x.device))
+    return _convert_to_add_up(x, default if dtype is None else canonical_dtype(dtype, x.device))
 
 
 def convert_for_mean(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
@@ -35,10 +35,10 @@ def convert_for_mean(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[A
         result_dtype = canonical_dtype(dtype, x.device)
         if not is_float(result_dtype):
             raise DTypeError(f"{name}: a mean is a floating point number, which dtype={result_dtype} cannot represent.")
-    return _convert_to_sum(x, result_dtype)
+    return _convert_to_add_up(x, result_dtype)
 
 
-def _convert_to_sum(x: Array, result_dtype: np.dtype[Any]) -> tuple[Array, np.dtype[Any]]:
+def _convert_to_add_up(x: Array, result_dtype: np.dtype[Any]) -> tuple[Array, np.dtype[Any]]:
     """Convert to the dtype of the result, and from it to a dtype that is wide enough to add up."""
     wide_dtype = computing_dtype(result_dtype) if is_float(result_dtype) else INT64
     return to_dtype(to_dtype(x, result_dtype), wide_dtype), result_dtype
@@ -54,13 +54,13 @@ def convert_to_bool(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[An
     return to_dtype(x, np.dtype(np.bool_)), np.dtype(np.bool_)
 
 
-def convert_for_index(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
+def detach_for_index(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
     """Return the operand without a gradient; the result holds indices, which are int64."""
     return x.detach(), INT64
 
 
 def convert_to_float(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
-    """Convert to ``dtype`` if it is given: for kernels that compute in a wider dtype themselves."""
+    """Convert to ``dtype`` if it is given. A kernel that needs a wider dtype to compute in converts by itself."""
     x = x if dtype is None else to_dtype(x, canonical_dtype(dtype, x.device))
     result_dtype = x._raw.dtype
     if not is_float(result_dtype):

@@ -124,7 +124,7 @@ def matmul_dense_nested(a: Array, b: NestedArray) -> NestedArray | Array:
 
 
 def _check_slices(dense: Array, nested: NestedArray) -> None:
-    """Raise ShapeError unless a dense operand of the nested one's rank has one slice, or one for each component."""
+    """Raise ShapeError if a dense operand of equal ndim has neither a slice for each component nor one for all."""
     if dense.ndim == nested.ndim and dense.shape[0] not in (1, len(nested)):
         raise ShapeError(
             f"matmul: a dense operand of shape {dense.shape} must have {len(nested)} slices, one for each component, "
@@ -136,7 +136,7 @@ def _check_slices(dense: Array, nested: NestedArray) -> None:
 
 
 def matmul_buffers(a: NestedArray | Array, b: NestedArray | Array) -> NestedArray | Array:
-    """Return the products of components in one kernel call, if all sizes before the matrices are equal.
+    """Return the products of components in one kernel call; one by one if sizes before the matrices broadcast.
 
     The components of a dense operand, which has three dimensions, are its slices along dimension 0.
     """
@@ -181,9 +181,9 @@ def _product_extents(a: Any, b: Any) -> Ints:
     left, left_regular = _factor_extents(a, b)
     right, right_regular = _factor_extents(b, a)
     _check_inner_sizes(a, b, left[:, -1], right[:, -2:][:, 0])
-    rank = max(left.shape[1], right.shape[1], 2) - 2
-    left_leading, left_broadcasts = _leading_dims(left, left_regular, rank)
-    right_leading, right_broadcasts = _leading_dims(right, right_regular, rank)
+    num_leading = max(left.shape[1], right.shape[1], 2) - 2
+    left_leading, left_broadcasts = _leading_dims(left, left_regular, num_leading)
+    right_leading, right_broadcasts = _leading_dims(right, right_regular, num_leading)
     leading, are_broadcastable = broadcast_extents([(left_leading, left_broadcasts), (right_leading, right_broadcasts)])
     if not are_broadcastable:
         compared = np.where(left_broadcasts | right_broadcasts, -1, left_leading)  # -1 is equal to every size
@@ -207,10 +207,10 @@ def _factor_extents(x: Any, other: Any) -> tuple[Ints, tuple[int | None, ...]]:
     return np.array([shape], np.int64), shape
 
 
-def _leading_dims(extents: Ints, regular: tuple[int | None, ...], rank: int) -> tuple[Ints, NDArray[np.bool_]]:
-    """Return the sizes before the last two, with ones in front up to ``rank``, and whether each can broadcast."""
+def _leading_dims(extents: Ints, regular: tuple[int | None, ...], num_leading: int) -> tuple[Ints, NDArray[np.bool_]]:
+    """Return the sizes before the last two, with ones in front to make ``num_leading``; and which can broadcast."""
     leading = extents[:, :-2]
-    num_added = rank - leading.shape[1]
+    num_added = num_leading - leading.shape[1]
     can_broadcast = [True] * num_added + [size == 1 for size in regular[:-2]]
     ones = np.ones((len(leading), num_added), np.int64)
     return np.concatenate([ones, leading], axis=1), np.array(can_broadcast, np.bool_)
@@ -239,21 +239,25 @@ def _component_error(a: Any, b: Any, i: int, text: str) -> StructureError | Shap
 
 
 def _product_ragged_dim(a: Any, b: Any) -> Any:
-    """Return the ragged dimension of a product, as `common_ragged_dim` does. A summed dimension is not in the product.
+    """Return the ragged dimension that the product has from its operands; see `common_ragged_dim`.
+
+    A dimension that is summed over is not in the product.
 
     For example, ``(B, *, D) @ (D, E)`` is ``(B, *, E)``: dimension 2 of the left operand is summed over, and its ragged
     dimension 1 is dimension 1 of the product. ``(D,) @ (B, D, *)`` is ``(B, *)``: the ragged dimension is 2 in the
     right operand, and 1 in the product, which has no dimension of rows.
     """
     a_ndim, b_ndim = a.ndim, b.ndim
-    product_ndim = max(a_ndim if type(a) is NestedArray else 0, b_ndim if type(b) is NestedArray else 0)
+    nested_ndim = max(x.ndim for x in (a, b) if type(x) is NestedArray)
     ragged_dims: list[int | None] = []
     for x, ndim, summed_dim in ((a, a_ndim, a_ndim - 1), (b, b_ndim, b_ndim - 2)):
-        ragged_dim = x.structure.ragged_dim if type(x) is NestedArray else summed_dim
+        if type(x) is not NestedArray:
+            continue
+        ragged_dim = x.structure.ragged_dim
         if ragged_dim is None:
             ragged_dims.append(None)
         elif ragged_dim != summed_dim:
             has_no_rows = a_ndim == 1 and ragged_dim > summed_dim
-            # The dimensions of operands are aligned at the right with those of the product.
-            ragged_dims.append(ragged_dim + product_ndim - ndim - has_no_rows)
+            # Operands are aligned at the right, and the product has the dimensions of the larger nested one.
+            ragged_dims.append(ragged_dim + nested_ndim - ndim - has_no_rows)
     return common_ragged_dim(ragged_dims)

@@ -94,10 +94,11 @@ def bmm(self: Operand, mat2: Operand) -> NestedArray | Array: ...
 def bmm(self: Operand, mat2: Operand) -> NestedArray | Array:
     """Multiply operands of three dimensions as batches of matrices: ``(B, *, D), (B, D, E) -> (B, *, E)``.
 
-    The result is that of `matmul`. Both operands must have the same batch size. StructureError for an operand that does
-    not have three dimensions, the batch included, and for nested operands with different batch sizes (even if one is 1)
-    or inner sizes. ShapeError for a dense operand whose batch size (even if it is 1) or inner size differs. Gradient:
-    as for `matmul`. Clauses: BMM-1 to BMM-6. After `torch.bmm`.
+    The result is that of `matmul`. Both operands must have three dimensions, the batch included, and the same batch
+    size; a batch size of 1 does not broadcast. StructureError for another number of dimensions, and for nested
+    operands whose batch sizes or inner sizes differ. ShapeError for a dense operand whose batch size or inner size
+    differs, and for any misfit of two dense operands. Gradient: as for `matmul`. Clauses: BMM-1 to BMM-6. After
+    `torch.bmm`.
 
     >>> nt = pn.nested_array([[[1, 2], [3, 4]], [[5, 6]]], layout=pn.jagged)
     >>> pn.bmm(nt, pn.array([[[1], [10]], [[0], [1]]])).unbind()
@@ -137,11 +138,11 @@ def linear(self: Operand, weight: Dense, bias: Dense | None = None) -> ArrayResu
     """Compute ``weight @ x + bias`` of each slice x along the last dimension: ``(B, *, in) -> (B, *, out)``.
 
     ``weight`` has shape ``(out, in)``, ``bias`` has ``(out,)``. The last dimension must be regular; all other
-    dimensions and the layout stay. The result has the promoted dtype. An empty component stays empty; with in = 0 every
-    slice becomes ``bias``, or +0. StructureError for an irregular last dimension. ShapeError for a ``weight`` that is
-    not a matrix or does not fit, and for a ``bias`` that does not fit ``weight``. Gradient: as for `matmul` and `add`;
-    ``weight`` and ``bias`` get sums over all slices of all components, +0 without any slice. Clauses: LINEAR-1 to
-    LINEAR-6. After `torch.nn.functional.linear`.
+    dimensions and the layout stay. The result has the promoted dtype. An empty component stays empty; if ``in`` is 0,
+    every slice becomes ``bias``, or +0. StructureError for an irregular last dimension. ShapeError for a ``weight``
+    that is not a matrix or does not fit, and for a ``bias`` that does not fit ``weight``. Gradient: as for `matmul` and
+    `add`; ``weight`` and ``bias`` get sums over all slices of all components, +0 without any slice. Clauses: LINEAR-1
+    to LINEAR-6. After `torch.nn.functional.linear`.
 
     >>> nt = pn.nested_array([[[1, 2], [3, 4]], [[5, 6]]], layout=pn.jagged)
     >>> pn.linear(nt, pn.array([[1, 10]]), pn.array([100])).unbind()

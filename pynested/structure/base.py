@@ -45,7 +45,7 @@ class ImmutableStructure:
 
 
 class IndexedStructure(NamedTuple):
-    """Result of indexing a structure: the new structure, and the index of its values, along one axis of the old values.
+    """Result of indexing a structure: the new structure, and the index of the new values along an axis of the old ones.
 
     The new values are a view if ``values_index`` is a slice, a view without the axis if ``values_index`` is an integer,
     and a copy if ``values_index`` is an index array.
@@ -57,15 +57,16 @@ class IndexedStructure(NamedTuple):
 
 
 def resolve_slice(index: slice, sizes: Ints) -> tuple[Ints, Ints, int]:
-    """Return the start and the length of a slice of each size, and the step. An unknown size and its length are -1."""
+    """Return the start and the length of ``index`` in sequences of these sizes, and its step; size -1 is unknown."""
     step = index.indices(0)[2]
-    bounds_by_size = {-1: (0, -1)}
+    start_and_length_by_size = {-1: (0, -1)}
     for size in np.unique(sizes).tolist():
         if size >= 0:
             start, stop, _ = index.indices(size)
-            bounds_by_size[size] = (start, len(range(start, stop, step)))
-    bounds = np.array([bounds_by_size[size] for size in sizes.tolist()], np.int64).reshape(len(sizes), 2)
+            start_and_length_by_size[size] = (start, len(range(start, stop, step)))
+    pairs = np.array([start_and_length_by_size[size] for size in sizes.tolist()], np.int64).reshape(len(sizes), 2)
+    starts, lengths = pairs[:, 0], pairs[:, 1]
     # Every step that is at least the longest size selects one entry. Larger steps are replaced, as they could overflow.
-    longest = max(*bounds_by_size, 1)
+    longest = max(*start_and_length_by_size, 1)
     step = min(max(step, -longest), longest)
-    return np.where(bounds[:, 1] > 0, bounds[:, 0], 0), bounds[:, 1], step
+    return np.where(lengths > 0, starts, 0), lengths, step

@@ -39,7 +39,8 @@ def make_readonly(numbers: Ints) -> Ints:
 
 def readonly_copy(numbers: Ints) -> Ints:
     """Return a read-only copy for users."""
-    # The user can make it writeable again. Therefore it is a view, which `as_readonly` copies for a new structure.
+    # The user can make the copy writeable again. `as_readonly` trusts only arrays that own their memory; so that it
+    # copies this one for a new structure, users get a view.
     copy = np.array(numbers, order="C")[...]
     copy.setflags(write=False)
     return copy
@@ -51,13 +52,14 @@ def readonly_copy(numbers: Ints) -> Ints:
 def regular_sizes(extents: Ints) -> tuple[int | None, ...]:
     """Return the size of all components along each axis; None if their sizes differ or are unknown."""
     sizes = extents[0]
-    is_regular = np.logical_and.reduce(extents == sizes, axis=0) & (sizes >= 0)
-    return tuple(size if regular else None for size, regular in zip(sizes.tolist(), is_regular.tolist(), strict=True))
+    regular_axes = np.logical_and.reduce(extents == sizes, axis=0) & (sizes >= 0)
+    pairs = zip(sizes.tolist(), regular_axes.tolist(), strict=True)
+    return tuple(size if is_regular else None for size, is_regular in pairs)
 
 
-def extents_of_regular_sizes(regular: Sequence[int | None]) -> Ints:
+def extents_of_regular_sizes(sizes: Sequence[int | None]) -> Ints:
     """Return the extents of an empty batch with these regular sizes; the inverse of `regular_sizes`."""
-    return np.array([[-1 if size is None else size for size in regular]], np.int64)
+    return np.array([[-1 if size is None else size for size in sizes]], np.int64)
 
 
 def component_numels(extents: Ints) -> Ints:
@@ -79,11 +81,11 @@ def component_matrices(sizes: Ints) -> Matrices:
 
 def replace_columns(table: Ints, start: int, stop: int, columns: Ints) -> Ints:
     """Return the table with ``columns``, (B, k) or one row (k,) for all, instead of ``table[:, start:stop]``."""
-    end = start + columns.shape[-1]
-    result = np.empty((len(table), table.shape[1] - stop + end), np.int64)
+    new_stop = start + columns.shape[-1]
+    result = np.empty((len(table), table.shape[1] - stop + new_stop), np.int64)
     result[:, :start] = table[:, :start]
-    result[:, start:end] = columns
-    result[:, end:] = table[:, stop:]
+    result[:, start:new_stop] = columns
+    result[:, new_stop:] = table[:, stop:]
     return make_readonly(result)
 
 

@@ -117,7 +117,7 @@ class Jagged(ImmutableStructure):
 
     @cached_property
     def row_index(self) -> Ints:
-        """The number of the row in ``values`` for each row of the packed values: int64 (N,)."""
+        """The index in ``values`` of each row of the packed values: int64 (N,)."""
         shift = self.offsets[:-1] - self.segments.offsets[:-1]
         return np.arange(self.segments.rows) + np.repeat(shift, self.component_lengths)
 
@@ -178,8 +178,8 @@ class Jagged(ImmutableStructure):
     def matrices(self, shape: tuple[int, ...]) -> Matrices:
         """Return the matrices of all components in packed values of ``shape``.
 
-        The ragged dimension must be dimension 1, or dimension 2 if components have two dimensions. If it is dimension
-        2, the matrices are those of the transposed values.
+        The ragged dimension must be dimension 1, or dimension 2 if components have two dimensions. Components that are
+        ragged along dimension 2 are stored as the transposed matrices of ``values.T``, whose rows are ragged.
         """
         axis = self.ragged_dim - 1
 
@@ -239,7 +239,7 @@ class Jagged(ImmutableStructure):
                 start_row, end_row = int(offsets[0]), int(offsets[-1])
                 structure = Jagged.from_validated(make_readonly(offsets - start_row), None, self.ragged_dim)
                 return IndexedStructure(structure, self.ragged_dim - 1, slice(start_row, end_row))
-        return IndexedStructure(self._with_rows(self.offsets[:-1][index], self.component_lengths[index]))
+        return IndexedStructure(self._with_starts(self.offsets[:-1][index], self.component_lengths[index]))
 
     def select_index(self, axis: int, index: int) -> IndexedStructure:
         """Return the entry at ``index`` along a regular ``axis`` of each component, without the axis."""
@@ -252,11 +252,11 @@ class Jagged(ImmutableStructure):
         starts, lengths, step = resolve_slice(index, self.component_lengths)
         starts += self.offsets[:-1]
         if step == 1:
-            return IndexedStructure(self._with_rows(starts, lengths))
+            return IndexedStructure(self._with_starts(starts, lengths))
         rows = strided_index(lengths[:, None], np.full((self.count, 1), step), starts)
         return IndexedStructure(Jagged.from_lengths(lengths, self.ragged_dim), axis, rows)
 
-    def _with_rows(self, starts: Ints, lengths: Ints) -> Jagged:
+    def _with_starts(self, starts: Ints, lengths: Ints) -> Jagged:
         """Return a structure for the same values, whose components have these first rows and lengths."""
         end = int((starts + lengths).max(initial=0))
         structure = Jagged.from_validated(make_readonly(np.append(starts, end)), lengths, self.ragged_dim)

@@ -99,9 +99,9 @@ def gelu(self: ArrayT, approximate: str = "none") -> ArrayT:
 def silu(self: ArrayT) -> ArrayT:
     """Return ``x / (1 + exp(-x))`` of each element: ``(B, *, D) -> (B, *, D)``.
 
-    exp(-x) can overflow: silu(-1000) is a zero. The dtype stays; DTypeError for bools and integers. silu(inf) is inf,
-    silu(0) is a zero, NaN stays NaN; silu(-inf), and the gradient at both infinities, are not specified. Gradient:
-    ``g * s * (1 + x * (1 - s))`` with ``s = 1 / (1 + exp(-x))``. Clauses: SILU-1 to SILU-6. After
+    An overflow of exp(-x) does no harm: silu(-1000) is a zero. The dtype stays; DTypeError for bools and integers.
+    silu(inf) is inf, silu(0) is a zero, NaN stays NaN; silu(-inf), and the gradient at both infinities, are not
+    specified. Gradient: ``g * s * (1 + x * (1 - s))`` with ``s = 1 / (1 + exp(-x))``. Clauses: SILU-1 to SILU-6. After
     `torch.nn.functional.silu`.
 
     >>> pn.silu(pn.nested_array([[0.0, 1.0], [np.inf]])).unbind()

@@ -1,4 +1,4 @@
-"""Application of functions of one element, or of two elements, to dense and nested operands.
+"""How elementwise operators apply a primitive, of one element or of two, to dense and nested operands.
 
 The formulas are in `pynested.autograd.primitives`: `unary` for one element, `binary` for two. The functions here
 convert the operands, refuse dtypes, and name the component in error messages.
@@ -25,7 +25,7 @@ from pynested.lifting.mapping import map_components, map_elementwise
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayResult, ArrayT, Operand
 
-Check = Callable[[str, Any, Any], None]  # raises an error for operands of an operator
+Check = Callable[[str, Any, Any], None]  # takes the name of an operator and two operands, raises if they are refused
 
 # Kinds of dtype, as in NumPy's `dtype.kind`, that an operator refuses.
 NO_BOOLS, NO_FLOATS, ONLY_FLOATS = "b", "f", "biu"
@@ -80,7 +80,7 @@ def _check_pair(name: str, refused: str, check: Check | None, a: Any, b: Any) ->
     if is_float(dtype):
         if refused == NO_FLOATS:
             raise DTypeError(
-                f"{name}: takes bools and integers, not {dtype}. Compare first, or convert: x.to(pn.int64)."
+                f"{name}: takes bools and integers, not {dtype}. Compare, as x > 0, or convert: x.to(pn.int64)."
             )
     elif refused == ONLY_FLOATS:
         raise DTypeError(f"{name}: takes floats, not {dtype}. Convert one of them first: x.to(pn.float64).")
@@ -98,8 +98,8 @@ def refuse_zeros(name: str, a: Any, b: Any) -> None:
     if is_zero.any():
         divisor = f"by the divisor 0{_position_of_first(is_zero)}" if is_zero.ndim else "by 0"
         raise DivisionByZero(
-            f"{name}: an integer is divided {divisor}. Divide floats, which gives infinities and NaN, "
-            "x.to(pn.float64), or put another divisor there with pn.where."
+            f"{name}: an integer is divided {divisor}. Convert to floats, x.to(pn.float64), whose "
+            "quotients can be infinite or NaN, or put another divisor there with pn.where."
         )
 
 

@@ -34,10 +34,10 @@ def flatten(self: ArrayT, start_dim: int = 0, end_dim: int = -1) -> ArrayT:
     """Merge the dimensions from ``start_dim`` to ``end_dim`` of every component: ``(B, *, D, E) -> (B, *, D * E)``.
 
     The result is a view if the memory allows it, else a copy. Elements keep their C order. An empty component stays
-    empty. If an irregular dimension is merged, the new dimension is irregular: ``(B, *, D) -> (B, *)``. DimensionError
-    for a range that includes dimension 0 of a nested array, as the default does; for a ``start_dim`` after ``end_dim``;
-    and for a dimension out of range. Gradient: the cotangent in the shape of ``self``. Clauses: FLATTEN-1 to FLATTEN-6.
-    After `torch.flatten`.
+    empty. If an irregular dimension is merged, the new dimension is irregular: ``(B, *, D) -> (B, *)``. The default
+    ``start_dim`` is for dense arrays: DimensionError for dimension 0 of a nested array, for a ``start_dim`` after
+    ``end_dim``, and for a dimension out of range. Gradient: the cotangent in the shape of ``self``. Clauses: FLATTEN-1
+    to FLATTEN-6. After `torch.flatten`.
 
     >>> nt = pn.nested_array([[[1, 2], [3, 4]], [[5, 6]]], layout=pn.jagged)
     >>> pn.flatten(nt, 1).unbind()
@@ -45,7 +45,7 @@ def flatten(self: ArrayT, start_dim: int = 0, end_dim: int = -1) -> ArrayT:
     """
     if not isinstance(self, NestedArray):
         x = as_array("flatten", self)
-        return _merge_axes(x, *_merged_dims(start_dim, end_dim, max(x.ndim, 1)))
+        return _merge_axes_of_array(x, *_merged_dims(start_dim, end_dim, max(x.ndim, 1)))
     first, last = _merged_dims(start_dim, end_dim, self.ndim)
     if not first:
         raise DimensionError(
@@ -60,10 +60,10 @@ def flatten(self: ArrayT, start_dim: int = 0, end_dim: int = -1) -> ArrayT:
         ragged_dim, new_structure = None, self.structure.flattened(*axes)
     if new_structure is None:
         return from_elements(elements(self), merge_axes(self.extents, *axes), len(self), ragged_dim)
-    return with_structure(self, new_structure, _merge_axes, *axes)
+    return with_structure(self, new_structure, _merge_axes_of_array, *axes)
 
 
-def _merge_axes(x: Array, first: int, last: int) -> Array:
+def _merge_axes_of_array(x: Array, first: int, last: int) -> Array:
     sizes = x.shape[first : last + 1]
     return movement.reshape(x, (*x.shape[:first], prod(sizes), *x.shape[last + 1 :]))
 

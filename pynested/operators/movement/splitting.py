@@ -1,4 +1,4 @@
-"""Selection of one slice, and splitting into pieces or components. The results are views."""
+"""Selection of one slice, and splitting into pieces or components: views, but for one case of `select`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayT, Dense, Operand
 from pynested.structure import Ints
 
-MAX_EMPTY_PIECES = 2**20  # pieces with entries are limited by the number of entries
+MAX_EMPTY_PIECES = 2**20  # of a result; pieces that are not empty cannot be more than the entries
 
 
 @overload
@@ -50,8 +50,8 @@ def select(self: Operand, dim: int, index: int) -> NestedArray | Array:
     Raises
     ------
     IndexOutOfRange
-        For an index outside the batch, or outside some component; the message names such components. Without
-        components, for an index outside the regular size of the dimension.
+        For an index outside the batch, or outside some component; the message names such components. If there are no
+        components, the index must lie inside the regular size of the dimension.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def select(self: Operand, dim: int, index: int) -> NestedArray | Array:
     if not dim:
         return component_view(self, canonical_index("select", index, len(self), 0))
     index = canonical_int("select", "an index", index)
-    sizes = _sizes_that_contain(index, self, dim)
+    sizes = _checked_sizes(index, self, dim)
     if dim != self.structure.ragged_dim:
         return apply_view(self, self.structure.select_index(dim - 1, index))
     # One row of each component makes a dense result.
@@ -76,7 +76,7 @@ def select(self: Operand, dim: int, index: int) -> NestedArray | Array:
     return movement.take_rows(axis_to_front(self.data, dim - 1), rows)
 
 
-def _sizes_that_contain(index: int, x: NestedArray, dim: int) -> Ints:
+def _checked_sizes(index: int, x: NestedArray, dim: int) -> Ints:
     """Return the size of each component along ``dim``; raise IndexOutOfRange unless all sizes contain the index."""
     size, sizes = x.regular_size(dim), x.lengths_along(dim)
     if not len(x) and size is not None and not -size <= index < size:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pynested.autograd import Array
 from pynested.autograd.decorators import operator
 from pynested.lifting.reduction import reduce_dims
-from pynested.lifting.result_dtypes import convert_for_index, convert_to_bool
+from pynested.lifting.result_dtypes import convert_to_bool, detach_for_index
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dims, Operand
 
@@ -29,7 +29,7 @@ def amax(
     array([-inf,   2.,  nan])
     """
     dims, keepdim = dims_or_axis("amax", dim, keepdim, axis, keepdims)
-    return reduce_dims("amax", self, dims, keepdim, lambda reducer, x: reducer.amax(x), empty=None, quantity="maximum")
+    return reduce_dims("amax", self, dims, keepdim, lambda reducer, x: reducer.amax(x), if_empty=None, noun="maximum")
 
 
 @operator
@@ -47,7 +47,7 @@ def amin(
     array([inf,  1., nan])
     """
     dims, keepdim = dims_or_axis("amin", dim, keepdim, axis, keepdims)
-    return reduce_dims("amin", self, dims, keepdim, lambda reducer, x: reducer.amin(x), empty=None, quantity="minimum")
+    return reduce_dims("amin", self, dims, keepdim, lambda reducer, x: reducer.amin(x), if_empty=None, noun="minimum")
 
 
 @operator
@@ -60,9 +60,9 @@ def argmax(
 
     The result is int64. An index counts within its component; along dimension 0 it is the number of a component. If
     several elements are equal, the result is the index of the first. If a segment holds a NaN, the result is the index
-    of the first NaN. If ``dim`` is None, the index counts all elements of a dense array in C order. EmptyReductionError
-    for an empty segment. ArgumentError for several dimensions, and for None and a nested array. No gradient. Clauses:
-    ARGMAX-1 to ARGMAX-7, ARGMAX-9 to ARGMAX-12. After `torch.argmax`.
+    of the first NaN. If ``dim`` is None, the index is that in the flattened array, which must be dense.
+    EmptyReductionError for an empty segment. ArgumentError for several dimensions, and if ``dim`` of a nested array is
+    None. No gradient. Clauses: ARGMAX-1 to ARGMAX-7, ARGMAX-9 to ARGMAX-12. After `torch.argmax`.
 
     >>> pn.argmax(pn.nested_array([[1, 3], [7], [2, 9, 9]], layout=pn.jagged), 1)
     array([1, 0, 1])
@@ -70,7 +70,7 @@ def argmax(
     dims, keepdim = dims_or_axis("argmax", dim, keepdim, axis, keepdims)
     return reduce_dims(
         "argmax", self, dims, keepdim, lambda reducer, x: reducer.arg_reduce("segment_argmax", x),
-        empty=None, quantity="maximum", convert=convert_for_index, returns_index=True,
+        if_empty=None, noun="maximum", convert=detach_for_index, returns_index=True,
     )  # fmt: skip
 
 
@@ -84,9 +84,9 @@ def argmin(
 
     The result is int64. An index counts within its component; along dimension 0 it is the number of a component. If
     several elements are equal, the result is the index of the first. If a segment holds a NaN, the result is the index
-    of the first NaN. If ``dim`` is None, the index counts all elements of a dense array in C order. EmptyReductionError
-    for an empty segment. ArgumentError for several dimensions, and for None and a nested array. No gradient. Clauses:
-    ARGMIN-1 to ARGMIN-7, ARGMIN-9 to ARGMIN-12. After `torch.argmin`.
+    of the first NaN. If ``dim`` is None, the index is that in the flattened array, which must be dense.
+    EmptyReductionError for an empty segment. ArgumentError for several dimensions, and if ``dim`` of a nested array is
+    None. No gradient. Clauses: ARGMIN-1 to ARGMIN-7, ARGMIN-9 to ARGMIN-12. After `torch.argmin`.
 
     >>> pn.argmin(pn.nested_array([[1, 3], [7], [2, 9, 9]], layout=pn.jagged), 1)
     array([0, 0, 0])
@@ -94,7 +94,7 @@ def argmin(
     dims, keepdim = dims_or_axis("argmin", dim, keepdim, axis, keepdims)
     return reduce_dims(
         "argmin", self, dims, keepdim, lambda reducer, x: reducer.arg_reduce("segment_argmin", x),
-        empty=None, quantity="minimum", convert=convert_for_index, returns_index=True,
+        if_empty=None, noun="minimum", convert=detach_for_index, returns_index=True,
     )  # fmt: skip
 
 
@@ -113,7 +113,7 @@ def any(
     """
     dims, keepdim = dims_or_axis("any", dim, keepdim, axis, keepdims)
     return reduce_dims(
-        "any", self, dims, keepdim, lambda reducer, x: reducer.amax(x), empty=False, convert=convert_to_bool
+        "any", self, dims, keepdim, lambda reducer, x: reducer.amax(x), if_empty=False, convert=convert_to_bool
     )
 
 
@@ -132,5 +132,5 @@ def all(
     """
     dims, keepdim = dims_or_axis("all", dim, keepdim, axis, keepdims)
     return reduce_dims(
-        "all", self, dims, keepdim, lambda reducer, x: reducer.amin(x), empty=True, convert=convert_to_bool
+        "all", self, dims, keepdim, lambda reducer, x: reducer.amin(x), if_empty=True, convert=convert_to_bool
     )

@@ -43,7 +43,7 @@ def mean(
     dims, keepdim = dims_or_axis("mean", dim, keepdim, axis, keepdims)
     return reduce_dims(
         "mean", self, dims, keepdim, lambda reducer, x: reducer.sum(x) / reducer.count(x),
-        empty=nan, convert=convert_for_mean, dtype=dtype,
+        if_empty=nan, convert=convert_for_mean, dtype=dtype,
     )  # fmt: skip
 
 
@@ -64,7 +64,7 @@ def nanmean(
     """
     dims, keepdim = dims_or_axis("nanmean", dim, keepdim, axis, keepdims)
     return reduce_dims(
-        "nanmean", self, dims, keepdim, _mean_without_nan, empty=nan, convert=convert_for_mean, dtype=dtype
+        "nanmean", self, dims, keepdim, _mean_without_nan, if_empty=nan, convert=convert_for_mean, dtype=dtype
     )
 
 
@@ -94,7 +94,7 @@ def var(
     correction = canonical_real("var", "correction", correction, 0)
     return reduce_dims(
         "var", self, dims, keepdim, lambda reducer, x: _variance(reducer, x, correction),
-        empty=nan, convert=convert_for_mean,
+        if_empty=nan, convert=convert_for_mean,
     )  # fmt: skip
 
 
@@ -128,7 +128,7 @@ def std(
     correction = canonical_real("std", "correction", correction, 0)
     return reduce_dims(
         "std", self, dims, keepdim, lambda reducer, x: _standard_deviation(reducer, x, correction),
-        empty=nan, convert=convert_for_mean,
+        if_empty=nan, convert=convert_for_mean,
     )  # fmt: skip
 
 

@@ -42,8 +42,9 @@ def sum(
     """
     dims, keepdim = dims_or_axis("sum", dim, keepdim, axis, keepdims)
     return reduce_dims(
-        "sum", self, dims, keepdim, lambda reducer, x: reducer.sum(x), empty=0, convert=convert_for_sum, dtype=dtype
-    )
+        "sum", self, dims, keepdim, lambda reducer, x: reducer.sum(x),
+        if_empty=0, convert=convert_for_sum, dtype=dtype,
+    )  # fmt: skip
 
 
 @operator
@@ -61,7 +62,9 @@ def nansum(
     array([3., 0., 0.])
     """
     dims, keepdim = dims_or_axis("nansum", dim, keepdim, axis, keepdims)
-    return reduce_dims("nansum", self, dims, keepdim, _sum_without_nan, empty=0, convert=convert_for_sum, dtype=dtype)
+    return reduce_dims(
+        "nansum", self, dims, keepdim, _sum_without_nan, if_empty=0, convert=convert_for_sum, dtype=dtype
+    )
 
 
 def _sum_without_nan(reducer: Reducer, x: Array) -> Array:
@@ -85,8 +88,9 @@ def prod(
     """
     dims, keepdim = dims_or_axis("prod", dim, keepdim, axis, keepdims)
     return reduce_dims(
-        "prod", self, dims, keepdim, lambda reducer, x: reducer.prod(x), empty=1, convert=convert_for_sum, dtype=dtype
-    )
+        "prod", self, dims, keepdim, lambda reducer, x: reducer.prod(x),
+        if_empty=1, convert=convert_for_sum, dtype=dtype,
+    )  # fmt: skip
 
 
 @operator
@@ -104,7 +108,7 @@ def logsumexp(
     array([1000.69314718,         -inf,    3.        ])
     """
     dims, keepdim = dims_or_axis("logsumexp", dim, keepdim, axis, keepdims)
-    return reduce_dims("logsumexp", self, dims, keepdim, _log_sum_exp, empty=-inf, convert=convert_for_mean)
+    return reduce_dims("logsumexp", self, dims, keepdim, _log_sum_exp, if_empty=-inf, convert=convert_for_mean)
 
 
 def _log_sum_exp(reducer: Reducer, x: Array) -> Array:
