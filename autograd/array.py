@@ -20,8 +20,7 @@ from pynested.backends.errors import DeviceError, DTypeError, GradientError, nam
 from pynested.backends.events import LISTENERS, emit
 from pynested.backends.host import as_raw_array
 from pynested.backends.repeating_views import writable
-from pynested.backends.sharing import share_base, storage_of_imported
-from pynested.backends.storage import Storage
+from pynested.backends.storage import Storage, share_base, storage_of_imported
 
 from .arguments.shapes import canonical_dim
 from .array_methods import ArrayMethods

@@ -10,7 +10,7 @@ from pynested.backends import transfer
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, ExchangeError, GradientError
 from pynested.backends.host import to_host
 from pynested.backends.repeating_views import unbroadcast_view
-from pynested.backends.sharing import register_exported
+from pynested.backends.storage import register_exported
 
 from .default_device_and_dtype import is_dtype_of_python_numbers
 

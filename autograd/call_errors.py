@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pynested.backends.errors import ArgumentError
-from pynested.backends.gpu_errors import comes_from_gpu_library, device_error
+from pynested.backends.errors import ArgumentError, comes_from_gpu_library, gpu_error
 
 from .arguments.scalars import value_text
 
@@ -26,7 +25,7 @@ def raise_better_error(
     signatures.
     """
     if comes_from_gpu_library(error):
-        raise device_error(function.__name__, error) from error
+        raise gpu_error(function.__name__, error) from error
     signature = inspect.signature(function)
     try:
         signature.bind(*args, **kwargs)

@@ -86,3 +86,20 @@ def with_article(name: str) -> str:
     ('an Array', 'a tuple')
     """
     return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
+
+
+INSTALL_CUPY = "pip install 'pynested[cuda12]' or 'pynested[cuda13]'"
+
+
+def comes_from_gpu_library(error: Exception) -> bool:
+    """Return whether the class of ``error`` is CuPy's or NVIDIA's; a MemoryError of these libraries does not count."""
+    library = type(error).__module__.partition(".")[0]
+    return library in ("cupy", "cupy_backends", "cuda") and not isinstance(error, MemoryError)
+
+
+def gpu_error(name: str, error: Exception) -> DeviceError:
+    """Return the DeviceError in place of an error of CuPy or of a library that CuPy loads."""
+    return DeviceError(
+        f"{name} failed on the GPU: {error}. If a library is missing, {INSTALL_CUPY}. A launch may fail late, at a "
+        "later call: set the environment variable PYNESTED_CHECK to 1 to find it."
+    )

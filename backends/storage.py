@@ -1,13 +1,15 @@
-"""The memory behind arrays, shared by all views of it."""
+"""The memory behind arrays, shared by all views of it, and the table of storages that other libraries hold, too."""
 
 from __future__ import annotations
 
 import gc
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
 from .events import LISTENERS, emit
+from .repeating_views import ViewBase
 
 
 def address(x: Any) -> int:
@@ -55,3 +57,37 @@ class Storage:
 
     def __repr__(self) -> str:
         return f"Storage(device={self.device!r}, version={self.version}, data={type(self.data).__name__})"
+
+
+# The storages whose memory other libraries hold, too, by the device and the address of the memory: arrays whose memory
+# begins at one address share one storage, and so do views of these arrays. Memory that merely overlaps other memory has
+# a storage of its own: a write into one is not noticed in the other. Entries are weak, so a storage is gone when the
+# last array is.
+_storages: WeakValueDictionary[tuple[str, int], Storage] = WeakValueDictionary()
+
+
+def storage_of_imported(data: Any, device: str) -> Storage:
+    """Return the storage of an array that another library made: the one in the table, or a new one."""
+    base = base_array(data)
+    return _storages.setdefault((device, address(base)), Storage(data, device)) if base.size else Storage(data, device)
+
+
+def register_exported(storage: Storage, data: Any) -> None:
+    """Add ``storage`` to the table; the other library receives ``data``, a view of its memory."""
+    if data.size:
+        # If the other library passes an array back, the base of that array begins where one of these three begins.
+        for array in (data, storage.data, base_array(storage.data)):
+            _storages.setdefault((storage.device, address(array)), storage)
+
+
+def base_array(data: Any) -> Any:
+    """Return the array that owns the memory of ``data``: the end of the chain of its bases."""
+    base = data.base
+    while base is not None and (type(base) is type(data) or isinstance(base, np.ndarray | ViewBase)):
+        data, base = base, base.base
+    return data
+
+
+def share_base(a: Any, b: Any) -> bool:
+    """Return whether one array is a view of the other, or both are views of a third."""
+    return base_array(a) is base_array(b)

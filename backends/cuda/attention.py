@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..head_layout import HeadLayout
+from .instantiations import accumulator_dtype, ctype, instantiation
 from .launching_backend import BLOCK, RawArray
 from .movement import MovementKernels
-from .naming import accumulator_dtype, ctype, instantiation
 
 TILE_QUERIES, TILE_KEYS, TILE_COLUMNS, THREADS = 16, 32, 64, 128  # as in attention.cuh
 

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from ..environment import whole_number
-from ..errors import DeviceError
-from ..gpu_errors import INSTALL, device_error
-from .backend import KernelBackend
+from ..errors import INSTALL_CUPY, DeviceError, gpu_error
+from . import KernelBackend
 from .kernel_source import source_with_headers
 from .launching_backend import Dim3
 
@@ -48,7 +47,7 @@ class CupyLauncher:
             if self.check:
                 self._cupy.cuda.get_current_stream().synchronize()
         except (RuntimeError, ImportError, OSError, self._cupy.cuda.compiler.CompileException) as error:
-            raise device_error(name, error) from error
+            raise gpu_error(name, error) from error
 
     def new(self, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
         """Return a new array from CuPy's pool."""
@@ -69,8 +68,8 @@ def cuda_backend() -> KernelBackend:
         cupy = import_module("cupy")
     except ImportError as error:
         raise DeviceError(
-            f"the device 'cuda' needs CuPy, which cannot be imported: {INSTALL}. The device 'emulated' runs the same "
-            "kernels without a GPU."
+            f"the device 'cuda' needs CuPy, which cannot be imported: {INSTALL_CUPY}. The device 'emulated' runs the "
+            "same kernels without a GPU."
         ) from error
     try:
         count = cupy.cuda.runtime.getDeviceCount()
@@ -82,5 +81,7 @@ def cuda_backend() -> KernelBackend:
         cupy.cuda.nvrtc.getVersion()
         cupy.cuda.cublas  # noqa: B018 - loads it
     except (ImportError, RuntimeError) as error:
-        raise DeviceError(f"the device 'cuda' needs CUDA's NVRTC and cuBLAS: {INSTALL}. CuPy says: {error}") from error
+        raise DeviceError(
+            f"the device 'cuda' needs CUDA's NVRTC and cuBLAS: {INSTALL_CUPY}. CuPy says: {error}"
+        ) from error
     return KernelBackend("cuda", cupy, CupyLauncher(cupy), MATMUL_THRESHOLD)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .instantiations import ctype, instantiation
 from .launching_backend import BLOCK, LaunchingBackend, RawArray
-from .naming import ctype, instantiation
 
 ELEMENTS_PER_BLOCK = 4 * BLOCK  # four for each thread
 MAX_BLOCKS = 1 << 20  # for more elements than these blocks have, a thread computes more than four

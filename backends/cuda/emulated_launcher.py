@@ -17,13 +17,12 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ..errors import ArgumentError, DeviceError, DTypeError
-from .backend import KernelBackend
+from . import KernelBackend
 from .cache import load_library
 from .emulator_compiler import SANITIZERS, compile_library, find_compiler, sanitizer_environment
-from .instantiations import all_instantiations
+from .instantiations import CTYPES, WORD_BY_SIZE, all_instantiations
 from .kernel_source import KERNEL_FOLDER
 from .launching_backend import Dim3
-from .naming import CTYPES, WORD_BY_SIZE
 
 SCHEDULES = ("forward", "reverse", "random", "eager")
 LIMITS = {"seed": (0, 2**64 - 1), "workers": (1, 2**31 - 1)}

@@ -1,7 +1,7 @@
-"""The catalogue: by file, the instantiations of kernel templates that the backend launches.
+"""The C++ names of dtypes and of instantiations of kernel templates, and the catalogue of all instantiations.
 
-The emulator compiles all instantiations of a file at once. Generated kernels (pynested/graph/cuda_program.py) are not
-in the catalogue.
+The catalogue lists, by file, the instantiations that the backend launches: the emulator compiles those of a file at
+once. Generated kernels (pynested/graph/cuda_program.py) are not in the catalogue.
 """
 
 from __future__ import annotations
@@ -10,7 +10,25 @@ from functools import cache
 from itertools import product
 from typing import Any
 
-from .naming import CTYPES, WORD_BY_SIZE, instantiation
+import numpy as np
+
+from ..errors import DTypeError
+
+CTYPES = {
+    "bool": "bool",
+    "int8": "signed char",
+    "int16": "short",
+    "int32": "int",
+    "int64": "long long",
+    "uint8": "unsigned char",
+    "float16": "__half",
+    "bfloat16": "__nv_bfloat16",
+    "float32": "float",
+    "float64": "double",
+}
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+# A kernel that only moves data moves words, of whatever dtype the data is. Their types by their numbers of bytes:
+WORD_BY_SIZE = {16: "ulonglong2", 8: "unsigned long long", 4: "unsigned int", 2: "unsigned short", 1: "unsigned char"}
 
 GROUP_SIZES = (32, 256)  # threads that compute a segment or a row: a warp or a block
 COLUMNS_IN_16_BYTES = {"__half": 8, "__nv_bfloat16": 8, "float": 4, "double": 2}  # a thread can read as many at once
@@ -79,3 +97,16 @@ def all_instantiations() -> dict[str, tuple[str, ...]]:
         file: tuple(instantiation(kernel, *args) for kernel, *choices in kernels for args in product(*choices))
         for file, kernels in CATALOGUE.items()
     }
+
+
+def instantiation(kernel: str, *arguments: Any) -> str:
+    """Return the name of an instantiation: ``instantiation("pad", "float", 4)`` is ``"pad<float, 4>"``."""
+    return f"{kernel}<{', '.join(map(str, arguments))}>"
+
+
+def ctype(dtype: Any) -> str:
+    """Return the C++ type of a dtype; DTypeError if kernels do not support the dtype."""
+    try:
+        return CTYPES[np.dtype(dtype).name]
+    except (KeyError, TypeError):
+        raise DTypeError(f"kernels know no dtype {dtype!r}: those they know are {', '.join(CTYPES)}.") from None

@@ -16,7 +16,7 @@ from ..events import LISTENERS, emit_around
 from ..interface import Backend
 from ..segments import Segments
 from ..storage import address
-from .naming import WORD_BY_SIZE
+from .instantiations import WORD_BY_SIZE
 
 RawArray = Any  # an array of the device's xp
 BLOCK = 256  # threads in a block of most kernels

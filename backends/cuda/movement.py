@@ -12,8 +12,8 @@ from ..component_layout import Integers, packed_offsets, packed_strides, strided
 from ..segments import Segments
 from ..storage import address
 from .elementwise import ELEMENTS_PER_BLOCK
+from .instantiations import WORD_BY_SIZE, ctype, instantiation
 from .launching_backend import BLOCK, RawArray, widest_word
-from .naming import WORD_BY_SIZE, ctype, instantiation
 from .segment import MOST_TILES, DeviceSegments, SegmentKernels
 
 TILE = 1024  # elements of a tile: see strided.cuh

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..segments import Segments
+from .instantiations import accumulator_dtype, ctype, instantiation
 from .launching_backend import BLOCK, RawArray
-from .naming import accumulator_dtype, ctype, instantiation
 from .products import ProductKernels
 from .segment import MOST_TILES
 

@@ -9,8 +9,8 @@ import numpy as np
 from ..dtypes import is_float
 from ..matrix_layout import Matrices
 from ..segments import Segments
+from .instantiations import ctype, instantiation
 from .launching_backend import RawArray
-from .naming import ctype, instantiation
 from .segment import SegmentKernels
 
 SIDE = 32  # of the tile that a block computes: see matmul_components.cu

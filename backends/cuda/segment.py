@@ -12,8 +12,8 @@ from ..dtypes import is_float
 from ..segments import Segments
 from ..storage import address
 from .elementwise import ElementwiseKernels
+from .instantiations import accumulator_dtype, ctype, instantiation
 from .launching_backend import BLOCK, Dim3, RawArray, widest_word
-from .naming import accumulator_dtype, ctype, instantiation
 
 MOST_TILES = 65535  # along the y axis of a grid
 SHORT = 1024  # elements; if segments are shorter on average, a warp computes a segment, otherwise a block

@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from pynested.backends import get_backend
-from pynested.backends.cuda.backend import KernelBackend
-from pynested.backends.cuda.naming import FLOATS
+from pynested.backends.cuda import KernelBackend
+from pynested.backends.cuda.instantiations import FLOATS
 
 from .fused_chain import FusedChain
 from .fusible_ops import PREVIOUS, lower_call

@@ -32,9 +32,9 @@ import numpy as np
 
 from pynested.backends import get_backend
 from pynested.backends.cuda.elementwise import ELEMENTS_PER_BLOCK, MAX_BLOCKS
+from pynested.backends.cuda.instantiations import accumulator_dtype, ctype, instantiation
 from pynested.backends.cuda.kernel_source import KERNEL_FOLDER, register_source
 from pynested.backends.cuda.launching_backend import BLOCK
-from pynested.backends.cuda.naming import accumulator_dtype, ctype, instantiation
 from pynested.backends.dtypes import is_float, is_half
 from pynested.backends.errors import DTypeError
 from pynested.backends.plain.elementwise import cast

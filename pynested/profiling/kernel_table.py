@@ -8,7 +8,7 @@ from typing import Any
 
 from pynested.autograd.decorators import method
 from pynested.backends import devices, get_backend
-from pynested.backends.cuda.backend import KernelBackend
+from pynested.backends.cuda import KernelBackend
 from pynested.backends.registry import registered_kernels
 
 from .function_location import FunctionLocation, function_location

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pynested.backends.cuda.backend import KernelBackend
+from pynested.backends.cuda import KernelBackend
 from pynested.backends.cuda.emulated_launcher import Emulator, emulated_backend
 from pynested.backends.numpy import reduction
 

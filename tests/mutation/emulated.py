@@ -8,8 +8,7 @@ from __future__ import annotations
 import sys
 
 from pynested.backends.cuda.emulated_launcher import Emulator, emulated_backend
-from pynested.backends.cuda.instantiations import all_instantiations
-from pynested.backends.cuda.naming import CTYPES
+from pynested.backends.cuda.instantiations import CTYPES, all_instantiations
 from pynested.backends.errors import DeviceError
 from tests.backends import kernel_checks_moves  # noqa: F401  enters its checks
 from tests.backends.conftest import SCHEDULES

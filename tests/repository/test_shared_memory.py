@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends import Storage, allocate, sharing
+from pynested.backends import Storage, allocate
 from pynested.backends.errors import GradientError
-from pynested.backends.sharing import register_exported, storage_of_imported
+from pynested.backends.storage import _storages, register_exported, storage_of_imported
 
 Maker = Callable[[np.ndarray[Any, Any]], Any]
 
@@ -149,11 +149,11 @@ def test_foreign_memory_is_known_by_its_first_address() -> None:
 
 def test_no_elements_have_no_address_and_entries_are_gone_with_the_last_array() -> None:
     gc.collect()
-    before, nothing = len(sharing._storages), np.zeros(0)
+    before, nothing = len(_storages), np.zeros(0)
     first, second = (storage_of_imported(nothing, "cpu") for _ in range(2))
     register_exported(first, nothing)
-    assert first is not second and len(sharing._storages) == before
+    assert first is not second and len(_storages) == before
     storages = [storage_of_imported(np.zeros(3), "cpu") for _ in range(10)]
-    assert len(sharing._storages) == before + len(storages)
+    assert len(_storages) == before + len(storages)
     del storages
-    assert len(sharing._storages) == before
+    assert len(_storages) == before
