@@ -8,11 +8,11 @@ if __name__ != "pynested.backends":
         f"root is on sys.path. Import it as pynested.backends."
     )
 
-from .allocators import allocate, allocator, register_allocator, transfer
-from .component_layout import packed_offsets, packed_strides, same_integers, strided_index, surely_disjoint
+from .allocators import allocate, allocator, register_allocator
+from .component_layout import Matrices, packed_offsets, packed_strides, same_integers, strided_index, surely_disjoint
 from .head_layout import HeadLayout
+from .host import transfer
 from .interface import Backend
-from .matrix_layout import Matrices
 from .plain import PlainBackend
 from .registry import canonical_device, devices, get_backend, register_backend, register_kernel
 from .segments import Segments

@@ -12,7 +12,6 @@ from numpy.typing import DTypeLike
 
 from .caching_allocator import ALLOCATORS, Allocator
 from .errors import ArgumentError
-from .host import fill_from
 from .registry import get_backend
 
 
@@ -31,13 +30,6 @@ def allocator(device: str) -> Allocator:
 def allocate(device: str, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
     """Return a new C-contiguous array on ``device``; its contents are arbitrary."""
     return allocator(device)(shape, dtype)
-
-
-def transfer(x: Any, device: str) -> Any:
-    """Return a copy of ``x`` in new memory on ``device``; ``x`` can lie on any device."""
-    copy = allocate(device, x.shape, x.dtype)
-    fill_from(copy, x)
-    return copy
 
 
 @contextmanager

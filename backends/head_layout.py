@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .component_layout import Integers
-from .matrix_layout import Matrices
+from .component_layout import Integers, Matrices
+from .segments import Segments
 
 
 class HeadMatrices(NamedTuple):
@@ -59,8 +59,6 @@ class HeadLayout:
     scale: float
     causal: bool
 
-    # ---- numbers ----------------------------------------------------------------------------------------------------
-
     @cached_property
     def num_query_heads(self) -> Integers:
         """The number of heads of queries of each component: int64 (B,)."""
@@ -82,16 +80,9 @@ class HeadLayout:
         return self.num_query_heads * self.num_queries * self.num_keys
 
     @cached_property
-    def query_starts(self) -> Integers:
-        """The number of queries, of all heads, in the components before each component, and in all: int64 (B + 1,)."""
-        starts = np.zeros(len(self.sizes) + 1, np.int64)
-        np.cumsum(self.num_query_heads * self.num_queries, out=starts[1:])
-        return starts
-
-    @cached_property
-    def total_queries(self) -> int:
-        """The number of queries of all heads of all components."""
-        return int(self.query_starts[-1])
+    def query_segments(self) -> Segments:
+        """The queries of all heads of all components, as a segment for each component."""
+        return Segments.from_lengths(self.num_query_heads * self.num_queries)
 
     @cached_property
     def total_scores(self) -> int:
@@ -101,9 +92,7 @@ class HeadLayout:
     @property
     def result_numel(self) -> int:
         """The number of elements of all results."""
-        return self.total_queries * self.value_width
-
-    # ---- matrices, one for each head of queries ---------------------------------------------------------------------
+        return self.query_segments.rows * self.value_width
 
     @cached_property
     def query_matrices(self) -> HeadMatrices:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .allocators import allocate
 from .errors import ArgumentError, DeviceError
 from .registry import get_backend
 
@@ -52,11 +53,13 @@ def from_host(values: NDArray[Any], device: str) -> Any:
     return values if device == "cpu" else get_backend(device).xp.asarray(values)
 
 
-def fill_from(memory: Any, values: Any) -> None:
-    """Copy ``values`` into ``memory``, a contiguous array of the same shape and dtype; both can lie on any device."""
-    if isinstance(memory, np.ndarray):
-        memory[...] = to_host(values)
-    elif isinstance(values, np.ndarray):
-        memory.set(np.asarray(values, order="C"))
+def transfer(x: Any, device: str) -> Any:
+    """Return a copy of ``x`` in new memory on ``device``; ``x`` can lie on any device."""
+    copy = allocate(device, x.shape, x.dtype)
+    if isinstance(copy, np.ndarray):
+        copy[...] = to_host(x)
+    elif isinstance(x, np.ndarray):
+        copy.set(np.asarray(x, order="C"))
     else:
-        memory[...] = values
+        copy[...] = x
+    return copy

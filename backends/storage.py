@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -51,10 +50,6 @@ class Storage:
         if LISTENERS:
             emit("write", self.device, storage=self)
 
-    def holders(self) -> list[Any]:
-        """Return the arrays that share this memory, saved arrays too, by a slow search through all objects."""
-        return [holder for holder in gc.get_referrers(self) if hasattr(holder, "storage")]
-
     def __repr__(self) -> str:
         return f"Storage(device={self.device!r}, version={self.version}, data={type(self.data).__name__})"
 
@@ -86,8 +81,3 @@ def base_array(data: Any) -> Any:
     while base is not None and (type(base) is type(data) or isinstance(base, np.ndarray | ViewBase)):
         data, base = base, base.base
     return data
-
-
-def share_base(a: Any, b: Any) -> bool:
-    """Return whether one array is a view of the other, or both are views of a third."""
-    return base_array(a) is base_array(b)

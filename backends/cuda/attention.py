@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..dtypes import computing_dtype
 from ..head_layout import HeadLayout
-from .instantiations import accumulator_dtype, ctype, instantiation
+from .instantiations import instantiation
 from .launching_backend import BLOCK, RawArray
 from .movement import MovementKernels
 
@@ -28,12 +29,9 @@ class AttentionKernels(MovementKernels):
         needs_gradient: bool = True,
         /,
     ) -> tuple[RawArray, RawArray | None]:
-        """Return the flat result, and ``saved`` for `attention_backward`, None unless ``needs_gradient``.
-
-        This backend saves the maximum of the scores and the sum of their exponentials for each query: (2, rows).
-        """
+        """Launch attention.cu, which saves the maximum and the sum of exponentials of each row of scores: (2, rows)."""
         out = self.empty((layout.result_numel,), q.dtype)
-        saved = self.empty((2, layout.total_queries), accumulator_dtype(q.dtype))
+        saved = self.empty((2, layout.query_segments.rows), computing_dtype(q.dtype))
         inputs = *(self.as_contiguous(x) for x in (q, k, v)), *self._mask_arguments(mask)
         columns = max(1, layout.value_width)
         self._launch_for_heads("attention.cu", "attention", q.dtype, layout, columns, inputs, (out, saved[0], saved[1]))
@@ -52,18 +50,15 @@ class AttentionKernels(MovementKernels):
         needs_mask_gradient: bool,
         /,
     ) -> tuple[RawArray, RawArray, RawArray, RawArray | None]:
-        """Return the cotangents of q, k and v, and that of a mask of floats if ``needs_mask_gradient``, otherwise None.
-
-        Each cotangent has the size of its buffer.
-        """
+        """Launch the kernels of attention_backward.cu, one after the other."""
         g, saved = self.as_contiguous(g), self.as_contiguous(saved)
         q, k, v = (self.as_contiguous(x) for x in (q, k, v))
-        delta = self.empty((layout.total_queries,), saved.dtype)  # the sum of each row of g * out
-        tables = self.upload(_component_table(layout)), self.upload(layout.query_starts), np.int64(len(layout.sizes))
-        numbers = np.int64(layout.total_queries), np.int64(layout.value_width)
-        args = *tables, g, self.as_contiguous(out), *numbers, delta
-        name = instantiation("attention_delta", ctype(q.dtype))
-        self.launch("attention_backward.cu", name, (-(-layout.total_queries // 8),), (BLOCK,), args)
+        queries = layout.query_segments
+        delta = self.empty((queries.rows,), saved.dtype)  # the sum of each row of g * out
+        tables = self.upload(_component_table(layout)), self.offsets(queries), queries.count
+        args = *tables, g, self.as_contiguous(out), queries.rows, layout.value_width, delta
+        name = instantiation("attention_delta", q.dtype)
+        self.launch("attention_backward.cu", name, (-(-queries.rows // 8),), (BLOCK,), args)
         inputs = q, k, v, *self._mask_arguments(mask), g, saved[0], saved[1], delta
 
         def compute(kernel: str, columns: int, *outputs: RawArray) -> None:
@@ -91,9 +86,8 @@ class AttentionKernels(MovementKernels):
         tiles = -(-layout.num_keys // TILE_KEYS) if rows_are_keys else -(-layout.num_queries // TILE_QUERIES)
         most_heads = int((layout.sizes[:, 0] if rows_are_keys else layout.num_query_heads).max(initial=0))
         grid = most_heads, -(-columns // TILE_COLUMNS)
-        widths = np.int64(layout.width), np.int64(layout.value_width)
-        args = *inputs, *widths, np.float64(layout.scale), np.int32(layout.causal), *outputs
-        name = instantiation(kernel, ctype(dtype))
+        numbers = layout.width, layout.value_width, np.float64(layout.scale), np.int32(layout.causal)
+        name, args = instantiation(kernel, dtype), (*inputs, *numbers, *outputs)
         self.launch_tiles(file, name, _component_table(layout), tiles, (THREADS,), args, grid)
 
     def _mask_arguments(self, mask: RawArray | None) -> tuple[RawArray | None, RawArray | None]:
@@ -105,6 +99,6 @@ class AttentionKernels(MovementKernels):
 def _component_table(layout: HeadLayout) -> NDArray[np.int64]:
     """Return a row for each component, as `Part` of attention.cuh reads it: sizes, places, first row, first score."""
     mask_places = np.zeros((len(layout.sizes), 4), np.int64) if layout.mask_places is None else layout.mask_places
-    firsts = np.stack([layout.query_starts[:-1], np.cumsum(layout.num_scores) - layout.num_scores], axis=1)
+    firsts = np.stack([layout.query_segments.offsets[:-1], np.cumsum(layout.num_scores) - layout.num_scores], axis=1)
     places = layout.query_places, layout.key_places, layout.value_places, layout.result_places, mask_places
     return np.concatenate([layout.sizes, *places, firsts], axis=1)

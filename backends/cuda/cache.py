@@ -6,7 +6,6 @@ it.
 
 from __future__ import annotations
 
-import ctypes
 import fcntl
 import os
 import stat
@@ -56,15 +55,6 @@ def cached_file(name: str, make: Callable[[Path], None]) -> Path:
         reason = error.strerror or str(error)
         raise DeviceError(f"compiled kernels cannot be kept in {folder} ({reason}): {USE_ANOTHER_FOLDER}") from error
     return file
-
-
-def load_library(file: Path) -> ctypes.CDLL:
-    """Load a library; DeviceError if the system does not let it run."""
-    try:
-        return ctypes.CDLL(str(file))
-    except OSError as error:
-        advice = f"Where its file system lets no program run (noexec), {USE_ANOTHER_FOLDER}"
-        raise DeviceError(f"a compiled kernel cannot be loaded: {error}. {advice}") from error
 
 
 def _check_owner(folder: Path) -> None:

@@ -40,7 +40,11 @@ class CupyLauncher:
         DeviceError in place of an error of CuPy's compiler, of a missing library, or of the driver.
         """
         try:
-            function = self._functions.get((file, name)) or self._load(file, name)
+            if (file, name) not in self._functions:
+                code = source_with_headers(file)
+                module = self._cupy.RawModule(code=code, options=OPTIONS, name_expressions=(name,))
+                self._functions[file, name] = module.get_function(name)
+            function = self._functions[file, name]
             if shared > SHARED_BY_DEFAULT:
                 function.max_dynamic_shared_size_bytes = shared
             function(grid, block, args, shared_mem=shared)
@@ -55,11 +59,6 @@ class CupyLauncher:
         if self.check:
             array.reshape(-1).view(np.uint8).fill(POISON)
         return array
-
-    def _load(self, file: str, name: str) -> Any:
-        module = self._cupy.RawModule(code=source_with_headers(file), options=OPTIONS, name_expressions=(name,))
-        self._functions[file, name] = module.get_function(name)
-        return self._functions[file, name]
 
 
 def cuda_backend() -> KernelBackend:

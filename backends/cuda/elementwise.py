@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .instantiations import ctype, instantiation
+from .instantiations import instantiation
 from .launching_backend import BLOCK, LaunchingBackend, RawArray
 
 ELEMENTS_PER_BLOCK = 4 * BLOCK  # four for each thread
@@ -44,16 +44,16 @@ class ElementwiseKernels(LaunchingBackend):
 
     def cast(self, x: RawArray, dtype: np.dtype[Any], /) -> RawArray:
         """Launch cast.cu; ``astype`` of CuPy may flush subnormal numbers, and rounds float64 to float16 twice."""
-        return self.launch_elementwise("cast.cu", instantiation("cast", ctype(x.dtype), ctype(dtype)), dtype, x)
+        return self.launch_elementwise("cast.cu", instantiation("cast", x.dtype, dtype), dtype, x)
 
     def launch_functor(self, functor: str, *operands: RawArray) -> RawArray:
         """Launch elementwise.cu with a functor; the operands and the result have one dtype."""
         kernel, dtype = "unary" if len(operands) == 1 else "binary", operands[0].dtype
-        return self.launch_elementwise("elementwise.cu", instantiation(kernel, functor, ctype(dtype)), dtype, *operands)
+        return self.launch_elementwise("elementwise.cu", instantiation(kernel, functor, dtype), dtype, *operands)
 
     def launch_elementwise(self, file: str, name: str, dtype: np.dtype[Any], *operands: RawArray) -> RawArray:
         """Return the result, of ``dtype``, of a kernel that computes each element from one element of each operand."""
         out = self.empty(operands[0].shape, dtype)
-        args = *map(self.as_contiguous, operands), np.int64(out.size), out
+        args = *map(self.as_contiguous, operands), out.size, out
         self.launch(file, name, (min(MAX_BLOCKS, -(-out.size // ELEMENTS_PER_BLOCK)),), (BLOCK,), args)
         return out

@@ -18,7 +18,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from ..errors import ArgumentError, DeviceError, DTypeError
 from . import KernelBackend
-from .cache import load_library
+from .cache import USE_ANOTHER_FOLDER
 from .emulator_compiler import SANITIZERS, compile_library, find_compiler, sanitizer_environment
 from .instantiations import CTYPES, WORD_BY_SIZE, all_instantiations
 from .kernel_source import KERNEL_FOLDER
@@ -120,7 +120,11 @@ class Emulator:
         names = self.instantiations_by_file.get(file, (name,))
         if name not in names:
             raise DeviceError(f"{name} is not in the catalogue of {file}.")
-        library = load_library(compile_library(file, names, self.sanitizer, self.folder))
+        try:
+            library = ctypes.CDLL(str(compile_library(file, names, self.sanitizer, self.folder)))
+        except OSError as error:
+            advice = f"Where its file system lets no program run (noexec), {USE_ANOTHER_FOLDER}"
+            raise DeviceError(f"a compiled kernel cannot be loaded: {error}. {advice}") from error
         for number, instantiation in enumerate(names):
             launch, signature = library[f"k{number}_launch"], library[f"k{number}_signature"]
             launch.restype = signature.restype = ctypes.c_char_p

@@ -100,13 +100,15 @@ def all_instantiations() -> dict[str, tuple[str, ...]]:
 
 
 def instantiation(kernel: str, *arguments: Any) -> str:
-    """Return the name of an instantiation: ``instantiation("pad", "float", 4)`` is ``"pad<float, 4>"``."""
-    return f"{kernel}<{', '.join(map(str, arguments))}>"
+    """Return the name of an instantiation, in which a dtype stands as its C++ type.
+
+    ``instantiation("segment_arg", "Max", np.dtype("float32"), 32)`` is ``"segment_arg<Max, float, 32>"``.
+    """
+    return f"{kernel}<{', '.join(ctype(x) if isinstance(x, np.dtype) else str(x) for x in arguments)}>"
 
 
-def ctype(dtype: Any) -> str:
+def ctype(dtype: np.dtype[Any]) -> str:
     """Return the C++ type of a dtype; DTypeError if kernels do not support the dtype."""
-    try:
-        return CTYPES[np.dtype(dtype).name]
-    except (KeyError, TypeError):
-        raise DTypeError(f"kernels know no dtype {dtype!r}: those they know are {', '.join(CTYPES)}.") from None
+    if dtype.name not in CTYPES:
+        raise DTypeError(f"kernels know no dtype {dtype!r}: those they know are {', '.join(CTYPES)}.")
+    return CTYPES[dtype.name]

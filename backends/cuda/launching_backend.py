@@ -27,6 +27,7 @@ MAX_THREADS_PER_BLOCK = 1024
 SHARED_BYTES = 227 * 1024
 
 Dim3 = tuple[int, ...]  # numbers along x, y and z
+NULL_POINTER = np.uint64(0)
 PYTHON_NUMBERS = frozenset((int, float, bool))
 
 
@@ -40,7 +41,7 @@ class Launcher(Protocol):
         """Run ``name``, such as ``"spread<unsigned int, 32>"``, of ``file``.
 
         The grid and the block are within the limits of the hardware. ``args`` are arrays and scalars of NumPy;
-        ``np.uint64(0)`` is a null pointer.
+        `NULL_POINTER` is one of them.
         """
 
 
@@ -79,12 +80,14 @@ class LaunchingBackend(Backend):
     ) -> None:
         """Run the kernel ``name`` of ``file`` over a grid of blocks; an empty grid computes nothing.
 
+        ``args`` are arrays, scalars of NumPy, an int for a ``long long``, and None for a null pointer.
         DeviceError if the grid, the block or the ``shared`` bytes of a block are beyond a limit of the hardware.
         """
         if 0 in grid:
             return
         blocks, threads = checked_grid_and_block(name, grid, block, shared)
-        run, arguments = self.launcher.run, tuple(np.uint64(0) if x is None else x for x in args)
+        arguments = tuple(NULL_POINTER if x is None else np.int64(x) if type(x) is int else x for x in args)
+        run = self.launcher.run
         if LISTENERS:
             emit_around("launch", name, run, file, name, blocks, threads, arguments, shared)
         else:
@@ -105,7 +108,7 @@ class LaunchingBackend(Backend):
         Component ``i`` of a nested array has ``tiles[i]`` tiles, and row ``i`` of ``table`` describes the component.
         """
         starts = Segments.from_lengths(tiles)
-        table_args = self.upload(table), self.upload(starts.offsets), np.int64(starts.count)
+        table_args = self.upload(table), self.upload(starts.offsets), starts.count
         self.launch(file, name, (starts.rows, *rest_of_grid), block, (*table_args, *args))
 
     def as_contiguous(self, x: Any) -> RawArray:

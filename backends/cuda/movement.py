@@ -12,7 +12,7 @@ from ..component_layout import Integers, packed_offsets, packed_strides, strided
 from ..segments import Segments
 from ..storage import address
 from .elementwise import ELEMENTS_PER_BLOCK
-from .instantiations import WORD_BY_SIZE, ctype, instantiation
+from .instantiations import WORD_BY_SIZE, instantiation
 from .launching_backend import BLOCK, RawArray, widest_word
 from .segment import MOST_TILES, DeviceSegments, SegmentKernels
 
@@ -35,7 +35,7 @@ class MovementKernels(SegmentKernels):
         word, row_words = widest_word(rows, padded)
         fill_bytes = np.asarray(fill).astype(x.dtype).reshape(1).view(np.uint8)
         fill_words = np.resize(fill_bytes, 16).view(np.uint64)
-        args = rows, self.offsets(segments), np.int64(row_words), np.int64(length), *fill_words, padded
+        args = rows, self.offsets(segments), row_words, length, *fill_words, padded
         self.launch("pad.cu", instantiation("pad", word), (segments.count, _tiles(length * row_words)), (BLOCK,), args)
         return padded
 
@@ -44,7 +44,7 @@ class MovementKernels(SegmentKernels):
         source, (count, length, *inner) = self.as_contiguous(padded), padded.shape
         rows = self.empty((segments.rows, *inner), padded.dtype)
         word, row_words = widest_word(rows, source)
-        args = source, self.offsets(segments), np.int64(row_words), np.int64(length), rows
+        args = source, self.offsets(segments), row_words, length, rows
         grid = count, _tiles(segments.longest * row_words)
         self.launch("pad.cu", instantiation("unpad", word), grid, (BLOCK,), args)
         return rows
@@ -56,7 +56,7 @@ class MovementKernels(SegmentKernels):
         lg = min(8, max(0, (row_words - 1).bit_length()))
         tiles = -(-row_words >> lg)
         grid = -(-len(index) // (BLOCK >> lg)), min(tiles, MOST_TILES), -(-tiles // MOST_TILES)
-        args = source, self.indices_on_device(index), np.int64(len(index)), np.int64(row_words), np.int32(lg), rows
+        args = source, self.indices_on_device(index), len(index), row_words, np.int32(lg), rows
         self.launch("take_rows.cu", instantiation("take_rows", word), grid, (BLOCK,), args)
         return rows
 
@@ -67,7 +67,7 @@ class MovementKernels(SegmentKernels):
         starts = self.xp.searchsorted(targets[order], self.xp.arange(rows + 1)).astype(np.int64, copy=False)
         out = self.empty((rows, *x.shape[1:]), x.dtype)
         segments = DeviceSegments(starts, rows, len(x))
-        return self.launch_segments("add_rows.cu", ("add_rows", ctype(x.dtype)), (x, order), segments, out)
+        return self.launch_segments("add_rows.cu", ("add_rows", x.dtype), (x, order), segments, out)
 
     def pack_list(self, arrays: Sequence[RawArray], /) -> tuple[RawArray, NDArray[np.int64]]:
         """Join the arrays by the array module."""
@@ -105,13 +105,13 @@ class MovementKernels(SegmentKernels):
         if merged.shape[1] > MAX_DIMS or not is_apart:
             return self.add_rows(terms, self.upload(strided_index(sizes, strides, offsets)), buffer_size)
         buffer = self.xp.zeros(buffer_size, terms.dtype)
-        self._launch_components("scatter_components", ctype(terms.dtype), merged, places[::-1], (terms, buffer))
+        self._launch_components("scatter_components", terms.dtype, merged, places[::-1], (terms, buffer))
         return buffer
 
     def _launch_components(
-        self, kernel: str, element: str, sizes: Integers, places: Integers, arrays: tuple[RawArray, RawArray]
+        self, kernel: str, element: Any, sizes: Integers, places: Integers, arrays: tuple[RawArray, RawArray]
     ) -> None:
-        """Launch a kernel that moves components from the first array to the second; ``element`` is a C++ type."""
+        """Launch a kernel that moves components, in elements of a dtype or words, from one array to the other."""
         counts = sizes.prod(axis=1)
         extents = 1 + ((sizes - 1) * places[:, :, :-1]).sum(axis=2)
         is_short = max(counts.max(initial=0), extents.max(initial=0)) < SHORT_INDEX - TILE

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from ..dtypes import computing_dtype
 from ..segments import Segments
-from .instantiations import accumulator_dtype, ctype, instantiation
+from .instantiations import instantiation
 from .launching_backend import BLOCK, RawArray
 from .products import ProductKernels
 from .segment import MOST_TILES
@@ -21,13 +24,12 @@ class NormalizationKernels(ProductKernels):
         self, x: RawArray, weight: RawArray | None, bias: RawArray | None, eps: float, /
     ) -> tuple[RawArray, RawArray, RawArray]:
         """Launch layer_norm.cu."""
-        rows, accumulator = self.as_contiguous(x), accumulator_dtype(x.dtype)
-        count, width = rows.shape
-        out = self.empty(rows.shape, x.dtype)
-        mean, std = self.empty((count,), accumulator), self.empty((count,), accumulator)
+        accumulator = computing_dtype(x.dtype)
         parameters = self._astype(weight, accumulator), self._astype(bias, accumulator)
-        args = rows, *parameters, np.float64(eps), np.int64(count), np.int64(width), out, mean, std
-        self._launch_rows("layer_norm.cu", "layer_norm", rows, args)
+        out = self.empty(x.shape, x.dtype)
+        mean, std = self.empty(x.shape[:1], accumulator), self.empty(x.shape[:1], accumulator)
+        inputs = self.as_contiguous(x), *parameters, np.float64(eps)
+        self._launch_rows("layer_norm.cu", "layer_norm", x, inputs, (out, mean, std))
         return out, mean, std
 
     def layer_norm_backward(
@@ -41,20 +43,19 @@ class NormalizationKernels(ProductKernels):
         with_bias: bool = True,
     ) -> tuple[RawArray, RawArray | None, RawArray | None]:
         """Launch the other two kernels of layer_norm.cu: for the cotangent of x, and for those of the parameters."""
-        rows, cotangents, accumulator = self.as_contiguous(x), self.as_contiguous(cotangent), accumulator_dtype(x.dtype)
-        means, stds, (count, width) = self.as_contiguous(mean), self.as_contiguous(std), rows.shape
-        sizes = np.int64(count), np.int64(width)
-        out = self.empty(rows.shape, x.dtype)
-        operands = cotangents, rows, self._astype(weight, accumulator), means, stds
-        self._launch_rows("layer_norm.cu", "layer_norm_backward", rows, (*operands, *sizes, out))
+        rows, cotangents, means, stds = (self.as_contiguous(operand) for operand in (x, cotangent, mean, std))
+        (count, width), accumulator = x.shape, computing_dtype(x.dtype)
+        out = self.empty(x.shape, x.dtype)
+        inputs = cotangents, rows, self._astype(weight, accumulator), means, stds
+        self._launch_rows("layer_norm.cu", "layer_norm_backward", x, inputs, (out,))
         # The sums of each chunk of rows, which add up to the cotangent of a parameter; None without the parameter.
         rows_per_chunk = max(CHUNK, -(-count // MOST_TILES))
         num_chunks = -(-count // rows_per_chunk)
         weight_sums = None if weight is None else self.empty((num_chunks, width), accumulator)
         bias_sums = self.empty((num_chunks, width), accumulator) if with_bias else None
         if weight is not None or with_bias:
-            name = instantiation("layer_norm_parameters", ctype(x.dtype))
-            args = cotangents, rows, means, stds, *sizes, np.int64(rows_per_chunk), weight_sums, bias_sums
+            name = instantiation("layer_norm_parameters", x.dtype)
+            args = cotangents, rows, means, stds, count, width, rows_per_chunk, weight_sums, bias_sums
             self.launch("layer_norm.cu", name, (-(-width // 32), num_chunks), (32, 8), args)
         weight_dtype = x.dtype if weight is None else weight.dtype
         return out, self._total(weight_sums, weight_dtype), self._total(bias_sums, x.dtype)
@@ -63,13 +64,11 @@ class NormalizationKernels(ProductKernels):
         self, x: RawArray, target: RawArray, weight: RawArray | None, ignore_index: int, label_smoothing: float, /
     ) -> tuple[RawArray, RawArray]:
         """Launch cross_entropy.cu."""
-        rows, accumulator = self.as_contiguous(x), accumulator_dtype(x.dtype)
-        count, classes = rows.shape
-        loss, max_and_log_sum = self.empty((count,), x.dtype), self.empty((2, count), accumulator)
+        accumulator = computing_dtype(x.dtype)
         targets, weights = self._astype(target, np.dtype(np.int64)), self._astype(weight, accumulator)
-        scalars = np.int64(ignore_index), np.float64(label_smoothing), np.int64(count), np.int64(classes)
-        args = rows, targets, weights, *scalars, loss, max_and_log_sum
-        self._launch_rows("cross_entropy.cu", "cross_entropy", rows, args)
+        loss, max_and_log_sum = self.empty(x.shape[:1], x.dtype), self.empty((2, len(x)), accumulator)
+        inputs = self.as_contiguous(x), targets, weights, np.int64(ignore_index), np.float64(label_smoothing)
+        self._launch_rows("cross_entropy.cu", "cross_entropy", x, inputs, (loss, max_and_log_sum))
         return loss, max_and_log_sum
 
     def cross_entropy_backward(
@@ -84,25 +83,24 @@ class NormalizationKernels(ProductKernels):
         /,
     ) -> RawArray:
         """Launch the second kernel of cross_entropy.cu."""
-        rows = self.as_contiguous(x)
-        count, classes = rows.shape
-        out = self.empty(rows.shape, x.dtype)
-        targets, weights = self._astype(target, np.dtype(np.int64)), self._astype(weight, accumulator_dtype(x.dtype))
+        count, classes = x.shape
+        targets, weights = self._astype(target, np.dtype(np.int64)), self._astype(weight, computing_dtype(x.dtype))
         total_weight = None if weights is None else self.sum_all(weights)
-        operands = self.as_contiguous(cotangent), rows, targets, weights, total_weight
+        operands = self.as_contiguous(cotangent), self.as_contiguous(x), targets, weights, total_weight
         options = np.int64(ignore_index), np.float64(label_smoothing)
-        args = *operands, *options, self.as_contiguous(max_and_log_sum), np.int64(count), np.int64(classes), out
+        out = self.empty(x.shape, x.dtype)
+        args = *operands, *options, self.as_contiguous(max_and_log_sum), count, classes, out
         grid = count, min(MOST_TILES, -(-classes // (4 * BLOCK)))
-        name = instantiation("cross_entropy_backward", ctype(x.dtype))
-        self.launch("cross_entropy.cu", name, grid, (BLOCK,), args)
+        self.launch("cross_entropy.cu", instantiation("cross_entropy_backward", x.dtype), grid, (BLOCK,), args)
         return out
 
-    def _launch_rows(self, file: str, kernel: str, rows: RawArray, args: tuple[object, ...]) -> None:
-        """Launch a kernel whose warps or blocks compute a row each."""
-        count, width = rows.shape
+    def _launch_rows(self, file: str, kernel: str, x: RawArray, inputs: Any, outputs: Any) -> None:
+        """Launch a kernel whose warps or blocks compute a row of ``x`` each."""
+        count, width = x.shape
         threads_per_row = 32 if width < WIDE_ROW else BLOCK
-        name = instantiation(kernel, ctype(rows.dtype), threads_per_row)
-        self.launch(file, name, (-(-count // (BLOCK // threads_per_row)),), (BLOCK,), args)
+        grid = (-(-count // (BLOCK // threads_per_row)),)
+        name, args = instantiation(kernel, x.dtype, threads_per_row), (*inputs, count, width, *outputs)
+        self.launch(file, name, grid, (BLOCK,), args)
 
     def _astype(self, x: RawArray | None, dtype: np.dtype[np.generic]) -> RawArray | None:
         return None if x is None else self.as_contiguous(x).astype(dtype, copy=False)

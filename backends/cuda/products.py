@@ -6,10 +6,10 @@ from math import prod
 
 import numpy as np
 
+from ..component_layout import Matrices
 from ..dtypes import is_float
-from ..matrix_layout import Matrices
 from ..segments import Segments
-from .instantiations import ctype, instantiation
+from .instantiations import instantiation
 from .launching_backend import RawArray
 from .segment import SegmentKernels
 
@@ -35,7 +35,7 @@ class ProductKernels(SegmentKernels):
         columns = left.rows, left.cols, right.cols, left.offsets, right.offsets, ends - sizes
         table = np.stack([column[small] for column in columns], axis=1)
         tiles = -(-table[:, 0] // SIDE) * -(-table[:, 2] // SIDE)
-        name = instantiation("matmul_components", ctype(dtype))
+        name = instantiation("matmul_components", dtype)
         args = a, np.int32(left.is_transposed), b, np.int32(right.is_transposed), out
         self.launch_tiles("matmul_components.cu", name, table, tiles, (16, 16), args)
         return out

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import is_float
+from ..dtypes import computing_dtype, is_float
 from ..segments import Segments
 from ..storage import address
 from .elementwise import ElementwiseKernels
-from .instantiations import accumulator_dtype, ctype, instantiation
+from .instantiations import instantiation
 from .launching_backend import BLOCK, Dim3, RawArray, widest_word
 
 MOST_TILES = 65535  # along the y axis of a grid
@@ -51,7 +51,7 @@ def reduction(functor: str) -> Any:
         rows_of_piece = max(1, PIECE // max(1, prod(x.shape[1:])))
         if functor in ("Sum", "Max") and segments.longest > 2 * rows_of_piece:
             pieces, segments = cut_segments(segments, rows_of_piece)
-            x = self.reduce_segments(functor, x, pieces, dtype if functor == "Max" else accumulator_dtype(dtype))
+            x = self.reduce_segments(functor, x, pieces, dtype if functor == "Max" else computing_dtype(dtype))
         return self.reduce_segments(functor, x, segments, dtype)
 
     return kernel
@@ -62,8 +62,7 @@ def first_position(functor: str) -> Any:
 
     def kernel(self: SegmentKernels, x: RawArray, segments: Segments, /) -> RawArray:
         out = self.empty((segments.count, *x.shape[1:]), np.int64)
-        name = "segment_arg", functor, ctype(x.dtype)
-        return self.launch_segments("segment_arg.cu", name, (x,), segments, out)
+        return self.launch_segments("segment_arg.cu", ("segment_arg", functor, x.dtype), (x,), segments, out)
 
     return kernel
 
@@ -82,8 +81,7 @@ class SegmentKernels(ElementwiseKernels):
         self, cotangent: RawArray, x: RawArray, maximum: RawArray, segments: Segments, /
     ) -> RawArray:
         """Launch segment_max_backward.cu."""
-        name = "segment_max_backward", ctype(x.dtype)
-        out = self.empty(x.shape, x.dtype)
+        name, out = ("segment_max_backward", x.dtype), self.empty(x.shape, x.dtype)
         return self.launch_segments("segment_max_backward.cu", name, (cotangent, x, maximum), segments, out)
 
     def segment_softmax(self, x: RawArray, segments: Segments, /) -> RawArray:
@@ -105,13 +103,11 @@ class SegmentKernels(ElementwiseKernels):
 
     def segment_cumsum(self, x: RawArray, segments: Segments, backwards: bool = False, /) -> RawArray:
         """Launch segment_cumsum.cu."""
-        rows = self.as_contiguous(x if is_float(x.dtype) else self.cast(x, np.dtype(np.int64)))
-        out = self.empty(rows.shape, rows.dtype)
-        columns = prod(x.shape[1:])
+        rows = self.as_contiguous(x) if is_float(x.dtype) else self.cast(x, np.dtype(np.int64))
+        out, columns = self.empty(rows.shape, rows.dtype), prod(x.shape[1:])
         _, lg, grid = launch_shape(segments.count, 0, columns)  # without rows: a warp even for a long segment
-        args = rows, self.offsets(segments), np.int64(segments.count), np.int64(columns), lg
-        name = instantiation("segment_cumsum", ctype(out.dtype))
-        self.launch("segment_cumsum.cu", name, grid, (BLOCK,), (*args, np.bool_(backwards), out))
+        args = rows, self.offsets(segments), segments.count, columns, lg, np.bool_(backwards), out
+        self.launch("segment_cumsum.cu", instantiation("segment_cumsum", out.dtype), grid, (BLOCK,), args)
         return out
 
     def spread(self, y: RawArray, segments: Segments, /) -> RawArray:
@@ -124,7 +120,7 @@ class SegmentKernels(ElementwiseKernels):
         """Launch segment_reduce.cu, which reduces each segment to an entry of ``dtype``."""
         rows, out = self.as_contiguous(x), self.empty((segments.count, *x.shape[1:]), dtype)
         pack = _pack(rows, out) if functor in ("Sum", "Max") else 1
-        name = "segment_reduce", functor, ctype(x.dtype), ctype(dtype), pack
+        name = "segment_reduce", functor, x.dtype, dtype, pack
         return self.launch_segments("segment_reduce.cu", name, (rows,), segments, out, pack=pack)
 
     def launch_segments(
@@ -142,18 +138,16 @@ class SegmentKernels(ElementwiseKernels):
         ``name`` is the name of the kernel with its template arguments, but for the last one, the number of threads of a
         segment. ``columns`` is the number of columns if they are not those of ``out``.
         """
-        if not out.size:
-            return out
         columns = prod(out.shape[1:]) if columns is None else columns
         group, lg, grid = launch_shape(segments.count, segments.rows, columns, pack)
         offsets = self.offsets(segments) if isinstance(segments, Segments) else segments.offsets
-        args = *map(self.as_contiguous, operands), offsets, np.int64(segments.count), np.int64(columns), lg
-        self.launch(file, instantiation(*name, group), grid, (BLOCK,), (*args, out))
+        args = *map(self.as_contiguous, operands), offsets, segments.count, columns, lg, out
+        self.launch(file, instantiation(*name, group), grid, (BLOCK,), args)
         return out
 
     def _softmax(self, kernel: str, segments: Segments | DeviceSegments, *operands: RawArray) -> RawArray:
         out = self.empty(operands[0].shape, operands[0].dtype)
-        return self.launch_segments("segment_softmax.cu", (kernel, ctype(out.dtype)), operands, segments, out)
+        return self.launch_segments("segment_softmax.cu", (kernel, out.dtype), operands, segments, out)
 
     def _each_row(self, x: RawArray) -> DeviceSegments:
         """Return a segment for each row of a dense array, computed on the device; none for rows without elements."""

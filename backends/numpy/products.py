@@ -9,9 +9,8 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from ..caching_allocator import empty
-from ..component_layout import groups_of_equal_rows
+from ..component_layout import Matrices, groups_of_equal_rows
 from ..dtypes import is_half
-from ..matrix_layout import Matrices
 from .parallel import rows_at_any_offset
 
 LARGE_PRODUCT = 16384  # elements of both operands and the result; a larger product is worth a Python call of its own

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..matrix_layout import Matrices
+from ..component_layout import Matrices
 from .widening import RawArray, wide
 
 

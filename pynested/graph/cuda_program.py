@@ -32,10 +32,10 @@ import numpy as np
 
 from pynested.backends import get_backend
 from pynested.backends.cuda.elementwise import ELEMENTS_PER_BLOCK, MAX_BLOCKS
-from pynested.backends.cuda.instantiations import accumulator_dtype, ctype, instantiation
+from pynested.backends.cuda.instantiations import ctype, instantiation
 from pynested.backends.cuda.kernel_source import KERNEL_FOLDER, register_source
 from pynested.backends.cuda.launching_backend import BLOCK
-from pynested.backends.dtypes import is_float, is_half
+from pynested.backends.dtypes import computing_dtype, is_float, is_half
 from pynested.backends.errors import DTypeError
 from pynested.backends.plain.elementwise import cast
 from pynested.backends.quiet import without_warnings
@@ -74,7 +74,7 @@ class CudaProgram:
             self.source_names[broadcasting] = register_source("chain", source)
         name = instantiation("chain", "long long" if broadcasting and count >= 2**32 else "unsigned int")
         grid = (min(MAX_BLOCKS, -(-count // ELEMENTS_PER_BLOCK)),)
-        numbers = [np.int64(prod(shape[1:]))] * bool(broadcasting) + [np.int64(count)]
+        numbers = [prod(shape[1:])] * bool(broadcasting) + [count]
         args = [*map(backend.as_contiguous, used), *numbers, *results]
         backend.launch(self.source_names[broadcasting], name, grid, (BLOCK,), args)
         return results
@@ -160,7 +160,7 @@ def literal(number: Any, dtype: np.dtype[Any]) -> str:
 
 def _type_of(dtype: np.dtype[Any]) -> str:
     """Return the type in which a kernel computes; half precision is for storage."""
-    return ctype(accumulator_dtype(dtype)) if is_float(dtype) else ctype(dtype)
+    return ctype(computing_dtype(dtype))
 
 
 def functor_of(function: Any) -> str:

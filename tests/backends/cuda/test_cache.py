@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pynested.backends.cuda import cache
+from pynested.backends.cuda import cache, emulated_launcher
 from pynested.backends.cuda.emulated_launcher import Emulator, emulated_backend
 from pynested.backends.errors import DeviceError
 
@@ -95,10 +95,10 @@ def test_a_folder_that_cannot_be_written_to_is_named(folder: Path, monkeypatch: 
     assert_refused("compiled kernels are kept in the user's home folder. There is none", make)
 
 
-def test_a_library_that_the_system_does_not_load(folder: Path) -> None:
-    file = cache.cached_file(NAME, make)
+def test_a_library_that_the_system_does_not_load(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(emulated_launcher, "compile_library", lambda *of: cache.cached_file(NAME, make))
     with pytest.raises(DeviceError, match=rf"cannot be loaded: .*{NAME}: .*\(noexec\), name a folder of your own"):
-        cache.load_library(file)
+        emulated_backend(Emulator()).relu(np.ones(3, np.float32))
 
 
 def test_the_folder_of_libraries(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

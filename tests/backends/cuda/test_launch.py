@@ -65,7 +65,7 @@ def test_shapes_at_the_limits(device: Any) -> None:
         (0, np.zeros((2, 2), np.float32).T, DeviceError, "must be a contiguous array"),
         (0, np.zeros(3, np.uint8), DTypeError, "no whole words of 4 bytes"),
         (1, np.array([0, 3], np.int32), DTypeError, r"argument 1 must be an array for long long\*, not one of int32"),
-        (2, 1, DTypeError, "argument 2 must be a NumPy scalar for long long, not 1"),
+        (2, 1.5, DTypeError, "argument 2 must be a NumPy scalar for long long, not 1.5"),
         (4, np.int64(1), DTypeError, "argument 4 must be a NumPy scalar for int"),
         (5, np.float32(1), DeviceError, "argument 5 must be a contiguous array of the device"),
     ],
@@ -73,6 +73,7 @@ def test_shapes_at_the_limits(device: Any) -> None:
 def test_wrong_arguments(number: int, wrong: Any, error: type[Exception], says: str) -> None:
     device, args = emulated_backend(Emulator()), good()
     device.launch("spread.cu", SPREAD, (1,), (256,), args)
+    device.launch("spread.cu", SPREAD, (1,), (256,), [*args[:2], 1, 2, *args[4:]])  # an int is a long long
     args[number] = wrong
     for name, arguments, kind, text in (
         (SPREAD, args, error, says),
