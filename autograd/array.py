@@ -20,7 +20,7 @@ from pynested.backends.errors import DeviceError, DTypeError, GradientError, nam
 from pynested.backends.events import LISTENERS, emit
 from pynested.backends.host import as_raw_array
 from pynested.backends.repeating_views import writable
-from pynested.backends.storage import Storage, base_array, storage_of_imported
+from pynested.backends.storage import Storage, share_base, storage_of_imported
 
 from .arguments.shapes import canonical_dim
 from .array_methods import ArrayMethods
@@ -79,7 +79,7 @@ class Array(ArrayMethods, ArrayProtocols):
             data = as_raw_array("Array", data)
         write_guard = OPEN
         for source in sources:
-            if type(source) is Array and base_array(data) is base_array(source._raw):
+            if type(source) is Array and share_base(data, source._raw):
                 storage = source.storage
                 write_guard = source.write_guard or (NO_GRAD_ONLY if source.tracked and not grad_mode.current else OPEN)
                 break

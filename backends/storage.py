@@ -81,3 +81,9 @@ def base_array(data: Any) -> Any:
     while base is not None and (type(base) is type(data) or isinstance(base, np.ndarray | ViewBase)):
         data, base = base, base.base
     return data
+
+
+def share_base(a: Any, b: Any) -> bool:
+    """Return whether one array is a view of the other, or both are views of a third."""
+    base = a.base
+    return base is b or (base is not None and base is b.base) or base_array(a) is base_array(b)

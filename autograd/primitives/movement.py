@@ -221,7 +221,8 @@ def _with_zeros(cotangents: list[Any], shapes: Iterable[tuple[int, ...]]) -> lis
 
 
 def _unbind(k: Any, x: Any, axis: int) -> list[Any]:
-    return [x[(*[slice(None)] * axis, i, ...)] for i in range(x.shape[axis])]
+    before = (slice(None),) * axis
+    return [x[(*before, i, ...)] for i in range(x.shape[axis])]
 
 
 def _unbind_vjp(g: list[Any], y: Any, x: Any, axis: int) -> Any:
