@@ -168,20 +168,20 @@ def _regular_shape(normalized_shape: Any) -> tuple[int, ...]:
 
 def _check_trailing(x: NestedArray, shape: tuple[int, ...]) -> None:
     """Check that the last dimensions of the components are regular and have the sizes ``shape``."""
-    if not shape or len(shape) >= x.ndim:
+    ndim, sizes = x.ndim, x.regular_sizes
+    if not shape or len(shape) >= ndim:
         raise StructureError(
-            f"layer_norm: normalized_shape {shape} must be the last sizes of the components, which have {x.ndim - 1} "
+            f"layer_norm: normalized_shape {shape} must be the last sizes of the components, which have {ndim - 1} "
             "dimensions without the batch."
         )
-    for dim, size in zip(range(x.ndim - len(shape), x.ndim), shape, strict=True):
-        regular_size = x.regular_size(dim)
-        if regular_size is None:
+    for dim, size in enumerate(shape, ndim - len(shape)):
+        if sizes[dim - 1] is None:
             raise StructureError(
                 f"layer_norm: normalized_shape {shape} has size {size} for dimension {dim}, which is irregular."
             )
-        if regular_size != size:
+        if sizes[dim - 1] != size:
             raise ShapeError(
-                f"layer_norm: normalized_shape {shape} has size {size} for dimension {dim} of size {regular_size}."
+                f"layer_norm: normalized_shape {shape} has size {size} for dimension {dim} of size {sizes[dim - 1]}."
             )
 
 
