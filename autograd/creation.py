@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from pynested.backends import allocate, get_backend, transfer
+from pynested.backends import allocator, get_backend, transfer
 from pynested.backends.dtypes import is_bfloat16, is_float, promoted
 from pynested.backends.errors import ArgumentError, DTypeError, PynestedError
 from pynested.backends.limits import MOST_ELEMENTS
@@ -129,7 +129,7 @@ def _new(
     """Return an array with ``value`` everywhere, or with arbitrary values for None; errors begin with ``name``."""
     check_flags(name, requires_grad=requires_grad)
     device = chosen_device(device)
-    result = Array(allocate(device, nonnegative_shape(name, shape), dtype_or_default(dtype, device)), device)
+    result = Array(allocator(device)(nonnegative_shape(name, shape), dtype_or_default(dtype, device)), device)
     if value is not None:
         result.data[...] = value
     return result.requires_grad_(requires_grad)

@@ -8,7 +8,7 @@ if __name__ != "pynested.backends":
         f"root is on sys.path. Import it as pynested.backends."
     )
 
-from .allocators import allocate, allocator, register_allocator
+from .allocators import allocator, register_allocator
 from .component_layout import Matrices, packed_offsets, packed_strides, same_integers, strided_index, surely_disjoint
 from .head_layout import HeadLayout
 from .host import transfer
@@ -25,7 +25,6 @@ __all__ = [
     "PlainBackend",
     "Segments",
     "Storage",
-    "allocate",
     "allocator",
     "canonical_device",
     "devices",

@@ -27,11 +27,6 @@ def allocator(device: str) -> Allocator:
     return get_backend(device).default_allocator
 
 
-def allocate(device: str, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
-    """Return a new C-contiguous array on ``device``; its contents are arbitrary."""
-    return allocator(device)(shape, dtype)
-
-
 @contextmanager
 def filled(byte: int, *devices: str) -> Iterator[None]:
     """Fill new memory of the named devices, or of the CPU, with ``byte`` inside a ``with`` block: a tool of tests.

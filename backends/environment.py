@@ -12,11 +12,6 @@ def whole_number(variable: str, otherwise: int, least: int = 0, greatest: int = 
     """Return the number in an environment variable, or ``otherwise`` if it is empty or not set.
 
     ArgumentError for anything that is not a whole number in the range.
-
-    Examples
-    --------
-    >>> whole_number("PYNESTED_NEVER_SET", 3)
-    3
     """
     text = os.environ.get(variable, "")
     if not text:

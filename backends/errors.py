@@ -71,20 +71,12 @@ class MissingDependency(PynestedError, ImportError):
 
 
 def named_type(value: object) -> str:
-    """Return the name of a value's type with an article, for messages.
-
-    >>> named_type(3), named_type([])
-    ('an int', 'a list')
-    """
+    """Return the name of a value's type with its article: "an int" for 3, "a list" for []."""
     return with_article(type(value).__name__)
 
 
 def with_article(name: str) -> str:
-    """Return a name with its article.
-
-    >>> with_article("Array"), with_article("tuple")
-    ('an Array', 'a tuple')
-    """
+    """Return a name with its article: "an Array", "a tuple"."""
     return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .allocators import allocate
+from .allocators import allocator
 from .errors import ArgumentError, DeviceError
 from .registry import get_backend
 
@@ -55,7 +55,7 @@ def from_host(values: NDArray[Any], device: str) -> Any:
 
 def transfer(x: Any, device: str) -> Any:
     """Return a copy of ``x`` in new memory on ``device``; ``x`` can lie on any device."""
-    copy = allocate(device, x.shape, x.dtype)
+    copy = allocator(device)(x.shape, x.dtype)
     if isinstance(copy, np.ndarray):
         copy[...] = to_host(x)
     elif isinstance(x, np.ndarray):

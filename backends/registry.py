@@ -6,7 +6,7 @@ An array's class does not determine its device: ``"cpu"``, ``"plain"`` and ``"em
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from .errors import ArgumentError, DeviceError, named_type
@@ -36,7 +36,7 @@ BACKENDS: dict[str, Callable[[], Backend]] = {  # by device, a function that ret
     "cuda": _cuda_backend,
 }
 _made: dict[str, Backend] = {}  # by device, the backends of the devices that were used
-_replacements: defaultdict[str, dict[str, Callable[..., Any]]] = defaultdict(dict)  # kernels by device and name
+REPLACED_KERNELS: defaultdict[str, dict[str, Callable[..., Any]]] = defaultdict(dict)  # by device and name
 
 
 def register_backend(backend: Backend) -> None:
@@ -67,7 +67,7 @@ def get_backend(device: str) -> Backend:
         return get_backend(name)
     check_device(device)
     backend = _made[device] = BACKENDS[device]()
-    vars(backend).update(_replacements[device])
+    vars(backend).update(REPLACED_KERNELS[device])
     return backend
 
 
@@ -91,11 +91,6 @@ def register_kernel(name: str, device: str, function: Callable[..., Any]) -> Non
             f"no kernel {name!r}: a kernel is a method of pynested.backends.PlainBackend, or a function of NumPy."
         )
     check_device(device)
-    _replacements[device][name] = function
+    REPLACED_KERNELS[device][name] = function
     if device in _made:
         setattr(_made[device], name, function)
-
-
-def registered_kernels(device: str) -> Mapping[str, Callable[..., Any]]:
-    """Return the functions that replaced kernels of a device, by name."""
-    return _replacements[device]

@@ -13,12 +13,11 @@ from ..environment import whole_number
 from ..errors import INSTALL_CUPY, DeviceError, gpu_error
 from . import KernelBackend
 from .kernel_source import source_with_headers
-from .launching_backend import Dim3
+from .launching_backend import POISON, Dim3
 
 OPTIONS = ("-std=c++17", "-lineinfo")
 SHARED_BY_DEFAULT = 48 * 1024  # bytes of shared memory; a launch with more must first raise the limit of its kernel
 MATMUL_THRESHOLD = 64.0**3  # multiplications; for fewer, our own kernel takes less time than a call of cuBLAS
-POISON = 0xFF  # in every byte of a new array, if PYNESTED_CHECK is 1
 
 
 class CupyLauncher:

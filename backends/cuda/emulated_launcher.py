@@ -22,14 +22,13 @@ from .cache import USE_ANOTHER_FOLDER
 from .emulator_compiler import SANITIZERS, compile_library, find_compiler, sanitizer_environment
 from .instantiations import CTYPES, WORD_BY_SIZE, all_instantiations
 from .kernel_source import KERNEL_FOLDER
-from .launching_backend import Dim3
+from .launching_backend import POISON, Dim3
 
 SCHEDULES = ("forward", "reverse", "random", "eager")
 LIMITS = {"seed": (0, 2**64 - 1), "workers": (1, 2**31 - 1)}
 SETTINGS = ("schedule", "seed", "workers", "sanitizer")
 SCALAR_TYPES = {**CTYPES, "uint64": WORD_BY_SIZE[8]}  # the C++ types of NumPy's scalars
 SIZE_BY_WORD = {word: size for size, word in WORD_BY_SIZE.items()}
-POISON = 0xFF  # in every byte of a new array: NaN as a float, -1 as an integer
 
 
 @dataclass(eq=False, repr=False)

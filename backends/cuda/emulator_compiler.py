@@ -34,13 +34,12 @@ class Sanitizer(NamedTuple):
 
 # Compiling takes half as long with -Og, and without those checks whose faults AddressSanitizer finds as well. Leaks are
 # not reported, as Python keeps memory until it exits. A race ends the process.
-ADDRESS_FLAGS = "-Og -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined"
-UNNEEDED_CHECKS = "-fno-sanitize=null,object-size,pointer-overflow,vptr"
 SANITIZERS = {
     "": Sanitizer("", "-O1", "", ("", "")),
     "address": Sanitizer(
         "AddressSanitizer and UndefinedBehaviorSanitizer",
-        f"{ADDRESS_FLAGS} {UNNEEDED_CHECKS}",
+        "-Og -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined "
+        "-fno-sanitize=null,object-size,pointer-overflow,vptr",
         "libasan.so",
         ("ASAN_OPTIONS", "detect_leaks=0"),
     ),

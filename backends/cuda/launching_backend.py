@@ -28,6 +28,7 @@ SHARED_BYTES = 227 * 1024
 
 Dim3 = tuple[int, ...]  # numbers along x, y and z
 NULL_POINTER = np.uint64(0)
+POISON = 0xFF  # in every byte of a new array, so that uninitialised memory is noticed: NaN in floats, -1 in integers
 PYTHON_NUMBERS = frozenset((int, float, bool))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends import PlainBackend, allocate, get_backend, register_allocator
+from pynested.backends import PlainBackend, allocator, get_backend, register_allocator
 from pynested.backends.caching_allocator import ALIGNMENT, ALLOCATORS
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError
 
@@ -18,7 +18,7 @@ from .kernel_checks import KERNELS
 
 @pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 0, 3), (300_000,)], ids=str)
 def test_cpu_memory_is_aligned_and_writable(shape: tuple[int, ...]) -> None:
-    arrays = [allocate("cpu", shape, dtype) for dtype in ("bool", "int8", "float16", "float64") * 2]
+    arrays = [allocator("cpu")(shape, dtype) for dtype in ("bool", "int8", "float16", "float64") * 2]
     for number, array in enumerate(arrays):
         assert array.ctypes.data % ALIGNMENT == 0
         assert (array.shape, array.flags.c_contiguous) == (shape, True)
@@ -67,7 +67,7 @@ def test_new_memory_is_filled_for_kernels_too(device: str) -> None:
         assert np.isnan(pn.empty(4, device=device).tolist()).all()
         with pn.allocators.filled(0, device):
             assert pn.empty(4, device=device).tolist() == [0.0] * 4
-        assert np.isnan(allocate(device, (2,), np.float32)).all()
+        assert np.isnan(allocator(device)((2,), np.float32)).all()
     with pytest.raises(DeviceError, match="no backend"), pn.allocators.filled(0, "tpu"):
         pass
     with pytest.raises(ArgumentError, match="0 to 255"), pn.allocators.filled(256):
@@ -77,4 +77,4 @@ def test_new_memory_is_filled_for_kernels_too(device: str) -> None:
 def test_an_allocator_is_registered_for_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(ALLOCATORS, "elsewhere", None)
     register_allocator("elsewhere", lambda shape, dtype: ("memory", shape, dtype))
-    assert allocate("elsewhere", (2,), np.int8) == ("memory", (2,), np.int8)
+    assert allocator("elsewhere")((2,), np.int8) == ("memory", (2,), np.int8)

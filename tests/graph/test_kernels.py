@@ -135,7 +135,7 @@ def test_a_custom_kernel_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
         assert compiled(x).values().numpy().tolist() == [[7.0, 7.0]] * 5
     finally:
         pn.kernel("sin", device="emulated")(usual)
-        registry._replacements["emulated"].pop("sin")
+        registry.REPLACED_KERNELS["emulated"].pop("sin")
 
 
 def files_of(compiled: Any) -> list[str]:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends import Storage, allocate
+from pynested.backends import Storage, allocator
 from pynested.backends.errors import GradientError
 from pynested.backends.storage import _storages, register_exported, storage_of_imported
 
@@ -135,7 +135,7 @@ def test_memory_of_ours_that_goes_out_and_comes_back(name: str, way: str) -> Non
 
 @pytest.mark.shows("TAPE-18")
 def test_foreign_memory_is_known_by_its_first_address() -> None:
-    memory = allocate("cpu", (8,), np.float64)  # begins behind the first byte of its owner
+    memory = allocator("cpu")((8,), np.float64)  # begins behind the first byte of its owner
     storage = storage_of_imported(foreign(memory[1:2]), "cpu")
     assert storage_of_imported(foreign(memory[1:])[4:], "cpu") is storage
     for data, device in ((memory, "cpu"), (memory[1:2], "emulated")):
