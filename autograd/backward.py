@@ -12,14 +12,14 @@ from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, GradientError, named_type
 
 from .array import Array, check_gradient
-from .call_errors import check_flags, check_optional_flags
+from .call_errors import check_flags
 from .containers import flatten, flatten_like
 from .decorators import operator
 from .hooks import apply_hooks
 from .modes import Mode
 from .primitives.movement import copy, to_dtype
 from .tape import OFF, RECORDING, BackwardPass, SourceCotangents, grad_mode, node_or_leaf
-from .traversal import nodes_between, run_backward
+from .traversal import nodes_and_leaves_before, nodes_between, run_backward
 
 
 def backward(
@@ -56,7 +56,7 @@ def backward(
             "backward: no output requires grad. Give requires_grad=True to an array it is computed from, and do not "
             "compute inside no_grad()."
         )
-    this_pass = BackwardPass(create_graph)
+    this_pass = BackwardPass(create_graph, nodes_and_leaves_before([node for node, _ in seeds]))
     cotangents = _run_quietly(this_pass, seeds, retain_graph)
     pairs = [(leaf.array(), cotangent) for leaf, cotangent in cotangents.items()]
     pairs = [(array, cotangent) for array, cotangent in pairs if array is not None and array.requires_grad]
@@ -64,13 +64,13 @@ def backward(
         array.accumulate(gradient)
 
 
+@np.errstate(all="ignore")
 def _run_quietly(
     this_pass: BackwardPass, seeds: SourceCotangents, retain_graph: bool | None, result_nodes: Container[Any] = ()
 ) -> dict[Any, Any]:
     """Run a backward pass without warnings, and without recording unless it can be differentiated."""
-    create_graph = this_pass.is_recorded
-    retain_graph = create_graph if retain_graph is None else retain_graph
-    with Mode((grad_mode.current or RECORDING) if create_graph else OFF), np.errstate(all="ignore"):
+    retain_graph = this_pass.is_recorded if retain_graph is None else retain_graph
+    with Mode((grad_mode.current or RECORDING) if this_pass.is_recorded else OFF):
         return run_backward(this_pass, seeds, retain_graph=retain_graph, result_nodes=result_nodes)
 
 
@@ -89,7 +89,7 @@ def _in_own_memory(cotangent: Array, this_pass: BackwardPass) -> Array:
         return copy(cotangent)
     storages = this_pass.caller_storages
     if cotangent.storage in storages or not (cotangent.is_contiguous() and cotangent.is_writable()):
-        return copy(cotangent.detach())
+        return Array(get_backend(cotangent.device).copy(cotangent.data), cotangent.device)
     storages.add(cotangent.storage)
     return cotangent
 
@@ -160,7 +160,8 @@ def grad(
     array(18.)
     """
     check_flags("grad", create_graph=create_graph, allow_unused=allow_unused)
-    check_optional_flags("grad", retain_graph=retain_graph)
+    if retain_graph is not None:
+        check_flags("grad", retain_graph=retain_graph)
     arrays, rebuild = flatten(inputs)
     if not arrays and not isinstance(inputs, tuple | list | dict):
         raise ArgumentError(f"grad: inputs must be arrays that require grad, not {named_type(inputs)}.")
@@ -169,17 +170,16 @@ def grad(
             f"grad: outputs are arrays, not the {type(outputs).__name__} that gives them: pn.grad(f(x), x). Functions "
             "are what pn.vjp, pn.jvp and pn.jacobian take."
         )
-    for i, array in enumerate(arrays):
-        if not array.tracked:
-            raise GradientError(f"grad: input {i} does not require grad.")
     nodes = [node_or_leaf(array) for array in arrays]
+    if None in nodes:
+        raise GradientError(f"grad: input {nodes.index(None)} does not require grad.")
     seeds = _seeds("grad", outputs, gradients, create_graph)
     this_pass = BackwardPass(create_graph, nodes_between([node for node, _ in seeds], nodes))
     cotangents = _run_quietly(this_pass, seeds, retain_graph, set(nodes))
+    unused = [i for i, node in enumerate(nodes) if node not in cotangents]
+    if unused and not allow_unused:
+        raise GradientError(
+            f"grad: input {unused[0]} was not used in the outputs. Give allow_unused=True to get None for it."
+        )
     pairs = [(array, cotangents.get(node)) for array, node in zip(arrays, nodes, strict=True)]
-    for i, (_, cotangent) in enumerate(pairs):
-        if cotangent is None and not allow_unused:
-            raise GradientError(
-                f"grad: input {i} was not used in the outputs. Give allow_unused=True to get None for it."
-            )
     return rebuild(_as_gradients(pairs, this_pass))

@@ -46,7 +46,7 @@ def raise_better_error(
 def check_flags(name: str, **flags: Any) -> None:
     """Raise ArgumentError for flags that are neither True nor False, such as ``keepdim="no"``, a true value."""
     for parameter, value in flags.items():
-        if not isinstance(value, bool | np.bool_):
+        if value is not True and value is not False and not isinstance(value, np.bool_):
             raise ArgumentError(f"{name}: {parameter!r} must be True or False, not {value_text(value)}.")
 
 

@@ -99,7 +99,7 @@ class _Checkpoint:
     def apply_vjp(self, node: Node, cotangent: Any, this_pass: BackwardPass) -> SourceCotangents:
         """Call again, recorded, and return the cotangents of the sources."""
         first_number = next_node_number()
-        sources = filter(this_pass.visits, node.sources)
+        sources = this_pass.nodes_to_visit.intersection(node.sources)
         new_pass = BackwardPass(this_pass.is_recorded, caller_storages=this_pass.caller_storages)
         return [*vjp_between(self.repeat(node), cotangent, sources, first_number, new_pass).items()]
 

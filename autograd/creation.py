@@ -132,7 +132,7 @@ def _new(
     result = Array(allocator(device)(nonnegative_shape(name, shape), dtype_or_default(dtype, device)), device)
     if value is not None:
         result.data[...] = value
-    return result.requires_grad_(requires_grad)
+    return result.requires_grad_() if requires_grad else result
 
 
 def dtype_or_default(dtype: DTypeLike | None, device: str) -> np.dtype[Any]:

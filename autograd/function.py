@@ -161,7 +161,7 @@ class _Call:
         gradients = self.gradients(node, cotangent, this_pass.is_recorded)
         this_pass.caller_storages.update([g.storage for g in [*cotangent, *gradients] if g is not None])
         pairs = zip(node.sources, gradients, strict=True)
-        return [(source, g) for source, g in pairs if g is not None and this_pass.visits(source)]
+        return [(source, g) for source, g in pairs if g is not None and source in this_pass.nodes_to_visit]
 
     def gradients(self, node: Node, cotangents: Sequence[Array | None], is_recorded: bool) -> list[Array | None]:
         """Return what ``backward`` returns, one gradient for each array among the arguments, after checks."""

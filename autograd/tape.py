@@ -62,8 +62,8 @@ class BackwardPass:
     ----------
     is_recorded : bool
         Whether the pass itself can be differentiated.
-    nodes_to_visit : set or None
-        The nodes and leaves that the pass visits; None stands for all.
+    nodes_to_visit : set
+        The nodes and leaves to which the pass takes cotangents.
     caller_storages : set
         The storages whose memory a caller can hold, so that `backward` copies a gradient in such memory. They come from
         seeds, from arguments and results of hooks and of users' functions, and from gradients already returned. A pass
@@ -75,14 +75,10 @@ class BackwardPass:
     """
 
     is_recorded: bool
-    nodes_to_visit: set[Any] | None = None
+    nodes_to_visit: set[Any] = field(default_factory=set)
     caller_storages: set[Storage] = field(default_factory=set)
     cotangents: dict[Any, Any] = field(default_factory=dict)
     first_number: int = field(default_factory=next_node_number)
-
-    def visits(self, source: Node | Leaf | None) -> bool:
-        """Return whether the pass takes cotangents to ``source``; False for None, the source of a constant."""
-        return source is not None and (self.nodes_to_visit is None or source in self.nodes_to_visit)
 
 
 SourceCotangents = list[tuple[Any, Any]]  # pairs of a source, a node or a leaf, and a cotangent that arrives there

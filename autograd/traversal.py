@@ -40,9 +40,9 @@ def run_backward(
     ``retain_graph`` keeps the saved values.
     """
     this_pass.caller_storages.update([cotangent.storage for _, cotangent in seeds])
-    cotangents, results = this_pass.cotangents, {}
+    nodes_to_visit, cotangents, results = this_pass.nodes_to_visit, this_pass.cotangents, {}
     heap: list[tuple[int, Node]] = []
-    _accumulate([(node, seed) for node, seed in seeds if this_pass.visits(node)], this_pass, heap)
+    _accumulate([(node, seed) for node, seed in seeds if node in nodes_to_visit], this_pass, heap)
     while heap:
         node = heappop(heap)[1]
         cotangent = cotangents.pop(node)
@@ -53,7 +53,7 @@ def run_backward(
             cotangent = _apply_node_hooks(node, cotangent, this_pass)
         if node in result_nodes:
             results[node] = cotangent
-        if not any(map(this_pass.visits, node.sources)):
+        if nodes_to_visit.isdisjoint(node.sources):
             continue
         if node.num_listed_outputs:
             cotangent = [cotangent.get(i) for i in range(node.num_listed_outputs)]
@@ -169,6 +169,11 @@ def nodes_between(ends: Iterable[Any], starts: Iterable[Any], first_number: int 
         if not between.isdisjoint(node.sources):
             between.add(node)
     return between
+
+
+def nodes_and_leaves_before(ends: Iterable[Any]) -> set[Any]:
+    """Return ``ends``, and all nodes and leaves before them."""
+    return {*ends}.union(*[node.sources for node in nodes_before(ends)]) - {None}
 
 
 def nodes_before(ends: Iterable[Any], first_number: int = 0) -> set[Node]:

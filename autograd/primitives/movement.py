@@ -11,7 +11,7 @@ pad      <-> unpad          spread <-> segment_sum (in segment.py)
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import prod
 from typing import Any
 
@@ -156,8 +156,9 @@ unpad: Primitive = Primitive(
 def _concatenate_vjp(g: Any, y: Any, *arrays_and_axis: Any) -> list[Any]:
     """Return as the cotangent of each array its piece of ``g``."""
     *arrays, axis = arrays_and_axis
-    ends = np.cumsum([array.shape[axis] for array in arrays]).tolist()
-    return [slice_(g, (*[slice(None)] * axis, slice(*start_and_end))) for start_and_end in pairwise([0, *ends])]
+    before = [slice(None)] * axis
+    ends = accumulate([array.shape[axis] for array in arrays], initial=0)
+    return [slice_(g, (*before, slice(*start_and_end))) for start_and_end in pairwise(ends)]
 
 
 _concatenate = Primitive(

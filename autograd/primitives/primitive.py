@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Sequence
 from functools import reduce
 from operator import add
@@ -90,11 +91,11 @@ class Primitive:
         positions = {**{parameter: i for i, parameter in enumerate(parameters)}, "y": OUTPUT}
         reads = [frozenset([positions[value] for value in values.split()]) for values in saves]
         if callable(vjps):
-            self.differentiable: Container[int] = range(sys.maxsize)
-            self._reads, self._joint_reads = {}, reads[0] if reads else frozenset[int]()
+            self._differentiable: Container[int] = range(sys.maxsize)
+            self._reads = defaultdict(lambda: frozenset(*reads))
         else:
-            self.differentiable = frozenset([i for i, vjp in enumerate(vjps) if vjp is not None])
-            self._reads, self._joint_reads = dict(enumerate(reads)), frozenset()
+            self._differentiable = frozenset([i for i, vjp in enumerate(vjps) if vjp is not None])
+            self._reads = defaultdict(frozenset, enumerate(reads))
         PRIMITIVES[name] = self
 
     def __repr__(self) -> str:
@@ -113,14 +114,15 @@ class Primitive:
     def apply(self, *args: Any) -> Any:
         """Return the value as `__call__` does, without an event."""
         device: str | None = None
-        is_tracked = False
-        raw_args = []
+        raw_args: list[Any] = []
+        tracked = []  # the positions of the arguments to which gradients flow
         for i, arg in enumerate(args):
             if type(arg) is not Array:
                 raw_args.append(arg)
                 continue
             raw_args.append(arg._raw)
-            is_tracked = is_tracked or (arg.tracked and i in self.differentiable)
+            if arg.tracked and i in self._differentiable:
+                tracked.append(i)
             if device is None:
                 device = arg.storage.device
             elif arg.storage.device != device:
@@ -139,22 +141,23 @@ class Primitive:
             value, *residuals = value
         if type(value) is tuple or type(value) is list:
             results = [None if entry is None else Array(entry, device, sources=args) for entry in value]
-            if is_tracked and grad_mode.current:
-                attach_outputs(results, self.record(None, args))
+            if tracked and grad_mode.current:
+                attach_outputs(results, self._record(None, args, tracked))
             return tuple(results)
         result = value if type(value) is Array else Array(value, device, sources=args)
-        if is_tracked and grad_mode.current:
-            result.node, result.tracked = self.record(result, args, residuals), True
+        if tracked and grad_mode.current:
+            result.node, result.tracked = self._record(result, args, tracked, residuals), True
         return result
 
-    def record(self, result: Array | None, args: Sequence[Any], residuals: Sequence[Any] = ()) -> Node:
-        """Return the node of a result, or of several results, which saves what the wanted derivatives read."""
+    def _record(
+        self, result: Array | None, args: Sequence[Any], tracked: Sequence[int], residuals: Sequence[Any] = ()
+    ) -> Node:
+        """Return the node of a result, or of several results. It saves what the vjps of the tracked arguments read."""
         sources: list[Any] = [None] * len(args)
         reads: frozenset[int] = frozenset()
-        for i, arg in enumerate(args):
-            if type(arg) is Array and arg.tracked and i in self.differentiable:
-                sources[i] = arg.node or arg.leaf
-                reads |= self._reads.get(i, self._joint_reads)
+        for i in tracked:
+            sources[i] = args[i].node or args[i].leaf
+            reads |= self._reads[i]
         saved = [*args, *residuals]
         for i, arg in enumerate(args):
             if type(arg) is Array:
@@ -173,7 +176,7 @@ class Primitive:
         terms = self.vjps(cotangent, y, *args) if callable(self.vjps) else None
         pairs: SourceCotangents = []
         for i, source in enumerate(node.sources):
-            if this_pass.visits(source):
+            if source in this_pass.nodes_to_visit:
                 term = self.vjps[i](cotangent, y, *args) if terms is None else terms[i]
                 if term is not None:
                     pairs.append((source, term))

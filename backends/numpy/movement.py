@@ -28,9 +28,10 @@ LONG_COMPONENT = 256  # rows; if components have as many on average, each is wor
 
 def copy(x: NDArray[Any], /) -> NDArray[Any]:
     """Copy on all threads."""
+    if x.nbytes < LARGE:
+        return x.copy()
     out = empty(x.shape, x.dtype)
-    source, target = np.atleast_1d(x, out)
-    run_shares(lambda start, stop: np.copyto(target[start:stop], source[start:stop]), len(source), x.nbytes)
+    run_shares(lambda start, stop: np.copyto(out[start:stop], x[start:stop]), len(x), x.nbytes)
     return out
 
 

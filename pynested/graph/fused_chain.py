@@ -218,7 +218,7 @@ class FusedOperation:
     def apply_vjp(self, node: TapeNode, cotangent: Any, this_pass: BackwardPass) -> SourceCotangents:
         """Take the cotangents of the outputs to the inputs."""
         cotangents, sources = cotangent if node.num_listed_outputs else [cotangent], node.sources
-        wanted = tuple([i for i, source in enumerate(sources) if this_pass.visits(source)])
+        wanted = tuple([i for i, source in enumerate(sources) if source in this_pass.nodes_to_visit])
         *saved, unfused = node.saved()
         if this_pass.is_recorded:  # operator by operator, so that the pass can be differentiated itself
             _, vjp = functional.vjp(self._of_some(unfused, wanted), *[unfused.operands[i] for i in wanted])
