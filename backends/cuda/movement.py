@@ -36,7 +36,8 @@ class MovementKernels(SegmentKernels):
         fill_bytes = np.asarray(fill).astype(x.dtype).reshape(1).view(np.uint8)
         fill_words = np.resize(fill_bytes, 16).view(np.uint64)
         args = rows, self.offsets(segments), row_words, length, *fill_words, padded
-        self.launch("pad.cu", instantiation("pad", word), (segments.count, _tiles(length * row_words)), (BLOCK,), args)
+        grid = segments.count, min(MOST_TILES, -(-length * row_words // ELEMENTS_PER_BLOCK))
+        self.launch("pad.cu", instantiation("pad", word), grid, (BLOCK,), args)
         return padded
 
     def unpad(self, padded: RawArray, segments: Segments, /) -> RawArray:
@@ -45,7 +46,7 @@ class MovementKernels(SegmentKernels):
         rows = self.empty((segments.rows, *inner), padded.dtype)
         word, row_words = widest_word(rows, source)
         args = source, self.offsets(segments), row_words, length, rows
-        grid = count, _tiles(segments.longest * row_words)
+        grid = count, min(MOST_TILES, -(-segments.longest * row_words // ELEMENTS_PER_BLOCK))
         self.launch("pad.cu", instantiation("unpad", word), grid, (BLOCK,), args)
         return rows
 
@@ -120,10 +121,6 @@ class MovementKernels(SegmentKernels):
         self.launch_tiles(f"{kernel}.cu", name, table, -(-counts // TILE), (BLOCK,), arrays)
 
 
-def _tiles(words: int) -> int:
-    return max(1, min(MOST_TILES, -(-words // ELEMENTS_PER_BLOCK)))
-
-
 def merge_dims(sizes: Integers, strides: Integers, offsets: Integers) -> tuple[Integers, Integers]:
     """Describe the components that are not empty with as few dims as possible, at least one.
 
@@ -151,9 +148,7 @@ def merge_dims(sizes: Integers, strides: Integers, offsets: Integers) -> tuple[I
 
 def _is_transposed(sizes: Integers, places: Integers) -> bool:
     """Return whether all components are matrices that lie column by column, and large enough for tiles."""
-    if sizes.shape[1] != 2 or not (places[:, 0] == 1).all():
-        return False
-    return bool((sizes.mean(axis=0) >= LARGE_TILES).all())
+    return sizes.shape[1] == 2 and bool((places[:, 0] == 1).all() and (sizes.mean(axis=0) >= LARGE_TILES).all())
 
 
 def _word_size(sizes: Integers, places: Integers, *arrays: RawArray) -> int:
