@@ -2,7 +2,7 @@
 
 For thousands of components of a few queries, one call each would take longer than the arithmetic. Small components of
 nearly equal lengths are therefore padded to a common number of queries and keys, and computed together. The padding is
-0, and a mask of bools makes its pairs inactive.
+arbitrary, and its pairs are inactive.
 """
 
 from __future__ import annotations
@@ -87,11 +87,12 @@ def attention_jobs(layout: HeadLayout) -> list[Job]:
 def _length_classes(sizes: Integers, components: Integers) -> list[Integers]:
     """Return groups of components that are padded together: of equal numbers of heads, and of nearly equal lengths.
 
-    If all components together are small after padding, their lengths may differ.
+    If all components together are small after padding, their lengths may differ. Components without keys are a class.
     """
     class_sizes = sizes[components]
     is_small = len(components) * class_sizes.max(axis=0, initial=0).prod() <= SMALL_SCORES
-    class_sizes[:, 2:] = 0 if is_small else -(-class_sizes[:, 2:] // LENGTH_STEP)
+    step = SMALL_SCORES if is_small else LENGTH_STEP
+    class_sizes[:, 2:] = -(-class_sizes[:, 2:] // step)
     return [components[group] for group in groups_of_equal_rows(class_sizes)]
 
 
@@ -110,9 +111,9 @@ def rows_as_elements(x: RawArray, width: int, step: int) -> RawArray:
 class RowIndex:
     """The rows of one operand of a job in a flat buffer, which `read` copies to an array of ``shape``.
 
-    The shape is (K, C, G, R, width). ``is_row`` (K, C, G, R) is false for padding. For the rows that are no
-    padding, ``targets`` are their numbers in the array, and ``starts`` the positions of their first elements in the
-    buffer.
+    The shape is (K, C, G, R, width). ``is_row`` (K, C, G, R) is false for padding. ``starts`` are the positions of the
+    first elements in the buffer; padding repeats a row of the job. ``targets`` are the numbers of the rows that are no
+    padding.
     """
 
     def __init__(self, matrices: HeadMatrices, heads: Integers) -> None:
@@ -120,34 +121,37 @@ class RowIndex:
         row = np.arange(lengths.max())
         self.is_row = row < lengths
         self.targets = np.flatnonzero(self.is_row)
-        self.starts = (offsets + row * matrices.strides[heads, 0, None])[self.is_row]
+        starts = offsets + row * matrices.strides[heads, 0, None]
+        self.starts = np.where(self.is_row, starts, starts[self.is_row][:1])
         self.shape = (*self.is_row.shape, matrices.sizes.item(0, 1))
 
     def read(self, buffer: RawArray) -> RawArray:
-        """Return the rows, halves as float32. The padding is 0."""
-        rows, width = np.zeros(self.shape, buffer.dtype), self.shape[-1]
-        if rows.size:
-            rows_as_elements(rows, width, width)[self.targets] = rows_as_elements(buffer, width, 1)[self.starts]
-        return widened(rows)
+        """Return the rows, halves as float32."""
+        if 0 in self.shape:
+            return widened(np.empty(self.shape, buffer.dtype))
+        rows = rows_as_elements(buffer, self.shape[-1], 1)[self.starts]
+        return widened(rows.view(buffer.dtype).reshape(self.shape))
 
     def write(self, rows: RawArray, buffer: RawArray) -> None:
-        """Copy rows, of the dtype of the buffer, to their positions in the buffer."""
+        """Copy rows, of the dtype of the buffer and without padding, to their positions in the buffer."""
         if rows.size:
-            width = self.shape[-1]
-            rows_as_elements(buffer, width, 1)[self.starts] = rows_as_elements(rows, width, width)[self.targets]
+            width, targets = self.shape[-1], self.targets
+            starts = self.starts.take(targets)
+            rows_as_elements(buffer, width, 1)[starts] = rows_as_elements(rows, width, width)[targets]
 
 
 class JobIndex(NamedTuple):
     """The rows of all operands of a job.
 
-    ``is_real_pair`` (K, 1, 1, L, S) is false for pairs with padding; it is None if there is no padding.
+    ``active`` (K, 1, 1, L, S) is false for pairs with padding. If several components are causal, it is also false for
+    keys after the query. It is None if all pairs are active.
     """
 
     queries: RowIndex
     keys: RowIndex
     values: RowIndex
     results: RowIndex
-    is_real_pair: Any
+    active: RawArray | None
 
 
 @lru_cache(maxsize=16)  # enough for a few layers of small components; a job has at most `PADDED_SCORES` rows
@@ -156,22 +160,15 @@ def job_index(layout: HeadLayout, job: Job) -> JobIndex:
     key_heads = job.heads[..., :1]  # the heads of a group have the same keys and values
     queries, keys = RowIndex(layout.query_matrices, job.heads), RowIndex(layout.key_matrices, key_heads)
     values, results = RowIndex(layout.value_matrices, key_heads), RowIndex(layout.result_matrices, job.heads)
-    is_real_pair = queries.is_row[:, :1, :1, :, None] & keys.is_row[:, :1, :1, None]
-    return JobIndex(queries, keys, values, results, None if is_real_pair.all() else is_real_pair)
+    active = queries.is_row[:, :1, :1, :, None] & keys.is_row[:, :1, :1, None]
+    if layout.causal and len(job.heads) > 1:
+        active &= causal_pairs(job.num_queries, job.num_keys)
+    return JobIndex(queries, keys, values, results, None if active.all() else active)
 
 
-def read_mask(mask: RawArray | None, layout: HeadLayout, job: Job, index: JobIndex) -> tuple[RawArray | None, bool]:
-    """Return the mask of a job, (K, C or 1, G or 1, L, S) or None, and whether its pairs must be causal as well."""
-    if len(job.heads) == 1:
-        return (None if mask is None else mask_view(mask, layout, job)), layout.causal
-    if mask is None:
-        if index.is_real_pair is None or not layout.causal:
-            return index.is_real_pair, layout.causal
-        return index.is_real_pair & causal_pairs(*job.shape[3:]), False
-    job_mask = mask.take(mask_index(layout, job), mode="clip")
-    if index.is_real_pair is not None:
-        job_mask = np.where(index.is_real_pair, job_mask, False if mask.dtype == np.bool_ else mask.dtype.type(-np.inf))
-    return job_mask, False
+def read_mask(mask: RawArray, layout: HeadLayout, job: Job) -> RawArray:
+    """Return the mask of a job, (K, C, G, L, S). The elements for padding are arbitrary."""
+    return mask_view(mask, layout, job) if len(job.heads) == 1 else mask.take(mask_index(layout, job), mode="clip")
 
 
 def causal_pairs(num_queries: int, num_keys: int, distance: int = 0) -> RawArray:

@@ -36,8 +36,9 @@ class HeadBatch(NamedTuple):
     queries: RawArray  # (K, C, G, L, E), multiplied by the scale
     keys: RawArray  # (K, C, 1, S, E)
     values: RawArray  # (K, C, 1, S, V)
-    mask: RawArray | None  # (K, C or 1, G or 1, L, S)
-    causal: bool
+    mask: RawArray | None  # (K, C, G, L, S)
+    active: RawArray | None  # (K, 1, 1, L, S), see `JobIndex`
+    causal: bool  # whether pairs of this one component must be causal as well
     log_sums: RawArray | None  # (K, C, G, L, 1): memory that is saved for the gradient
 
 
@@ -55,7 +56,7 @@ def attention(
         batch = read_batch(job, index, operands, layout, log_sums)
         results = np.empty(index.results.shape, q.dtype)
         for rows in row_blocks(batch):
-            results[..., rows, :] = _attend(batch, rows)
+            _attend(batch, rows, results[..., rows, :])
         index.results.write(results, out)
 
     run(work, [(job,) for job in jobs], layout.total_scores * q.itemsize)
@@ -78,7 +79,8 @@ def read_batch(
     keys, values = index.keys.read(k), index.values.read(v)
     if log_sums is not None:
         log_sums = log_sums[job.log_sum_positions].reshape(*queries.shape[:-1], 1)
-    return HeadBatch(queries, keys, values, *read_mask(mask, layout, job, index), log_sums)
+    job_mask = None if mask is None else read_mask(mask, layout, job)
+    return HeadBatch(queries, keys, values, job_mask, index.active, layout.causal and len(job.heads) == 1, log_sums)
 
 
 # ---- blocks ---------------------------------------------------------------------------------------------------------
@@ -99,78 +101,67 @@ def active_keys(batch: HeadBatch, rows: slice) -> slice:
     if batch.causal:
         stop = min(stop, rows.stop)
     elif batch.mask is not None and len(batch.mask) == 1:
-        active = np.flatnonzero(active_pairs(batch, rows, slice(0, stop)).any(axis=(0, 1, 2, 3)))
+        active = np.flatnonzero(active_in_mask(batch.mask[..., rows, :]).any(axis=(0, 1, 2, 3)))
         start, stop = (active.item(0), active.item(-1) + 1) if active.size else (0, 0)
     return slice(start, stop)
 
 
-def _attend(batch: HeadBatch, rows: slice) -> RawArray | int:
-    """Return the results of a block of queries, and write their log-sums if these are saved."""
+def _attend(batch: HeadBatch, rows: slice, out: RawArray) -> None:
+    """Write the results of a block of queries into ``out``, and their log-sums if these are saved.
+
+    The softmax of a query without active keys is NaN. Its result is 0, and its log-sum changes no gradient.
+    """
     columns = active_keys(batch, rows)
     if columns.stop == 0:  # The gradient reads no log-sum of these queries, as they have no scores.
-        return 0
-    scores = active_scores(batch, rows, columns)
-    # The maximum of a query without active pairs is the lowest finite number, not -inf.
-    maxima = scores.max(axis=-1, keepdims=True, initial=np.finfo(scores.dtype).min)
+        out[...] = 0
+        return
+    scores, active = block_scores(batch, rows, columns), active_pairs(batch, rows, columns)
+    if active is not None:
+        np.copyto(scores, -np.inf, where=~active)
+    maxima = np.maximum.reduce(scores, axis=-1, keepdims=True)
     weights = np.exp(np.subtract(scores, maxima, out=scores), out=scores)
-    divisors = _divisors(weights.sum(axis=-1, keepdims=True), batch, rows, columns)
+    sums = np.add.reduce(weights, axis=-1, keepdims=True)
     if batch.log_sums is not None:
-        batch.log_sums[..., rows, :] = maxima + np.log(divisors)
-    return np.asarray(_weighted_values(weights, batch, rows, columns) / divisors)
-
-
-def _divisors(sums: RawArray, batch: HeadBatch, rows: slice, columns: slice) -> RawArray:
-    """Return the sums of exponentials by which weights are divided, in the memory of ``sums``.
-
-    A sum of 0 is replaced: by 1 if the query has no active pair, and by NaN if all scores of its active pairs are -inf.
-    """
-    is_zero = sums == 0
-    if is_zero.any():
-        has_active = not is_masked(batch) or active_pairs(batch, rows, columns).any(axis=-1, keepdims=True)
-        np.copyto(sums, 1, where=is_zero)
-        np.copyto(sums, np.nan, where=is_zero & has_active)
-    return sums
-
-
-def _weighted_values(weights: RawArray, batch: HeadBatch, rows: slice, columns: slice) -> RawArray:
-    """Return the sums of the values of a block of keys, with the weights of a block of queries."""
-    values = batch.values[..., columns, :]
-    if is_masked(batch) and not is_finite(values):
-        return multiply_active(weights, values, active_pairs(batch, rows, columns))
-    return np.asarray(np.matmul(weights, values))
+        batch.log_sums[..., rows, :] = maxima + np.log(sums)
+    np.divide(multiply_active(weights, batch.values[..., columns, :], active), sums, out=out)
+    if batch.mask is not None and np.isneginf(maxima).any():
+        np.copyto(out, 0, where=~active.any(axis=-1, keepdims=True))
 
 
 # ---- scores and products that the gradient shares -------------------------------------------------------------------
 
 
-def active_scores(batch: HeadBatch, rows: slice, columns: slice) -> RawArray:
-    """Return the scores of a block, -inf for pairs that are not active."""
+def block_scores(batch: HeadBatch, rows: slice, columns: slice) -> RawArray:
+    """Return the scores of a block, with a mask of floats added."""
     scores: RawArray = np.matmul(batch.queries[..., rows, :], batch.keys[..., columns, :].swapaxes(-1, -2))
     if batch.mask is not None and batch.mask.dtype != np.bool_:
         scores += batch.mask[..., rows, columns]
-    if batch.mask is not None or (batch.causal and columns.stop > rows.start + 1):
-        np.copyto(scores, -np.inf, where=~active_pairs(batch, rows, columns))
     return scores
 
 
-def is_masked(batch: HeadBatch) -> bool:
-    """Return whether a pair can be inactive."""
-    return batch.causal or batch.mask is not None
-
-
-def active_pairs(batch: HeadBatch, rows: slice, columns: slice) -> RawArray:
-    """Return which pairs of a masked block are active."""
-    if batch.mask is None:
+def active_pairs(batch: HeadBatch, rows: slice, columns: slice) -> Any:
+    """Return which pairs of a block are active; None if all are."""
+    if batch.causal and columns.stop > rows.start + 1:
         return causal_pairs(rows.stop - rows.start, columns.stop - columns.start, rows.start - columns.start)
-    mask = batch.mask[..., rows, columns]
+    active = None if batch.active is None else batch.active[..., rows, columns]
+    if batch.mask is None:
+        return active
+    in_mask = active_in_mask(batch.mask[..., rows, columns])
+    return in_mask if active is None else active & in_mask
+
+
+def active_in_mask(mask: RawArray) -> RawArray:
+    """Return which pairs a mask makes active."""
     return np.asarray(mask if mask.dtype == np.bool_ else mask != -np.inf)
 
 
-def multiply_active(weights: RawArray, matrix: RawArray, active: RawArray) -> RawArray:
-    """Return ``weights @ matrix`` over the active pairs. Infinite or NaN rows of other pairs change nothing.
+def multiply_active(weights: RawArray, matrix: RawArray, active: RawArray | None) -> RawArray:
+    """Return ``weights @ matrix`` over the active pairs, or over all. Infinite or NaN rows of others change nothing.
 
     The weights of the pairs that are not active are 0.
     """
+    if active is None or np.isfinite(np.add.reduce(matrix, axis=None)):  # a sum that is too large is not finite, too
+        return np.asarray(np.matmul(weights, matrix))
     finite = np.isfinite(matrix)
     products = np.matmul(weights, where(finite, matrix, matrix.dtype.type(0)))
     active = np.broadcast_to(active, weights.shape)
@@ -180,8 +171,3 @@ def multiply_active(weights: RawArray, matrix: RawArray, active: RawArray) -> Ra
         is_added = active[..., j : j + 1] & (infinite != 0)
         np.add(products, weight * infinite, out=products, where=is_added)
     return np.asarray(products)
-
-
-def is_finite(*arrays: RawArray) -> bool:
-    """Return whether all numbers are finite, by their sums; False also if a sum is too large."""
-    return all(np.isfinite(x.sum()) for x in arrays)

@@ -14,10 +14,8 @@ from .attention_forward import (
     HeadBatch,
     active_keys,
     active_pairs,
-    active_scores,
+    block_scores,
     contiguous,
-    is_finite,
-    is_masked,
     multiply_active,
     read_batch,
     row_blocks,
@@ -80,18 +78,14 @@ def _add_block(
     """
     assert batch.log_sums is not None
     queries, keys, values = batch.queries[..., rows, :], batch.keys[..., columns, :], batch.values[..., columns, :]
-    scores = active_scores(batch, rows, columns)
+    scores, active = block_scores(batch, rows, columns), active_pairs(batch, rows, columns)
     weights = np.exp(np.subtract(scores, batch.log_sums[..., rows, :], out=scores), out=scores)
     d_scores: RawArray = np.matmul(g, values.swapaxes(-1, -2))
-    mean, active = np.vecdot(g, results)[..., None], None
-    # 0 times NaN is NaN, so pairs that are not active are left out. If one weight of a query is NaN, all are.
-    if is_masked(batch) and not is_finite(queries, keys, d_scores, mean, weights[..., :1]):
-        active = np.broadcast_to(active_pairs(batch, rows, columns), weights.shape)
-        np.copyto(weights, 0, where=~active)
-    d_scores -= mean
+    d_scores -= np.vecdot(g, results)[..., None]
     d_scores *= weights
     if active is not None:
-        np.copyto(d_scores, 0, where=~active)
+        np.copyto(weights, 0, where=~active)
+        np.copyto(d_scores, 0, where=~active)  # 0 times NaN would be NaN
     active_transposed = None if active is None else active.swapaxes(-1, -2)
     _add_product(grads[0][..., rows, :], d_scores, keys, active)
     _add_product(grads[1][..., columns, :], d_scores.swapaxes(-1, -2), queries, active_transposed)
@@ -101,10 +95,7 @@ def _add_block(
 
 def _add_product(total: RawArray, weights: RawArray, matrix: RawArray, active: RawArray | None) -> None:
     """Add ``weights @ matrix`` to ``total``; heads of queries that share a head of keys are summed."""
-    if active is None or is_finite(matrix):
-        product = np.matmul(weights, matrix)
-    else:
-        product = multiply_active(weights, matrix, active)
+    product = multiply_active(weights, matrix, active)
     total += product if total.shape[2] == product.shape[2] else product.sum(axis=2, keepdims=True)
 
 
