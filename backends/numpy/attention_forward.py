@@ -6,7 +6,7 @@ The gradient computes the weights again from the log-sums.
 
 from __future__ import annotations
 
-from math import prod
+from math import isfinite, prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -160,7 +160,7 @@ def multiply_active(weights: RawArray, matrix: RawArray, active: RawArray | None
 
     The weights of the pairs that are not active are 0.
     """
-    if active is None or np.isfinite(np.add.reduce(matrix, axis=None)):  # a sum that is too large is not finite, too
+    if active is None or is_finite(matrix):
         return np.asarray(np.matmul(weights, matrix))
     finite = np.isfinite(matrix)
     products = np.matmul(weights, where(finite, matrix, matrix.dtype.type(0)))
@@ -171,3 +171,8 @@ def multiply_active(weights: RawArray, matrix: RawArray, active: RawArray | None
         is_added = active[..., j : j + 1] & (infinite != 0)
         np.add(products, weight * infinite, out=products, where=is_added)
     return np.asarray(products)
+
+
+def is_finite(x: RawArray) -> bool:
+    """Return whether all numbers are finite, by their sum; False also if the sum is too large."""
+    return isfinite(np.add.reduce(x, axis=None))

@@ -16,6 +16,7 @@ from .attention_forward import (
     active_pairs,
     block_scores,
     contiguous,
+    is_finite,
     multiply_active,
     read_batch,
     row_blocks,
@@ -80,13 +81,14 @@ def _add_block(
     queries, keys, values = batch.queries[..., rows, :], batch.keys[..., columns, :], batch.values[..., columns, :]
     scores, active = block_scores(batch, rows, columns), active_pairs(batch, rows, columns)
     weights = np.exp(np.subtract(scores, batch.log_sums[..., rows, :], out=scores), out=scores)
+    active_transposed = None if active is None else active.swapaxes(-1, -2)
+    if active is not None:
+        np.copyto(weights, 0, where=~active)
     d_scores: RawArray = np.matmul(g, values.swapaxes(-1, -2))
     d_scores -= np.vecdot(g, results)[..., None]
     d_scores *= weights
-    if active is not None:
-        np.copyto(weights, 0, where=~active)
-        np.copyto(d_scores, 0, where=~active)  # 0 times NaN would be NaN
-    active_transposed = None if active is None else active.swapaxes(-1, -2)
+    if active is not None and not is_finite(d_scores):  # 0 times NaN is NaN
+        np.copyto(d_scores, 0, where=~active)
     _add_product(grads[0][..., rows, :], d_scores, keys, active)
     _add_product(grads[1][..., columns, :], d_scores.swapaxes(-1, -2), queries, active_transposed)
     _add_product(grads[2][..., columns, :], weights.swapaxes(-1, -2), g, active_transposed)
