@@ -3,15 +3,11 @@
 Elementwise results have the layout of the first nested operand, ``template``. Results of mapped components are jagged
 if they have one irregular dimension at most. Matrix products, attention and its scores are jagged if their operands
 bring one ragged dimension into the result.
-
-The dimensions of an operand of attention are (batch, heads..., rows, features), with any number of dimensions of heads.
-The rows of the query are the rows of the scores and of the result. The rows of key and value are the columns of the
-scores, over which attention sums.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +15,7 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.primitives import movement
 from pynested.backends.dtypes import promoted
-from pynested.nested.layout_conversion import from_elements, front_to_axis, nest, to_jagged
+from pynested.nested.layout_conversion import from_elements, nest, to_jagged
 from pynested.nested.nested_array import NestedArray
 from pynested.structure import Ints, Jagged, Strided, regular_sizes
 from pynested.structure.layout import Layout, jagged, strided
@@ -84,50 +80,8 @@ def common_ragged_dim(ragged_dims: Iterable[int | None]) -> int | str | None:
     return distinct_dims.pop() if len(distinct_dims) == 1 else None
 
 
-def ragged_dim_of_attention(arrays: list[Any]) -> int | str | None:
-    """Return the ragged dimension of the result of attention as `common_ragged_dim` does, from query, key and value."""
-    return common_ragged_dim(_ragged_dims(zip(arrays, (-2, None, None), strict=True)))
-
-
-def ragged_dim_of_scores(arrays: list[Any]) -> int | str | None:
-    """Return the ragged dimension of the scores as `common_ragged_dim` does, from query and key."""
-    return common_ragged_dim(_ragged_dims(zip(arrays[:2], (-2, -1), strict=True)))
-
-
-def _ragged_dims(operands: Iterable[tuple[Any, int | None]]) -> Iterator[int | None]:
-    """Yield the dimension that each nested operand makes ragged; None for a strided operand.
-
-    ``operands`` are pairs of an operand and the dimension of the result that its rows become: None if its rows are
-    summed over.
-    """
-    for x, rows_dim in operands:
-        if type(x) is not NestedArray:
-            continue
-        if x.structure.ragged_dim != x.ndim - 2:
-            yield x.structure.ragged_dim
-        elif rows_dim is not None:
-            yield x.ndim + rows_dim
-
-
 def wrap_elements(flat: Array, extents: Ints, count: int, ragged_dim: int | str | None) -> NestedArray | Array:
     """Return the array with the elements ``flat``: jagged along ``ragged_dim``, dense for "dense", strided for None."""
     if isinstance(ragged_dim, str):
         return movement.reshape(flat, (count, *np.maximum(extents[0], 0).tolist()))
     return from_elements(flat, extents, count, ragged_dim)
-
-
-def wrap_attention(flat: Array, extents: Ints, count: int, ragged_dim: Any, query: Any) -> NestedArray | Array:
-    """Return the result of attention in the layout for ``ragged_dim``, which `ragged_dim_of_attention` returned.
-
-    If the rows are ragged, the result has the structure of the nested query. Then ``flat`` holds all rows of a head,
-    head after head, if the query is contiguous; otherwise it holds all heads of a row, row after row. If the rows are
-    not ragged, ``flat`` holds component after component.
-    """
-    *head_sizes, _, width = np.maximum(extents[0], 0).tolist()
-    if ragged_dim != len(head_sizes) + 1:
-        return wrap_elements(flat, extents, count, ragged_dim)
-    structure: Jagged = query.structure.packed
-    if query.is_contiguous():
-        return NestedArray(movement.reshape(flat, (*head_sizes, structure.rows, width)), structure)
-    values = movement.reshape(flat, (structure.rows, *head_sizes, width))
-    return NestedArray(front_to_axis(values, len(head_sizes)), structure)

@@ -1,9 +1,12 @@
 """Alignment of the operands of attention: the places of the heads of each component in flat buffers.
 
 The last two axes of a component are the rows and columns of its matrices. The axes before them are the *leading* axes:
-they broadcast, and are merged to one axis of heads. An operand keeps its memory if offsets and strides can describe
-its heads; otherwise it is copied. An axis is *regular* if all components have the same size along it. The *extents* of
-an operand are the table of its component sizes (see `pynested/structure/extents.py`).
+they broadcast, and are merged to one axis of heads. The rows of the query are those of the scores and of the result.
+The rows of key and value are the columns of the scores, over which attention sums.
+
+An operand keeps its memory if offsets and strides can describe its heads; otherwise it is copied. An axis is *regular*
+if all components have the same size along it. The *extents* of an operand are the table of its component sizes (see
+`pynested/structure/extents.py`).
 """
 
 from __future__ import annotations
@@ -18,16 +21,11 @@ from pynested.autograd import Array
 from pynested.autograd.primitives import movement
 from pynested.backends import HeadLayout
 from pynested.backends.dtypes import is_float, promoted
-from pynested.lifting.result_layout import (
-    ragged_dim_of_attention,
-    ragged_dim_of_scores,
-    wrap_attention,
-    wrap_elements,
-)
-from pynested.nested.layout_conversion import as_strided_parts, contiguous, packed, structure_of_slices
+from pynested.lifting.result_layout import common_ragged_dim, wrap_elements
+from pynested.nested.layout_conversion import as_strided_parts, contiguous, front_to_axis, packed, structure_of_slices
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.shape_comparison import broadcast_extents
-from pynested.structure import Ints, Strided
+from pynested.structure import Ints, Jagged, Strided
 
 from .attention_operands import (
     MASK,
@@ -44,40 +42,46 @@ from .attention_operands import (
 class AlignedHeads(NamedTuple):
     """Flat operands of attention, the layout of their heads, and the shapes of results.
 
-    ``ragged_dim`` is that of the result: a dimension, "dense" for a dense result, None for a strided one. The first
-    dimension of the result counts components if ``has_batch``; otherwise all operands are dense, and the result is one
-    component.
+    A ragged dimension is that of the result or of the scores, see `common_ragged_dim`. The first dimension of the
+    result counts components if ``has_batch``; otherwise all operands are dense, and the result is one component.
     """
 
     buffers: tuple[Any, Any, Any, Any]  # query, key, value, and mask or None
-    arrays: list[Any]  # query, key and value as they were passed
-    ragged_dim: int | str | None
+    query: Any  # as it was passed
     layout: HeadLayout
+    order: str  # of the rows of the result, see `packed_places`
     extents: Ints
     score_extents: Ints
+    ragged_dim: int | str | None
+    score_ragged_dim: int | str | None
+    is_nested: bool  # whether query, key or value is nested
     has_batch: bool
 
-    @property
-    def is_nested(self) -> bool:
-        """Whether query, key or value is nested."""
-        return any(type(x) is NestedArray for x in self.arrays)
-
     def wrap_result(self, flat: Array) -> NestedArray | Array:
-        """Return the result of attention, (B, H, *, V), from its elements."""
-        count = len(self.layout.sizes)
-        return self._without_batch(wrap_attention(flat, self.extents, count, self.ragged_dim, self.arrays[0]))
+        """Return the result of attention, (B, H, *, V), from its elements.
+
+        If its rows are ragged, it has the structure of the query.
+        """
+        if self.order == "components":
+            return self._wrap(flat, self.extents, self.ragged_dim)
+        *head_sizes, _, width = np.maximum(self.extents[0], 0).tolist()
+        structure: Jagged = self.query.structure.packed
+        if self.order == "heads":
+            return NestedArray(movement.reshape(flat, (*head_sizes, structure.rows, width)), structure)
+        values = movement.reshape(flat, (structure.rows, *head_sizes, width))
+        return NestedArray(front_to_axis(values, len(head_sizes)), structure)
 
     def wrap_query_numbers(self, flat: Array) -> NestedArray | Array:
         """Return an array with a number for each query, (B, H, *), from its elements."""
-        return self._without_batch(wrap_elements(flat, self.extents[:, :-1], len(self.layout.sizes), self.ragged_dim))
+        return self._wrap(flat, self.extents[:, :-1], self.ragged_dim)
 
     def wrap_scores(self, flat: Array) -> NestedArray | Array:
         """Return an array with an element for each score, (B, H, *, *), from its elements."""
-        ragged_dim = ragged_dim_of_scores(self.arrays)
-        return self._without_batch(wrap_elements(flat, self.score_extents, len(self.layout.sizes), ragged_dim))
+        return self._wrap(flat, self.score_extents, self.score_ragged_dim)
 
-    def _without_batch(self, x: NestedArray | Array) -> NestedArray | Array:
-        """Return ``x``, or its only component if there is no batch dimension."""
+    def _wrap(self, flat: Array, extents: Ints, ragged_dim: int | str | None) -> NestedArray | Array:
+        """Return an array from its elements: its only component if there is no batch dimension."""
+        x = wrap_elements(flat, extents, len(self.layout.sizes), ragged_dim)
         return x if self.has_batch else movement.reshape(x, x.shape[1:])
 
 
@@ -91,22 +95,19 @@ def align_heads(
     of fewer dimensions are one component.
     """
     named = checked_operands(op, query, key, value, mask)
+    query = named["query"]
     flat_arrays, operands = zip(*[_as_operand(op, name, x) for name, x in named.items()], strict=True)
-    arrays = [*named.values()][:3]
-    ragged_dim, order = ragged_dim_of_attention(arrays), "components"
-    if type(arrays[0]) is NestedArray and ragged_dim == arrays[0].ndim - 2:  # then the result has the query's structure
-        order = "heads" if arrays[0].is_contiguous() else "rows"
     structures_to_copy, *description = _align_structures(
-        operands, bool(is_causal), checked_scale(op, scale), bool(enable_gqa), order
+        operands, query.is_contiguous(), bool(is_causal), checked_scale(op, scale), bool(enable_gqa)
     )
-    dtype = promoted(*[x.dtype for x in named.values() if is_float(x.dtype)])
+    dtype = promoted(*[x.dtype for x in flat_arrays if is_float(x.dtype)])
     buffers: list[Any] = []
     for flat, structure in zip(flat_arrays, structures_to_copy, strict=True):
         if structure is not None:
             flat = movement.gather(flat, structure.sizes, structure.strides, structure.offsets)
         buffers.append(movement.to_dtype(flat, dtype) if is_float(flat.dtype) else flat)
     q, k, v, flat_mask = buffers if mask is not None else [*buffers, None]
-    return AlignedHeads((q, k, v, flat_mask), arrays, ragged_dim, *description)
+    return AlignedHeads((q, k, v, flat_mask), query, *description)
 
 
 def _as_operand(op: str, name: str, x: Any) -> tuple[Array, AttentionOperand]:
@@ -116,22 +117,21 @@ def _as_operand(op: str, name: str, x: Any) -> tuple[Array, AttentionOperand]:
     """
     if not isinstance(x, NestedArray):
         flat = movement.reshape(x, (x.numel(),)).contiguous()
-        return flat, AttentionOperand(op, name, False, x.shape, None)
+        return flat, AttentionOperand(op, name, False, x.shape, None, None)
     x = x if name == MASK else packed(x)
     flat, structure = as_strided_parts(x)
     if name != MASK and not structure.has_contiguous_rows:
         flat, structure = as_strided_parts(contiguous(x))
-    return flat, AttentionOperand(op, name, True, (len(x), *x.regular_sizes), structure)
+    return flat, AttentionOperand(op, name, True, (len(x), *x.regular_sizes), x.structure.ragged_dim, structure)
 
 
 @lru_cache(maxsize=32)  # the layers of a model attend over arrays of the same structures
 def _align_structures(
-    operands: tuple[AttentionOperand, ...], causal: bool, scale: float | None, grouped: bool, order: str
+    operands: tuple[AttentionOperand, ...], in_c_order: bool, causal: bool, scale: float | None, grouped: bool
 ) -> tuple[Any, ...]:
-    """Return the structures to copy; layout, extents of result and scores, and ``has_batch`` for `AlignedHeads`.
+    """Return the structures to copy, None for an operand that keeps its memory; and the fields of `AlignedHeads`.
 
-    A structure to copy is None for an operand that keeps its memory. ``order`` is that of the result, see
-    `packed_places`.
+    ``in_c_order`` is whether the query is contiguous.
     """
     nested_ranks = [len(operand.sizes) for operand in operands if operand.is_nested]
     rank = [*nested_ranks, max(len(operand.sizes) for operand in operands[:3])][0]
@@ -157,6 +157,10 @@ def _align_structures(
     structures_to_copy, (q, k, v, *merged_masks) = zip(*merged, strict=True)
     (query_heads, queries, _), (key_heads, keys, _) = q.extents[:count].T, k.extents[:count].T
     width, value_width = (max(x.extents.item(0, -1), 0) for x in (q, v))
+    ragged_dim = _ragged_dim((query, key, value), (-2, None, None))
+    order = "components"
+    if query.is_nested and ragged_dim == rank - 2:  # then the result has the structure of the query
+        order = "heads" if in_c_order else "rows"
     if scale is None:
         scale = 1 / np.sqrt(width).item() if width else 1.0
     layout = HeadLayout(
@@ -172,7 +176,23 @@ def _align_structures(
         causal=causal,
     )
     extents = np.concatenate([score_extents[:, :-1], value.extents[:, -1:]], axis=1)
-    return structures_to_copy, layout, extents, score_extents, has_batch
+    is_nested, score_ragged_dim = bool(nested_ranks), _ragged_dim((query, key), (-2, -1))
+    return structures_to_copy, layout, order, extents, score_extents, ragged_dim, score_ragged_dim, is_nested, has_batch
+
+
+def _ragged_dim(operands: tuple[AttentionOperand, ...], dims_of_rows: tuple[int | None, ...]) -> int | str | None:
+    """Return the ragged dimension of a result as `common_ragged_dim` does.
+
+    The rows of an operand become a dimension of the result, counted from the end; None if they are summed over.
+    """
+    ragged_dims: list[int | None] = []
+    for operand, dim_of_rows in zip(operands, dims_of_rows, strict=True):
+        rank = len(operand.sizes)
+        if operand.is_nested and operand.ragged_dim != rank - 2:
+            ragged_dims.append(operand.ragged_dim)
+        elif operand.is_nested and dim_of_rows is not None:
+            ragged_dims.append(rank + dim_of_rows)
+    return common_ragged_dim(ragged_dims)
 
 
 def _with_components(operand: AttentionOperand, count: int, rank: int) -> AttentionOperand:
