@@ -35,8 +35,8 @@ def conform(
 ) -> Run:
     """Run what is selected, against the session that ``start`` opens once everything else is known to be right.
 
-    With ``forks`` above 1 as many forks of this process ask. Records go to the file ``keep`` one by one; a run that
-    breaks off has no footer, and is raised as `BrokenOff`.
+    With ``forks`` above 1 as many forks of this process ask, but no more than there are operators. Records go to the
+    file ``keep`` one by one; a run that breaks off has no footer, and is raised as `BrokenOff`.
     """
     jobs = plan(corpus, selection)
     with writer(keep) as write, start() as session:
@@ -44,7 +44,8 @@ def conform(
         first = header(corpus, session.identity, selection, len(jobs))
         found: list[Record] = []
         try:
-            records = results(jobs, session, corpus) if forks == 1 else shared(jobs, start, corpus, forks)
+            number = min(forks, len({job.case.op for job in jobs}))
+            records = shared(jobs, start, corpus, number) if number > 1 else results(jobs, session, corpus)
             last = _run(len(jobs), records, first, found, write, Progress(screen, len(jobs)))
         except Exception as error:
             raise BrokenOff(Run(first, found)) from error

@@ -41,7 +41,7 @@ def shared(jobs: Sequence[Job], start: Start, corpus: Corpus, number: int) -> It
     """Yield one record for each job, in order, asked by ``number`` forks of this process at the same time."""
     groups = [list(group) for _, group in groupby(jobs, key=lambda job: job.case.op)]
     come: dict[int, Answer] = {}
-    with _forked(groups, start, corpus, min(number, len(groups))) as forks:
+    with _forked(groups, start, corpus, number) as forks:
         answers = _answers(groups, forks)
         for one in range(len(groups)):
             while one not in come:

@@ -191,7 +191,8 @@ def test_the_snippets_of_torch_show_what_was_recorded(tmp_path: Path, capsys: An
     kept, ops = tmp_path / "run.ndjson", ("add", "stack", "nested_array_from_strided")
     chosen = [word for op in ops for word in ("--op", op)]
     was_imported = "torch" in sys.modules  # by another test
-    main(["conform", "--target", "torch", *chosen, "--match", "*/float32/[!b]*", "--json", str(kept)])
+    options = ["--match", "*/float32/[!b]*", "--json", str(kept), "--processes", "1"]
+    main(["conform", "--target", "torch", *chosen, *options])
     shown = Counter(result["op"] for result, _ in findings(read(kept)))
     assert min(shown[op] for op in ops) > 2 and ("torch" in sys.modules) is was_imported
     capsys.readouterr()

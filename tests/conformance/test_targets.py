@@ -25,7 +25,7 @@ def test_a_target_that_is_not_installed_is_one_line_and_2(capsys: Captured) -> N
 def test_torch_is_held_to_the_same_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "torch", raising=False)  # another test may have imported it
     kept = tmp_path / "run.ndjson"
-    arguments = ["--op", "exp", "--op", "amax", "--op", "transpose", "--json", str(kept)]
+    arguments = ["--op", "exp", "--op", "amax", "--op", "transpose", "--json", str(kept), "--processes", "1"]
     assert main(["conform", "--target", "torch", *arguments]) == 1
     found = {
         (one["op"], one["layout"], part, verdict)
