@@ -30,7 +30,7 @@ def cache_folder() -> Path:
     return parent / "pynested"
 
 
-def cached_file(name: str, make: Callable[[Path], None]) -> Path:
+def cached_file(name: str, make: Callable[[Path], object]) -> Path:
     """Return a file of the cache, made if it is missing; another process that needs it waits until it is whole.
 
     ``make(path)`` writes the file in a temporary folder, which can take other files, too. DeviceError if others can

@@ -20,7 +20,7 @@ from .cache import cached_file
 from .kernel_source import KERNEL_FOLDER, source_with_headers
 
 EMULATOR = Path(__file__).resolve().parent / "emulator"
-FLAGS = ("-std=c++17", "-fPIC", "-g1", "-ffp-contract=off", "-Wall", "-Wextra", "-Wno-unknown-pragmas")
+FLAGS = ("-std=c++17", "-fPIC", "-pthread", "-g1", "-ffp-contract=off", "-Wall", "-Wextra", "-Wno-unknown-pragmas")
 
 
 class Sanitizer(NamedTuple):
@@ -93,13 +93,24 @@ def compile_library(
     def compile_text(target: Path) -> None:
         source = target.with_suffix(".cpp")
         source.write_text(text, encoding="utf-8")
-        language_flags = "-include", EMULATOR / "language.hpp", "-I", EMULATOR / "include"
-        _compile(
-            file, path, *flags, *language_flags, "-shared", source, _compiled_scheduler(), "-o", target, "-pthread"
-        )
+        language_flags = "-include", _precompiled_language(flags), "-I", EMULATOR / "include"
+        _compile(file, path, *flags, *language_flags, "-shared", source, _compiled_scheduler(), "-o", target)
 
     key = _digest(text, version, *flags, _emulator_text())
     return cached_file(f"{Path(file).stem}-{key}.so", compile_text)
+
+
+def _precompiled_language(flags: Sequence[str]) -> Path:
+    """Return a copy of the language's header, beside its compiled form, which a compiler reads in a third of the time.
+
+    A compiler that cannot use the compiled form reads the copy.
+    """
+    path, version = find_compiler()
+    name = f"language-{_digest(version, *flags, _emulator_text())}.hpp"
+    header = cached_file(name, lambda target: shutil.copyfile(EMULATOR / "language.hpp", target))
+    to_compiled = "-x", "c++-header", header, "-o"
+    cached_file(f"{name}.gch", lambda target: _compile("the emulation", path, *flags, *to_compiled, target))
+    return header
 
 
 def _compiled_scheduler() -> Path:

@@ -2,7 +2,6 @@
 //     g++ -std=c++17 -x c++ -include language.hpp -Iinclude kernel.cu
 // The scheduler is in block.hpp and its neighbours: one OS thread runs a block, and the block's CUDA threads are fibers
 // that switch inside barriers and warp collectives only.
-#pragma once
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
