@@ -30,7 +30,7 @@ class NumpyBackend(PlainBackend):
     device = "cpu"
 
     relu = staticmethod(elementwise.relu)
-    relu_backward = staticmethod(activations.relu_backward)
+    relu_backward = staticmethod(elementwise.relu_backward)
     gelu = staticmethod(activations.gelu)
     gelu_backward = staticmethod(activations.gelu_backward)
     silu = staticmethod(activations.silu)
@@ -64,6 +64,7 @@ class NumpyBackend(PlainBackend):
     gather_components = staticmethod(movement.gather_components)
     scatter_components = staticmethod(movement.scatter_components)
 
+    matmul = staticmethod(products.matmul)
     matmul_components = staticmethod(products.matmul_components)
     sum_last = staticmethod(reduction.sum_last)
 

@@ -1,7 +1,7 @@
-"""erfc, gelu, silu and the derivatives of activations, which NumPy lacks or does not vectorise.
+"""erfc, gelu, silu and their derivatives, which NumPy lacks or does not vectorise.
 
-Each function computes a block of a larger array: see `blockwise`. The steps write into the arrays of the steps before
-them, since a new array takes as long as a step. Fused chains call these functions for the blocks of a chain.
+Each function computes a block of a larger array: see `blockwise`. The steps write into the memory of the result, since
+a new array takes as long as a step. Fused chains call these functions for the blocks of a chain.
 """
 
 from __future__ import annotations
@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..caching_allocator import empty
-from .elementwise import blockwise, keep_where
-from .parallel import blocks, run
+from .elementwise import blockwise
 
 RawArray = NDArray[Any]
 
@@ -28,41 +26,40 @@ TANH_SCALE, TANH_CUBIC = sqrt(2 / pi), 0.044715  # of gelu's tanh approximation
 
 
 @blockwise
-def erfc(x: RawArray, /) -> RawArray:
+def erfc(x: RawArray, /, *, out: RawArray) -> None:
     """1 minus the error function of floats, accurate where that is nearly 1."""
     from scipy import special
 
-    y: RawArray = special.erfc(x)
-    if y.dtype == np.float64:  # SciPy rounds x * x before exp(-x * x), an error of x * x roundoffs
+    special.erfc(x, out=out)
+    if x.dtype == np.float64:  # SciPy rounds x * x before exp(-x * x), an error of x * x roundoffs
         tail = np.flatnonzero(x > 0.5)
         clipped = np.minimum(x[tail], 30)  # beyond 30 the result is 0
         rounded = np.rint(clipped * 2**20) / 2**20  # has an exact square
         rest = np.exp((rounded - clipped) * (rounded + clipped))
-        y[tail] = np.exp(-rounded * rounded) * rest * special.erfcx(clipped)
-    return y
+        out[tail] = np.exp(-rounded * rounded) * rest * special.erfcx(clipped)
 
 
 @blockwise
-def normal_distribution(x: RawArray, /) -> RawArray:
+def normal_distribution(x: RawArray, /, *, out: RawArray) -> None:
     """``Phi(x) = (1 + erf(x / sqrt 2)) / 2``."""
     if x.dtype != np.float32:
         from scipy import special
 
-        return special.ndtr(x)  # type: ignore[no-any-return]
+        special.ndtr(x, out=out)
+        return
     square = x * x
-    y = square + E2
-    np.divide(D2, y, out=y)
-    y += square
-    y += E1
-    np.divide(D1, y, out=y)
-    y += square
-    y += K
-    y *= C
-    y *= x
-    np.tanh(y, out=y)
-    y *= 0.5
-    y += 0.5
-    return y
+    np.add(square, E2, out=out)
+    np.divide(D2, out, out=out)
+    out += square
+    out += E1
+    np.divide(D1, out, out=out)
+    out += square
+    out += K
+    out *= C
+    out *= x
+    np.tanh(out, out=out)
+    out *= 0.5
+    out += 0.5
 
 
 def gelu(x: RawArray, /, approximate: str = "none") -> RawArray:
@@ -76,110 +73,93 @@ def gelu_backward(cotangent: RawArray, x: RawArray, /, approximate: str = "none"
 
 
 @blockwise
-def gelu_exact(x: RawArray, /) -> RawArray:
+def gelu_exact(x: RawArray, /, *, out: RawArray) -> None:
     """``x Phi(x)``."""
-    y = normal_distribution(x)
-    y *= x
-    return y
+    normal_distribution(x, out=out)
+    out *= x
 
 
 @blockwise
-def gelu_exact_backward(cotangent: RawArray, x: RawArray, /) -> RawArray:
+def gelu_exact_backward(cotangent: RawArray, x: RawArray, /, *, out: RawArray) -> None:
     """``cotangent`` times the derivative of `gelu_exact`."""
-    return gelu_backward_from_distribution(cotangent, x, normal_distribution(x))
+    gelu_backward_from_distribution(cotangent, x, normal_distribution(x), out=out)
 
 
 @blockwise
-def gelu_backward_from_distribution(cotangent: RawArray, x: RawArray, distribution: RawArray, /) -> RawArray:
+def gelu_backward_from_distribution(
+    cotangent: RawArray, x: RawArray, distribution: RawArray, /, *, out: RawArray
+) -> None:
     """``cotangent * (Phi(x) + x exp(-x * x / 2) / sqrt(2 pi))``, given ``Phi(x)``."""
-    slope = x * x
-    slope *= -0.5
-    np.exp(slope, out=slope)
-    slope *= 1 / sqrt(2 * pi)
-    slope *= x
-    slope += distribution
-    slope *= cotangent
-    return slope
+    np.multiply(x, x, out=out)
+    out *= -0.5
+    np.exp(out, out=out)
+    out *= 1 / sqrt(2 * pi)
+    out *= x
+    out += distribution
+    out *= cotangent
 
 
-def _gelu_tanh_factor(x: RawArray) -> RawArray:
+def _gelu_tanh_factor(x: RawArray, out: RawArray) -> None:
     """``tanh(sqrt(2 / pi) (x + 0.044715 x^3))``."""
-    t = x * x
-    t *= TANH_SCALE * TANH_CUBIC
-    t += TANH_SCALE
-    t *= x
-    return np.tanh(t, out=t)  # type: ignore[no-any-return]
+    np.multiply(x, x, out=out)
+    out *= TANH_SCALE * TANH_CUBIC
+    out += TANH_SCALE
+    out *= x
+    np.tanh(out, out=out)
 
 
 @blockwise
-def gelu_tanh(x: RawArray, /) -> RawArray:
+def gelu_tanh(x: RawArray, /, *, out: RawArray) -> None:
     """``x (1 + t) / 2``, where t is the tanh."""
-    y = _gelu_tanh_factor(x)
-    y += 1
-    y *= x * 0.5
-    return y
+    _gelu_tanh_factor(x, out)
+    out += 1
+    out *= x * 0.5
 
 
 @blockwise
-def gelu_tanh_backward(cotangent: RawArray, x: RawArray, /) -> RawArray:
+def gelu_tanh_backward(cotangent: RawArray, x: RawArray, /, *, out: RawArray) -> None:
     """``cotangent * ((1 + t) / 2 + s + 3 * 0.044715 x x s)``, with s = x (1 - t t) sqrt(2 / pi) / 2.
 
     The product of x and s vanishes for large x; x * x would overflow and give inf * 0.
     """
-    t = _gelu_tanh_factor(x)
-    s = t * t
+    _gelu_tanh_factor(x, out)
+    s = out * out
     np.subtract(1, s, out=s)
     s *= 0.5 * TANH_SCALE
     s *= x
-    slope = t
-    slope *= 0.5
-    slope += 0.5
-    slope += s
+    out *= 0.5
+    out += 0.5
+    out += s
     for factor in (x, x, 3 * TANH_CUBIC):
         s *= factor
-    slope += s
-    slope *= cotangent
-    return slope
-
-
-def relu_backward(cotangent: RawArray, y: RawArray, /) -> RawArray:
-    """The cotangent where y = relu(x) is above 0 or NaN, +0 elsewhere whatever the cotangent is."""
-    out = empty(y.shape, y.dtype)
-    flat_g, flat_y, flat_out = (np.ascontiguousarray(array).reshape(-1) for array in (cotangent, y, out))
-
-    def work(start: int, stop: int) -> None:
-        keep_where(~(flat_y[start:stop] <= 0), flat_g[start:stop], flat_out[start:stop])
-
-    run(work, blocks(y.size, y.itemsize), y.nbytes)
-    return out
+    out += s
+    out *= cotangent
 
 
 @blockwise
-def silu(x: RawArray, /) -> RawArray:
+def silu(x: RawArray, /, *, out: RawArray) -> None:
     """``x / (1 + exp(-x))``."""
-    y = -x
-    np.exp(y, out=y)
-    y += 1
-    np.divide(x, y, out=y)
+    np.negative(x, out=out)
+    np.exp(out, out=out)
+    out += 1
+    np.divide(x, out, out=out)
     threshold = SILU_TAIL[x.dtype]
     if not x.min(initial=0) >= threshold:  # or NaN
         # exp(-x) overflows, or nearly, but x exp(x) does not: multiply x by exp(x / 2) two times.
         tail = np.flatnonzero(x < threshold)
         root = np.exp(x[tail] * 0.5)
-        y[tail] = x[tail] * root * root
-    return y
+        out[tail] = x[tail] * root * root
 
 
 @blockwise
-def silu_backward(cotangent: RawArray, x: RawArray, /) -> RawArray:
+def silu_backward(cotangent: RawArray, x: RawArray, /, *, out: RawArray) -> None:
     """``cotangent * s (1 + x (1 - s))``, with s the sigmoid of x."""
-    s = -x
-    np.exp(s, out=s)
-    s += 1
-    np.divide(1, s, out=s)
-    y = 1 - s
-    y *= x
-    y += 1
-    y *= s
-    y *= cotangent
-    return y
+    np.negative(x, out=out)
+    np.exp(out, out=out)
+    out += 1
+    np.divide(1, out, out=out)
+    slope = 1 - out
+    slope *= x
+    slope += 1
+    out *= slope
+    out *= cotangent

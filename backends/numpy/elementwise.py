@@ -4,62 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..caching_allocator import LARGE, empty
-from ..dtypes import computing_dtype
-from .parallel import blocks, run, run_shares
+from .parallel import compute_rows, run_shares
 
 RawArray = NDArray[Any]
 
 
-def blockwise(function: Callable[..., RawArray]) -> Callable[..., RawArray]:
-    """Let ``function``, of flat arrays of one size and dtype, compute blocks that stay in the cache.
+def blockwise(function: Callable[..., None]) -> Callable[..., RawArray]:
+    """Let ``function(*blocks, out=block)`` compute flat blocks of arrays of one shape and dtype, as `compute_rows`.
 
-    The arrays can have any shape. Halves are computed in float32 and rounded once.
+    The result is a new array, or ``out`` if that is an argument.
     """
 
     @wraps(function)
-    def kernel(*arrays: RawArray) -> RawArray:
-        flat = [np.ascontiguousarray(x).reshape(-1) for x in arrays]
-        return _compute_blocks(function, flat).reshape(arrays[0].shape)
+    def kernel(*arrays: RawArray, out: RawArray | None = None) -> RawArray:
+        result = empty(arrays[0].shape, arrays[0].dtype) if out is None else out
+        compute_rows(function, result.reshape(-1), *[np.ascontiguousarray(x).reshape(-1) for x in arrays])
+        return result
 
     return kernel
-
-
-def rowwise(function: Callable[..., RawArray]) -> Callable[..., RawArray]:
-    """Let ``function``, of matrices of one shape and dtype, compute blocks of rows that stay in the cache.
-
-    The arrays have the shape (..., D). Halves are computed in float32 and rounded once.
-    """
-
-    @wraps(function)
-    def kernel(*arrays: RawArray) -> RawArray:
-        shape = arrays[0].shape
-        matrices = [np.ascontiguousarray(x).reshape(prod(shape[:-1]), shape[-1]) for x in arrays]
-        return _compute_blocks(function, matrices).reshape(shape)
-
-    return kernel
-
-
-def _compute_blocks(function: Callable[..., RawArray], arrays: list[RawArray]) -> RawArray:
-    """Return ``function(*arrays)``, computed in blocks of the first dimension."""
-    shape, dtype = arrays[0].shape, arrays[0].dtype
-    wide_dtype = computing_dtype(dtype)
-    cuts = blocks(shape[0], wide_dtype.itemsize * prod(shape[1:]))
-    if len(cuts) == 1:
-        return function(*[x.astype(wide_dtype, copy=False) for x in arrays]).astype(dtype, copy=False)
-    out = empty(shape, dtype)
-
-    def work(start: int, stop: int) -> None:
-        out[start:stop] = function(*[x[start:stop].astype(wide_dtype, copy=False) for x in arrays])
-
-    run(work, cuts, out.nbytes)
-    return out
 
 
 def keep_where(condition: NDArray[np.bool_], x: RawArray, out: RawArray) -> None:
@@ -107,12 +75,17 @@ def _in_pieces(ufunc: np.ufunc, *operands: Any) -> Any:
     return out
 
 
-maximum = threaded_ufunc(np.maximum)
+@blockwise
+def relu(x: RawArray, /, *, out: RawArray) -> None:
+    """Compute the formula of the plain kernel."""
+    out.fill(0)
+    np.maximum(x, out, out=out)  # vectorised for two arrays only
 
 
-def relu(x: NDArray[Any], /) -> NDArray[Any]:
-    """Compute the formula of the plain kernel on all threads."""
-    return maximum(np.asarray(x, order="C"), x.dtype.type(0))  # type: ignore[no-any-return]
+@blockwise
+def relu_backward(cotangent: RawArray, y: RawArray, /, *, out: RawArray) -> None:
+    """The cotangent where y = relu(x) is above 0 or NaN, +0 elsewhere whatever the cotangent is."""
+    keep_where(~(y <= 0), cotangent, out)
 
 
 def where(condition: Any, x: Any, y: Any, /) -> Any:

@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import pairwise
 from math import prod
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from ..dtypes import is_half
+from ..dtypes import computing_dtype, is_half
 from ..environment import whole_number
 from ..quiet import quietly
 
@@ -46,19 +46,23 @@ def run(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]], nbytes: int)
     Threads compute at the same time because NumPy, SciPy and BLAS release the interpreter lock inside their loops. Jobs
     must not call ``run``. All jobs have ended when ``run`` returns, or raises the error of a job.
     """
-    if THREADS == 1 or len(jobs) < 2 or nbytes < LEAST_THREADED_BYTES:
-        for job in jobs:
+    remaining = iter(jobs)
+
+    def work_through() -> None:
+        for job in remaining:
             work(*job)
-        return
+
+    if THREADS == 1 or len(jobs) < 2 or nbytes < LEAST_THREADED_BYTES:
+        return work_through()
     started: list[Future[None]] = []
     with single_threaded_blas():
         try:
-            for job in jobs:
-                started.append(_pool(os.getpid()).submit(quietly, work, *job))
-        except RuntimeError:  # the interpreter is ending and starts no more threads
-            for job in jobs[len(started) :]:
-                work(*job)
-        wait(started)
+            with suppress(RuntimeError):  # the interpreter is ending and starts no more threads
+                for _ in range(min(THREADS, len(jobs)) - 1):
+                    started.append(_pool(os.getpid()).submit(quietly, work_through))
+            work_through()
+        finally:
+            wait(started)
     for future in started:
         future.result()
 
@@ -123,9 +127,33 @@ def run_shares(work: Callable[[int, int], None], rows: int, nbytes: int) -> None
         run(work, list(pairwise(rows * thread // threads for thread in range(threads + 1))), nbytes)
 
 
+def compute_rows(function: Callable[..., None], out: NDArray[Any], *arrays: NDArray[Any]) -> NDArray[Any]:
+    """Return ``out``, whose rows ``function(*blocks, out=block)`` computes in blocks that stay in the cache.
+
+    All arrays have as many rows as ``out``; a block has `BLOCK_BYTES` of the first. Halves are float32 in the blocks,
+    and those of ``out`` are rounded once.
+    """
+    dtype, row_bytes = computing_dtype(out.dtype), widened(arrays[0][:1]).nbytes
+
+    def work(start: int, stop: int) -> None:
+        target = out[start:stop]
+        block = target if dtype == out.dtype else np.empty(target.shape, dtype)
+        function(*[widened(x[start:stop]) for x in arrays], out=block)
+        if block is not target:
+            target[...] = block
+
+    run(work, blocks(len(out), row_bytes), len(out) * row_bytes)
+    return out
+
+
 def as_matrix(x: NDArray[Any]) -> NDArray[Any]:
     """(N, ...) -> (N, D): x as a contiguous matrix, without a copy if x is contiguous."""
     return np.ascontiguousarray(x).reshape(len(x), prod(x.shape[1:]))
+
+
+def last_rows(x: NDArray[Any]) -> NDArray[Any]:
+    """(..., D) -> (N, D): x as a contiguous matrix, without a copy if x is contiguous."""
+    return np.ascontiguousarray(x).reshape(prod(x.shape[:-1]), x.shape[-1])
 
 
 def rows_at_any_offset(buffer: NDArray[Any], width: int) -> NDArray[Any]:

@@ -11,10 +11,23 @@ from numpy.typing import NDArray
 from ..caching_allocator import empty
 from ..component_layout import Matrices, groups_of_equal_rows
 from ..dtypes import is_half
-from .parallel import rows_at_any_offset
+from .parallel import rows_at_any_offset, run_shares
 
 LARGE_PRODUCT = 16384  # elements of both operands and the result; a larger product is worth a Python call of its own
 FEW_PRODUCTS = 4  # up to this number, a Python call for each product costs less than sorting them by size
+
+
+def matmul(a: NDArray[Any], b: NDArray[Any], /) -> NDArray[Any]:
+    """Call `numpy.matmul`; the rows of a large product of two matrices are computed on all threads."""
+    if a.ndim > 2 or b.ndim > 2:
+        return np.asarray(np.matmul(a, b))
+    out = empty((len(a), b.shape[1]), np.result_type(a, b))
+
+    def work(start: int, stop: int) -> None:
+        np.matmul(a[start:stop], b, out=out[start:stop])
+
+    run_shares(work, len(a), a.nbytes + out.nbytes)
+    return out
 
 
 def matmul_components(a: NDArray[Any], b: NDArray[Any], left: Matrices, right: Matrices, /) -> NDArray[Any]:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from math import prod
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dtypes import computing_dtype
 from ..plain import reduction as plain_kernels
-from .parallel import as_matrix, run_shares, widened
+from .parallel import as_matrix, compute_rows, last_rows, widened
 
 FEW_ROWS = 16  # up to this number, rows are added one after the other, in float64
 SHORT_ROW = 32  # elements
-LONGEST_DOT = 512  # elements of a row; the dot product of a longer row with ones is not accurate enough
-ONES = {np.dtype(dtype): np.ones(LONGEST_DOT, dtype) for dtype in (np.float32, np.float64)}
+LONGEST_SUM = 512  # elements of a row; the sum of a longer row in float32 is not accurate enough
 
 
 def sum_first(x: NDArray[Any]) -> NDArray[Any]:
@@ -34,18 +32,12 @@ def sum_first(x: NDArray[Any]) -> NDArray[Any]:
 
 
 def sum_last(x: NDArray[Any], /) -> NDArray[Any]:
-    """Compute the sum of a short row as its dot product with ones."""
-    if x.dtype.kind != "f" or x.shape[-1] > LONGEST_DOT:
+    """Add up short rows of floats in their own dtype, halves in float32."""
+    if x.dtype.kind != "f" or x.shape[-1] > LONGEST_SUM:
         return plain_kernels.sum_last(x)
-    rows = np.ascontiguousarray(x).reshape(prod(x.shape[:-1]), x.shape[-1])
-    sums = np.empty(len(rows), computing_dtype(x.dtype))
-    ones = ONES[sums.dtype][: rows.shape[1]]
-
-    def work(start: int, stop: int) -> None:
-        np.vecdot(widened(rows[start:stop]), ones, out=sums[start:stop])
-
-    run_shares(work, len(rows), rows.nbytes)
-    return sums.astype(x.dtype, copy=False).reshape(x.shape[:-1])
+    rows = last_rows(x)
+    sums = np.zeros(len(rows), x.dtype)
+    return compute_rows(partial(np.einsum, "ij->i"), sums, rows).reshape(x.shape[:-1])
 
 
 def extremum_last(ufunc: np.ufunc, x: NDArray[Any]) -> NDArray[Any]:
@@ -55,7 +47,7 @@ def extremum_last(ufunc: np.ufunc, x: NDArray[Any]) -> NDArray[Any]:
     Of a long row, `argmax` and `argmin` find the position, in half of the time of a reduction. Halves are compared in
     float32.
     """
-    rows = np.ascontiguousarray(x).reshape(prod(x.shape[:-1]), x.shape[-1])
+    rows = last_rows(x)
     wide = widened(rows)
     if rows.shape[1] <= SHORT_ROW:
         extrema = np.asarray(ufunc.reduce(np.ascontiguousarray(wide.T), axis=0)).astype(x.dtype, copy=False)
