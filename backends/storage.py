@@ -86,4 +86,6 @@ def base_array(data: Any) -> Any:
 def share_base(a: Any, b: Any) -> bool:
     """Return whether one array is a view of the other, or both are views of a third."""
     base = a.base
-    return base is b or (base is not None and base is b.base) or base_array(a) is base_array(b)
+    if base is None:
+        return a is b or base_array(b) is a
+    return base is b or base is b.base or base_array(a) is base_array(b)

@@ -23,7 +23,7 @@ from ..array import Array, raw
 from ..tape import grad_mode
 from .binary import where
 from .derivatives_from_formula import derivatives_of
-from .movement import gather, scatter, to_dtype
+from .movement import gather, reshape, scatter, to_dtype
 from .primitive import Primitive
 from .segment import segment_softmax, segment_sum
 from .unary import exp, log
@@ -117,10 +117,10 @@ class PackedOperands(NamedTuple):
 
 
 def packed_operands(q: Any, keys: Any, v: Any, mask: Any, layout: HeadLayout) -> PackedOperands:
-    """Gather the operands of attention from flat buffers."""
+    """Gather the operands of attention from buffers, in any shape."""
 
     def gathered(x: Any, matrices: HeadMatrices) -> Any:
-        return to_dtype(gather(x, *matrices), computing_dtype(x.dtype))
+        return to_dtype(gather(reshape(x, (x.numel(),)), *matrices), computing_dtype(x.dtype))
 
     float_mask = None if mask is None or mask.dtype == np.bool_ else gathered(mask, layout.mask_matrices)
     queries = gathered(q, layout.query_matrices) * layout.scale
@@ -158,7 +158,7 @@ def _active_pairs(mask: Any, layout: HeadLayout, device: str) -> Any:
         return from_host(np.concatenate([np.zeros(0, np.bool_), *pairs]), device)
     if mask is None:
         return None
-    mask = get_backend(device).gather_components(raw(mask), *layout.mask_matrices)
+    mask = get_backend(device).gather_components(raw(mask).reshape(-1), *layout.mask_matrices)
     return mask if mask.dtype == np.bool_ else mask != -np.inf
 
 
@@ -223,11 +223,24 @@ def _gradients(g: Any, y: Any, q: Any, keys: Any, v: Any, mask: Any, layout: Hea
     return tuple(_result_vjp(g, None, q, keys, v, mask, layout)[:4])
 
 
+def _flat(*buffers: Any) -> list[Any]:
+    return [None if x is None else x.reshape(-1) for x in buffers]
+
+
+def _attention_backward(
+    k: Any, g: Any, y: Any, q: Any, keys: Any, v: Any, mask: Any, layout: HeadLayout,
+    needs_mask_gradient: bool, needs_gradient: bool, saved: Any,
+) -> tuple[Any, ...]:  # fmt: skip
+    grads = k.attention_backward(g, *_flat(q, keys, v, mask), y, saved, layout, needs_mask_gradient)
+    buffers = zip(grads, (q, keys, v, mask), strict=True)
+    return tuple([None if grad is None else grad.reshape(x.shape) for grad, x in buffers])
+
+
 _result_vjp, _result_jvp = derivatives_of(_result_by_formula)
 attention = Primitive(
     "attention",
     lambda k, q, keys, v, mask, layout, needs_mask_gradient, needs_gradient: k.attention(
-        q, keys, v, mask, layout, needs_gradient
+        *_flat(q, keys, v, mask), layout, needs_gradient
     ),
     vjps=lambda g, y, *args: attention_backward(g, raw(y), *args),
     jvps=_result_jvp,
@@ -237,15 +250,16 @@ attention = Primitive(
 )
 attention_backward: Primitive = Primitive(
     "attention_backward",
-    lambda k, g, y, q, keys, v, mask, layout, needs_mask_gradient, needs_gradient, saved: k.attention_backward(
-        g, q, keys, v, mask, y, saved, layout, needs_mask_gradient
-    ),
+    _attention_backward,
     *derivatives_of(_gradients),
     saves=["g q keys v mask"],
 )
 
 
 def attention_by_kernel(q: Any, keys: Any, v: Any, mask: Any, layout: HeadLayout) -> Any:
-    """Return attention of flat buffers; the kernel saves what its gradient reads only if there can be a gradient."""
+    """Return attention, which is flat, of buffers in any shape.
+
+    The kernel saves what its gradient reads only if there can be a gradient.
+    """
     needs_gradient = bool(grad_mode.current) and any(x is not None and x.tracked for x in (q, keys, v, mask))
     return attention(q, keys, v, mask, layout, mask is not None and mask.tracked, needs_gradient)

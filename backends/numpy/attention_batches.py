@@ -21,6 +21,8 @@ from .parallel import THREADS, widened
 RawArray = NDArray[Any]
 
 BLOCK_SCORES = 1 << 18  # in a batch of one component, at most: they fit in a cache, and keep BLAS busy
+LEAST_ROWS = 16  # A block has at least so many queries. A product with fewer rows is slow.
+CAUSAL_ROWS = 192  # A causal block has at most so many queries. It computes no scores with keys after its last query.
 SMALL_SCORES = 1 << 13  # of a component, at most, if it is padded to a batch with others
 PADDED_SCORES = 1 << 18  # in a padded batch, at most, and as many elements of its operands: they fit in a cache
 LENGTH_STEP = 8  # lengths are padded together if rounding up to a multiple of it makes them equal
@@ -144,7 +146,8 @@ class JobIndex(NamedTuple):
     """The rows of all operands of a job.
 
     ``active`` (K, 1, 1, L, S) is false for pairs with padding. If several components are causal, it is also false for
-    keys after the query. It is None if all pairs are active.
+    keys after the query. It is None if all pairs are active. ``row_blocks`` are the queries that are computed at a
+    time.
     """
 
     queries: RowIndex
@@ -152,6 +155,7 @@ class JobIndex(NamedTuple):
     values: RowIndex
     results: RowIndex
     active: RawArray | None
+    row_blocks: list[slice]
 
 
 @lru_cache(maxsize=16)  # enough for a few layers of small components; a job has at most `PADDED_SCORES` rows
@@ -163,7 +167,11 @@ def job_index(layout: HeadLayout, job: Job) -> JobIndex:
     active = queries.is_row[:, :1, :1, :, None] & keys.is_row[:, :1, :1, None]
     if layout.causal and len(job.heads) > 1:
         active &= causal_pairs(job.num_queries, job.num_keys)
-    return JobIndex(queries, keys, values, results, None if active.all() else active)
+    step = max(LEAST_ROWS, 2 * BLOCK_SCORES // (job.heads.size * max(1, job.num_keys)))
+    if layout.causal:
+        step = min(step, CAUSAL_ROWS)
+    row_blocks = [slice(start, min(start + step, job.num_queries)) for start in range(0, job.num_queries, step)]
+    return JobIndex(queries, keys, values, results, None if active.all() else active, row_blocks)
 
 
 def read_mask(mask: RawArray, layout: HeadLayout, job: Job) -> RawArray:

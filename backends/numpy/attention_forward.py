@@ -6,7 +6,7 @@ The gradient computes the weights again from the log-sums.
 
 from __future__ import annotations
 
-from math import isfinite, prod
+from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,15 +15,11 @@ from numpy.typing import NDArray
 from ..caching_allocator import empty
 from ..dtypes import computing_dtype
 from ..head_layout import HeadLayout
-from . import attention_batches as batches
 from .attention_batches import Job, JobIndex, attention_jobs, causal_pairs, job_index, read_mask
 from .elementwise import where
 from .parallel import run
 
 RawArray = NDArray[Any]
-
-LEAST_ROWS = 16  # A block has at least so many queries. A product with fewer rows is slow.
-CAUSAL_ROWS = 192  # A causal block has at most so many queries. It computes no scores with keys after its last query.
 
 
 class HeadBatch(NamedTuple):
@@ -55,7 +51,7 @@ def attention(
         index = job_index(layout, job)
         batch = read_batch(job, index, operands, layout, log_sums)
         results = np.empty(index.results.shape, q.dtype)
-        for rows in row_blocks(batch):
+        for rows in index.row_blocks:
             _attend(batch, rows, results[..., rows, :])
         index.results.write(results, out)
 
@@ -84,15 +80,6 @@ def read_batch(
 
 
 # ---- blocks ---------------------------------------------------------------------------------------------------------
-
-
-def row_blocks(batch: HeadBatch) -> list[slice]:
-    """Return the blocks of queries."""
-    *heads, num_queries, _ = batch.queries.shape
-    step = max(LEAST_ROWS, 2 * batches.BLOCK_SCORES // (prod(heads) * max(1, batch.keys.shape[-2])))
-    if batch.causal:
-        step = min(step, CAUSAL_ROWS)
-    return [slice(start, min(start + step, num_queries)) for start in range(0, num_queries, step)]
 
 
 def active_keys(batch: HeadBatch, rows: slice) -> slice:

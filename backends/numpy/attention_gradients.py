@@ -19,7 +19,6 @@ from .attention_forward import (
     is_finite,
     multiply_active,
     read_batch,
-    row_blocks,
 )
 from .parallel import run
 
@@ -51,7 +50,7 @@ def attention_backward(
         batch = read_batch(job, index, operands, layout, saved)
         cotangents, results = index.results.read(g), index.results.read(out)
         batch_grads = [np.zeros_like(x) for x in (batch.queries, batch.keys, batch.values)]
-        for rows in row_blocks(batch):
+        for rows in index.row_blocks:
             columns = active_keys(batch, rows)
             d_scores = _add_block(batch, batch_grads, cotangents[..., rows, :], results[..., rows, :], rows, columns)
             if mask_grad is not None:

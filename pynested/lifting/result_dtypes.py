@@ -64,7 +64,7 @@ def convert_to_float(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[A
     x = x if dtype is None else to_dtype(x, canonical_dtype(dtype, x.device))
     result_dtype = x._raw.dtype
     if not is_float(result_dtype):
-        raise _not_float_error(name, x)
+        raise not_float_error(name, x._raw.dtype)
     return x, result_dtype
 
 
@@ -77,9 +77,10 @@ def convert_to_wide_float(name: str, x: Array, dtype: Any) -> tuple[Array, np.dt
 def check_float(name: str, x: Array) -> Array:
     """Return ``x``; raise DTypeError if it is not floating point."""
     if not is_float(x._raw.dtype):
-        raise _not_float_error(name, x)
+        raise not_float_error(name, x._raw.dtype)
     return x
 
 
-def _not_float_error(name: str, x: Array) -> DTypeError:
-    return DTypeError(f"{name}: the array must be floating point, not {x.dtype}. Convert it: x.to(pn.float64).")
+def not_float_error(name: str, dtype: np.dtype[Any]) -> DTypeError:
+    """Return the error for an array of a dtype that is not floating point."""
+    return DTypeError(f"{name}: the array must be floating point, not {dtype}. Convert it: x.to(pn.float64).")

@@ -151,6 +151,12 @@ def to_strided(x: NestedArray) -> NestedArray:
 
 def as_strided_parts(x: NestedArray) -> tuple[Array, Strided]:
     """Return the flat buffer and the structure that ``x`` has in the strided layout."""
+    values, structure = contiguous_parts(x)
+    return values if isinstance(x.structure, Strided) else movement.reshape(values, (values.numel(),)), structure
+
+
+def contiguous_parts(x: NestedArray) -> tuple[Array, Strided]:
+    """Return contiguous values, not flat yet, and the structure that ``x`` has in the strided layout."""
     structure, values = x.structure, x.data
     if isinstance(structure, Strided):
         return values, structure
@@ -173,7 +179,7 @@ def as_strided_parts(x: NestedArray) -> tuple[Array, Strided]:
     # Arrays with the same segments share the result. With gaps it also depends on the offsets, so it is not cached.
     key = "as_strided_parts", axis, order, shape[:axis], shape[axis + 1 :]
     strided_structure = structure.segments.cached(key, compute) if structure.is_packed else compute()
-    return movement.reshape(ordered, (values.numel(),)), strided_structure
+    return ordered, strided_structure
 
 
 def to_jagged(x: NestedArray, ragged_dim: int | None = None) -> NestedArray:

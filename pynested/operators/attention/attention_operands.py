@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_operand, device_of
 from pynested.autograd.arguments.scalars import canonical_number, nearest_float, value_text
-from pynested.backends.dtypes import is_float
+from pynested.backends.dtypes import is_float, promoted
 from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, StructureError
-from pynested.lifting.result_dtypes import check_float
+from pynested.lifting.result_dtypes import not_float_error
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import check_devices
 from pynested.nested.shape_comparison import first_difference, shape_text
@@ -26,23 +26,14 @@ NAMES = ("query", "key", "value", MASK)
 # ---- arrays ---------------------------------------------------------------------------------------------------------
 
 
-def checked_operands(op: str, query: Any, key: Any, value: Any, mask: Any) -> dict[str, Any]:
-    """Return query, key, value and, if it is not None, mask as arrays by name; raise for dtypes that do not fit."""
+def checked_operands(op: str, query: Any, key: Any, value: Any, mask: Any) -> list[Any]:
+    """Return query, key, value and, if it is not None, mask as arrays on one device."""
     arrays = as_arrays(op, [query, key, value] if mask is None else [query, key, value, mask])
-    named = dict(zip(NAMES, arrays, strict=False))
-    for name, x in named.items():
+    for name, x in zip(NAMES, arrays, strict=False):
         if type(x) not in (NestedArray, Array):
             raise ArgumentError(f"{op}: {name} must be an array, not {value_text(x)}.")
     check_devices(op, arrays)
-    for name, x in named.items():
-        if name != MASK:
-            check_float(op, x if type(x) is Array else x.data)
-        elif x.dtype != np.bool_ and not is_float(x.dtype):
-            raise DTypeError(
-                f"{op}: attn_mask is {x.dtype}; it must be bool, true where a key takes part, or floats, which are "
-                "added to the scores. Compare it, such as mask != 0."
-            )
-    return named
+    return arrays
 
 
 def as_arrays(op: str, operands: list[Any]) -> list[Any]:
@@ -74,6 +65,7 @@ class AttentionOperand(NamedTuple):
 
     op: str
     name: str
+    dtype: np.dtype[Any]
     is_nested: bool
     sizes: tuple[int | None, ...]
     ragged_dim: int | None
@@ -90,9 +82,24 @@ class AttentionOperand(NamedTuple):
         return np.array([size == 1 for size in self.sizes[1:]], np.bool_)
 
 
+def common_dtype(operands: tuple[AttentionOperand, ...]) -> np.dtype[Any]:
+    """Return the dtype to which floats promote; raise for dtypes that do not fit."""
+    for operand in operands:
+        if is_float(operand.dtype):
+            continue
+        if operand.name != MASK:
+            raise not_float_error(operand.op, operand.dtype)
+        if operand.dtype != np.bool_:
+            raise DTypeError(
+                f"{operand.op}: attn_mask is {operand.dtype}; it must be bool, true where a key takes part, or floats, "
+                "which are added to the scores. Compare it, such as mask != 0."
+            )
+    return promoted(*[operand.dtype for operand in operands if is_float(operand.dtype)])
+
+
 def check_dims(operands: tuple[AttentionOperand, ...], rank: int) -> None:
     """Raise unless nested operands have ``rank`` dimensions, and dense ones at most ``rank``, but not too few."""
-    for op, name, is_nested, sizes, *_ in operands:
+    for op, name, _, is_nested, sizes, *_ in operands:
         if not is_nested:
             least = 0 if name == MASK else 2
             if not least <= len(sizes) <= rank:
@@ -122,7 +129,7 @@ def component_count(operands: tuple[AttentionOperand, ...], rank: int) -> int:
     batches = [operand for operand in operands if len(operand.sizes) == rank]
     nested_counts = [operand.sizes[0] for operand in batches if operand.is_nested]
     count: Any = [*nested_counts, *[operand.sizes[0] for operand in batches if operand.sizes[0] != 1], 1][0]
-    for op, name, is_nested, sizes, *_ in batches:
+    for op, name, _, is_nested, sizes, *_ in batches:
         if is_nested and sizes[0] != count:
             raise StructureError(
                 f"{op}: nested operands have {count} and {sizes[0]} components; the numbers must be equal."

@@ -43,10 +43,11 @@ class FlexOptions(NamedTuple):
 def attend_by_strips(
     options: FlexOptions, q: Array, k: Array, v: Array, layout: HeadLayout
 ) -> tuple[Array | None, ...]:
-    """Return flat results for flat buffers: the output, and for each query its log-sum and its greatest score.
+    """Return flat results for buffers: the output, and for each query its log-sum and its greatest score.
 
     Log-sums and greatest scores are None unless the options request them.
     """
+    q, k, v = (movement.reshape(x, (x.numel(),)) for x in (q, k, v))
     packed_layout, groups = _packed_layout(layout), _groups(layout.num_scores.tolist())
     queries = _split(gather(q, *layout.query_matrices), packed_layout.query_places, groups)
     keys = _split(gather(k, *layout.key_matrices), packed_layout.key_places, groups)

@@ -20,27 +20,29 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.primitives import movement
 from pynested.backends import HeadLayout
-from pynested.backends.dtypes import is_float, promoted
+from pynested.backends.dtypes import is_float
 from pynested.lifting.result_layout import common_ragged_dim, wrap_elements
-from pynested.nested.layout_conversion import as_strided_parts, contiguous, front_to_axis, packed, structure_of_slices
+from pynested.nested.layout_conversion import contiguous, contiguous_parts, front_to_axis, packed, structure_of_slices
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.shape_comparison import broadcast_extents
 from pynested.structure import Ints, Jagged, Strided
 
 from .attention_operands import (
     MASK,
+    NAMES,
     AttentionOperand,
     check_dims,
     check_groups,
     check_sizes,
     checked_operands,
     checked_scale,
+    common_dtype,
     component_count,
 )
 
 
 class AlignedHeads(NamedTuple):
-    """Flat operands of attention, the layout of their heads, and the shapes of results.
+    """Contiguous operands of attention, the layout of their heads, and the shapes of results.
 
     A ragged dimension is that of the result or of the scores, see `common_ragged_dim`. The first dimension of the
     result counts components if ``has_batch``; otherwise all operands are dense, and the result is one component.
@@ -94,45 +96,47 @@ def align_heads(
     If all operands are dense and one has four dimensions or more, the first dimension counts components. Dense operands
     of fewer dimensions are one component.
     """
-    named = checked_operands(op, query, key, value, mask)
-    query = named["query"]
-    flat_arrays, operands = zip(*[_as_operand(op, name, x) for name, x in named.items()], strict=True)
-    structures_to_copy, *description = _align_structures(
-        operands, query.is_contiguous(), bool(is_causal), checked_scale(op, scale), bool(enable_gqa)
+    arrays = checked_operands(op, query, key, value, mask)
+    values, operands = zip(*[_as_operand(op, name, x) for name, x in zip(NAMES, arrays, strict=False)], strict=True)
+    copies, *description = _align_structures(
+        operands, arrays[0].is_contiguous(), bool(is_causal), checked_scale(op, scale), bool(enable_gqa)
     )
-    dtype = promoted(*[x.dtype for x in flat_arrays if is_float(x.dtype)])
     buffers: list[Any] = []
-    for flat, structure in zip(flat_arrays, structures_to_copy, strict=True):
+    for x, (structure, dtype) in zip(values, copies, strict=True):
         if structure is not None:
-            flat = movement.gather(flat, structure.sizes, structure.strides, structure.offsets)
-        buffers.append(movement.to_dtype(flat, dtype) if is_float(flat.dtype) else flat)
-    q, k, v, flat_mask = buffers if mask is not None else [*buffers, None]
-    return AlignedHeads((q, k, v, flat_mask), query, *description)
+            flat = movement.reshape(x, (x.numel(),))
+            x = movement.gather(flat, structure.sizes, structure.strides, structure.offsets)
+        buffers.append(x if dtype is None else movement.to_dtype(x, dtype))
+    q, k, v, mask_buffer = buffers if mask is not None else [*buffers, None]
+    return AlignedHeads((q, k, v, mask_buffer), arrays[0], *description)
 
 
 def _as_operand(op: str, name: str, x: Any) -> tuple[Array, AttentionOperand]:
-    """Return the flat buffer of an argument, and its sizes.
+    """Return the contiguous buffer of an argument, and its sizes.
 
     The components of query, key and value are copied if they overlap, or if the elements of a row are not adjacent.
     """
     if not isinstance(x, NestedArray):
-        flat = movement.reshape(x, (x.numel(),)).contiguous()
-        return flat, AttentionOperand(op, name, False, x.shape, None, None)
+        return x.contiguous(), AttentionOperand(op, name, x.dtype, False, x.shape, None, None)
     x = x if name == MASK else packed(x)
-    flat, structure = as_strided_parts(x)
+    values, structure = contiguous_parts(x)
     if name != MASK and not structure.has_contiguous_rows:
-        flat, structure = as_strided_parts(contiguous(x))
-    return flat, AttentionOperand(op, name, True, (len(x), *x.regular_sizes), x.structure.ragged_dim, structure)
+        values, structure = contiguous_parts(contiguous(x))
+    sizes = (len(x), *x.regular_sizes)
+    return values, AttentionOperand(op, name, x.dtype, True, sizes, x.structure.ragged_dim, structure)
 
 
 @lru_cache(maxsize=32)  # the layers of a model attend over arrays of the same structures
 def _align_structures(
     operands: tuple[AttentionOperand, ...], in_c_order: bool, causal: bool, scale: float | None, grouped: bool
 ) -> tuple[Any, ...]:
-    """Return the structures to copy, None for an operand that keeps its memory; and the fields of `AlignedHeads`.
+    """Return the structure and the dtype in which to copy each operand; and the last fields of `AlignedHeads`.
 
-    ``in_c_order`` is whether the query is contiguous.
+    The structure is None for an operand that keeps its places, the dtype for one that keeps its dtype. ``in_c_order``
+    is whether the query is contiguous.
     """
+    dtype = common_dtype(operands)
+    dtypes = [dtype if is_float(operand.dtype) and operand.dtype != dtype else None for operand in operands]
     nested_ranks = [len(operand.sizes) for operand in operands if operand.is_nested]
     rank = [*nested_ranks, max(len(operand.sizes) for operand in operands[:3])][0]
     check_dims(operands, rank)
@@ -177,7 +181,8 @@ def _align_structures(
     )
     extents = np.concatenate([score_extents[:, :-1], value.extents[:, -1:]], axis=1)
     is_nested, score_ragged_dim = bool(nested_ranks), _ragged_dim((query, key), (-2, -1))
-    return structures_to_copy, layout, order, extents, score_extents, ragged_dim, score_ragged_dim, is_nested, has_batch
+    copies = [*zip(structures_to_copy, dtypes, strict=True)]
+    return copies, layout, order, extents, score_extents, ragged_dim, score_ragged_dim, is_nested, has_batch
 
 
 def _ragged_dim(operands: tuple[AttentionOperand, ...], dims_of_rows: tuple[int | None, ...]) -> int | str | None:
