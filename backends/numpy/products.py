@@ -39,7 +39,7 @@ def matmul_components(a: NDArray[Any], b: NDArray[Any], left: Matrices, right: M
     sizes = left.rows * right.cols
     stops = np.cumsum(sizes)
     starts = stops - sizes
-    out = empty((int(sizes.sum()),), dtype)
+    out = empty((int(np.add.reduce(sizes)),), dtype)
     elements = sizes + left.rows * left.cols + right.rows * right.cols
     is_single = (elements >= LARGE_PRODUCT) | (left.count <= FEW_PRODUCTS)
     for k in np.flatnonzero(is_single).tolist():
@@ -47,6 +47,8 @@ def matmul_components(a: NDArray[Any], b: NDArray[Any], left: Matrices, right: M
         product = out[starts.item(k) : stops.item(k)].reshape(len(first), second.shape[1])
         np.matmul(first, second, out=product)
     small_pairs = np.flatnonzero(~is_single)
+    if not small_pairs.size:
+        return out
     for group in groups_of_equal_rows(np.stack([left.rows, left.cols, right.cols], axis=1)[small_pairs]):
         pairs = small_pairs[group]
         products = np.matmul(_stack(a, left, pairs), _stack(b, right, pairs)).reshape(len(pairs), -1)
