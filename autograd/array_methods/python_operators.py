@@ -99,16 +99,35 @@ class PythonOperators(InPlaceMethods):
     __neg__ = MathMethods.neg
     __pos__ = ShapeMethods.clone
 
-    __iadd__ = InPlaceMethods.add_
-    __isub__ = InPlaceMethods.sub_
-    __imul__ = InPlaceMethods.mul_
-    __itruediv__ = InPlaceMethods.div_
-    __ipow__ = InPlaceMethods.pow_
-    __ifloordiv__ = InPlaceMethods.floor_divide_
-    __imod__ = InPlaceMethods.remainder_
-    __iand__ = InPlaceMethods.bitwise_and_
-    __ior__ = InPlaceMethods.bitwise_or_
-    __ixor__ = InPlaceMethods.bitwise_xor_
+    def __iadd__(self, other: Operand) -> Self:
+        return self.add_(other)
+
+    def __isub__(self, other: Operand) -> Self:
+        return self.sub_(other)
+
+    def __imul__(self, other: Operand) -> Self:
+        return self.mul_(other)
+
+    def __itruediv__(self, other: Operand) -> Self:
+        return self.div_(other)
+
+    def __ipow__(self, other: Operand) -> Self:
+        return self.pow_(other)
+
+    def __ifloordiv__(self, other: Operand) -> Self:
+        return self.floor_divide_(other)
+
+    def __imod__(self, other: Operand) -> Self:
+        return self.remainder_(other)
+
+    def __iand__(self, other: Operand) -> Self:
+        return self.bitwise_and_(other)
+
+    def __ior__(self, other: Operand) -> Self:
+        return self.bitwise_or_(other)
+
+    def __ixor__(self, other: Operand) -> Self:
+        return self.bitwise_xor_(other)
 
     def __eq__(self, other: object) -> Self:  # type: ignore[override]
         return self._functions.eq(self, other) if _is_comparable("eq", other) else NotImplemented
