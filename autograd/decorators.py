@@ -43,10 +43,10 @@ class Call:
         The arguments, which a watcher can replace.
     """
 
-    __slots__ = ("_explained", "_remaining", "_watchers", "args", "function", "kwargs", "name")
+    __slots__ = ("_remaining", "_watchers", "args", "function", "kwargs", "name")
 
-    def __init__(self, function: Any, explained: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self.name, self.function, self._explained = function.__name__, function, explained
+    def __init__(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.name, self.function = function.__name__, function
         self.args, self.kwargs = args, kwargs
         self._watchers: Sequence[Watcher] = thread_watchers.value
         self._remaining = self._watchers
@@ -61,7 +61,7 @@ class Call:
             with unwatched():
                 return watcher(self)
         with ValueChange(thread_watchers, self._watchers if watched else ()):
-            return self._explained(*self.args, **self.kwargs)
+            return self.function.__wrapped__(*self.args, **self.kwargs)
 
 
 def watching(watcher: Watcher) -> ValueChange[Sequence[Watcher]]:
@@ -76,11 +76,14 @@ def unwatched() -> ValueChange[Sequence[Watcher]]:
 
 def operator(function: Function) -> Function:
     """Let watchers see the calls of a public function, and explain a call that does not fit its signature."""
-    explained = method(function)
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return Call(call, explained, args, kwargs).run() if thread_watchers.value else explained(*args, **kwargs)
+        try:
+            return Call(call, args, kwargs).run() if thread_watchers.value else function(*args, **kwargs)
+        except Exception as error:
+            raise_better_error(error, function, args, kwargs)
+            raise
 
     return call  # type: ignore[return-value]
 

@@ -18,6 +18,7 @@ from pynested.backends.errors import GradientError
 from pynested.backends.events import LISTENERS, emit_around
 
 from .array import Array, check_gradient, raw
+from .containers import flatten
 from .hooks import apply_hooks
 from .primitives.binary import add
 from .primitives.movement import broadcast_to, cast, summed_to, to_dtype
@@ -121,10 +122,7 @@ def _apply_vjp_checked(node: Node, cotangent: Any, this_pass: BackwardPass) -> S
 
 def _has_nan(cotangent: Any) -> bool:
     """Return whether a cotangent, or one of the cotangents of several outputs, holds NaN."""
-    if isinstance(cotangent, list | dict):
-        cotangents = cotangent.values() if isinstance(cotangent, dict) else cotangent
-        return any(g is not None and _has_nan(g) for g in cotangents)
-    return bool(np.isnan(raw(cotangent)).any())
+    return any(np.isnan(raw(g)).any() for g in flatten(cotangent)[0])
 
 
 def _matched_to_source(node: Node, source: Any, cotangent: Array) -> Array:

@@ -19,7 +19,6 @@ from pynested.backends.limits import MOST_DIMENSIONS, MOST_ELEMENTS
 
 from .scalars import value_text
 
-_TYPES_IN_SLICES = frozenset((int, type(None)))
 _MOST_BITS = 128  # larger integers are refused before they are computed with; sizes and indices have 64 bits
 
 
@@ -66,11 +65,10 @@ def canonical_index(name: str, index: Any, size: int, dim: int) -> int:
 
 def canonical_slice(entry: slice) -> slice:
     """Return a slice of ints or None; raise ArgumentError for a step of 0."""
-    numbers: Any = entry.start, entry.stop, entry.step
-    if not {*map(type, numbers)} <= _TYPES_IN_SLICES:
-        numbers = [
-            None if number is None else canonical_int("index", "an end of a slice", number) for number in numbers
-        ]
+    numbers = [
+        None if number is None else canonical_int("index", "an end of a slice", number)
+        for number in (entry.start, entry.stop, entry.step)
+    ]
     if numbers[2] == 0:
         raise ArgumentError("index: a slice cannot have step 0.")
     return slice(*numbers)

@@ -24,7 +24,7 @@ from .primitive import LINEAR, Primitive
 
 def keepdim_shape(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
     """Return ``shape`` with 1 along ``axes``: the shape of a result before its axes are dropped."""
-    return tuple(1 if i in axes else size for i, size in enumerate(shape))
+    return tuple([1 if i in axes else size for i, size in enumerate(shape)])
 
 
 def equals_extreme(x: Any, extreme: Any) -> Any:
@@ -49,7 +49,7 @@ def _share_between_ties(g: Any, y: Any, x: Any, axes: tuple[int, ...]) -> Any:
     share = reshape(g, shape)
     if not (type(ties) is np.ndarray and np.count_nonzero(ties) == y.size):  # some maximum has ties
         share = divide_by_count(share, ties.sum(axis=axes, keepdims=True))
-    return where_or_zero(broadcast_to(share, x.shape), ties)
+    return where_or_zero(share, ties)
 
 
 def _mean_over_ties(t: Any, y: Any, x: Any, axes: tuple[int, ...]) -> Any:
