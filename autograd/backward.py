@@ -12,7 +12,7 @@ from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, GradientError, named_type
 
 from .array import Array, check_gradient
-from .call_errors import check_flags
+from .call_errors import check_flags, check_optional_flags
 from .containers import flatten, flatten_like
 from .decorators import operator
 from .hooks import apply_hooks
@@ -160,8 +160,7 @@ def grad(
     array(18.)
     """
     check_flags("grad", create_graph=create_graph, allow_unused=allow_unused)
-    if retain_graph is not None:
-        check_flags("grad", retain_graph=retain_graph)
+    check_optional_flags("grad", retain_graph=retain_graph)
     arrays, rebuild = flatten(inputs)
     if not arrays and not isinstance(inputs, tuple | list | dict):
         raise ArgumentError(f"grad: inputs must be arrays that require grad, not {named_type(inputs)}.")
