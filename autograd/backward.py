@@ -19,7 +19,7 @@ from .hooks import apply_hooks
 from .modes import Mode
 from .primitives.movement import copy, to_dtype
 from .tape import OFF, RECORDING, BackwardPass, SourceCotangents, grad_mode, node_or_leaf
-from .traversal import nodes_and_leaves_before, nodes_between, run_backward
+from .traversal import nodes_between, run_backward, walk_back
 
 
 def backward(
@@ -56,7 +56,8 @@ def backward(
             "backward: no output requires grad. Give requires_grad=True to an array it is computed from, and do not "
             "compute inside no_grad()."
         )
-    this_pass = BackwardPass(create_graph, nodes_and_leaves_before([node for node, _ in seeds]))
+    nodes, leaves = walk_back([node for node, _ in seeds])
+    this_pass = BackwardPass(create_graph, {*nodes, *leaves})
     cotangents = _run_quietly(this_pass, seeds, retain_graph)
     pairs = [(leaf.array(), cotangent) for leaf, cotangent in cotangents.items()]
     pairs = [(array, cotangent) for array, cotangent in pairs if array is not None and array.requires_grad]

@@ -15,7 +15,7 @@ from .default_device_and_dtype import default_device, default_dtype, set_default
 from .modes import Mode
 from .primitives.primitive import attach_outputs
 from .tape import OFF, RECORDING, BackwardPass, Node, SourceCotangents, grad_mode, next_node_number, node_or_leaf
-from .traversal import outside_sources, run_forward, vjp_between
+from .traversal import run_forward, vjp_between, walk_back
 
 
 @operator
@@ -63,7 +63,7 @@ class _Checkpoint:
         """Call for the first time. Return the results as outputs of one node in place of the nodes of the call."""
         first_number = next_node_number()
         results, rebuild = flatten(self.function(*self.rebuild(self.arrays)))
-        sources = outside_sources([node_or_leaf(result) for result in results], first_number)  # from before the call
+        _, sources = walk_back([node_or_leaf(result) for result in results], first_number)  # from before the call
         outputs = [result.detach() for result in results]
         for output, result in zip(outputs, results, strict=True):
             output.write_guard = result.write_guard  # a view that must not be written stays so

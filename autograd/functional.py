@@ -25,7 +25,7 @@ from .modes import Mode
 from .primitives.movement import alias, copy, stacked, to_dtype
 from .primitives.unary import zeros_like
 from .tape import OFF, RECORDING, grad_mode, next_node_number, node_or_leaf
-from .traversal import outside_sources, run_forward
+from .traversal import run_forward, walk_back
 
 
 class _TracedCall:
@@ -45,7 +45,7 @@ class _TracedCall:
             outputs = function(*self.rebuild(self.views))
         self.results, self.rebuild_outputs = flatten(outputs)
         input_leaves = {node_or_leaf(view) for view in self.inputs if view.node is None}
-        sources = outside_sources([node_or_leaf(result) for result in self.results], first_number)
+        _, sources = walk_back([node_or_leaf(result) for result in self.results], first_number)
         self.is_recorded = is_recording and not input_leaves.issuperset(sources)
         # The caller must not see the tape of the views.
         self.outputs = outputs if self.is_recorded else self.rebuild_outputs([x.detach() for x in self.results])

@@ -13,8 +13,8 @@ from .array import Array
 from .containers import flatten
 from .decorators import operator
 from .primitives.primitive import LISTED_OUTPUT, Primitive
-from .tape import Leaf, Node, Unsaved, node_or_leaf
-from .traversal import nodes_before
+from .tape import Node, Unsaved, node_or_leaf
+from .traversal import walk_back
 
 HEAD = ("#", "call", "output", "primitive")  # the four columns that are shown
 CONSTANT = "const"  # an array that does not require grad
@@ -101,9 +101,7 @@ def tape(outputs: Any, **names: Any) -> Tape:
     if not flatten(outputs)[0]:
         raise ArgumentError(f"tape: outputs must be arrays or containers of them, not {named_type(outputs)}.")
     output_nodes = [node_or_leaf(output) for output in flatten(outputs)[0]]
-    nodes = sorted(nodes_before(output_nodes), key=lambda node: node.number)
-    sources = [source for node in nodes for source in node.sources]
-    leaves = [leaf for leaf in dict.fromkeys(sources + output_nodes) if type(leaf) is Leaf]
+    nodes, leaves = walk_back(output_nodes)
     name_by_node = _names_of_nodes(names)
     row_by_node = {node: row for row, node in enumerate([*leaves, *nodes])}
     leaf_names = (f"x{number}" for number in range(len(leaves)))

@@ -24,8 +24,6 @@ from .primitives.binary import add
 from .primitives.movement import broadcast_to, cast, summed_to, to_dtype
 from .tape import BackwardPass, Node, SourceCotangents, node_or_leaf
 
-_number = attrgetter("number")
-
 
 def run_backward(
     this_pass: BackwardPass,
@@ -163,35 +161,27 @@ def vjp_between(
 def nodes_between(ends: Iterable[Any], starts: Iterable[Any], first_number: int = 0) -> set[Any]:
     """Return ``starts`` and the nodes on paths from them to ``ends``, but none with a number below ``first_number``."""
     between = set(starts)
-    for node in sorted(nodes_before(ends, first_number), key=_number):
+    for node in walk_back(ends, first_number)[0]:
         if not between.isdisjoint(node.sources):
             between.add(node)
     return between
 
 
-def nodes_and_leaves_before(ends: Iterable[Any]) -> set[Any]:
-    """Return ``ends``, and all nodes and leaves before them."""
-    return {*ends}.union(*[node.sources for node in nodes_before(ends)]) - {None}
+def walk_back(ends: Iterable[Any], first_number: int = 0) -> tuple[list[Node], list[Any]]:
+    """Return the nodes among and before ``ends``, from ``first_number`` on, in the order of their numbers.
 
-
-def nodes_before(ends: Iterable[Any], first_number: int = 0) -> set[Node]:
-    """Return the nodes among ``ends``, and all nodes before them, from ``first_number`` on."""
-    before: set[Node] = set()
-    pending = list(ends)
+    The second list has the leaves, and the nodes below ``first_number``, at which the walk stops.
+    """
+    ends, inside = list(ends), set()
+    pending = ends.copy()
     while pending:
         node = pending.pop()
-        if type(node) is Node and node not in before and node.number >= first_number:
-            before.add(node)
+        if type(node) is Node and node not in inside and node.number >= first_number:
+            inside.add(node)
             pending.extend(node.sources)
-    return before
-
-
-def outside_sources(ends: Iterable[Any], first_number: int) -> list[Any]:
-    """Return the leaves, and the nodes below ``first_number``, at which a walk back from ``ends`` stops."""
-    ends = list(ends)
-    inside = nodes_before(ends, first_number)
-    nodes = [*ends, *(source for node in sorted(inside, key=_number) for source in node.sources)]
-    return [node for node in dict.fromkeys(nodes) if node is not None and node not in inside]
+    nodes = sorted(inside, key=attrgetter("number"))
+    visited = dict.fromkeys([*ends, *[source for node in nodes for source in node.sources]])
+    return nodes, [node for node in visited if node is not None and node not in inside]
 
 
 def run_forward(tangents: dict[Any, Any], ends: Sequence[Any], first_number: int = 0) -> list[Any]:
@@ -199,7 +189,8 @@ def run_forward(tangents: dict[Any, Any], ends: Sequence[Any], first_number: int
 
     Nodes below ``first_number`` are not visited.
     """
-    for node in sorted(nodes_between(ends, tangents, first_number).difference(tangents), key=_number):
+    nodes = nodes_between(ends, tangents, first_number).difference(tangents)
+    for node in sorted(nodes, key=attrgetter("number")):
         source_tangents = [tangents.get(source) for source in node.sources]
         if all(t is None for t in source_tangents):
             continue

@@ -1,7 +1,5 @@
 """Methods in place, such as ``add_``: they write the result of a method into the array itself."""
 
-# mypy: disable-error-code="no-any-return"
-
 from __future__ import annotations
 
 from collections.abc import Callable

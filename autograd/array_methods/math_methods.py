@@ -1,7 +1,5 @@
 """Mathematical functions as methods: of each element, of several operands, and along a dimension."""
 
-# mypy: disable-error-code="no-any-return"
-
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Python's operators, indexing and NumPy's protocols, as methods of dense and nested arrays."""
 
-# mypy: disable-error-code="no-any-return"
-
 from __future__ import annotations
 
 from collections.abc import Iterator

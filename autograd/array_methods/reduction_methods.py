@@ -1,7 +1,5 @@
 """Methods that reduce dimensions."""
 
-# mypy: disable-error-code="no-any-return, no-untyped-def"
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload

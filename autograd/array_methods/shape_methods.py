@@ -1,7 +1,5 @@
 """Methods that change the shape, the layout, the dtype or the device."""
 
-# mypy: disable-error-code="no-any-return"
-
 from __future__ import annotations
 
 from collections.abc import Sequence
