@@ -82,7 +82,8 @@ def gelu_exact(x: RawArray, /, *, out: RawArray) -> None:
 @blockwise
 def gelu_exact_backward(cotangent: RawArray, x: RawArray, /, *, out: RawArray) -> None:
     """``cotangent`` times the derivative of `gelu_exact`."""
-    gelu_backward_from_distribution(cotangent, x, normal_distribution(x), out=out)
+    normal_distribution(x, out=out)
+    gelu_backward_from_distribution(cotangent, x, out, out=out)
 
 
 @blockwise
@@ -90,12 +91,12 @@ def gelu_backward_from_distribution(
     cotangent: RawArray, x: RawArray, distribution: RawArray, /, *, out: RawArray
 ) -> None:
     """``cotangent * (Phi(x) + x exp(-x * x / 2) / sqrt(2 pi))``, given ``Phi(x)``."""
-    np.multiply(x, x, out=out)
-    out *= -0.5
-    np.exp(out, out=out)
-    out *= 1 / sqrt(2 * pi)
-    out *= x
-    out += distribution
+    density = x * x
+    density *= -0.5
+    np.exp(density, out=density)
+    density *= 1 / sqrt(2 * pi)
+    density *= x
+    np.add(distribution, density, out=out)
     out *= cotangent
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..dtypes import computing_dtype
 from ..plain import reduction as plain_kernels
-from .parallel import as_matrix, compute_rows, last_rows, widened
+from .parallel import as_matrix, last_rows, run_shares, widened
 
 FEW_ROWS = 16  # up to this number, rows are added one after the other, in float64
 SHORT_ROW = 32  # elements
@@ -36,8 +36,13 @@ def sum_last(x: NDArray[Any], /) -> NDArray[Any]:
     if x.dtype.kind != "f" or x.shape[-1] > LONGEST_SUM:
         return plain_kernels.sum_last(x)
     rows = last_rows(x)
-    sums = np.zeros(len(rows), x.dtype)
-    return compute_rows(partial(np.einsum, "ij->i"), sums, rows).reshape(x.shape[:-1])
+    sums = np.empty(len(rows), computing_dtype(x.dtype))
+
+    def work(start: int, stop: int) -> None:
+        np.einsum("ij->i", widened(rows[start:stop]), out=sums[start:stop])
+
+    run_shares(work, len(rows), rows.nbytes)
+    return sums.astype(x.dtype, copy=False).reshape(x.shape[:-1])
 
 
 def extremum_last(ufunc: np.ufunc, x: NDArray[Any]) -> NDArray[Any]:
