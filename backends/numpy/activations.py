@@ -18,9 +18,9 @@ RawArray = NDArray[Any]
 
 SILU_TAIL = {np.dtype(np.float32): -80.0, np.dtype(np.float64): -700.0}  # below it, 1 + exp(x) is 1 and exp(-x) is huge
 
-# In float32, erf(x / sqrt 2) = tanh(C x (s + K + D1 / (s + E1 + D2 / (s + E2)))) with s = x * x, to 3e-7 everywhere:
-# np.tanh is vectorised and scipy.special.erf is not, and a continued fraction takes the fewest steps.
-C, K = 0.018138638785613056, 65.23510487637967
+# In float32, Phi(x) = 1 / (1 + exp(C x (s + K + D1 / (s + E1 + D2 / (s + E2))))) with s = x * x, to 3e-7 everywhere:
+# np.exp is vectorised and scipy.special.ndtr is not, and a continued fraction takes the fewest steps.
+C, K = -0.03627727757122611, 65.23510487637967
 D1, E1, D2, E2 = -146.969813681375, -23.606133102222024, 1383.4133779479805, 45.32311438965074
 TANH_SCALE, TANH_CUBIC = sqrt(2 / pi), 0.044715  # of gelu's tanh approximation
 
@@ -41,7 +41,7 @@ def erfc(x: RawArray, /, *, out: RawArray) -> None:
 
 @blockwise
 def normal_distribution(x: RawArray, /, *, out: RawArray) -> None:
-    """``Phi(x) = (1 + erf(x / sqrt 2)) / 2``."""
+    """``Phi(x)``, the probability that a standard normal number is at most x."""
     if x.dtype != np.float32:
         from scipy import special
 
@@ -57,9 +57,9 @@ def normal_distribution(x: RawArray, /, *, out: RawArray) -> None:
     out += K
     out *= C
     out *= x
-    np.tanh(out, out=out)
-    out *= 0.5
-    out += 0.5
+    np.exp(out, out=out)
+    out += 1
+    np.divide(1, out, out=out)
 
 
 def gelu(x: RawArray, /, approximate: str = "none") -> RawArray:
@@ -100,36 +100,35 @@ def gelu_backward_from_distribution(
     out *= cotangent
 
 
-def _gelu_tanh_factor(x: RawArray, out: RawArray) -> None:
-    """``tanh(sqrt(2 / pi) (x + 0.044715 x^3))``."""
+def _normal_distribution_by_tanh(x: RawArray, out: RawArray) -> None:
+    """``p = (1 + tanh(u)) / 2 = 1 / (1 + exp(-2 u))``, with u = sqrt(2 / pi) (x + 0.044715 x^3)."""
     np.multiply(x, x, out=out)
-    out *= TANH_SCALE * TANH_CUBIC
-    out += TANH_SCALE
+    out *= -2 * TANH_SCALE * TANH_CUBIC
+    out -= 2 * TANH_SCALE
     out *= x
-    np.tanh(out, out=out)
+    np.exp(out, out=out)
+    out += 1
+    np.divide(1, out, out=out)
 
 
 @blockwise
 def gelu_tanh(x: RawArray, /, *, out: RawArray) -> None:
-    """``x (1 + t) / 2``, where t is the tanh."""
-    _gelu_tanh_factor(x, out)
-    out += 1
-    out *= x * 0.5
+    """``x p``."""
+    _normal_distribution_by_tanh(x, out)
+    out *= x
 
 
 @blockwise
 def gelu_tanh_backward(cotangent: RawArray, x: RawArray, /, *, out: RawArray) -> None:
-    """``cotangent * ((1 + t) / 2 + s + 3 * 0.044715 x x s)``, with s = x (1 - t t) sqrt(2 / pi) / 2.
+    """``cotangent * (p + s + 3 * 0.044715 x x s)``, with s = x p (1 - p) 2 sqrt(2 / pi).
 
     The product of x and s vanishes for large x; x * x would overflow and give inf * 0.
     """
-    _gelu_tanh_factor(x, out)
-    s = out * out
-    np.subtract(1, s, out=s)
-    s *= 0.5 * TANH_SCALE
+    _normal_distribution_by_tanh(x, out)
+    s = 1 - out
+    s *= out
+    s *= 2 * TANH_SCALE
     s *= x
-    out *= 0.5
-    out += 0.5
     out += s
     for factor in (x, x, 3 * TANH_CUBIC):
         s *= factor
