@@ -7,14 +7,11 @@ a new array takes as long as a step. Fused chains call these functions for the b
 from __future__ import annotations
 
 from math import pi, sqrt
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..plain.widening import RawArray
 from .elementwise import blockwise
-
-RawArray = NDArray[Any]
 
 SILU_TAIL = {np.dtype(np.float32): -80.0, np.dtype(np.float64): -700.0}  # below it, 1 + exp(x) is 1 and exp(-x) is huge
 

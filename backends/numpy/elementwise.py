@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..caching_allocator import LARGE, empty
+from ..plain.widening import RawArray
 from .parallel import compute_rows, run_shares
-
-RawArray = NDArray[Any]
 
 
 def blockwise(function: Callable[..., None]) -> Callable[..., RawArray]:

@@ -5,19 +5,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from ..caching_allocator import empty
 from ..dtypes import computing_dtype
 from ..plain.normalization import layer_norm as plain_layer_norm
+from ..plain.widening import RawArray
 from .parallel import blocks, compute_rows, last_rows, run
 from .reduction import extremum_last
 from .segment import is_exp_safe, softmax_shift
-
-RawArray = NDArray[Any]
 
 EPSILON = {np.dtype(np.float32): 2.0**-23, np.dtype(np.float64): 2.0**-52}  # between 1 and the next larger number
 LEAST_STD = {np.dtype(np.float32): 2.0**-40, np.dtype(np.float64): 2.0**-300}  # squares of smaller ones can vanish
@@ -72,7 +68,7 @@ def layer_norm(
     return compute_rows(work, empty(x.shape, x.dtype), np.ascontiguousarray(x), mean, std), mean, std
 
 
-def _doubtful_rows(means: RawArray, variances: RawArray, width: int, eps: float) -> NDArray[np.intp]:
+def _doubtful_rows(means: RawArray, variances: RawArray, width: int, eps: float) -> RawArray:
     """Return the rows whose variance may be wrong.
 
     Such a variance is infinite or NaN, or so small that rounding errors alone can give it to a row of equal elements.

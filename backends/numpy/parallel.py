@@ -40,11 +40,11 @@ def _threads_to_use() -> int:
 THREADS = _threads_to_use()
 
 
-def run(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]], nbytes: int) -> None:
+def run(work: Callable[..., object], jobs: Sequence[tuple[Any, ...]], nbytes: int) -> None:
     """Call ``work(*job)`` for each job, on all threads if the jobs work on ``LEAST_THREADED_BYTES`` or more.
 
     Threads compute at the same time because NumPy, SciPy and BLAS release the interpreter lock inside their loops. Jobs
-    must not call ``run``. All jobs have ended when ``run`` returns, or raises the error of a job.
+    must not call ``run``. No job runs any more when ``run`` returns, or raises the error of a job.
     """
     remaining = iter(jobs)
 
@@ -118,7 +118,7 @@ def blocks(rows: int, row_bytes: int) -> list[tuple[int, int]]:
     return [(start, min(start + step, rows)) for start in range(0, rows, step)]
 
 
-def run_shares(work: Callable[[int, int], None], rows: int, nbytes: int) -> None:
+def run_shares(work: Callable[[int, int], object], rows: int, nbytes: int) -> None:
     """Call ``work(start, stop)`` for a share of the rows on each thread, or for all rows if they are few bytes."""
     if nbytes < LEAST_THREADED_BYTES:
         work(0, rows)

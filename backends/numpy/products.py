@@ -22,11 +22,7 @@ def matmul(a: NDArray[Any], b: NDArray[Any], /) -> NDArray[Any]:
     if a.ndim > 2 or b.ndim > 2:
         return np.asarray(np.matmul(a, b))
     out = empty((len(a), b.shape[1]), np.result_type(a, b))
-
-    def work(start: int, stop: int) -> None:
-        np.matmul(a[start:stop], b, out=out[start:stop])
-
-    run_shares(work, len(a), a.nbytes + out.nbytes)
+    run_shares(lambda start, stop: np.matmul(a[start:stop], b, out=out[start:stop]), len(a), a.nbytes + out.nbytes)
     return out
 
 

@@ -9,18 +9,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..caching_allocator import empty
 from ..dtypes import computing_dtype
 from ..plain import segment as plain_kernels
-from ..plain.widening import sum_dtype
+from ..plain.widening import RawArray, sum_dtype
 from ..segments import Segments
 from .elementwise import keep_where, where
 from .movement import take_rows
 from .parallel import as_matrix, rows_in_block, run, widened
-
-RawArray = NDArray[Any]
 
 FEW_SEGMENTS = 8  # up to this number, a Python call for each segment costs less than a sparse matrix
 LONG_SEGMENT = 4096  # elements; the sum of a longer segment is worth a Python call
