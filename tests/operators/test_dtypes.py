@@ -11,7 +11,7 @@ import pytest
 
 import pynested as pn
 from pynested.backends.errors import DTypeError
-from pynested.numpy_protocol import UFUNC_NAMES
+from pynested.numpy_protocol import OPERATOR_NAMES
 from pynested.spec.pairs import PAIRS
 
 from ..nests import LAYOUTS
@@ -36,7 +36,7 @@ RULES: dict[str, tuple[str, str, str]] = {
     **dict.fromkeys(("any", "all"), ("bool", "bool", "bool")),
 }
 ALONG_A_DIMENSION = ("softmax", "softmin", "log_softmax", "cumsum", "argmax", "argmin", "unsqueeze")
-UFUNCS = {name: ufunc for ufunc, name in UFUNC_NAMES.items()}
+UFUNCS = {name: ufunc for ufunc, name in OPERATOR_NAMES.items()}
 UFUNCS |= dict.fromkeys(("erf", "erfc", "rsqrt", "sigmoid"), np.exp)  # which NumPy lacks
 # Functions that take the dtypes of NumPy's function, and have results of the same dtypes.
 REFUSING_INTEGERS = {pair.name for pair in PAIRS.values() for refusal in pair.refused if refusal.group == "integers"}

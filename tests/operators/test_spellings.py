@@ -13,7 +13,7 @@ import pytest
 
 import pynested as pn
 from pynested.backends.errors import ArgumentError, DimensionError
-from pynested.numpy_protocol import UFUNC_NAMES
+from pynested.numpy_protocol import OPERATOR_NAMES
 from pynested.spec.table import load_table
 
 from ..batches import Batch
@@ -22,7 +22,7 @@ from ..nests import DENSE, JAGGED, STRIDED, Kind, assert_same, nest, plain
 from ..support.methods import ARITHMETIC, COMPARISONS, IN_PLACE, METHODS, PUBLIC
 from ..support.samples import sample_arguments
 
-UFUNCS = {name: ufunc for ufunc, name in UFUNC_NAMES.items()}
+UFUNCS = {name: ufunc for ufunc, name in OPERATOR_NAMES.items()}
 SAMPLES = {  # the first of each method, by the kind of its arrays
     (call.op, kind): call
     for call in reversed(CALLS) for kind in (JAGGED, STRIDED, DENSE) if call.op in METHODS and kind in call.forms
