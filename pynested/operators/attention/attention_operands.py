@@ -8,14 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_operand, device_of
 from pynested.autograd.arguments.scalars import canonical_number, nearest_float, value_text
 from pynested.backends.dtypes import is_float, promoted
 from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, StructureError
 from pynested.lifting.result_dtypes import not_float_error
 from pynested.nested.nested_array import NestedArray
-from pynested.nested.operands import check_devices
 from pynested.nested.shape_comparison import first_difference, shape_text
 from pynested.structure import Ints
 
@@ -26,18 +24,11 @@ NAMES = ("query", "key", "value", MASK)
 # ---- arrays ---------------------------------------------------------------------------------------------------------
 
 
-def checked_operands(op: str, query: Any, key: Any, value: Any, mask: Any) -> list[Any]:
-    """Return query, key, value and, if it is not None, mask as arrays on one device."""
-    arrays = as_arrays(op, [query, key, value] if mask is None else [query, key, value, mask])
-    for name, x in zip(NAMES, arrays, strict=False):
-        if type(x) not in (NestedArray, Array):
-            raise ArgumentError(f"{op}: {name} must be an array, not {value_text(x)}.")
-    check_devices(op, arrays)
-    return arrays
-
-
 def as_arrays(op: str, operands: list[Any]) -> list[Any]:
-    """Return operands as arrays of pynested, on the device of the first nested operand if there is one."""
+    """Return operands as arrays of pynested, on the device of the first nested operand if there is one.
+
+    A number stays a number.
+    """
     device = next((x.device for x in operands if type(x) is NestedArray), None) or device_of(*operands)
     return [x if type(x) is NestedArray else as_operand(op, x, device) for x in operands]
 

@@ -18,12 +18,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pynested.autograd import Array
+from pynested.autograd.arguments.scalars import value_text
 from pynested.autograd.primitives import movement
 from pynested.backends import HeadLayout
 from pynested.backends.dtypes import is_float
+from pynested.backends.errors import ArgumentError
 from pynested.lifting.result_layout import common_ragged_dim, wrap_elements
 from pynested.nested.layout_conversion import contiguous, contiguous_parts, front_to_axis, packed, structure_of_slices
 from pynested.nested.nested_array import NestedArray
+from pynested.nested.operands import check_devices
 from pynested.nested.shape_comparison import broadcast_extents
 from pynested.structure import Ints, Jagged, Strided
 
@@ -31,10 +34,10 @@ from .attention_operands import (
     MASK,
     NAMES,
     AttentionOperand,
+    as_arrays,
     check_dims,
     check_groups,
     check_sizes,
-    checked_operands,
     checked_scale,
     common_dtype,
     component_count,
@@ -96,8 +99,9 @@ def align_heads(
     If all operands are dense and one has four dimensions or more, the first dimension counts components. Dense operands
     of fewer dimensions are one component.
     """
-    arrays = checked_operands(op, query, key, value, mask)
+    arrays = as_arrays(op, [query, key, value] if mask is None else [query, key, value, mask])
     values, operands = zip(*[_as_operand(op, name, x) for name, x in zip(NAMES, arrays, strict=False)], strict=True)
+    check_devices(op, arrays)
     copies, *description = _align_structures(
         operands, arrays[0].is_contiguous(), bool(is_causal), checked_scale(op, scale), bool(enable_gqa)
     )
@@ -116,8 +120,11 @@ def _as_operand(op: str, name: str, x: Any) -> tuple[Array, AttentionOperand]:
 
     The components of query, key and value are copied if they overlap, or if the elements of a row are not adjacent.
     """
-    if not isinstance(x, NestedArray):
-        return x.contiguous(), AttentionOperand(op, name, x.dtype, False, x.shape, None, None)
+    if type(x) is Array:
+        values = x if x.is_contiguous() else x.contiguous()
+        return values, AttentionOperand(op, name, x.dtype, False, x.shape, None, None)
+    if type(x) is not NestedArray:
+        raise ArgumentError(f"{op}: {name} must be an array, not {value_text(x)}.")
     x = x if name == MASK else packed(x)
     values, structure = contiguous_parts(x)
     if name != MASK and not structure.has_contiguous_rows:
@@ -161,9 +168,14 @@ def _align_structures(
     structures_to_copy, (q, k, v, *merged_masks) = zip(*merged, strict=True)
     (query_heads, queries, _), (key_heads, keys, _) = q.extents[:count].T, k.extents[:count].T
     width, value_width = (max(x.extents.item(0, -1), 0) for x in (q, v))
-    ragged_dim = _ragged_dim((query, key, value), (-2, None, None))
+    # The rows of key and value are no dimension of the result. Those of the key are the last dimension of the scores.
+    rows_dim, nested = rank - 2, [operand for operand in (query, key, value) if operand.is_nested]
+    ragged_dim = common_ragged_dim([x.ragged_dim for x in nested if x is query or x.ragged_dim != rows_dim])
+    score_ragged_dim = common_ragged_dim(
+        [rank - 1 if x is key and x.ragged_dim == rows_dim else x.ragged_dim for x in nested if x is not value]
+    )
     order = "components"
-    if query.is_nested and ragged_dim == rank - 2:  # then the result has the structure of the query
+    if query.is_nested and ragged_dim == rows_dim:  # then the result has the structure of the query
         order = "heads" if in_c_order else "rows"
     if scale is None:
         scale = 1 / np.sqrt(width).item() if width else 1.0
@@ -180,24 +192,8 @@ def _align_structures(
         causal=causal,
     )
     extents = np.concatenate([score_extents[:, :-1], value.extents[:, -1:]], axis=1)
-    is_nested, score_ragged_dim = bool(nested_ranks), _ragged_dim((query, key), (-2, -1))
     copies = [*zip(structures_to_copy, dtypes, strict=True)]
-    return copies, layout, order, extents, score_extents, ragged_dim, score_ragged_dim, is_nested, has_batch
-
-
-def _ragged_dim(operands: tuple[AttentionOperand, ...], dims_of_rows: tuple[int | None, ...]) -> int | str | None:
-    """Return the ragged dimension of a result as `common_ragged_dim` does.
-
-    The rows of an operand become a dimension of the result, counted from the end; None if they are summed over.
-    """
-    ragged_dims: list[int | None] = []
-    for operand, dim_of_rows in zip(operands, dims_of_rows, strict=True):
-        rank = len(operand.sizes)
-        if operand.is_nested and operand.ragged_dim != rank - 2:
-            ragged_dims.append(operand.ragged_dim)
-        elif operand.is_nested and dim_of_rows is not None:
-            ragged_dims.append(rank + dim_of_rows)
-    return common_ragged_dim(ragged_dims)
+    return copies, layout, order, extents, score_extents, ragged_dim, score_ragged_dim, bool(nested), has_batch
 
 
 def _with_components(operand: AttentionOperand, count: int, rank: int) -> AttentionOperand:
