@@ -47,7 +47,7 @@ def checked_scale(op: str, scale: Any) -> float | None:
 
 
 class AttentionOperand(NamedTuple):
-    """The sizes of an argument of attention, nested or dense, without its elements.
+    """An argument of attention, nested or dense, without its elements.
 
     ``sizes`` has the size along each dimension, None for an irregular dimension. ``structure`` has the components; it
     is None for a dense argument until their number is known. ``ragged_dim`` is None unless the argument is jagged.
@@ -56,9 +56,9 @@ class AttentionOperand(NamedTuple):
 
     op: str
     name: str
-    dtype: np.dtype[Any]
     is_nested: bool
     sizes: tuple[int | None, ...]
+    dtype: np.dtype[Any]
     ragged_dim: int | None
     structure: Any  # Strided
 
@@ -90,7 +90,7 @@ def common_dtype(operands: tuple[AttentionOperand, ...]) -> np.dtype[Any]:
 
 def check_dims(operands: tuple[AttentionOperand, ...], rank: int) -> None:
     """Raise unless nested operands have ``rank`` dimensions, and dense ones at most ``rank``, but not too few."""
-    for op, name, _, is_nested, sizes, *_ in operands:
+    for op, name, is_nested, sizes, *_ in operands:
         if not is_nested:
             least = 0 if name == MASK else 2
             if not least <= len(sizes) <= rank:
@@ -120,7 +120,7 @@ def component_count(operands: tuple[AttentionOperand, ...], rank: int) -> int:
     batches = [operand for operand in operands if len(operand.sizes) == rank]
     nested_counts = [operand.sizes[0] for operand in batches if operand.is_nested]
     count: Any = [*nested_counts, *[operand.sizes[0] for operand in batches if operand.sizes[0] != 1], 1][0]
-    for op, name, _, is_nested, sizes, *_ in batches:
+    for op, name, is_nested, sizes, *_ in batches:
         if is_nested and sizes[0] != count:
             raise StructureError(
                 f"{op}: nested operands have {count} and {sizes[0]} components; the numbers must be equal."

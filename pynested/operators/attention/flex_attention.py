@@ -16,7 +16,7 @@ from pynested.nested.operands import Dense, Operand
 
 from ..block_masks.block_mask import BlockMask
 from ..block_masks.mask_functions import SCORE_PARAMETERS, ScoreMod, check_function
-from .flex_strips import NAME, FlexOptions, attend_by_strips
+from .flex_strips import NAME, attend_by_strips
 from .head_alignment import align_heads
 
 
@@ -180,8 +180,7 @@ def flex_attention(
             mask_buffer, layout = Array(raw_mask, q.device), replace(layout, mask_places=mask_places)
         output, aux = attention_primitives.attention_by_kernel(q, k, v, mask_buffer, layout), AuxOutput()
     else:
-        options = FlexOptions(score_mod, block_mask, *request)
-        output, *aux_buffers = attend_by_strips(options, q, k, v, layout)
+        output, *aux_buffers = attend_by_strips(score_mod, block_mask, request, q, k, v, layout)
         aux = AuxOutput(*[None if buffer is None else aligned.wrap_query_numbers(buffer) for buffer in aux_buffers])
     result = aligned.wrap_result(output)
     return (result, aux) if return_aux is not None else (result, aux.lse) if return_lse else result

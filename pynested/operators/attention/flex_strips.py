@@ -28,24 +28,17 @@ from ..block_masks.mask_functions import PairBlock, ScoreMod, apply_score_mod
 from .head_alignment import packed_places
 
 NAME = "flex_attention"
+Requests = tuple[bool, bool]  # whether log-sums and greatest scores are requested
 MOST_SCORES = 1 << 20  # in a batch, unless it is a single strip; in a strip, unless it is a single query
 
 
-class FlexOptions(NamedTuple):
-    """The options of a call of `flex_attention`, which are the same for all strips."""
-
-    score_mod: ScoreMod | None
-    block_mask: BlockMask | None
-    lse: bool
-    max_scores: bool
-
-
 def attend_by_strips(
-    options: FlexOptions, q: Array, k: Array, v: Array, layout: HeadLayout
-) -> tuple[Array | None, ...]:
+    score_mod: ScoreMod | None, block_mask: BlockMask | None, requests: Requests,
+    q: Array, k: Array, v: Array, layout: HeadLayout,
+) -> tuple[Array | None, ...]:  # fmt: skip
     """Return flat results for buffers: the output, and for each query its log-sum and its greatest score.
 
-    Log-sums and greatest scores are None unless the options request them.
+    Log-sums and greatest scores are None unless they are requested.
     """
     q, k, v = (movement.reshape(x, (x.numel(),)) for x in (q, k, v))
     packed_layout, groups = _packed_layout(layout), _groups(layout.num_scores.tolist())
@@ -55,12 +48,13 @@ def attend_by_strips(
     all_strips: list[PairBlock] = []
     results = []
     for components, *operands in zip(groups, queries, keys, values, strict=True):
-        strips = [strip for i in components for strip in _strips(options.block_mask, i, layout)]
+        strips = [strip for i in components for strip in _strips(block_mask, i, layout)]
         all_strips += strips
         for strip_range in _groups([strip.numel for strip in strips]):
             batch = strips[strip_range.start : strip_range.stop]
             batch_layout = _strip_layout(packed_layout, batch, components.start)
-            results.append(checkpoint(StripBatch(options, batch, batch_layout).flex_attention, *operands))
+            compute = StripBatch(score_mod, block_mask, requests, batch, batch_layout).flex_attention
+            results.append(checkpoint(compute, *operands))
 
     def scattered(batches: tuple[Any, ...], result_layout: HeadLayout) -> Array | None:
         if batches[0] is None:
@@ -144,7 +138,9 @@ def _strip_layout(layout: HeadLayout, strips: list[PairBlock], first: int = 0) -
 class StripBatch(NamedTuple):
     """Strips that are computed together; each is a component of the layout."""
 
-    options: FlexOptions
+    score_mod: ScoreMod | None
+    block_mask: BlockMask | None
+    requests: Requests
     strips: list[PairBlock]
     layout: HeadLayout
 
@@ -155,14 +151,14 @@ class StripBatch(NamedTuple):
         segments = attention_primitives.segments_of_queries(self.layout)
         weights = attention_primitives.softmax_of_active(scores, active, segments)
         output = to_dtype(attention_primitives.packed_results(weights, operands, self.layout, active), q.dtype)
-        lse, max_scores = self.options.lse, self.options.max_scores
+        lse, max_scores = self.requests
         log_sums = attention_primitives.log_sums_of_active(scores, active, segments) if lse else None
         maxima = attention_primitives.maxima_of_active(scores, active, segments) if max_scores else None
         return output, log_sums, maxima
 
     def active_pairs(self, device: str) -> Any:
         """Return the active pairs by the block mask: flat raw bools, or None if all are active."""
-        mask, xp = self.options.block_mask, get_backend(device).xp
+        mask, xp = self.block_mask, get_backend(device).xp
         if mask is None or not self.strips:
             return None
         pairs = [
@@ -173,7 +169,7 @@ class StripBatch(NamedTuple):
 
     def modified_scores(self, operands: attention_primitives.PackedOperands, active: Any) -> tuple[Array, Any]:
         """Return the flat scores as the function leaves them, and which of them are active."""
-        scores, score_mod = attention_primitives.packed_scores(operands, self.layout, active), self.options.score_mod
+        scores, score_mod = attention_primitives.packed_scores(operands, self.layout, active), self.score_mod
         if score_mod is None or not self.strips:
             return scores, active
         numels = [strip.numel for strip in self.strips]

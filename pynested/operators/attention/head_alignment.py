@@ -116,13 +116,13 @@ def align_heads(
 
 
 def _as_operand(op: str, name: str, x: Any) -> tuple[Array, AttentionOperand]:
-    """Return the contiguous buffer of an argument, and its sizes.
+    """Return the contiguous buffer of an argument, and its description.
 
     The components of query, key and value are copied if they overlap, or if the elements of a row are not adjacent.
     """
     if type(x) is Array:
         values = x if x.is_contiguous() else x.contiguous()
-        return values, AttentionOperand(op, name, x.dtype, False, x.shape, None, None)
+        return values, AttentionOperand(op, name, False, x.shape, x.dtype, None, None)
     if type(x) is not NestedArray:
         raise ArgumentError(f"{op}: {name} must be an array, not {value_text(x)}.")
     x = x if name == MASK else packed(x)
@@ -130,7 +130,7 @@ def _as_operand(op: str, name: str, x: Any) -> tuple[Array, AttentionOperand]:
     if name != MASK and not structure.has_contiguous_rows:
         values, structure = contiguous_parts(contiguous(x))
     sizes = (len(x), *x.regular_sizes)
-    return values, AttentionOperand(op, name, x.dtype, True, sizes, x.structure.ragged_dim, structure)
+    return values, AttentionOperand(op, name, True, sizes, x.dtype, x.structure.ragged_dim, structure)
 
 
 @lru_cache(maxsize=32)  # the layers of a model attend over arrays of the same structures

@@ -130,9 +130,10 @@ def multi_head_attention(
         check_shape(NAME, f"{name}_proj_weight", weight, (width, row_width(x)))
         projected.append(transpose(unflatten(linear(x, weight, bias), -1, (num_heads, width // num_heads)), -3, -2))
     q, k, v = projected
-    head_results, attention_weights = attention_and_weights(
+    result_and_weights: Any = attention_and_weights(
         q, k, v, attn_mask, dropout_p, is_causal, generator=generator, need_weights=need_weights
     )
+    head_results, attention_weights = result_and_weights
     result = linear(flatten(transpose(head_results, -3, -2), -2, -1), out_proj_weight, out_proj_bias)
     if not need_weights:
         return result

@@ -114,16 +114,13 @@ def scaled_dot_product_attention(
            [2.]]), array([[5.]]))
     """
     check_flags(NAME, is_causal=is_causal, enable_gqa=enable_gqa)
-    result: NestedArray | Array = attention_and_weights(
-        query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa, generator
-    )[0]
-    return result
+    return attention_and_weights(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa, generator)[0]
 
 
 def attention_and_weights(
     query: Any, key: Any, value: Any, mask: Any, dropout_p: float, is_causal: bool, scale: float | None = None,
     enable_gqa: bool = False, generator: np.random.Generator | None = None, need_weights: bool = False,
-) -> tuple[Any, Any]:  # fmt: skip
+) -> tuple[NestedArray | Array, Any]:  # fmt: skip
     """Return the result, and the weights of all heads after dropout if they are needed, otherwise None."""
     dropout_p = canonical_real(NAME, "dropout_p", dropout_p, 0, 1)
     if mask is not None and is_causal:
