@@ -33,7 +33,7 @@ def broken(function: Any, op: str, **how: Any) -> Disagreement:
 
 def test_the_operators_of_pynested_agree_in_both_layouts() -> None:
     for op in ("softmax", "cat", "getitem", "nested_array_from_jagged"):
-        done = check(getattr(pn, op), op)
+        done = check(getattr(pn, op), op, match="*/1")
         assert done.agrees and not done.differences
         layouts = {"jagged"} if op == "nested_array_from_jagged" else {"jagged", "strided"}
         assert {one["layout"] for one in done.run.results} == layouts
@@ -43,8 +43,8 @@ def test_a_function_that_is_cut_off_from_the_tape_has_no_gradient() -> None:
     def cut(*args: Any, **kwargs: Any) -> Any:
         return pn.softmax(*args, **kwargs).detach()
 
-    assert "SOFTMAX-9" in broken(cut, "softmax").checked.differences
-    assert check(cut, "softmax", gradients=False).agrees
+    assert "SOFTMAX-9" in broken(cut, "softmax", match="softmax/float32/*").checked.differences
+    assert check(cut, "softmax", gradients=False, match="softmax/float32/*").agrees
 
 
 def test_a_wrong_function_is_told_with_its_clause() -> None:
