@@ -75,6 +75,7 @@ extern thread_local Block *current;
 extern thread_local Slots *idle;  // stacks that no thread is on
 
 void give_slot(Slot);
+void unpoison(Slot);
 int advance(Block &);    // the next thread of this round that can run, or -1 at its end
 void resume(int thread);
 void suspend(bool last);

@@ -23,6 +23,11 @@ Slots::~Slots() {
   }
 }
 
+// Lets ASan forget the frames of functions that never returned. Functions that return do so themselves.
+void unpoison(Slot s) {
+  if (ASAN) __asan_unpoison_memory_region(s.stack + 4096, STACK - 4096);
+}
+
 static Slot take_slot(int i) {
   Slot s{nullptr, nullptr};
   if (TSAN) {  // one stack for ever with one TSan fiber
@@ -38,6 +43,7 @@ static Slot take_slot(int i) {
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (s.stack == MAP_FAILED) abort();
     mprotect(s.stack, 4096, PROT_NONE);  // a guard page catches overflow
+    unpoison(s);
     if (TSAN) {
       s.tsan = __tsan_create_fiber(0);
       (*idle)[i] = s;
@@ -69,7 +75,6 @@ static void start(Block &b, int i) {
   Fiber &f = b.fiber[i];
   f.slot = take_slot(i);
   f.fake_stack = nullptr;
-  if (ASAN) __asan_unpoison_memory_region(f.slot.stack + 4096, STACK - 4096);
 #if defined(__x86_64__)
   void **top = (void **)(f.slot.stack + STACK - 128 * (i & 31));  // tops spread over cache sets
   *--top = nullptr;

@@ -114,7 +114,10 @@ static std::string worker(const Launch &L, std::atomic<long long> &next, long lo
     if (L.order == EAGER) shuffle_warps(b, L.seed);
     if (run_block()) continue;
     for (int i = 0; i < threads; ++i)
-      if (states[i] == READY || states[i] == AT_BLOCK || states[i] == AT_WARP) give_slot(fibers[i].slot);
+      if (states[i] == READY || states[i] == AT_BLOCK || states[i] == AT_WARP) {
+        unpoison(fibers[i].slot);
+        give_slot(fibers[i].slot);
+      }
     next = total;
   }
 #ifdef __SSE2__
