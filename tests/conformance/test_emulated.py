@@ -105,8 +105,9 @@ def test_a_wrong_kernel_is_a_difference(change: tuple[str, str, str], options: l
     file, old, new = change
     sanitizer = options[-1] if "--sanitize" in options else ""
     Emulator(sanitizer=sanitizer).compile_all()  # the command, which has little time, compiles the changed file only
-    right = run_python(None, ["-m", "pynested", *EMULATED, *options])
-    assert right.returncode == 0, right.stdout + right.stderr
+    if not sanitizer:  # the sessions `emulated` of nox run the right kernels under the sanitizers
+        right = run_python(None, ["-m", "pynested", *EMULATED, *options])
+        assert right.returncode == 0, right.stdout + right.stderr
     fault = {"file": f"backends/kernels/{file}", "old": old, "new": new}
     wrong = run_python(fault, ["-m", "pynested", *EMULATED, *options])
     assert wrong.returncode == 1, wrong.stdout + wrong.stderr
