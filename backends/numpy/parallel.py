@@ -133,7 +133,11 @@ def compute_rows(function: Callable[..., None], out: NDArray[Any], *arrays: NDAr
     All arrays have as many rows as ``out``; a block has `BLOCK_BYTES` of the first. Halves are float32 in the blocks,
     and those of ``out`` are rounded once.
     """
-    dtype, row_bytes = computing_dtype(out.dtype), widened(arrays[0][:1]).nbytes
+    dtype = computing_dtype(out.dtype)
+    if dtype == out.dtype and 0 < arrays[0].nbytes <= BLOCK_BYTES:
+        function(*arrays, out=out)
+        return out
+    row_bytes = widened(arrays[0][:1]).nbytes
 
     def work(start: int, stop: int) -> None:
         target = out[start:stop]
