@@ -20,7 +20,7 @@ import numpy as np
 from pynested.backends import transfer
 from pynested.backends.dtypes import computing_dtype, is_bfloat16, is_float
 from pynested.backends.numpy.reduction import sum_first
-from pynested.backends.repeating_views import repeating_components, repeats, view_with_base
+from pynested.backends.repeating_views import repeating_components, view_with_base
 
 from ..array import Array, new_zeros
 from .primitive import LINEAR, Primitive
@@ -69,18 +69,6 @@ def strided_view(k: Any, flat: Any, sizes: Any, strides: Any, offset: int) -> An
     return k.xp.lib.stride_tricks.as_strided(flat[offset:], tuple(sizes), byte_strides)
 
 
-def _strided(k: Any, x: Any, sizes: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Any:
-    flat = x.reshape(-1)
-    view = strided_view(k, flat, sizes, strides, offset)
-    return view_with_base(view, flat, is_read_only=True) if k.xp is np and repeats(view) else view
-
-
-def _strided_vjp(g: Any, y: Any, x: Any, sizes: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Any:
-    """Return the cotangents of a view, whose elements can overlap, added up where the elements lie in the array."""
-    placement = [np.array([numbers], np.int64) for numbers in (sizes, strides, offset)]  # of one component
-    return reshape(scatter(reshape(g, (g.numel(),)), *placement, prod(x.shape)), x.shape)
-
-
 reshape: Primitive = Primitive(
     "reshape",
     lambda k, x, shape: x.reshape(shape),
@@ -111,8 +99,13 @@ slice_: Primitive = Primitive(
     LINEAR,
     public="getitem",
 )
+strided: Primitive = Primitive(
+    "as_strided",
+    lambda k, x, *component: _components(k, x.reshape(-1), *component)[0],
+    [lambda g, y, x, *component: reshape(scatter(reshape(g, (g.numel(),)), *component, prod(x.shape)), x.shape)],
+    LINEAR,
+)
 place: Primitive = Primitive("place", _place, [lambda g, y, x, shape, index: slice_(g, index)], LINEAR)
-strided: Primitive = Primitive("as_strided", _strided, [_strided_vjp], LINEAR)
 take_rows: Primitive = Primitive(
     "take_rows",
     lambda k, x, index: k.take_rows(x, index),
