@@ -205,15 +205,15 @@ class Leaf:
     ----------
     array : weakref
         The array.
-    shape, dtype
-        Shape and dtype of the array.
+    shape, dtype, storage
+        Shape, dtype and storage of the array.
     """
 
-    __slots__ = ("__weakref__", "array", "dtype", "shape")
+    __slots__ = ("__weakref__", "array", "dtype", "shape", "storage")
 
     def __init__(self, array: Any) -> None:
         self.array = weakref.ref(array)
-        self.shape, self.dtype = array.shape, array.dtype
+        self.shape, self.dtype, self.storage = array.shape, array.dtype, array.storage
 
 
 def node_or_leaf(array: Any) -> Node | Leaf | None:
