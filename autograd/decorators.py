@@ -74,13 +74,15 @@ def unwatched() -> ValueChange[Sequence[Watcher]]:
     return ValueChange(thread_watchers, ())
 
 
-def operator(function: Function) -> Function:
+def operator(function: Function, *, is_watched: bool = True) -> Function:
     """Let watchers see the calls of a public function, and explain a call that does not fit its signature."""
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
-            return Call(call, args, kwargs).run() if thread_watchers.value else function(*args, **kwargs)
+            if is_watched and thread_watchers.value:
+                return Call(call, args, kwargs).run()
+            return function(*args, **kwargs)
         except Exception as error:
             raise_better_error(error, function, args, kwargs)
             raise
@@ -93,16 +95,7 @@ def method(function: Function) -> Function:
 
     Watchers do not see the call. They see the public function that a method calls.
     """
-
-    @wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return function(*args, **kwargs)
-        except Exception as error:
-            raise_better_error(error, function, args, kwargs)
-            raise
-
-    return call  # type: ignore[return-value]
+    return operator(function, is_watched=False)
 
 
 def explain_wrong_calls(cls: Class) -> Class:
