@@ -149,11 +149,6 @@ def _softmax_backward(name: str, compute: Callable[..., Any], own_sum: Callable[
     return backward
 
 
-def _segment_sum_of_each_row(x: Any, segments: Segments) -> Any:
-    """Return the sum over each segment, at each of its rows."""
-    return spread(segment_sum(x, segments), segments) if 0 not in x.shape else x
-
-
 def spread_sum_last(x: Any) -> Any:
     """Return the sum over the last axis, at each of its elements."""
     axis = len(x.shape) - 1
@@ -163,7 +158,7 @@ def spread_sum_last(x: Any) -> Any:
 segment_softmax_backward: Primitive = _softmax_backward(
     "segment_softmax_backward",
     lambda k, g, p, segments: k.segment_softmax_backward(g, p, segments),
-    _segment_sum_of_each_row,
+    lambda x, segments: spread(segment_sum(x, segments), segments) if 0 not in x.shape else x,
 )
 softmax_last_backward: Primitive = _softmax_backward(
     "softmax_last_backward", lambda k, g, p: k.softmax_last_backward(g, p), spread_sum_last
