@@ -11,19 +11,22 @@ from numpy.typing import NDArray
 from ..caching_allocator import empty
 from ..component_layout import Matrices, groups_of_equal_rows
 from ..dtypes import is_half
-from .parallel import rows_at_any_offset, run_shares
+from .parallel import last_rows, rows_at_any_offset, run_shares
 
 LARGE_PRODUCT = 16384  # elements of both operands and the result; a larger product is worth a Python call of its own
 FEW_PRODUCTS = 4  # up to this number, a Python call for each product costs less than sorting them by size
 
 
 def matmul(a: NDArray[Any], b: NDArray[Any], /) -> NDArray[Any]:
-    """Call `numpy.matmul`; the rows of a large product of two matrices are computed on all threads."""
-    if a.ndim > 2 or b.ndim > 2:
+    """Call `numpy.matmul`; one product of all rows of ``a`` if ``b`` is one matrix, on all threads if it is large."""
+    if b.ndim > 2:
         return np.asarray(np.matmul(a, b))
-    out = empty((len(a), b.shape[1]), np.result_type(a, b))
-    run_shares(lambda start, stop: np.matmul(a[start:stop], b, out=out[start:stop]), len(a), a.nbytes + out.nbytes)
-    return out
+    rows = last_rows(a) if a.ndim > 2 else a
+    out = empty((len(rows), b.shape[1]), np.result_type(a, b))
+    run_shares(
+        lambda start, stop: np.matmul(rows[start:stop], b, out=out[start:stop]), len(rows), a.nbytes + out.nbytes
+    )
+    return out.reshape(*a.shape[:-1], b.shape[1])
 
 
 def matmul_components(a: NDArray[Any], b: NDArray[Any], left: Matrices, right: Matrices, /) -> NDArray[Any]:

@@ -106,6 +106,16 @@ def test_concatenate(axis: int) -> None:
 
 
 @pytest.mark.usefixtures("path")
+@pytest.mark.parametrize("dtype", ["bool", "int16", "float32"])
+def test_matmul(dtype: str) -> None:
+    """Whole numbers have exact products; each thread multiplies a share of the rows."""
+    rng = np.random.default_rng(3)
+    for left, right in (((5, 3), (3, 4)), ((1, 0), (0, 2)), ((0, 3), (3, 2)), ((2, 4, 3), (3, 2)), ((4, 3), (5, 3, 2))):
+        a, b = (np.asfortranarray(rng.integers(-3, 4, shape).astype(dtype)) for shape in (left, right))
+        same(QuietKernels("cpu").matmul(a, b), np.einsum("...ij,...jk->...ik", a, b))
+
+
+@pytest.mark.usefixtures("path")
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_sum_first(dtype: str) -> None:
     """Columns have exact sums; NaN and infinity stay in theirs."""
