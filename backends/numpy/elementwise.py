@@ -10,8 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..caching_allocator import LARGE, empty
+from ..plain.elementwise import relu as plain_relu
 from ..plain.widening import RawArray
 from .parallel import compute_rows, run_shares
+
+FEW_ELEMENTS = 4096  # up to this number, relu is computed in one step
 
 
 def blockwise(function: Callable[..., None]) -> Callable[..., RawArray]:
@@ -76,9 +79,7 @@ def _in_pieces(ufunc: np.ufunc, *operands: Any) -> Any:
 
 def relu(x: RawArray, /) -> RawArray:
     """Compute the formula of the plain kernel; many elements are compared with an array of zeros, which is quicker."""
-    if x.size < 4096:
-        return np.asarray(np.maximum(np.asarray(x, order="C"), x.dtype.type(0)))
-    return _relu_of_blocks(x)
+    return plain_relu(x) if x.size < FEW_ELEMENTS else _relu_of_blocks(x)
 
 
 @blockwise

@@ -14,12 +14,13 @@ from ..dtypes import is_half
 from .parallel import last_rows, rows_at_any_offset, run_shares
 
 LARGE_PRODUCT = 16384  # elements of both operands and the result; a larger product is worth a Python call of its own
+LARGE_MATMUL = 1 << 20  # multiplications; a smaller product takes less time than preparing it for threads
 FEW_PRODUCTS = 4  # up to this number, a Python call for each product costs less than sorting them by size
 
 
 def matmul(a: NDArray[Any], b: NDArray[Any], /) -> NDArray[Any]:
     """Call `numpy.matmul`; one product of all rows of ``a`` if ``b`` is one matrix, on all threads if it is large."""
-    if b.ndim > 2:
+    if b.ndim > 2 or a.size * b.shape[1] < LARGE_MATMUL:
         return np.asarray(np.matmul(a, b))
     rows = last_rows(a) if a.ndim > 2 else a
     out = empty((len(rows), b.shape[1]), np.result_type(a, b))

@@ -68,6 +68,7 @@ PATHS: dict[str, dict[Any, Any]] = {
         (parallel, "BLOCK_BYTES"): 16,
         (parallel, "LEAST_THREADED_BYTES"): 0,
         (parallel, "THREADS"): 2,
+        (products, "LARGE_MATMUL"): 0,
         (attention_batches, "BLOCK_SCORES"): 30,
         (attention_batches, "PADDED_SCORES"): 30,
         (attention_batches, "THREADS"): 2,
