@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..component_layout import Integers, groups_of_equal_rows
 from ..head_layout import HeadLayout, HeadMatrices
+from ..plain.widening import RawArray
 from .parallel import THREADS, widened
-
-RawArray = NDArray[Any]
 
 BLOCK_SCORES = 1 << 18  # in a batch of one component, at most: they fit in a cache, and keep BLAS busy
 LEAST_ROWS = 16  # A block has at least so many queries. A product with fewer rows is slow.

@@ -10,16 +10,14 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..caching_allocator import empty
 from ..dtypes import computing_dtype
 from ..head_layout import HeadLayout
+from ..plain.widening import RawArray
 from .attention_batches import Job, JobIndex, attention_jobs, causal_pairs, job_index, read_mask
 from .elementwise import where
 from .parallel import run
-
-RawArray = NDArray[Any]
 
 
 class HeadBatch(NamedTuple):

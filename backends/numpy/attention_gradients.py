@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from ..head_layout import HeadLayout
+from ..plain.widening import RawArray
 from ..repeating_views import unbroadcast_view
 from .attention_batches import Job, attention_jobs, job_index, mask_index, mask_view
 from .attention_forward import (
@@ -21,8 +19,6 @@ from .attention_forward import (
     read_batch,
 )
 from .parallel import run
-
-RawArray = NDArray[Any]
 
 
 def attention_backward(

@@ -58,5 +58,5 @@ def extremum_last(ufunc: np.ufunc, x: NDArray[Any]) -> NDArray[Any]:
         extrema = np.asarray(ufunc.reduce(np.ascontiguousarray(wide.T), axis=0)).astype(x.dtype, copy=False)
     else:
         positions = wide.argmax(axis=1) if ufunc is np.maximum else wide.argmin(axis=1)
-        extrema = np.take_along_axis(rows, positions[:, None], axis=1)
+        extrema = rows.take(positions + np.arange(0, rows.size, rows.shape[1]))
     return extrema.reshape(x.shape[:-1])
