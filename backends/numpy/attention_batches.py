@@ -143,9 +143,8 @@ class RowIndex:
 class JobIndex(NamedTuple):
     """The rows of all operands of a job.
 
-    ``active`` (K, 1, 1, L, S) is false for pairs with padding. If several components are causal, it is also false for
-    keys after the query. It is None if all pairs are active. ``row_blocks`` are the queries that are computed at a
-    time.
+    ``active`` (K, 1, 1, L, S) is false for pairs with padding and, in causal attention, for keys after the query. It is
+    None for one component, and if all pairs are active. ``row_blocks`` are the queries that are computed at a time.
     """
 
     queries: RowIndex
@@ -162,14 +161,17 @@ def job_index(layout: HeadLayout, job: Job) -> JobIndex:
     key_heads = job.heads[..., :1]  # the heads of a group have the same keys and values
     queries, keys = RowIndex(layout.query_matrices, job.heads), RowIndex(layout.key_matrices, key_heads)
     values, results = RowIndex(layout.value_matrices, key_heads), RowIndex(layout.result_matrices, job.heads)
-    active = queries.is_row[:, :1, :1, :, None] & keys.is_row[:, :1, :1, None]
-    if layout.causal and len(job.heads) > 1:
-        active &= causal_pairs(job.num_queries, job.num_keys)
+    active = None
+    if len(job.heads) > 1:
+        pairs = queries.is_row[:, :1, :1, :, None] & keys.is_row[:, :1, :1, None]
+        if layout.causal:
+            pairs &= causal_pairs(job.num_queries, job.num_keys)
+        active = None if pairs.all() else pairs
     step = max(LEAST_ROWS, 2 * BLOCK_SCORES // (job.heads.size * max(1, job.num_keys)))
     if layout.causal:
         step = min(step, CAUSAL_ROWS)
     row_blocks = [slice(start, min(start + step, job.num_queries)) for start in range(0, job.num_queries, step)]
-    return JobIndex(queries, keys, values, results, None if active.all() else active, row_blocks)
+    return JobIndex(queries, keys, values, results, active, row_blocks)
 
 
 def read_mask(mask: RawArray, layout: HeadLayout, job: Job) -> RawArray:

@@ -143,7 +143,7 @@ def active_in_mask(mask: RawArray) -> RawArray:
 def multiply_active(weights: RawArray, matrix: RawArray, active: RawArray | None) -> RawArray:
     """Return ``weights @ matrix`` over the active pairs, or over all. Infinite or NaN rows of others change nothing.
 
-    The weights of the pairs that are not active are 0.
+    The weights of the pairs that are not active are 0, or NaN if the query has no active pair.
     """
     if active is None or is_finite(matrix):
         return np.asarray(np.matmul(weights, matrix))

@@ -25,10 +25,7 @@ NAMES = ("query", "key", "value", MASK)
 
 
 def as_arrays(op: str, operands: list[Any]) -> list[Any]:
-    """Return operands as arrays of pynested, on the device of the first nested operand if there is one.
-
-    A number stays a number.
-    """
+    """Return operands as arrays or numbers, on the device of the first nested operand if there is one."""
     device = next((x.device for x in operands if type(x) is NestedArray), None) or device_of(*operands)
     return [x if type(x) is NestedArray else as_operand(op, x, device) for x in operands]
 

@@ -19,7 +19,6 @@ from pynested.autograd import Array, checkpoint
 from pynested.autograd.array import raw
 from pynested.autograd.primitives import attention as attention_primitives
 from pynested.autograd.primitives import movement
-from pynested.autograd.primitives.movement import gather, pieces, to_dtype
 from pynested.backends import HeadLayout, get_backend
 from pynested.structure import Ints
 
@@ -42,9 +41,9 @@ def attend_by_strips(
     """
     q, k, v = (movement.reshape(x, (x.numel(),)) for x in (q, k, v))
     packed_layout, groups = _packed_layout(layout), _groups(layout.num_scores.tolist())
-    queries = _split(gather(q, *layout.query_matrices), packed_layout.query_places, groups)
-    keys = _split(gather(k, *layout.key_matrices), packed_layout.key_places, groups)
-    values = _split(gather(v, *layout.value_matrices), packed_layout.value_places, groups)
+    queries = _split(movement.gather(q, *layout.query_matrices), packed_layout.query_places, groups)
+    keys = _split(movement.gather(k, *layout.key_matrices), packed_layout.key_places, groups)
+    values = _split(movement.gather(v, *layout.value_matrices), packed_layout.value_places, groups)
     all_strips: list[PairBlock] = []
     results = []
     for components, *operands in zip(groups, queries, keys, values, strict=True):
@@ -97,7 +96,7 @@ def _split(x: Array, places: Ints, groups: list[range]) -> list[Array]:
     """Return the part of a packed operand that belongs to each group of components."""
     starts = [*places[:, 0].tolist(), x.numel()]
     lengths = tuple([starts[group.stop] - starts[group.start] for group in groups])
-    return list(pieces(x, 0, tuple([starts[group.start] for group in groups]), lengths))
+    return list(movement.pieces(x, 0, tuple([starts[group.start] for group in groups]), lengths))
 
 
 def _packed_layout(layout: HeadLayout) -> HeadLayout:
@@ -150,7 +149,7 @@ class StripBatch(NamedTuple):
         scores, active = self.modified_scores(operands, self.active_pairs(q.device))
         segments = attention_primitives.segments_of_queries(self.layout)
         weights = attention_primitives.softmax_of_active(scores, active, segments)
-        output = to_dtype(attention_primitives.packed_results(weights, operands, self.layout, active), q.dtype)
+        output = movement.to_dtype(attention_primitives.packed_results(weights, operands, self.layout, active), q.dtype)
         lse, max_scores = self.requests
         log_sums = attention_primitives.log_sums_of_active(scores, active, segments) if lse else None
         maxima = attention_primitives.maxima_of_active(scores, active, segments) if max_scores else None
@@ -173,7 +172,7 @@ class StripBatch(NamedTuple):
         if score_mod is None or not self.strips:
             return scores, active
         numels = [strip.numel for strip in self.strips]
-        blocks = list(pieces(scores, 0, tuple(np.cumsum([0, *numels[:-1]]).tolist()), tuple(numels)))
+        blocks = list(movement.pieces(scores, 0, tuple(np.cumsum([0, *numels[:-1]]).tolist()), tuple(numels)))
         for i, (strip, block) in enumerate(zip(self.strips, blocks, strict=True)):
             if block.numel():
                 changed = apply_score_mod(NAME, score_mod, movement.reshape(block, strip.shape), strip)

@@ -63,10 +63,7 @@ class AlignedHeads(NamedTuple):
     has_batch: bool
 
     def wrap_result(self, flat: Array) -> NestedArray | Array:
-        """Return the result of attention, (B, H, *, V), from its elements.
-
-        If its rows are ragged, it has the structure of the query.
-        """
+        """Return the result, (B, H, *, V), from its elements; with ragged rows it has the structure of the query."""
         if self.order == "components":
             return self._wrap(flat, self.extents, self.ragged_dim)
         *head_sizes, _, width = np.maximum(self.extents[0], 0).tolist()

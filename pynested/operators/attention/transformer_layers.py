@@ -21,9 +21,7 @@ from .multi_head import check_shape, checked_rows, multi_head_attention, row_wid
 
 Rows = TypeVar("Rows")  # NestedArray (B, *, E), or Array (B, L, E) or (L, E)
 
-RowFunction = Callable[[Any], Any]
-
-ACTIVATIONS: dict[str, RowFunction] = {"relu": relu, "gelu": gelu}
+ACTIVATIONS: dict[str, Callable[[Any], Any]] = {"relu": relu, "gelu": gelu}
 
 
 @operator
@@ -206,7 +204,7 @@ def _run_layer(
         hidden = ACTIVATIONS[activation](linear(y, *weight_and_bias("linear1.")))
         return linear(drop(hidden), *weight_and_bias("linear2."))
 
-    steps: list[RowFunction] = [*[partial(attend, name) for name in attentions], feed_forward]
+    steps: list[Callable[[Any], Any]] = [*[partial(attend, name) for name in attentions], feed_forward]
     for number, step in enumerate(steps, 1):
         scale, shift = weight_and_bias(f"norm{number}.")
         normalize = partial(layer_norm, normalized_shape=np.shape(scale), weight=scale, bias=shift, eps=eps)
