@@ -50,9 +50,10 @@ class ObjectNames:
         self._when_freed(name, nbytes)
 
     def node(self, node: Any) -> str:
-        """Return the name of a node of the tape, or of the storage of a leaf."""
+        """Return the name of a node of the tape, or of the storage of a leaf; its array may be gone."""
         if type(node) is not Node:
-            return f"leaf {self.storage(node.storage)}"
+            array = node.array()
+            return "leaf" if array is None else f"leaf {self.storage(array.storage)}"
         if node not in self._nodes:
             self._node_count += 1
             self._nodes[node] = f"node {self._node_count}"
