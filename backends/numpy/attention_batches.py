@@ -8,7 +8,7 @@ arbitrary, and its pairs are inactive.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -105,15 +105,20 @@ def rows_as_elements(x: RawArray, width: int, step: int) -> RawArray:
     NumPy copies such elements, as bytes, two to three times as fast as rows of numbers.
     """
     count, itemsize = (x.size - width) // step + 1, x.itemsize
-    return np.ndarray((count,), f"V{width * itemsize}", x, 0, (step * itemsize,))
+    return np.ndarray((count,), _bytes_dtype(width * itemsize), x, 0, (step * itemsize,))
+
+
+@cache
+def _bytes_dtype(count: int) -> np.dtype[np.void]:
+    return np.dtype(f"V{count}")
 
 
 class RowIndex:
     """The rows of one operand of a job in a flat buffer, which `read` copies to an array of ``shape``.
 
     The shape is (K, C, G, R, width). ``is_row`` (K, C, G, R) is false for padding. ``starts`` are the positions of the
-    first elements in the buffer; padding repeats a row of the job. ``targets`` are the numbers of the rows that are no
-    padding.
+    first elements in the buffer; padding repeats a row of the job. ``targets`` and ``real_starts`` are the numbers and
+    the starts of the rows that are no padding.
     """
 
     def __init__(self, matrices: HeadMatrices, heads: Integers) -> None:
@@ -122,7 +127,8 @@ class RowIndex:
         self.is_row = row < lengths
         self.targets = np.flatnonzero(self.is_row)
         starts = offsets + row * matrices.strides[heads, 0, None]
-        self.starts = np.where(self.is_row, starts, starts[self.is_row][:1])
+        self.real_starts = starts[self.is_row]
+        self.starts = np.where(self.is_row, starts, self.real_starts[:1])
         self.shape = (*self.is_row.shape, matrices.sizes.item(0, 1))
 
     def read(self, buffer: RawArray) -> RawArray:
@@ -135,9 +141,8 @@ class RowIndex:
     def write(self, rows: RawArray, buffer: RawArray) -> None:
         """Copy rows, of the dtype of the buffer and without padding, to their positions in the buffer."""
         if rows.size:
-            width, targets = self.shape[-1], self.targets
-            starts = self.starts.take(targets)
-            rows_as_elements(buffer, width, 1)[starts] = rows_as_elements(rows, width, width)[targets]
+            elements = rows_as_elements(rows, self.shape[-1], self.shape[-1])[self.targets]
+            rows_as_elements(buffer, self.shape[-1], 1)[self.real_starts] = elements
 
 
 class JobIndex(NamedTuple):

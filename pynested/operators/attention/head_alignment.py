@@ -25,7 +25,7 @@ from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError
 from pynested.lifting.result_layout import common_ragged_dim, wrap_elements
 from pynested.nested.layout_conversion import contiguous, contiguous_parts, front_to_axis, packed, structure_of_slices
-from pynested.nested.nested_array import NestedArray
+from pynested.nested.nested_array import NestedArray, wrap_unchecked
 from pynested.nested.operands import check_devices
 from pynested.nested.shape_comparison import broadcast_extents
 from pynested.structure import Ints, Jagged, Strided
@@ -69,9 +69,9 @@ class AlignedHeads(NamedTuple):
         *head_sizes, _, width = np.maximum(self.extents[0], 0).tolist()
         structure: Jagged = self.query.structure.packed
         if self.order == "heads":
-            return NestedArray(movement.reshape(flat, (*head_sizes, structure.rows, width)), structure)
+            return wrap_unchecked(movement.reshape(flat, (*head_sizes, structure.rows, width)), structure)
         values = movement.reshape(flat, (structure.rows, *head_sizes, width))
-        return NestedArray(front_to_axis(values, len(head_sizes)), structure)
+        return wrap_unchecked(front_to_axis(values, len(head_sizes)), structure)
 
     def wrap_query_numbers(self, flat: Array) -> NestedArray | Array:
         """Return an array with a number for each query, (B, H, *), from its elements."""
