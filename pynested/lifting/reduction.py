@@ -96,16 +96,14 @@ class _Reduction:
 
     def reduce_axes(self, x: Array, axes: tuple[int, ...]) -> Array:
         """Reduce the axes of a dense array."""
-        is_empty = 0 in x.shape and 0 in [x.shape[axis] for axis in axes]
-        is_result_empty = 0 in [size for axis, size in enumerate(x.shape) if axis not in axes]
-        if is_empty and self.if_empty is None and not is_result_empty:
-            empty_axis = next(axis for axis in axes if x.shape[axis] == 0)
+        empty_axes = [axis for axis in axes if not x.shape[axis]]
+        if empty_axes and self.if_empty is None and x.shape.count(0) == len(empty_axes):  # the result is not empty
             raise self.empty_error(
-                f"dimension {empty_axis} of an array of shape {x.shape} is empty",
+                f"dimension {empty_axes[0]} of an array of shape {x.shape} is empty",
                 "Leave it out of dim, or join an element to it first.",
             )
         result = self.formula(AxisReducer(axes), x)
-        if is_empty and self._needs_gradient_stop(result):
+        if empty_axes and self._needs_gradient_stop(result):
             return _stop_gradient(result, np.zeros(result.shape, np.bool_))
         return result
 
