@@ -34,7 +34,7 @@ from pynested.backends import get_backend
 
 ROOT = Path(__file__).resolve().parents[2]
 # The last two names lie in ROOT for a moment, while a wheel is built and while tests are loaded.
-NOT_COPIED = (".git", ".nox", ".venv*", "*_cache", ".hypothesis", "build", "pynested-*", "*-pytest-*.pyc")
+NOT_COPIED = (".git", ".nox", ".venv*", "*_cache", ".hypothesis", "_site", "build", "pynested-*", "*-pytest-*.pyc")
 PLANT_AT_IMPORT = """
 from tests.mutation.plant import plant_for_good
 
@@ -62,7 +62,7 @@ def environment(row: Row | None) -> Iterator[dict[str, str]]:
     change = None if row is None else changed_file(row)
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "repository")
-        shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*NOT_COPIED))
+        shutil.copytree(ROOT, copy, symlinks=True, ignore=shutil.ignore_patterns(*NOT_COPIED))
         if change is not None:
             file, text = change
             (copy / file).unlink()
