@@ -138,6 +138,8 @@ class SegmentKernels(ElementwiseKernels):
         ``name`` is the name of the kernel with its template arguments, but for the last one, the number of threads of a
         segment. ``columns`` is the number of columns if they are not those of ``out``.
         """
+        if not out.size:  # there may be billions of columns
+            return out
         columns = prod(out.shape[1:]) if columns is None else columns
         group, lg, grid = launch_shape(segments.count, segments.rows, columns, pack)
         offsets = self.offsets(segments) if isinstance(segments, Segments) else segments.offsets

@@ -76,7 +76,8 @@ def _doubtful_rows(means: RawArray, variances: RawArray, width: int, eps: float)
     """
     least_exact, rounding_errors = LEAST_STD[means.dtype] ** 2, width * EPSILON[means.dtype] * means
     least_variance = np.maximum(np.square(rounding_errors), least_exact if eps < least_exact else 0)
-    return np.flatnonzero(~((variances >= least_variance) & (variances < np.inf)))
+    is_exact: RawArray = (variances >= least_variance) & (variances < np.inf)
+    return (~is_exact).nonzero()[0]
 
 
 def layer_norm_backward(
@@ -119,6 +120,8 @@ def cross_entropy(
     """Compute the losses of a block of rows at once, without an array of all probabilities."""
     classes, dtype = x.shape[1], computing_dtype(x.dtype)
     loss, max_and_log_sum = np.zeros(len(x), x.dtype), np.full((2, len(x)), -np.inf, dtype)
+    if not x.size:  # without memory for weights, as there may be many classes
+        return loss, max_and_log_sum
     weights = np.ones(classes, dtype) if weight is None else weight.astype(dtype, copy=False)
 
     def work(block: RawArray, targets: RawArray, maximum: RawArray, log_sum: RawArray, out: RawArray) -> None:
@@ -149,8 +152,10 @@ def cross_entropy_backward(
 ) -> RawArray:
     """Compute the formula of the plain kernel block by block, from the saved maxima and log-sums."""
     classes, dtype = x.shape[1], computing_dtype(x.dtype)
+    if not x.size:
+        return empty(x.shape, x.dtype)
     weights = np.ones(classes, dtype) if weight is None else weight.astype(dtype, copy=False)
-    smoothing = label_smoothing / max(1, classes)
+    smoothing = label_smoothing / classes
     total_weight = np.add.reduce(weights)
 
     def work(

@@ -23,9 +23,9 @@ from pynested.backends import get_backend
 from pynested.backends.dtypes import is_bfloat16, is_float, is_half
 from pynested.backends.errors import DTypeError
 from pynested.backends.numpy import activations
-from pynested.backends.numpy.elementwise import where
-from pynested.backends.plain.elementwise import cast, relu, sgn
-from pynested.backends.plain.movement import copy
+from pynested.backends.numpy.elementwise import relu, where
+from pynested.backends.numpy.movement import copy
+from pynested.backends.plain.elementwise import cast, sgn
 
 from .inputs import Value
 from .nodes import Fact, Node
