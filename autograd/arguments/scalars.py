@@ -112,6 +112,8 @@ def is_in_range(number: Number, dtype: np.dtype[Any]) -> bool:
         return 0 <= number <= 1
     if not is_float(dtype):
         return bool(np.iinfo(dtype).min <= number <= np.iinfo(dtype).max)
+    if abs(number) <= 65504:  # which float16 can represent
+        return True
     with np.errstate(over="ignore"):
         rounded = float(dtype.type(nearest_float(number)))
     return not math.isinf(rounded) or abs(number) == math.inf
