@@ -92,7 +92,8 @@ class Primitive:
         reads = [frozenset([positions[value] for value in values.split()]) for values in saves]
         if callable(vjps):
             self._differentiable: Container[int] = range(sys.maxsize)
-            self._reads = defaultdict(lambda: frozenset(*reads))
+            joint_reads = reads[0] if reads else frozenset[int]()
+            self._reads = defaultdict(lambda: joint_reads)
         else:
             self._differentiable = frozenset([i for i, vjp in enumerate(vjps) if vjp is not None])
             self._reads = defaultdict(frozenset, enumerate(reads))
