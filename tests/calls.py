@@ -147,6 +147,7 @@ def _runs() -> Iterator[Call]:
     yield Call("matmul", "vector", lambda b: (b.x(), distinct((2,))), kinds=ROWS)
     yield Call("matmul", "one slice", lambda b: (b.x(), distinct((1, 2, 3))), kinds=ROWS)
     yield Call("matmul", "matrix first", lambda b: (distinct((3, 2)), b.x()), kinds=(JAGGED_2,))
+    yield Call("matmul", "one slice first", lambda b: (distinct((1, 3, 2)), b.x()), kinds=(JAGGED_2,))
     yield Call("linear", "", lambda b: (b.x(), distinct((3, 2))), kinds=ROWS)
     yield Call("linear", "bias", lambda b: (b.x(), distinct((3, 2)), distinct((3,))), kinds=ROWS)
     yield Call("embedding", "", lambda b: (b.labels(3), distinct((3, 2))))
