@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pynested.autograd.call_errors import check_flags, check_optional_flags
+from pynested.autograd.call_errors import check_flags
 from pynested.backends.errors import ArgumentError
 from pynested.nested.operands import Dims
 
@@ -21,8 +21,7 @@ def dim_or_axis(name: str, dim: int | None, axis: int | None) -> int:
 
 def dims_or_axis(name: str, dim: Dims, keepdim: bool, axis: Dims, keepdims: bool | None) -> tuple[Dims, bool]:
     """Return the dimensions to reduce, None for all, and whether they stay with size 1."""
-    check_flags(name, keepdim=keepdim)
-    check_optional_flags(name, keepdims=keepdims)
+    check_flags(name, keepdim=keepdim, keepdims=keepdims is not None and keepdims)
     if axis is not None and dim is not None:
         raise _both_names_error(name, "dim", dim, "axis", axis)
     if keepdims is not None and keepdim:
