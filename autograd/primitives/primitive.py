@@ -90,6 +90,7 @@ class Primitive:
         self.has_residuals = has_residuals
         positions = {**{parameter: i for i, parameter in enumerate(parameters)}, "y": OUTPUT}
         reads = [frozenset([positions[value] for value in values.split()]) for values in saves]
+        self._reads: dict[int, frozenset[int]]
         if callable(vjps):
             self._differentiable: Container[int] = range(sys.maxsize)
             joint_reads = reads[0] if reads else frozenset[int]()
