@@ -6,11 +6,13 @@ Softmax and the adjoints of softmax and of maxima compute blocks of whole segmen
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..caching_allocator import empty
+from ..component_layout import groups_of_equal_rows
 from ..dtypes import computing_dtype
 from ..plain import segment as plain_kernels
 from ..plain.widening import RawArray, sum_dtype
@@ -22,7 +24,8 @@ from .parallel import as_matrix, rows_in_block, run, widened
 FEW_SEGMENTS = 8  # up to this number, a Python call for each segment costs less than a sparse matrix
 LONG_SEGMENT = 4096  # elements; the sum of a longer segment is worth a Python call
 MANY_ROWS = 64  # of a segment; a sum of more rows is computed in float64
-FEW_COLUMNS = 8  # up to this number, `reduceat` is quicker than a step for each row of the longest segment
+FEW_COLUMNS, SHORT_SEGMENT = 8, 20  # `reduceat` is quick for few columns and segments with more rows, on average
+SHORT_ELEMENTS = 8192  # of a segment; up to this number, equally long segments are copied and reduced together
 STEP_ELEMENTS = 2048  # a step that adds fewer elements costs more than a call for each segment
 # exp of numbers between these and their negatives, and sums of it, are ordinary numbers.
 SAFE_EXPONENT = {np.dtype(np.float32): 40.0, np.dtype(np.float64): 300.0}
@@ -54,17 +57,17 @@ def _matrix_of_ones(segments: Segments, dtype: np.dtype[Any]) -> Any:
 
 
 def segment_prod(x: RawArray, segments: Segments, /) -> RawArray:
-    """Multiply by `reduceat`, or step by step."""
+    """Multiply by `reduceat`, or the segments of each length together."""
     return _reduce(np.multiply, x, segments, 1, sum_dtype(x))
 
 
 def segment_max(x: RawArray, segments: Segments, /) -> RawArray:
-    """Compare by `reduceat`, or step by step."""
+    """Compare by `reduceat`, or the segments of each length together."""
     return _reduce(np.maximum, x, segments, plain_kernels.least(x.dtype), x.dtype)
 
 
 def segment_min(x: RawArray, segments: Segments, /) -> RawArray:
-    """Compare by `reduceat`, or step by step."""
+    """Compare by `reduceat`, or the segments of each length together."""
     return _reduce(np.minimum, x, segments, plain_kernels.greatest(x.dtype), x.dtype)
 
 
@@ -73,28 +76,27 @@ def _reduce(ufunc: np.ufunc, x: RawArray, segments: Segments, identity: Any, dty
     rows = as_matrix(x).astype(computing_dtype(dtype), copy=False)
     reduced = empty((segments.count, rows.shape[1]), rows.dtype)
     reduced.fill(identity)
-    if rows.shape[1] > FEW_COLUMNS:
-        _reduce_in_steps(ufunc, rows, segments, reduced)
-    elif segments.rows:
+    if rows.shape[1] <= FEW_COLUMNS and segments.rows > SHORT_SEGMENT * segments.count:
         has_rows = segments.lengths > 0  # `reduceat` is wrong for an empty segment
         reduced[has_rows] = ufunc.reduceat(rows, segments.offsets[:-1][has_rows], axis=0)
+    else:
+        for numbers in segments.cached("by length", lambda: groups_of_equal_rows(segments.lengths[:, None])):
+            _reduce_equally_long(ufunc, rows, segments, numbers, reduced)
     return reduced.astype(dtype, copy=False).reshape(segments.count, *x.shape[1:])
 
 
-def _reduce_in_steps(ufunc: np.ufunc, rows: RawArray, segments: Segments, reduced: RawArray) -> None:
-    """Combine ``reduced`` with the first rows of all segments, then with their second rows, and so on.
-
-    Once fewer segments are long enough for such a step than steps are left, the rest of each segment is reduced alone.
-    """
-    order, starts, lengths = _longest_first(segments)
-    ordered, row, count = reduced.copy(), 0, int(np.count_nonzero(lengths))
-    while count >= segments.longest - row > 0:
-        ufunc(ordered[:count], rows.take(starts[:count] + row, axis=0, mode="clip"), out=ordered[:count])
-        row += 1
-        count = int(np.searchsorted(-lengths, -row))  # segments with more rows
-    for i, start, length in zip(range(count), starts.tolist(), lengths.tolist(), strict=False):
-        ufunc(ordered[i], ufunc.reduce(rows[start + row : start + length], axis=0), out=ordered[i])
-    reduced[order] = ordered
+def _reduce_equally_long(
+    ufunc: np.ufunc, rows: RawArray, segments: Segments, numbers: RawArray, reduced: RawArray
+) -> None:
+    """Reduce the segments with these numbers, which have the same length: all together if they are short."""
+    starts, length = segments.offsets[numbers], segments.lengths.item(numbers[0])
+    if len(numbers) > 1 and 0 < length * rows.shape[1] <= SHORT_ELEMENTS:
+        make_table = partial(np.add.outer, np.arange(length), starts)
+        table = segments.cached(("rows by length", length), make_table)  # (L, K) for K segments of length L
+        reduced[numbers] = ufunc.reduce(rows.take(table, axis=0, mode="clip"), axis=0)
+    elif length:
+        for number, start in zip(numbers.tolist(), starts.tolist(), strict=True):
+            ufunc.reduce(rows[start : start + length], axis=0, out=reduced[number])
 
 
 def _longest_first(segments: Segments) -> tuple[RawArray, RawArray, RawArray]:

@@ -38,6 +38,7 @@ PATHS: dict[str, dict[Any, Any]] = {
     "one by one": {
         (segment, "FEW_SEGMENTS"): NEVER,
         (segment, "FEW_COLUMNS"): 0,
+        (segment, "SHORT_ELEMENTS"): 0,
         (reduction, "FEW_ROWS"): 2,
         (segment, "STEP_ELEMENTS"): NEVER,
         (movement, "LONG_SEGMENT_BYTES"): 0,
@@ -54,6 +55,7 @@ PATHS: dict[str, dict[Any, Any]] = {
         (segment, "FEW_SEGMENTS"): 0,
         (segment, "LONG_SEGMENT"): NEVER,
         (segment, "FEW_COLUMNS"): NEVER,
+        (segment, "SHORT_SEGMENT"): 0,
         (segment, "STEP_ELEMENTS"): 1,
         (movement, "LONG_SEGMENT_BYTES"): NEVER,
         (movement, "FEW_ELEMENTS"): 0,
@@ -64,6 +66,7 @@ PATHS: dict[str, dict[Any, Any]] = {
     },
     "tiny blocks on threads": {
         (segment, "FEW_SEGMENTS"): 0,
+        (segment, "FEW_COLUMNS"): 0,
         (segment, "STEP_ELEMENTS"): 6,
         (parallel, "BLOCK_BYTES"): 16,
         (parallel, "LEAST_THREADED_BYTES"): 0,
