@@ -58,8 +58,7 @@ def gather_components(buffer: RawArray, sizes: RawArray, strides: RawArray, offs
     Component ``i`` has the shape ``sizes[i]`` and lies at ``offsets[i]`` with ``strides[i]``, in elements, none
     negative. Sizes and strides are host arrays (B, d), offsets (B,). Components may overlap, and strides may be 0.
     """
-    components = [component.ravel() for component in strided_views(buffer, sizes, strides, offsets)]
-    return np.concatenate([buffer[:0], *components])
+    return np.concatenate([buffer[:0], *strided_views(buffer, sizes, strides, offsets)], axis=None)
 
 
 def scatter_components(
