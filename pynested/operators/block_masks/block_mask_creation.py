@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from pynested.nested.operands import Operand
 from pynested.structure import Ints
 
 from .block_mask import BlockMask
-from .block_mask_lists import EMPTY, FULL, PARTIAL, States
+from .block_mask_lists import EMPTY, FULL, PARTIAL
 from .mask_functions import (
     MASK_PARAMETERS,
     MOST_PAIRS_OF_CALL,
@@ -27,8 +27,6 @@ from .mask_functions import (
     checked_sizes,
     evaluate_mask,
 )
-
-BlockSize: TypeAlias = int | tuple[int, int]
 
 
 @operator
@@ -65,8 +63,7 @@ def create_block_mask(
 
     Notes
     -----
-    After `torch.nn.attention.flex_attention.create_block_mask`. See `create_nested_block_mask` for components of
-    different lengths.
+    After `torch.nn.attention.flex_attention.create_block_mask`.
 
     Examples
     --------
@@ -81,7 +78,7 @@ def create_block_mask(
 
 @overload
 def create_nested_block_mask(
-    mask_mod: MaskMod, q_nt: Operand, kv_nt: Operand | None = None, BLOCK_SIZE: BlockSize = 128
+    mask_mod: MaskMod, q_nt: Operand, kv_nt: Operand | None = None, BLOCK_SIZE: int | tuple[int, int] = 128
 ) -> BlockMask: ...
 @overload
 def create_nested_block_mask(mask_mod: MaskMod, B: int | None, H: int | None, q_nt: NestedArray, /) -> BlockMask: ...
@@ -89,7 +86,7 @@ def create_nested_block_mask(mask_mod: MaskMod, B: int | None, H: int | None, q_
 def create_nested_block_mask(mask_mod: MaskMod, q_nt: Any, kv_nt: Any = None, BLOCK_SIZE: Any = 128) -> BlockMask:
     """Return the block mask of a function of masks, for each component: ``(B, H, *, E)``.
 
-    No pair is in two calls of the function. Empty components have no blocks.
+    Empty components have no blocks.
 
     Parameters
     ----------
@@ -109,14 +106,12 @@ def create_nested_block_mask(mask_mod: MaskMod, q_nt: Any, kv_nt: Any = None, BL
     StructureError, ShapeError
         For arrays that do not fit each other, or whose components are not at least matrices.
     ArgumentError, DTypeError, DeviceError
-        If both arrays are dense, if ``B`` or ``H`` is not the number of components or heads, and as
-        `create_block_mask`.
+        If both arrays are dense, and as `create_block_mask`.
 
     Notes
     -----
-    An older function of PyTorch was called as ``create_nested_block_mask(mask_mod, B, H, q_nt)``. This call works too.
-    The numbers of components and heads follow from the array, and each of ``B`` and ``H`` must be None, 1 or this
-    number.
+    The call of an older PyTorch, ``create_nested_block_mask(mask_mod, B, H, q_nt)``, works too; ``B`` and ``H`` must
+    each be None, 1 or the number of components or heads of the array.
 
     Clauses: CREATE_NESTED_BLOCK_MASK-1 to CREATE_NESTED_BLOCK_MASK-10.
     After `torch.nn.attention.flex_attention.create_block_mask`, which makes a block mask of given sizes.
@@ -149,18 +144,13 @@ def create_nested_block_mask(mask_mod: MaskMod, q_nt: Any, kv_nt: Any = None, BL
         raise StructureError(f"{op}: q_nt and kv_nt have {count} and {len(nested_arrays[-1])} components.")
     queries, keys = _operand_extents(op, "q_nt", q_nt, nested), _operand_extents(op, "kv_nt", kv_nt, nested)
     extents = np.stack([queries[:, :-2].prod(axis=1), queries[:, -2], keys[:, -2]], axis=1)
-    _check_number(op, "B", "components", B, {count})
-    _check_number(op, "H", "heads", H, {*extents[:count, 0].tolist()})
+    for name, number, numbers in (("B", B, {count}), ("H", H, {*extents[:count, 0].tolist()})):
+        if number not in (None, 1) and not numbers <= {number}:
+            raise ArgumentError(
+                f"{op}: {name} is {value_text(number)}, and q_nt has {', '.join(map(str, sorted(numbers)))} "
+                f"{'components' if name == 'B' else 'heads'}. Give None, 1 or that number, or leave B and H out."
+            )
     return _block_mask(op, mask_mod, extents, count, nested.device, BLOCK_SIZE, True)
-
-
-def _check_number(op: str, name: str, unit: str, number: Any, expected: set[int]) -> None:
-    """Raise unless a number of components, B, or of heads, H, is None, 1 or that of the array."""
-    if number not in (None, 1) and not expected <= {number}:
-        raise ArgumentError(
-            f"{op}: {name} is {value_text(number)}, and q_nt has {', '.join(map(str, sorted(expected)))} {unit}. "
-            "Give None, 1 or that number, or leave B and H out."
-        )
 
 
 def _operand_extents(op: str, name: str, x: Any, nested: NestedArray) -> Ints:
@@ -169,7 +159,7 @@ def _operand_extents(op: str, name: str, x: Any, nested: NestedArray) -> Ints:
         if x.ndim < 3:
             raise StructureError(f"{op}: the components of {name} have {x.ndim - 1} dimensions; they must be matrices.")
         return x.extents
-    shape, count = tuple(getattr(x, "shape", np.shape(x))), len(nested)
+    shape, count = np.shape(x), len(nested)
     if not 2 <= len(shape) <= nested.ndim or (len(shape) == nested.ndim and shape[0] not in (1, count)):
         raise ShapeError(
             f"{op}: {name} has shape {shape} beside {count} nested components; it must have from 2 to {nested.ndim} "
@@ -181,30 +171,23 @@ def _operand_extents(op: str, name: str, x: Any, nested: NestedArray) -> Ints:
 def _block_mask(
     op: str, mod: MaskMod, extents: Ints, count: int, device: str, block_size: Any, is_nested: bool
 ) -> BlockMask:
-    """Return the block mask of ``count`` components; ``extents`` has the numbers of heads, queries and keys of each."""
+    """Return the block mask of ``count`` components; ``extents`` has the numbers of heads, queries and keys of each.
+
+    A component whose function ignores the head has the states of one head.
+    """
     check_function(op, "mask_mod", mod, MASK_PARAMETERS)
-    sizes = checked_block_size(op, block_size)
+    q_size, kv_size = checked_block_size(op, block_size)
     blocks = []
     for component, (heads, queries, keys) in enumerate(extents[:count].tolist()):
+        column_starts = np.arange(0, keys, kv_size)
+        any_active = np.zeros((heads, -(-queries // q_size), len(column_starts)), np.bool_)
+        all_active, num_heads = ~any_active, 1
         whole = PairBlock(component, heads, range(queries), range(keys))
-        blocks.append(_block_states(op, mod, whole, device, sizes))
-    return BlockMask(mod, extents, sizes, blocks, is_nested)
-
-
-def _block_states(op: str, mod: MaskMod, whole: PairBlock, device: str, block_size: tuple[int, int]) -> States:
-    """Return the state of each block of a component: (1, rows, columns) if the function ignores the head."""
-    heads, queries, keys = whole.shape
-    row_starts, column_starts = np.arange(0, queries, block_size[0]), np.arange(0, keys, block_size[1])
-    active_counts = np.zeros((heads, len(row_starts), len(column_starts)), np.int64)
-    if not active_counts.size:
-        return active_counts[:1].astype(np.int8)
-    is_same_for_heads = True
-    for strip in whole.strips(block_size[0], MOST_PAIRS_OF_CALL):
-        active = evaluate_mask(op, mod, strip, device)
-        is_same_for_heads &= len(active) == 1
-        counts_of_keys = to_host(active.sum(axis=1))
-        row = strip.queries.start // block_size[0]
-        active_counts[:, row] += np.add.reduceat(counts_of_keys, column_starts, axis=1)
-    pair_counts = np.outer(np.diff(row_starts, append=queries), np.diff(column_starts, append=keys))
-    states = np.where(active_counts == pair_counts, FULL, np.where(active_counts > 0, PARTIAL, EMPTY)).astype(np.int8)
-    return states[:1] if is_same_for_heads else states
+        for strip in whole.strips(q_size, MOST_PAIRS_OF_CALL) if any_active.size else ():
+            active, row = evaluate_mask(op, mod, strip, device), strip.queries.start // q_size
+            num_heads = max(num_heads, len(active))
+            any_active[:, row] |= np.logical_or.reduceat(to_host(active.any(axis=1)), column_starts, axis=1)
+            all_active[:, row] &= np.logical_and.reduceat(to_host(active.all(axis=1)), column_starts, axis=1)
+        states = np.where(all_active, FULL, np.where(any_active, PARTIAL, EMPTY)).astype(np.int8)
+        blocks.append(states[:num_heads])
+    return BlockMask(mod, extents, (q_size, kv_size), blocks, is_nested)
