@@ -6,6 +6,7 @@ A pair is *active* if the query meets the key: its score takes part in the softm
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import reduce
 from inspect import signature
 from math import prod
@@ -83,11 +84,9 @@ def check_function(op: str, name: str, function: Any, *parameter_tuples: tuple[s
     except ValueError:  # a builtin function can be without a signature
         return parameter_tuples[0]
     for names in parameter_tuples:
-        try:
+        with suppress(TypeError):
             parameters.bind(*names)
-        except TypeError:
-            continue
-        return names
+            return names
     expected = ", or of ".join([f"({', '.join(names)})" for names in parameter_tuples])
     raise ArgumentError(f"{op}: {name} must be a function of {expected}, not of {parameters}.")
 
@@ -178,26 +177,11 @@ def _call(op: str, name: str, mod: Any, block: PairBlock, device: str, *scores: 
 def create_mask(
     mod_fn: ScoreMod | MaskMod, B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: str | None = None
 ) -> Array:
-    """Return the active pairs by a function of masks or scores, as bools: ``(B, H, Q_LEN, KV_LEN)``.
+    """Return the active pairs by a function, as a mask of bools for attention: ``(B, H, Q_LEN, KV_LEN)``.
 
-    `scaled_dot_product_attention` takes the result as a mask. The result has a bool for every pair, while
-    `create_block_mask` stores one number for each block of pairs.
-
-    Parameters
-    ----------
-    mod_fn : callable
-        A function of masks, with four arguments, or a function of scores, with five, as `flex_attention` takes it. A
-        function of scores gets scores of 0 in float32, and returns -inf for inactive pairs.
-    B, H, Q_LEN, KV_LEN, device
-        As of `create_block_mask`.
-
-    Raises
-    ------
-    ArgumentError, DTypeError, ShapeError, DeviceError
-        As in `create_block_mask`; for a function of scores as in `flex_attention`.
-
-    Notes
-    -----
+    ``mod_fn`` is a function of masks, with four arguments, or a function of scores, with five, as `flex_attention`
+    takes it. A function of scores gets scores of 0 in float32, and returns -inf for inactive pairs. The other
+    arguments and the errors are those of `create_block_mask`; a function of scores has those of `flex_attention`.
     After `torch.nn.attention.flex_attention.create_mask`.
 
     Examples
@@ -243,10 +227,7 @@ def noop_mask(b: Array, h: Array, q_idx: Array, kv_idx: Array) -> Array:
 def and_masks(*mask_mods: MaskMod) -> MaskMod:
     """Return a function of masks that is true for pairs for which all given functions are true.
 
-    Without functions, it is true for every pair.
-
-    ``mask_mods`` are functions ``mask_mod(b, h, q_idx, kv_idx)`` of arrays of integers, which return arrays of bools.
-    An argument that is not a function raises an ArgumentError.
+    Without functions, it is true for every pair. An argument that is not a function of masks raises an ArgumentError.
     After `torch.nn.attention.flex_attention.and_masks`.
 
     Examples
@@ -266,9 +247,8 @@ def and_masks(*mask_mods: MaskMod) -> MaskMod:
 def or_masks(*mask_mods: MaskMod) -> MaskMod:
     """Return a function of masks that is true for pairs for which any given function is true.
 
-    Without functions, it is true for no pair.
-
-    Arguments and errors are those of `and_masks`. After `torch.nn.attention.flex_attention.or_masks`.
+    Without functions, it is true for no pair. Errors are those of `and_masks`.
+    After `torch.nn.attention.flex_attention.or_masks`.
 
     Examples
     --------
