@@ -14,6 +14,7 @@ from pynested.backends.errors import ArgumentError
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dense, Operand
 
+from ..block_masks.active_pairs import check_operands, dense_masks
 from ..block_masks.block_mask import BlockMask
 from ..block_masks.mask_functions import SCORE_PARAMETERS, ScoreMod, check_function
 from .flex_strips import NAME, attend_by_strips
@@ -172,11 +173,11 @@ def flex_attention(
     aligned = align_heads(NAME, query, key, value, scale=scale, enable_gqa=enable_gqa)
     (q, k, v, _), layout = aligned.buffers, aligned.layout
     if block_mask is not None:
-        block_mask = block_mask.for_operands(NAME, layout, aligned.is_nested)
+        check_operands(NAME, block_mask, layout, aligned.is_nested)
     if score_mod is None and not any(request):
         mask_buffer = None
         if block_mask is not None:
-            raw_mask, mask_places = block_mask.dense_masks(NAME, layout, q.device)
+            raw_mask, mask_places = dense_masks(NAME, block_mask, layout, q.device)
             mask_buffer, layout = Array(raw_mask, q.device), replace(layout, mask_places=mask_places)
         output, aux = attention_primitives.attention_by_kernel(q, k, v, mask_buffer, layout), AuxOutput()
     else:

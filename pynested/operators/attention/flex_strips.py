@@ -22,6 +22,7 @@ from pynested.autograd.primitives import movement
 from pynested.backends import HeadLayout, get_backend
 from pynested.structure import Ints
 
+from ..block_masks.active_pairs import active_keys, active_pairs
 from ..block_masks.block_mask import BlockMask
 from ..block_masks.mask_functions import PairBlock, ScoreMod, apply_score_mod
 from .head_alignment import packed_places
@@ -75,7 +76,7 @@ def _strips(mask: BlockMask | None, component: int, layout: HeadLayout) -> Itera
     _, _, queries, keys = layout.sizes[component].tolist()
     whole = PairBlock(component, layout.num_query_heads.item(component), range(queries), range(keys))
     for strip in whole.strips(max(1, queries) if mask is None else mask.BLOCK_SIZE[0], MOST_SCORES):
-        yield strip if mask is None else strip._replace(keys=mask.active_keys(component, strip.queries))
+        yield strip if mask is None else strip._replace(keys=active_keys(mask, strip))
 
 
 def _groups(numels: list[int]) -> list[range]:
@@ -161,7 +162,7 @@ class StripBatch(NamedTuple):
         if mask is None or not self.strips:
             return None
         pairs = [
-            xp.broadcast_to(mask.active_pairs(NAME, strip, device), strip.shape).reshape(-1) for strip in self.strips
+            xp.broadcast_to(active_pairs(NAME, mask, strip, device), strip.shape).reshape(-1) for strip in self.strips
         ]
         active = xp.concatenate(pairs)
         return None if active.all() else active

@@ -9,8 +9,7 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import chosen_device
-from pynested.backends import HeadLayout, get_backend
-from pynested.backends.errors import ShapeError, StructureError
+from pynested.backends import get_backend
 from pynested.backends.host import from_host
 from pynested.construct import nested_array
 from pynested.structure import Ints, regular_sizes
@@ -27,16 +26,7 @@ from .block_mask_lists import (
     lists_of_blocks,
     states_of_lists,
 )
-from .mask_functions import (
-    MASK_PARAMETERS,
-    MOST_PAIRS_OF_CALL,
-    MaskMod,
-    PairBlock,
-    check_function,
-    checked_block_size,
-    evaluate_mask,
-    noop_mask,
-)
+from .mask_functions import MASK_PARAMETERS, MaskMod, check_function, checked_block_size, noop_mask
 
 CHARACTERS = np.array(["·", "░", "█"])  # empty, partial, full
 
@@ -226,90 +216,6 @@ class BlockMask:
         if self.is_nested:
             return nested_array(components, device=device)[: len(self.blocks)]
         return Array(from_host(np.stack(components)[: len(self.blocks)], device), device)
-
-    # ---- use in attention ----
-
-    def for_operands(self, op: str, layout: HeadLayout, is_nested: bool) -> BlockMask:
-        """Return the mask with a component for each component of the operands; raise unless it fits them.
-
-        A dense mask of one component serves any number of components. Its function is always called for component 0.
-        """
-        error_class, count = StructureError if is_nested else ShapeError, len(layout.sizes)
-        mask = self._repeated(count) if len(self.blocks) == 1 and not self.is_nested else self
-        if len(mask.blocks) != count:
-            raise error_class(
-                f"{op}: block_mask is for {len(mask.blocks)} components, and there are {count}. Make one of these "
-                "operands."
-            )
-        for i, (queries, keys, num_heads) in enumerate(zip(*layout.sizes.T[2:], layout.num_query_heads, strict=True)):
-            (_, mask_queries, mask_keys), mask_heads = mask.extents[i].tolist(), len(mask.blocks[i])
-            if (queries, keys) != (mask_queries, mask_keys) or mask_heads not in (1, num_heads):
-                raise error_class(
-                    f"{op}: block_mask is for {mask_queries} queries, {mask_keys} keys and "
-                    f"{'all' if mask_heads == 1 else mask_heads} heads in component {i}, which has {queries}, {keys} "
-                    f"and {num_heads}. Make one of these operands."
-                )
-        return mask
-
-    def _repeated(self, count: int) -> BlockMask:
-        """Return the only component of the mask ``count`` times."""
-
-        def mask_mod(b: Array, h: Array, q_idx: Array, kv_idx: Array) -> Array:
-            return self.mask_mod(b * 0, h, q_idx, kv_idx)
-
-        extents = np.repeat(self.extents, max(count, 1), axis=0)
-        return BlockMask(mask_mod, extents, self.BLOCK_SIZE, self.blocks * count, self.is_nested)
-
-    def active_keys(self, component: int, queries: range) -> range:
-        """Return the keys from the first to the last block that is not empty, for queries of one row of blocks."""
-        columns = (self._states(component, queries) != EMPTY).any(axis=0).nonzero()[0]
-        if not columns.size:
-            return range(0)
-        size, num_keys = self.BLOCK_SIZE[1], self.extents.item(component, 2)
-        return range(columns[0] * size, min((columns[-1] + 1) * size, num_keys))
-
-    def active_pairs(self, op: str, block: PairBlock, device: str) -> Any:
-        """Return the active pairs of queries of one row of blocks: a raw array of bools (H or 1, queries, keys).
-
-        The function is called for the keys from the first to the last partial block.
-        """
-        states = np.repeat(self._states(block.component, block.queries), self.BLOCK_SIZE[1], axis=1)
-        states = states[:, None, block.keys.start : block.keys.stop]
-        is_full, is_partial = (from_host(states == state, device) for state in (FULL, PARTIAL))
-        shape, xp = block.shape[1:], get_backend(device).xp
-        columns = (states == PARTIAL).any(axis=(0, 1)).nonzero()[0]
-        if not columns.size:
-            return xp.broadcast_to(is_full, (len(states), *shape))
-        inner = slice(columns[0], columns[-1] + 1)
-        num_heads = 1 if self.extents[block.component, 0] == 1 else block.num_heads
-        by_function = evaluate_mask(
-            op, self.mask_mod, block._replace(num_heads=num_heads, keys=block.keys[inner]), device
-        )
-        active = xp.broadcast_to(is_full, (max(len(states), len(by_function)), *shape)).copy()
-        active[..., inner] |= is_partial[..., inner] & by_function
-        return active
-
-    def dense_masks(self, op: str, layout: HeadLayout, device: str) -> tuple[Any, Ints]:
-        """Return the active pairs of all components, flat raw bools, and their `HeadLayout.mask_places`."""
-        masks = [self._dense_mask(op, i, heads, device) for i, heads in enumerate(layout.num_query_heads.tolist())]
-        heads, rows, keys = np.array([mask.shape for mask in masks], np.int64).reshape(-1, 3).T
-        numels = heads * rows * keys
-        places = np.cumsum(numels) - numels, np.where(heads == 1, 0, rows * keys), keys, np.ones_like(keys)
-        xp = get_backend(device).xp
-        return xp.concatenate([xp.zeros(0, np.bool_), *[mask.reshape(-1) for mask in masks]]), np.stack(places, axis=1)
-
-    def _dense_mask(self, op: str, component: int, num_heads: int, device: str) -> Any:
-        """Return the active pairs of a component: a raw array (H or 1, queries, keys)."""
-        _, queries, keys = self.extents[component].tolist()
-        whole = PairBlock(component, num_heads, range(queries), range(keys))
-        parts = [self.active_pairs(op, strip, device) for strip in whole.strips(self.BLOCK_SIZE[0], MOST_PAIRS_OF_CALL)]
-        xp, heads = get_backend(device).xp, max(map(len, parts), default=1)
-        parts = [xp.broadcast_to(part, (heads, *part.shape[1:])) for part in parts]
-        return xp.concatenate([xp.zeros((heads, 0, keys), np.bool_), *parts], axis=1)
-
-    def _states(self, component: int, queries: range) -> States:
-        """Return the states of the row of blocks that has these queries: (heads or 1, columns)."""
-        return np.asarray(self.blocks[component][:, queries.start // self.BLOCK_SIZE[0]])
 
     # ---- text ----
 
