@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pynested.operators.block_masks.block_mask import BlockMask
-from pynested.operators.block_masks.block_mask_lists import EMPTY, FULL, PARTIAL, coarse_states
+from pynested.operators.block_masks.block_mask import BlockMask, coarse_states
+from pynested.operators.block_masks.block_mask_lists import EMPTY, FULL, PARTIAL
 
 from .cells import Cell, draw_cells
 from .svg import PAGE, Sheet

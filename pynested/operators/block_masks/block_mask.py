@@ -9,23 +9,17 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import chosen_device
+from pynested.autograd.arguments.scalars import value_text
 from pynested.backends import get_backend
+from pynested.backends.errors import ArgumentError, ShapeError
 from pynested.backends.host import from_host
 from pynested.construct import nested_array
 from pynested.structure import Ints, regular_sizes
 from pynested.structure.extents import make_readonly
+from pynested.structure.validation import as_integers
 
 from .block_mask_indexing import select_blocks
-from .block_mask_lists import (
-    EMPTY,
-    FULL,
-    PARTIAL,
-    States,
-    coarse_states,
-    extents_of_blocks,
-    lists_of_blocks,
-    states_of_lists,
-)
+from .block_mask_lists import EMPTY, FULL, PARTIAL, States, lists_of_blocks, states_of_lists
 from .mask_functions import MASK_PARAMETERS, MaskMod, check_function, checked_block_size, noop_mask
 
 CHARACTERS = np.array(["·", "░", "█"])  # empty, partial, full
@@ -38,9 +32,7 @@ def _list_property(state: int, listed: str, is_index: bool) -> Any:
         rows = [states if listed == "keys" else states.swapaxes(1, 2) for states in self.states_of_all_heads()]
         return self._array([lists_of_blocks(row == state)[is_index] for row in rows])
 
-    kind, other = "full" if state == FULL else "partial", "keys" if listed == "queries" else "queries"
-    text = f"{'Indices' if is_index else 'Number'} of {kind} blocks of {listed} for each block of {other}."
-    return property(lists, doc=text)
+    return property(lists, doc="See `BlockMask`.")
 
 
 class BlockMask:
@@ -48,8 +40,7 @@ class BlockMask:
 
     ``mask[components, heads, blocks of queries]`` selects. An entry is an integer, a slice, or a vector of integers or
     bools. An integer keeps its dimension, of size 1. Blocks of queries are numbered in each component. The function of
-    the result gets indices into what was selected. A block mask is stored on the host, and serves operands on every
-    device.
+    the result gets indices into what was selected. A mask serves operands on every device.
 
     Attributes
     ----------
@@ -58,18 +49,13 @@ class BlockMask:
         stay.
     BLOCK_SIZE : tuple of int
         Queries and keys of a block; the last one of a component may have fewer.
-    shape : tuple
-        Components, heads, queries, keys; None for sizes that differ.
-    seq_lengths : tuple
-        Queries and keys; None for lengths that differ. Other lengths can be assigned if they have as many blocks.
     blocks : tuple of int8 arrays
         The states of the blocks of each component, (heads, blocks of queries, blocks of keys): 0 for empty, 1 for
         partial, 2 for full. If all heads have the same states, there is one head.
     kv_num_blocks, kv_indices : Array or NestedArray
         The number of partial blocks of keys for each block of queries, int32 (B, H, rows), and the indices of all
-        blocks of keys, int32 (B, H, rows, columns), those of partial blocks first. The names that begin with ``full_``
-        are the lists of full blocks. The names with ``q`` instead of ``kv`` list blocks of queries for each block of
-        keys.
+        blocks of keys, int32 (B, H, rows, columns), those of partial blocks first. Names with ``full_`` list full
+        blocks; names with ``q`` instead of ``kv`` list blocks of queries for each block of keys.
 
     Notes
     -----
@@ -110,9 +96,8 @@ class BlockMask:
         Parameters
         ----------
         kv_num_blocks, kv_indices : array_like or NestedArray
-            The partial blocks: integers (B, H, rows) and (B, H, rows, columns), dense or nested. B and H can be left
-            out. The first ``kv_num_blocks`` indices of a row are listed, the others are ignored. The number of columns
-            is the number of blocks of keys.
+            The partial blocks: integers (B, H, rows) and (B, H, rows, columns), dense or nested, with a column for each
+            block of keys. B and H can be left out. The first ``kv_num_blocks`` indices of a row are listed.
         full_kv_num_blocks, full_kv_indices : array_like or NestedArray, optional
             Full blocks in the same way: all of their pairs are active.
         BLOCK_SIZE : int or tuple of int
@@ -141,11 +126,12 @@ class BlockMask:
         mask_mod = noop_mask if mask_mod is None else mask_mod
         check_function(op, "mask_mod", mask_mod, MASK_PARAMETERS)
         block_size = checked_block_size(op, BLOCK_SIZE)
-        states, is_nested = states_of_lists(
-            {"kv_num_blocks": kv_num_blocks, "kv_indices": kv_indices},
-            {"full_kv_num_blocks": full_kv_num_blocks, "full_kv_indices": full_kv_indices},
-        )
-        return cls(mask_mod, extents_of_blocks(op, states, block_size, seq_lengths), block_size, states, is_nested)
+        blocks, is_nested = states_of_lists(kv_num_blocks, kv_indices, full_kv_num_blocks, full_kv_indices)
+        shapes = [states.shape for states in blocks] or [(0, 0, 0)]
+        mask = cls(mask_mod, np.array(shapes, np.int64) * (1, *block_size), block_size, blocks, is_nested)
+        if seq_lengths is not None:
+            mask.seq_lengths = seq_lengths
+        return mask
 
     def __getitem__(self, index: Any) -> BlockMask:
         mask_mod, extents, blocks = select_blocks(index, self.mask_mod, self.extents, self.BLOCK_SIZE[0], self.blocks)
@@ -160,13 +146,32 @@ class BlockMask:
 
     @property
     def seq_lengths(self) -> tuple[int | None, int | None]:
-        """Queries and keys; None for lengths that differ."""
+        """Queries and keys; None for lengths that differ. Lengths with as many blocks can be assigned."""
         return self.shape[2], self.shape[3]
 
     @seq_lengths.setter
     def seq_lengths(self, lengths: Any) -> None:
-        states = self.states_of_all_heads() if self.blocks else []
-        self.extents = make_readonly(extents_of_blocks("seq_lengths", states, self.BLOCK_SIZE, lengths))
+        op, count = "seq_lengths", len(self.blocks)
+        if not isinstance(lengths, Sequence) or len(lengths) != 2:
+            raise ArgumentError(
+                f"{op}: seq_lengths must be a pair, of queries and of keys, not {value_text(lengths)}; for nested "
+                "lists each of the two may have a number for each component."
+            )
+        extents = self.extents.copy()
+        for axis, (unit, size) in enumerate(zip(("queries", "keys"), self.BLOCK_SIZE, strict=True), 1):
+            numbers = as_integers(op, "seq_lengths", lengths[axis - 1])
+            if numbers.shape not in ((), (count,)):
+                raise ShapeError(f"{op}: seq_lengths has shape {numbers.shape} for {count} components.")
+            extents[:count, axis] = numbers
+            old_blocks, new_blocks = (-(-table[:count, axis] // size) for table in (self.extents, extents))
+            wrong = np.flatnonzero((extents[:count, axis] < 0) | (new_blocks != old_blocks))
+            if wrong.size:
+                i = wrong[0]
+                raise ShapeError(
+                    f"{op}: {extents[i, axis]} {unit} are {new_blocks[i]} blocks of {size}, and component {i} has "
+                    f"{old_blocks[i]}."
+                )
+        self.extents = make_readonly(extents)
 
     def numel(self) -> int:
         """Return the number of pairs of queries and keys, of all heads of all components."""
@@ -174,8 +179,8 @@ class BlockMask:
 
     def counts(self) -> tuple[int, int, int]:
         """Return the numbers of empty, partial and full blocks, of all heads of all components."""
-        states = [states.ravel() for states in self.states_of_all_heads()[: len(self.blocks)]]
-        empty, partial, full = np.bincount(np.concatenate([np.zeros(0, np.int8), *states]), minlength=3).tolist()
+        blocks = self.states_of_all_heads()[: len(self.blocks)]
+        empty, partial, full = [sum(int((x == state).sum()) for x in blocks) for state in (EMPTY, PARTIAL, FULL)]
         return empty, partial, full
 
     def sparsity(self) -> float:
@@ -203,12 +208,9 @@ class BlockMask:
 
     def states_of_all_heads(self) -> list[States]:
         """Return (heads, rows, columns) for each component; without components, for one without active pairs."""
-        blocks = self.blocks
-        if not blocks:
-            rows, columns = (-(-self.extents[0, 1:] // self.BLOCK_SIZE)).tolist()
-            blocks = (np.zeros((1, rows, columns), np.int8),)
-        heads = self.extents[:, 0].tolist()
-        return [np.broadcast_to(x, (count, *x.shape[1:])) for x, count in zip(blocks, heads, strict=True)]
+        sizes = np.maximum(self.extents, 0)  # unknown sizes are -1
+        blocks = self.blocks or [np.zeros((1, *-(-sizes[0, 1:] // self.BLOCK_SIZE)), np.int8)]
+        return [np.broadcast_to(x, (heads, *x.shape[1:])) for x, heads in zip(blocks, sizes[:, 0], strict=True)]
 
     def _array(self, components: list[Any]) -> Any:
         """Return an array of the default device, nested if the mask is."""
@@ -222,13 +224,9 @@ class BlockMask:
     def to_string(self, grid_size: int | tuple[int, int] = (20, 20), limit: int = 4) -> str:
         """Return a picture: a character for each block, ``·`` empty, ``░`` partial, ``█`` full.
 
-        Parameters
-        ----------
-        grid_size : int or tuple of int
-            The greatest numbers of rows and columns. A character can stand for several blocks; it is partial unless
-            they have the same state. With -1 each block has a character.
-        limit : int
-            The number of pictures, one for each head of each component.
+        A picture has at most ``grid_size`` rows and columns. A character can stand for several blocks; it is partial
+        unless they have the same state. With -1 each block has a character. ``limit`` is the greatest number of
+        pictures, one for each head of each component.
         """
         most = (grid_size, grid_size) if isinstance(grid_size, int) else grid_size
         grids = [(f"({i}, {head})", grid) for i, heads in enumerate(self.blocks) for head, grid in enumerate(heads)]
@@ -249,3 +247,19 @@ class BlockMask:
             f"BlockMask(shape={self.shape}, BLOCK_SIZE={self.BLOCK_SIZE}, {full} full, {partial} partial and {empty} "
             f"empty blocks, sparsity={self.sparsity():.2f}%)"
         )
+
+
+def coarse_states(states: States, rows: int, columns: int) -> States:
+    """Return states in at most ``rows`` rows and ``columns`` columns, of blocks that are merged with their neighbours.
+
+    Blocks of the same state keep it when they are merged; other blocks become partial. With -1, all rows or columns
+    stay.
+    """
+    if not states.size:
+        return states[:0]
+    least = most = states
+    for axis, limit in enumerate((rows, columns)):
+        size = states.shape[axis]
+        starts = np.arange(0, size, 1 if limit < 0 else -(-size // max(1, limit)))
+        least, most = np.minimum.reduceat(least, starts, axis), np.maximum.reduceat(most, starts, axis)
+    return np.where(least == most, least, PARTIAL).astype(np.int8)

@@ -149,8 +149,9 @@ def test_sizes() -> None:
     assert none.shape == (0, 2, 5, 7) and none.to_dense().shape == none.kv_indices.shape == (0, 2, 2, 2)
     assert none.numel() == 0 and none.kv_num_blocks.shape == (0, 2, 2)
     assert len(pn.BlockMask.from_kv_blocks(*(getattr(none, name) for name in LISTS), BLOCK_SIZE=4).to_dense()) == 0
-    empty = pn.create_nested_block_mask(causal, Q[:0], K[:0])
-    assert len(empty.to_dense()) == len(empty.kv_num_blocks) == empty.numel() == 0
+    for operands in ((Q[:0], K[:0]), (pn.nested_array([[[[1.0]]], [[[1.0]]] * 2])[:0],)):  # of unknown heads
+        empty = pn.create_nested_block_mask(causal, *operands)
+        assert len(empty.to_dense()) == len(empty.kv_num_blocks) == empty.numel() == 0
 
 
 # ---- indices ---------------------------------------------------------------------------------------------------------

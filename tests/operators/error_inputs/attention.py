@@ -160,14 +160,14 @@ DENSE: list[ErrorInput] = [
     *[(lambda lists=lists: listed(*lists), kind, text) for lists, kind, text in (
         (([1], [[0]], [1]), ArgumentError, "full_kv_num_blocks and full_kv_indices are given together"),
         (([1], [[0]], [1], [[0]]), ArgumentError, "component 0, head 0, row 0 lists column 0 more"),
-        (([1], [[0]], [1, 0], [[0], [0]]), ShapeError, "must have the shapes of those of partial ones"),
+        (([1], [[0]], [1, 0], [[0], [0]]), ShapeError, "kv_indices: (1, 1, 1), full_kv_num_blocks: (1, 2), full_kv"),
         (([2], [[0]]), IndexOutOfRange, "kv_num_blocks has 2 in component 0, of 1 columns"),
-        (([1, 1], [[0]]), ShapeError, "of shape (1, 2) in kv_num_blocks and of shape (1, 1, 1) in"),
+        (([1, 1], [[0]]), ShapeError, "do not fit, kv_num_blocks: (1, 2), kv_indices: (1, 1, 1). The shapes must"),
         (([1], [0]), ShapeError, "kv_indices has shape (1,); it must be (B, H, rows, columns)"),
         (([1.0], [[0]]), DTypeError, "kv_num_blocks must be integers, not float64"),
         ((np.array([2**64 - 1], np.uint64), [[0]]), StructureError, "kv_num_blocks holds 18446744073709551615"),
         ((pn.nested_array([[[1]]]), [[[[0]]]]), ArgumentError, "kv_indices must all be nested, or all be dense"),
-        ((pn.nested_array([[[1]]]), pn.nested_array([[[[0]]]] * 2)), ShapeError, "component 1 is missing in kv_num"))],
+        ((pn.nested_array([[[1]]]), pn.nested_array([[[[0]]]] * 2)), ShapeError, "kv_num_blocks: missing, kv_in"))],
     *[(lambda lengths=lengths: two_rows(seq_lengths=lengths), kind, text) for lengths, kind, text in (
         ((4, 8), ShapeError, "4 queries are 1 blocks of 4, and component 0 has 2"),
         (8, ArgumentError, "seq_lengths must be a pair"),
