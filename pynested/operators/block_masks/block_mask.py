@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from pynested.autograd import Array
+from pynested.autograd import Array, array
 from pynested.autograd.arguments.operands import chosen_device
 from pynested.autograd.arguments.scalars import value_text
+from pynested.autograd.arguments.shapes import canonical_index_entry, canonical_slice
 from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, ShapeError
 from pynested.backends.host import from_host
@@ -18,10 +19,11 @@ from pynested.structure import Ints, regular_sizes
 from pynested.structure.extents import make_readonly
 from pynested.structure.validation import as_integers
 
-from .block_mask_indexing import select_blocks
+from ..indexing.index_parsing import index_entries, is_array_entry, positions, read_array
 from .block_mask_lists import EMPTY, FULL, PARTIAL, States, lists_of_blocks, states_of_lists
 from .mask_functions import MASK_PARAMETERS, MaskMod, check_function, checked_block_size, noop_mask
 
+ALL = slice(None)
 CHARACTERS = np.array(["·", "░", "█"])  # empty, partial, full
 
 
@@ -134,8 +136,36 @@ class BlockMask:
         return mask
 
     def __getitem__(self, index: Any) -> BlockMask:
-        mask_mod, extents, blocks = select_blocks(index, self.mask_mod, self.extents, self.BLOCK_SIZE[0], self.blocks)
-        return BlockMask(mask_mod, extents, self.BLOCK_SIZE, blocks, self.is_nested)
+        entries = index_entries(index)
+        if len(entries) > 3:
+            raise ArgumentError(
+                f"a block mask is indexed by components, heads and blocks of queries, not by {len(entries)} entries."
+            )
+        of_components, of_heads, of_rows = entries = [*entries, ALL, ALL][:3]
+        components = _selected(of_components, len(self.blocks), "the components of a block mask")
+        if not len(components):
+            return BlockMask(self.mask_mod, self.extents[:1], self.BLOCK_SIZE, [], self.is_nested)
+        q_size, selected = self.BLOCK_SIZE[0], []
+        for i in components.tolist():
+            states, (num_heads, num_queries, num_keys) = self.blocks[i], self.extents[i].tolist()
+            heads = _selected(of_heads, num_heads, f"the heads of component {i} of a block mask")
+            rows = _selected(of_rows, states.shape[1], f"the blocks of queries of component {i} of a block mask")
+            queries = (rows[:, None] * q_size + np.arange(q_size)).reshape(-1)
+            is_missing = queries >= num_queries  # in the last block of the component
+            count = np.count_nonzero(~is_missing)
+            if is_missing[:count].any():
+                last = states.shape[1] - 1
+                raise ArgumentError(
+                    f"block {last} of queries of component {i} has {num_queries - last * q_size} queries, the others "
+                    f"{q_size}: an index of a block mask can have it at its end only."
+                )
+            states = states[heads] if len(states) == num_heads else states[: len(heads)]
+            selected.append((heads, queries, (len(heads), count, num_keys), states[:, rows]))
+        all_heads, all_queries, extents, blocks = zip(*selected, strict=True)
+        mask_mod = self.mask_mod
+        if any(not isinstance(entry, slice) or entry != ALL for entry in entries):
+            mask_mod = _function_of_selected(mask_mod, components, all_heads, all_queries)
+        return BlockMask(mask_mod, np.array(extents, np.int64), self.BLOCK_SIZE, blocks, self.is_nested)
 
     # ---- sizes and lists ----
 
@@ -263,3 +293,32 @@ def coarse_states(states: States, rows: int, columns: int) -> States:
         starts = np.arange(0, size, 1 if limit < 0 else -(-size // max(1, limit)))
         least, most = np.minimum.reduceat(least, starts, axis), np.maximum.reduceat(most, starts, axis)
     return np.where(least == most, least, PARTIAL).astype(np.int8)
+
+
+# ---- indices --------------------------------------------------------------------------------------------------------
+
+
+def _selected(entry: Any, size: int, axis_text: str) -> Ints:
+    """Return the positions that an entry of an index selects along an axis of this size."""
+    if isinstance(entry, slice):
+        return np.arange(size)[canonical_slice(entry)]
+    if entry is None or entry is ...:
+        raise ArgumentError(
+            f"an index of a block mask has integers, slices and vectors of integers or bools, not {value_text(entry)}."
+        )
+    vector = entry if is_array_entry(entry) else [canonical_index_entry(entry)]
+    return positions(axis_text, read_array(vector, entry), size)
+
+
+def _function_of_selected(mod: MaskMod, components: Ints, heads: Sequence[Ints], queries: Sequence[Ints]) -> MaskMod:
+    """Return the function that calls ``mod`` with the indices that selected pairs have in the whole mask.
+
+    The selected heads and queries are vectors for each selected component.
+    """
+    tables: Any = array(components), nested_array(heads), nested_array(queries)
+
+    def mask_mod(b: Array, h: Array, q_idx: Array, kv_idx: Array) -> Array:
+        component, head, query = (table.to(device=b.device) for table in tables)
+        return mod(component[b], head[b, h], query[b, q_idx], kv_idx)
+
+    return mask_mod
