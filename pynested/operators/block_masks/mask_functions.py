@@ -193,19 +193,19 @@ def create_mask(
     op = "create_mask"
     count, heads, queries, keys = checked_sizes(op, B, H, Q_LEN, KV_LEN)
     device = chosen_device(device)
-    parameters = check_function(op, "mod_fn", mod_fn, MASK_PARAMETERS, SCORE_PARAMETERS)
-    evaluate: Any = evaluate_mask if parameters == MASK_PARAMETERS else _pairs_left_active
-    mask = get_backend(device).xp.zeros((count, heads, queries, keys), np.bool_)
+    mod: Any = mod_fn
+    is_of_masks = check_function(op, "mod_fn", mod, MASK_PARAMETERS, SCORE_PARAMETERS) == MASK_PARAMETERS
+    xp = get_backend(device).xp
+    mask = xp.zeros((count, heads, queries, keys), np.bool_)
     for component in range(count):
-        mask[component] = evaluate(op, mod_fn, PairBlock(component, heads, range(queries), range(keys)), device)
+        block = PairBlock(component, heads, range(queries), range(keys))
+        if is_of_masks:
+            mask[component] = evaluate_mask(op, mod, block, device)
+        else:
+            with no_grad():
+                scores = apply_score_mod(op, mod, Array(xp.zeros(block.shape, np.float32), device), block)
+            mask[component] = raw(scores) != -np.inf
     return Array(mask, device)
-
-
-def _pairs_left_active(op: str, mod: Any, block: PairBlock, device: str) -> Any:
-    """Return the pairs whose scores of 0 a function of scores does not make -inf: a raw array of bools."""
-    with no_grad():
-        scores = Array(get_backend(device).xp.zeros(block.shape, np.float32), device)
-        return raw(apply_score_mod(op, mod, scores, block)) != -np.inf
 
 
 @operator
