@@ -137,9 +137,10 @@ class BlockMask:
 
     def __getitem__(self, index: Any) -> BlockMask:
         entries = index_entries(index)
-        if len(entries) > 3:
+        if len(entries) > 3 or any(entry is None or entry is ... for entry in entries):
             raise ArgumentError(
-                f"a block mask is indexed by components, heads and blocks of queries, not by {len(entries)} entries."
+                "a block mask is indexed by components, heads and blocks of queries, with integers, slices and vectors "
+                f"of integers or bools, not by {value_text(index)}."
             )
         of_components, of_heads, of_rows = entries = [*entries, ALL, ALL][:3]
         components = _selected(of_components, len(self.blocks), "the components of a block mask")
@@ -287,12 +288,12 @@ def coarse_states(states: States, rows: int, columns: int) -> States:
     """
     if not states.size:
         return states[:0]
-    least = most = states
     for axis, limit in enumerate((rows, columns)):
         size = states.shape[axis]
         starts = np.arange(0, size, 1 if limit < 0 else -(-size // max(1, limit)))
-        least, most = np.minimum.reduceat(least, starts, axis), np.maximum.reduceat(most, starts, axis)
-    return np.where(least == most, least, PARTIAL).astype(np.int8)
+        least, most = np.minimum.reduceat(states, starts, axis), np.maximum.reduceat(states, starts, axis)
+        states = np.where(least == most, least, PARTIAL).astype(np.int8)
+    return states
 
 
 # ---- indices --------------------------------------------------------------------------------------------------------
@@ -302,10 +303,6 @@ def _selected(entry: Any, size: int, axis_text: str) -> Ints:
     """Return the positions that an entry of an index selects along an axis of this size."""
     if isinstance(entry, slice):
         return np.arange(size)[canonical_slice(entry)]
-    if entry is None or entry is ...:
-        raise ArgumentError(
-            f"an index of a block mask has integers, slices and vectors of integers or bools, not {value_text(entry)}."
-        )
     vector = entry if is_array_entry(entry) else [canonical_index_entry(entry)]
     return positions(axis_text, read_array(vector, entry), size)
 

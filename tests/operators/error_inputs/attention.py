@@ -175,7 +175,7 @@ DENSE: list[ErrorInput] = [
     # indices of block masks
     *[(lambda index=index: NESTED[index], kind, text) for index, kind, text in (
         ((0, 2), IndexOutOfRange, "out of bounds for the heads of component 0 of a block mask of 2"),
-        ((0, 0, 0, 0), ArgumentError, "by components, heads and blocks of queries, not by 4 entries"),
-        ((..., 0), ArgumentError, "has integers, slices and vectors of integers or bools, not Ellipsis"))],
+        ((0, 0, 0, 0), ArgumentError, "by components, heads and blocks of queries, with integers"),
+        ((..., 0), ArgumentError, "vectors of integers or bools, not by (Ellipsis, 0)"))],
     (lambda: LAST_SHORT[:, :, [2, 0]], ArgumentError, "block 2 of queries of component 0 has 1 queries, the others 2"),
 ]  # fmt: skip
