@@ -199,7 +199,7 @@ def torch(session: nox.Session) -> None:
     files = ("tests/against_torch", "tests/interchange", "tests/training", *kit, PAGES)
     session.run("pytest", "-n", "auto", "--dist", "worksteal", "-k", "torch or pycon", *files)
     session.run("pytest", "tests/pictures/test_pictures.py", "tests/conformance/test_progress.py", PLOTS)
-    session.run("pytest", EXAMPLES, "-k", "examples_of and (torch or parameter_trees)")
+    session.run("pytest", EXAMPLES, "-k", "examples_of and (torch or training)")
 
 
 @here

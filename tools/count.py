@@ -26,7 +26,7 @@ AREAS = {
     "pynested": Area(13_000, "pynested/"),
     "services": Area(
         8_200,
-        "pynested/graph/ pynested/profiling/ pynested/pictures/ pynested/training/ pynested/html_repr.py "
+        "pynested/graph/ pynested/profiling/ pynested/pictures/ pynested/training.py pynested/html_repr.py "
         "pynested/conformance/report_html/ benchmarks/ docs/ notebooks/ tools/ noxfile.py",
     ),
     "tests": Area(16_400, "tests/"),

@@ -90,7 +90,7 @@ LIBRARIES = {
     "pynested.interchange.pandas": "pandas",
     "pynested.interchange.tensorflow": "tensorflow",
     "pynested.interchange.torch": "torch",
-    "pynested.training.parameter_trees": "torch",
+    "pynested.training": "torch",
 }
 
 

@@ -1,0 +1,350 @@
+"""Parts of a training loop as pure functions: optimiser steps, clipping, and batches of similar lengths.
+
+    state = None
+    for chosen in pn.training.batches(lengths, most_elements=4096, seed=0):
+        gradients = pn.grad(loss(parameters, data[chosen]), parameters)
+        gradients, norm = pn.training.clip_by_norm(gradients, 1.0)
+        parameters, state = pn.training.adamw(parameters, gradients, state, learning_rate=1e-3)
+
+Parameters are a tree: an array, dense or nested, or dicts, lists and tuples of them. A step takes a tree and returns
+another, whose arrays are new leaves; nothing is written in place, and nothing is recorded. The formulas are PyTorch's,
+in the dtype of each parameter. `pn.save` and `pn.load` keep a dict of parameters in a file.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pynested import operators as ops
+from pynested.autograd import Array, no_grad
+from pynested.autograd.arguments.shapes import canonical_int
+from pynested.autograd.array import check_gradient
+from pynested.autograd.call_errors import check_flags
+from pynested.autograd.containers import flatten, flatten_like
+from pynested.autograd.decorators import method
+from pynested.backends.dtypes import is_float
+from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, named_type
+from pynested.backends.host import to_host
+from pynested.interchange import from_torch
+from pynested.nested.nested_array import NestedArray
+from pynested.structure.validation import as_integers, check_lengths
+
+__all__ = ["adam", "adamw", "batches", "clip_by_norm", "from_state_dict", "sgd"]
+
+
+class SGDState(NamedTuple):
+    """State of `sgd`: a velocity for each parameter."""
+
+    velocities: list[Array]
+
+
+class AdamState(NamedTuple):
+    """State of `adam`: the number of steps, and running averages of each gradient and of its square."""
+
+    steps: int
+    means: list[Array]
+    squares: list[Array]
+
+
+@method
+def sgd(
+    parameters: Any,
+    gradients: Any,
+    state: SGDState | None = None,
+    *,
+    learning_rate: float,
+    momentum: float = 0.0,
+    nesterov: bool = False,
+    weight_decay: float = 0.0,
+) -> tuple[Any, SGDState]:
+    """Return new parameters and the new state: ``p - learning_rate * v``, where ``v = momentum * v + g``.
+
+    After `torch.optim.SGD`.
+
+    Parameters
+    ----------
+    parameters, gradients : trees of arrays
+        Of the same shapes, as `pynested.grad` gives them.
+    state : SGDState, optional
+        The state that the step before returned; None for the first one.
+    learning_rate, momentum : float
+        The size of the step, and the part of the last velocity that stays, from 0 to 1.
+    nesterov : bool
+        Look ahead along the velocity: ``g + momentum * v`` takes the place of ``v``.
+    weight_decay : float
+        This part of each parameter is added to its gradient.
+
+    Raises
+    ------
+    ArgumentError
+        For numbers that make no sense, trees of another form, and the state of another step or of other parameters.
+    ShapeError, StructureError
+        For a gradient of another shape or dtype.
+    DTypeError
+        For a parameter that is not of floats.
+
+    Examples
+    --------
+    >>> w = pn.array([1.0, 2.0], requires_grad=True)
+    >>> slope = pn.grad((w * w).sum(), w)
+    >>> w, state = pn.training.sgd(w, slope, learning_rate=0.25)
+    >>> w
+    array([0.5, 1. ], requires_grad=True)
+    """
+    check_flags("sgd", nesterov=nesterov)
+    _check_numbers("sgd", learning_rate=learning_rate, momentum=momentum, weight_decay=weight_decay)
+    if nesterov and not momentum:
+        raise ArgumentError("sgd: nesterov looks ahead along the velocity, so momentum must be above 0.")
+
+    def step(p: Array, g: Array, velocity: Any = 0.0) -> tuple[Array, ...]:
+        g = g + p * weight_decay if weight_decay else g
+        velocity = velocity * momentum + g
+        return p - (g + velocity * momentum if nesterov else velocity) * learning_rate, velocity
+
+    stepped, columns = _step("sgd", parameters, gradients, state, SGDState, step)
+    return stepped, SGDState(*columns)
+
+
+@method
+def adam(
+    parameters: Any,
+    gradients: Any,
+    state: AdamState | None = None,
+    *,
+    learning_rate: float = 1e-3,
+    betas: tuple[float, float] = (0.9, 0.999),
+    eps: float = 1e-8,
+    weight_decay: float = 0.0,
+) -> tuple[Any, AdamState]:
+    """Make one step along the mean gradient, divided by its size: ``p - learning_rate * m / (sqrt(v) + eps)``.
+
+    ``m`` and ``v`` are running averages of the gradient and of its square, of which the parts ``betas``, from 0 to
+    below 1, stay; they are corrected for their beginning at 0. The other parameters, results and errors are those of
+    `sgd`. After `torch.optim.Adam`, and Kingma and Ba, "Adam: a method for stochastic optimization", 2015.
+
+    Examples
+    --------
+    >>> w = {"scale": pn.array([1.0, 2.0], requires_grad=True)}
+    >>> w, state = pn.training.adam(w, {"scale": pn.array([3.0, -4.0])}, learning_rate=0.5)
+    >>> w["scale"], state.steps
+    (array([0.5, 2.5], requires_grad=True), 1)
+    """
+    return _adam("adam", parameters, gradients, state, learning_rate, betas, eps, weight_decay)
+
+
+@method
+def adamw(
+    parameters: Any,
+    gradients: Any,
+    state: AdamState | None = None,
+    *,
+    learning_rate: float = 1e-3,
+    betas: tuple[float, float] = (0.9, 0.999),
+    eps: float = 1e-8,
+    weight_decay: float = 1e-2,
+) -> tuple[Any, AdamState]:
+    """Make a step of `adam`, after each parameter has lost the part ``learning_rate * weight_decay`` of itself.
+
+    After `torch.optim.AdamW`, and Loshchilov and Hutter, "Decoupled weight decay regularization", 2019.
+
+    Examples
+    --------
+    >>> w, state = pn.training.adamw(pn.array([1.0]), pn.array([0.0]), learning_rate=0.5, weight_decay=0.5)
+    >>> w
+    array([0.75])
+    """
+    return _adam("adamw", parameters, gradients, state, learning_rate, betas, eps, weight_decay)
+
+
+def _adam(
+    name: str, parameters: Any, gradients: Any, state: AdamState | None, learning_rate: float,
+    betas: tuple[float, float], eps: float, weight_decay: float,
+) -> tuple[Any, AdamState]:  # fmt: skip
+    _check_numbers(name, learning_rate=learning_rate, eps=eps, weight_decay=weight_decay)
+    is_pair = isinstance(betas, list | tuple) and len(betas) == 2
+    if not is_pair or not all(isinstance(beta, Real) and 0 <= beta < 1 for beta in betas):
+        raise ArgumentError(f"{name}: betas are two numbers from 0 to below 1, not {betas!r}.")
+    (first, second), steps = betas, getattr(state, "steps", 0) + 1
+
+    def step(p: Array, g: Array, mean: Any = 0.0, square: Any = 0.0) -> tuple[Array, ...]:
+        if name == "adamw":
+            p = p * (1 - learning_rate * weight_decay)
+        elif weight_decay:
+            g = g + p * weight_decay
+        mean = mean * first + g * (1 - first)
+        square = square * second + g * g * (1 - second)
+        size = ops.sqrt(square) / math.sqrt(1 - second**steps) + eps
+        return p - mean / size * (learning_rate / (1 - first**steps)), mean, square
+
+    stepped, columns = _step(name, parameters, gradients, state, AdamState, step)
+    return stepped, AdamState(steps, *columns)
+
+
+def _step(
+    name: str, parameters: Any, gradients: Any, state: Any, kind: type[Any], step: Callable[..., tuple[Array, ...]]
+) -> tuple[Any, list[list[Array]]]:
+    """Return the new parameters, which require grad if the old ones did, and the arrays of the new state.
+
+    ``step(parameter, gradient, *arrays)`` returns the new parameter and the new arrays; at first there are no arrays.
+    """
+    paths, (arrays, rebuild) = _array_paths(f"{name}: parameters", parameters), flatten(parameters)
+    if not arrays:
+        raise ArgumentError(f"{name}: there is no array among the parameters.")
+    slopes: list[Any] = flatten_like(f"{name}: the gradients", parameters, gradients)
+    for path, array, slope in zip(paths, arrays, slopes, strict=True):
+        if slope is None:
+            raise ArgumentError(f"{path} has no gradient. Take those of the same tree: pn.grad(loss, parameters).")
+        if not is_float(array.dtype):
+            raise DTypeError(f"{path} has dtype {array.dtype}. Leave it out, or convert it: x.to(dtype=pn.float32).")
+        check_gradient(f"{path} has", slope, array.shape, array.dtype, array.device, error=ShapeError)
+    shapes = [array.shape for array in arrays]
+    if state is not None and not (isinstance(state, kind) and [array.shape for array in state[-1]] == shapes):
+        raise ArgumentError(
+            f"{name}: the state must be None, for the first step, or the {kind.__name__} that the step before returned "
+            f"for the same parameters, here of shapes {shapes}; not this {type(state).__name__}."
+        )
+    columns = [column for column in state or () if not isinstance(column, int)]
+    with no_grad():
+        rows = [step(p.detach(), g.detach(), *old) for p, g, *old in zip(arrays, slopes, *columns, strict=True)]
+    leaves, *new_columns = map(list, zip(*rows, strict=True))
+    leaves = [new.requires_grad_(old.requires_grad) for new, old in zip(leaves, arrays, strict=True)]
+    return rebuild(leaves), new_columns
+
+
+def _array_paths(path: str, tree: Any) -> list[str]:
+    """Return ``path``, continued to each array of a tree, as in ``path['layers'][0]``."""
+    if isinstance(tree, np.ndarray):
+        raise ArgumentError(f"{path} is an array of NumPy. Make one of ours of it: pn.array(x).")
+    if not isinstance(tree, dict | list | tuple):
+        return [path] if flatten(tree)[0] else []
+    entries = tree.items() if isinstance(tree, dict) else enumerate(tree)
+    return [found for key, entry in entries for found in _array_paths(f"{path}[{key!r}]", entry)]
+
+
+def _check_numbers(name: str, **numbers: Any) -> None:
+    for parameter, number in numbers.items():
+        if not isinstance(number, Real) or not 0 <= float(number) < math.inf:
+            raise ArgumentError(f"{name}: {parameter} must be a number, 0 or above and finite, not {number!r}.")
+
+
+@method
+def clip_by_norm(gradients: Any, most: float) -> tuple[Any, float]:
+    """Return gradients whose norm, over all of them together, is at most ``most``, and the norm that it was.
+
+    The tree is returned as it is if its norm is not above ``most``. The norm is the square root of the sum of all
+    squares, in float64, without overflow on the way. It is NaN or infinite if a gradient is; then nothing is scaled, so
+    that it can be looked at. Errors: ArgumentError for ``most`` not above 0, and for a tree without an array.
+
+    Examples
+    --------
+    >>> pn.training.clip_by_norm({"w": pn.array([3.0, 4.0])}, 1.0)
+    ({'w': array([0.6, 0.8])}, 5.0)
+    """
+    if not (isinstance(most, Real) and most > 0):
+        raise ArgumentError(f"clip_by_norm: most must be above 0, not {most!r}.")
+    arrays, rebuild = flatten(gradients)
+    if not _array_paths("clip_by_norm: gradients", gradients):
+        raise ArgumentError("clip_by_norm: there is no array among the gradients.")
+    values = np.concatenate([to_host(array.data).astype(np.float64).reshape(-1) for array in arrays])
+    norm = largest = float(np.abs(values).max(initial=0.0))
+    if 0 < largest < math.inf:
+        norm *= float(np.linalg.norm(values / largest))  # so that no square overflows or vanishes
+    if not most < norm < math.inf:
+        return gradients, norm
+    with no_grad():
+        return rebuild([array.detach() * (most / norm) for array in arrays]), norm
+
+
+@method
+def batches(
+    lengths: Sequence[int] | NDArray[np.int64],
+    *,
+    most_elements: int | None = None,
+    most_components: int | None = None,
+    seed: int | None = None,
+) -> Iterator[NDArray[np.int64]]:
+    """Yield the numbers of the sequences of each batch: every sequence once, those of similar lengths together.
+
+    Nothing is padded, so no padding is saved. ``most_elements`` keeps the memory and the time of a step even, and
+    operators are faster on components of similar lengths.
+
+    Parameters
+    ----------
+    lengths : integers (N,)
+        Of the sequences, 0 or more.
+    most_elements, most_components : int, optional
+        The largest sum of the lengths of a batch, but for a longer sequence, which is a batch of its own; and the
+        largest number of its sequences. At least one of the two must be given, 1 or above.
+    seed : int, optional
+        Sequences of one length, and the batches, come in an order drawn from it. Without one they come in the order of
+        their lengths, the shortest first.
+
+    Raises
+    ------
+    ArgumentError
+        For limits and seeds outside of these, and for an array in place of its lengths.
+    StructureError, DTypeError
+        For negative lengths, and for lengths that are not integers.
+
+    Examples
+    --------
+    >>> lengths = [5, 1, 4, 1, 9]
+    >>> [chosen.tolist() for chosen in pn.training.batches(lengths, most_elements=9)]
+    [[1, 3, 2], [0], [4]]
+    """
+    if isinstance(lengths, NestedArray):
+        raise ArgumentError("batches: takes the lengths of the components, not the array: x.lengths_along(1).")
+    counted = as_integers("batches", "lengths", lengths, 1)
+    check_lengths("batches", counted)
+    limits = {"most_elements": most_elements, "most_components": most_components}
+    given = [canonical_int("batches", name, limit) for name, limit in limits.items() if limit is not None]
+    if not given or min(given) < 1:
+        raise ArgumentError(f"batches: give most_elements or most_components, or both, 1 or above, not {limits}.")
+    if seed is not None and canonical_int("batches", "seed", seed) < 0:
+        raise ArgumentError(f"batches: seed must be 0 or above, not {seed}.")
+    generator = None if seed is None else np.random.default_rng(seed)
+    order = np.arange(len(counted)) if generator is None else generator.permutation(len(counted))
+    order = order[np.argsort(counted[order], kind="stable")]
+    cuts, elements = [0], 0
+    for i, length in enumerate(counted[order].tolist()):
+        elements += length
+        is_full = most_elements is not None and elements > most_elements
+        if i > cuts[-1] and (is_full or i - cuts[-1] == most_components):
+            cuts.append(i)
+            elements = length
+    parts = [part for part in np.split(order, cuts[1:]) if part.size]
+    return iter(parts if generator is None else [parts[i] for i in generator.permutation(len(parts))])
+
+
+@method
+def from_state_dict(state: Mapping[str, Any], *, requires_grad: bool = True) -> dict[str, Array]:
+    """Copy the parameters of a module of PyTorch, by their names: ``from_state_dict(module.state_dict())``.
+
+    `pynested.transformer_encoder_layer` takes its weights by the same names. Parameters of floats require grad if
+    ``requires_grad`` is true; integers never do. Errors: ArgumentError for an argument that is no mapping, and for a
+    value that is no tensor, naming it. DTypeError for a dtype that pynested does not have, as bfloat16 on the CPU.
+    MissingDependency if PyTorch is not installed.
+
+    Examples
+    --------
+    >>> import torch  # doctest: +SKIP
+    >>> weights = pn.training.from_state_dict(torch.nn.Linear(2, 1).state_dict())  # doctest: +SKIP
+    >>> sorted(weights)  # doctest: +SKIP
+    ['bias', 'weight']
+    """
+    check_flags("from_state_dict", requires_grad=requires_grad)
+    if not isinstance(state, Mapping):
+        raise ArgumentError(f"from_state_dict: takes what module.state_dict() gives, not {named_type(state)}.")
+    arrays: dict[str, Array] = {}
+    for name, tensor in state.items():
+        if not hasattr(tensor, "detach"):
+            raise ArgumentError(f"from_state_dict: {name!r} is {type(tensor).__name__}, not a tensor.")
+        array = from_torch(tensor.detach(), copy=True)
+        arrays[name] = array.requires_grad_(requires_grad and array.dtype.kind == "f")  # type: ignore[assignment]
+    return arrays
