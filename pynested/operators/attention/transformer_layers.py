@@ -218,13 +218,12 @@ def _checked_parameters(op: str, parameters: Any, attention_names: list[str], wi
         raise ArgumentError(f"{op}: parameters must be a mapping of names to arrays, not {type(parameters).__name__}.")
     present = {name: value for name, value in parameters.items() if value is not None}
     hidden_width = (*np.shape(present.get("linear1.weight", ())), 0)[0]
-    weight_shapes: dict[str, tuple[int, ...]] = {}  # by the prefix of the names of a weight and its bias
+    shapes: dict[str, tuple[int, ...]] = {}
     for name in attention_names:
-        weight_shapes |= {f"{name}.in_proj_": (3 * width, width), f"{name}.out_proj.": (width, width)}
-    weight_shapes |= {"linear1.": (hidden_width, width), "linear2.": (width, hidden_width)}
-    weight_shapes |= {f"norm{number}.": (width,) for number in range(1, len(attention_names) + 2)}
-    shapes = {f"{prefix}weight": shape for prefix, shape in weight_shapes.items()}
-    shapes |= {f"{prefix}bias": shape[:1] for prefix, shape in weight_shapes.items()}
+        shapes |= {f"{name}.in_proj_weight": (3 * width, width), f"{name}.out_proj.weight": (width, width)}
+    shapes |= {"linear1.weight": (hidden_width, width), "linear2.weight": (width, hidden_width)}
+    shapes |= {f"norm{number}.weight": (width,) for number in range(1, len(attention_names) + 2)}
+    shapes |= {name.replace("weight", "bias"): shape[:1] for name, shape in shapes.items()}
     missing = [name for name in shapes if name.endswith("weight") and name not in present]
     unknown = [name for name in parameters if name not in shapes]
     if missing or unknown:
