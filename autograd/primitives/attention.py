@@ -10,6 +10,7 @@ the cotangent of a result ``y``, and ``t`` a tangent.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -199,14 +200,14 @@ def _masked_scores(scores: Any, active: Any) -> Any:
 
 
 def attention_by_formula(
-    q: Any, keys: Any, v: Any, mask: Any, layout: HeadLayout, dropout_factors: Any = None
+    q: Any, keys: Any, v: Any, mask: Any, layout: HeadLayout, drop: Callable[[Any], Any] | None = None
 ) -> tuple[Any, Any]:
-    """Return attention and its weights, computed by other primitives; each weight is multiplied by its factor."""
+    """Return attention and its weights, computed by other primitives; the function ``drop`` drops some weights."""
     operands, active = packed_operands(q, keys, v, mask, layout), _active_pairs(mask, layout, q.device)
     scores = packed_scores(operands, layout, active)
     weights = softmax_of_active(scores, active, segments_of_queries(layout))
-    if dropout_factors is not None:
-        weights = weights * dropout_factors
+    if drop is not None:
+        weights = drop(weights)
     results = to_dtype(packed_results(weights, operands, layout, active), q.dtype)
     flat = scatter(results, *layout.result_matrices, layout.result_numel)
     return flat, to_dtype(weights, q.dtype)

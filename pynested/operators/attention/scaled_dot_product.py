@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, overload
 
 import numpy as np
 
-from pynested.autograd import Array, random
+from pynested.autograd import Array
 from pynested.autograd.arguments.scalars import canonical_real
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import attention as attention_primitives
-from pynested.backends.dtypes import computing_dtype
 from pynested.backends.errors import ArgumentError
-from pynested.backends.host import from_host
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dense, Operand
 
+from ..normalization import dropout
 from .head_alignment import align_heads
 
 NAME = "scaled_dot_product_attention"
@@ -129,13 +129,6 @@ def attention_and_weights(
     buffers, layout = aligned.buffers, aligned.layout
     if not dropout_p and not need_weights:
         return aligned.wrap_result(attention_primitives.attention_by_kernel(*buffers, layout)), None
-    factors = _dropout_factors(layout.total_scores, dropout_p, buffers[0], generator) if dropout_p else None
-    result, weights = attention_primitives.attention_by_formula(*buffers, layout, factors)
+    drop = partial(dropout, p=dropout_p, generator=generator) if dropout_p else None
+    result, weights = attention_primitives.attention_by_formula(*buffers, layout, drop)
     return aligned.wrap_result(result), aligned.wrap_scores(weights) if need_weights else None
-
-
-def _dropout_factors(count: int, dropout_p: float, like: Array, generator: np.random.Generator | None) -> Array:
-    """Return the factors of the weights: 0 for dropped weights, ``1 / (1 - dropout_p)`` for the others."""
-    is_kept = random.canonical_generator(generator).random(count) >= dropout_p
-    factors = is_kept.astype(computing_dtype(like.dtype)) / (1 - dropout_p if dropout_p < 1 else 1)
-    return Array(from_host(factors, like.device), like.device)
