@@ -11,7 +11,7 @@ the cotangent of a result ``y``, and ``t`` a tangent.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -105,40 +105,22 @@ weighted_rows: Primitive = Primitive(
 # ---- attention as a formula of primitives ---------------------------------------------------------------------------
 
 
-class PackedOperands(NamedTuple):
-    """The matrices of all heads, one after the other, in the dtype that is computed in; the mask is of floats or None.
-
-    Each head of queries has its own copy of the keys and values that it meets. Queries are scaled.
-    """
-
-    queries: Any
-    keys: Any
-    values: Any
-    mask: Any
+def packed_heads(x: Any, matrices: HeadMatrices) -> Any:
+    """Return matrices of a buffer in any shape, one after the other, in the dtype that is computed in."""
+    return to_dtype(gather(reshape(x, (x.numel(),)), *matrices), computing_dtype(x.dtype))
 
 
-def packed_operands(q: Any, keys: Any, v: Any, mask: Any, layout: HeadLayout) -> PackedOperands:
-    """Gather the operands of attention from buffers, in any shape."""
-
-    def gathered(x: Any, matrices: HeadMatrices) -> Any:
-        return to_dtype(gather(reshape(x, (x.numel(),)), *matrices), computing_dtype(x.dtype))
-
-    float_mask = None if mask is None or mask.dtype == np.bool_ else gathered(mask, layout.mask_matrices)
-    queries = gathered(q, layout.query_matrices) * layout.scale
-    return PackedOperands(queries, gathered(keys, layout.key_matrices), gathered(v, layout.value_matrices), float_mask)
+def packed_scores(q: Any, keys: Any, layout: HeadLayout, active: Any) -> Any:
+    """Return the flat scores of all heads, without a mask. The score of a pair that is not active is 0."""
+    queries, keys = packed_heads(q, layout.query_matrices) * layout.scale, packed_heads(keys, layout.key_matrices)
+    left, right = _adjacent_matrices(layout.query_matrices), _adjacent_matrices(layout.key_matrices)
+    return pair_products(queries, keys, left, right, active)
 
 
-def packed_scores(operands: PackedOperands, layout: HeadLayout, active: Any) -> Any:
-    """Return the flat scores of all heads. The score of a pair that is not active is 0, plus the mask."""
-    queries, keys = _adjacent_matrices(layout.query_matrices), _adjacent_matrices(layout.key_matrices)
-    scores = pair_products(operands.queries, operands.keys, queries, keys, active)
-    return scores if operands.mask is None else scores + operands.mask
-
-
-def packed_results(weights: Any, operands: PackedOperands, layout: HeadLayout, active: Any) -> Any:
+def packed_results(weights: Any, v: Any, layout: HeadLayout, active: Any) -> Any:
     """Return the flat results of all heads, one after the other: their values, multiplied by the weights."""
-    values = _adjacent_matrices(layout.value_matrices)
-    return weighted_rows(weights, operands.values, layout.score_matrices, values, active)
+    values = packed_heads(v, layout.value_matrices)
+    return weighted_rows(weights, values, layout.score_matrices, _adjacent_matrices(layout.value_matrices), active)
 
 
 def _adjacent_matrices(matrices: HeadMatrices) -> Matrices:
@@ -203,12 +185,14 @@ def attention_by_formula(
     q: Any, keys: Any, v: Any, mask: Any, layout: HeadLayout, drop: Callable[[Any], Any] | None = None
 ) -> tuple[Any, Any]:
     """Return attention and its weights, computed by other primitives; the function ``drop`` drops some weights."""
-    operands, active = packed_operands(q, keys, v, mask, layout), _active_pairs(mask, layout, q.device)
-    scores = packed_scores(operands, layout, active)
+    active = _active_pairs(mask, layout, q.device)
+    scores = packed_scores(q, keys, layout, active)
+    if mask is not None and mask.dtype != np.bool_:
+        scores = scores + packed_heads(mask, layout.mask_matrices)
     weights = softmax_of_active(scores, active, segments_of_queries(layout))
     if drop is not None:
         weights = drop(weights)
-    results = to_dtype(packed_results(weights, operands, layout, active), q.dtype)
+    results = to_dtype(packed_results(weights, v, layout, active), q.dtype)
     flat = scatter(results, *layout.result_matrices, layout.result_numel)
     return flat, to_dtype(weights, q.dtype)
 

@@ -1,9 +1,9 @@
 """`flex_attention` by strips of pairs: if a function changes the scores, or results beside the output are requested.
 
 A strip has some queries of a component, of all its heads, and the keys from the first to the last that is active for
-some of them. A batch has strips of about a million scores together, and is computed inside a `checkpoint`: the backward
-pass computes it again, with the functions of the user. Only few scores are in memory at a time, and there are
-derivatives of every order.
+some of them. A batch is one strip, or all strips of some small components. It has about a million scores, and is
+computed inside a `checkpoint`: the backward pass computes it again, with the functions of the user. Only the scores of
+one batch are in memory at a time, and there are derivatives of every order.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pynested.autograd.array import raw
 from pynested.autograd.primitives import attention as attention_primitives
 from pynested.autograd.primitives import movement
 from pynested.backends import HeadLayout, get_backend
+from pynested.backends.head_layout import HeadMatrices
 from pynested.structure import Ints
 
 from ..block_masks.active_pairs import active_keys, active_pairs
@@ -28,33 +29,42 @@ from ..block_masks.mask_functions import PairBlock, ScoreMod, apply_score_mod
 from .head_alignment import packed_places
 
 NAME = "flex_attention"
-Requests = tuple[bool, bool]  # whether log-sums and greatest scores are requested
-MOST_SCORES = 1 << 20  # in a batch, unless it is a single strip; in a strip, unless it is a single query
+MOST_SCORES = 1 << 20  # in a batch, unless it is a single query
 
 
 def attend_by_strips(
-    score_mod: ScoreMod | None, block_mask: BlockMask | None, requests: Requests,
+    score_mod: ScoreMod | None, block_mask: BlockMask | None, requests: tuple[bool, bool],
     q: Array, k: Array, v: Array, layout: HeadLayout,
 ) -> tuple[Array | None, ...]:  # fmt: skip
     """Return flat results for buffers: the output, and for each query its log-sum and its greatest score.
 
-    Log-sums and greatest scores are None unless they are requested.
+    ``requests`` says whether log-sums and greatest scores are computed; otherwise they are None.
     """
-    q, k, v = (movement.reshape(x, (x.numel(),)) for x in (q, k, v))
-    packed_layout, groups = _packed_layout(layout), _groups(layout.num_scores.tolist())
-    queries = _split(movement.gather(q, *layout.query_matrices), packed_layout.query_places, groups)
-    keys = _split(movement.gather(k, *layout.key_matrices), packed_layout.key_places, groups)
-    values = _split(movement.gather(v, *layout.value_matrices), packed_layout.value_places, groups)
+    heads, queries, keys = layout.num_query_heads, layout.num_queries, layout.num_keys
+    packed_layout = replace(
+        layout,
+        sizes=np.stack([heads, np.ones_like(heads), queries, keys], axis=1),  # each head has its own keys and values
+        query_places=packed_places(heads, queries, layout.width),
+        key_places=packed_places(heads, keys, layout.width),
+        value_places=packed_places(heads, keys, layout.value_width),
+    )
+    groups = _groups(layout.num_scores.tolist())
+    parts = zip(
+        _packed_parts(q, layout.query_matrices, packed_layout.query_places, groups),
+        _packed_parts(k, layout.key_matrices, packed_layout.key_places, groups),
+        _packed_parts(v, layout.value_matrices, packed_layout.value_places, groups),
+        strict=True,
+    )
     all_strips: list[PairBlock] = []
     results = []
-    for components, *operands in zip(groups, queries, keys, values, strict=True):
-        strips = [strip for i in components for strip in _strips(block_mask, i, layout)]
-        all_strips += strips
-        for strip_range in _groups([strip.numel for strip in strips]):
-            batch = strips[strip_range.start : strip_range.stop]
-            batch_layout = _strip_layout(packed_layout, batch, components.start)
+    for group, operands in zip(groups, parts, strict=True):
+        strips = [strip for component in group for strip in _strips(block_mask, component, layout)]
+        is_small = sum(strip.numel for strip in strips) <= MOST_SCORES
+        for batch in [strips] if is_small else [[strip] for strip in strips]:
+            batch_layout = _strip_layout(packed_layout, batch, group.start)
             compute = StripBatch(score_mod, block_mask, requests, batch, batch_layout).flex_attention
             results.append(checkpoint(compute, *operands))
+        all_strips += strips
 
     def scattered(batches: tuple[Any, ...], result_layout: HeadLayout) -> Array | None:
         if batches[0] is None:
@@ -62,13 +72,31 @@ def attend_by_strips(
         matrices = _strip_layout(result_layout, all_strips).result_matrices
         return movement.scatter(movement.concatenate(batches, 0), *matrices, result_layout.result_numel)
 
-    number_places = packed_places(layout.num_query_heads, layout.num_queries, 1)
-    number_layout = replace(layout, result_places=number_places, value_width=1)  # a number for each query
+    number_layout = replace(layout, result_places=packed_places(heads, queries, 1), value_width=1)
     outputs, log_sums, maxima = zip(*results, strict=True)
     return scattered(outputs, layout), scattered(log_sums, number_layout), scattered(maxima, number_layout)
 
 
-# ---- strips, and groups of components -------------------------------------------------------------------------------
+# ---- groups of components, and their strips -------------------------------------------------------------------------
+
+
+def _groups(numels: list[int]) -> list[range]:
+    """Return groups of adjacent components, of at most `MOST_SCORES` scores unless it is one; at least one group."""
+    starts, total = [0], 0
+    for component, numel in enumerate(numels):
+        if total and total + numel > MOST_SCORES:
+            starts.append(component)
+            total = 0
+        total += numel
+    return [range(start, stop) for start, stop in pairwise([*starts, len(numels)])]
+
+
+def _packed_parts(x: Array, matrices: HeadMatrices, places: Ints, groups: list[range]) -> list[Array]:
+    """Return the matrices of the heads of each group, which lie at ``places`` when they are packed."""
+    packed = movement.gather(movement.reshape(x, (x.numel(),)), *matrices)
+    starts = [*places[:, 0].tolist(), packed.numel()]
+    lengths = tuple([starts[group.stop] - starts[group.start] for group in groups])
+    return list(movement.pieces(packed, 0, tuple([starts[group.start] for group in groups]), lengths))
 
 
 def _strips(mask: BlockMask | None, component: int, layout: HeadLayout) -> Iterator[PairBlock]:
@@ -77,39 +105,6 @@ def _strips(mask: BlockMask | None, component: int, layout: HeadLayout) -> Itera
     whole = PairBlock(component, layout.num_query_heads.item(component), range(queries), range(keys))
     for strip in whole.strips(max(1, queries) if mask is None else mask.BLOCK_SIZE[0], MOST_SCORES):
         yield strip if mask is None else strip._replace(keys=active_keys(mask, strip))
-
-
-def _groups(numels: list[int]) -> list[range]:
-    """Return groups of adjacent numbers ``i`` for which the sum of ``numels[i]`` is `MOST_SCORES` at most.
-
-    A group of one number can have more scores. Without numbers there is one empty group.
-    """
-    starts, total = [0], 0
-    for i, numel in enumerate(numels):
-        if total and total + numel > MOST_SCORES:
-            starts.append(i)
-            total = 0
-        total += numel
-    return [range(start, stop) for start, stop in pairwise([*starts, len(numels)])]
-
-
-def _split(x: Array, places: Ints, groups: list[range]) -> list[Array]:
-    """Return the part of a packed operand that belongs to each group of components."""
-    starts = [*places[:, 0].tolist(), x.numel()]
-    lengths = tuple([starts[group.stop] - starts[group.start] for group in groups])
-    return list(movement.pieces(x, 0, tuple([starts[group.start] for group in groups]), lengths))
-
-
-def _packed_layout(layout: HeadLayout) -> HeadLayout:
-    """Return the layout of packed operands: one head after the other, each with keys and values of its own."""
-    heads, queries, keys = layout.num_query_heads, layout.num_queries, layout.num_keys
-    return replace(
-        layout,
-        sizes=np.stack([heads, np.ones_like(heads), queries, keys], axis=1),
-        query_places=packed_places(heads, queries, layout.width),
-        key_places=packed_places(heads, keys, layout.width),
-        value_places=packed_places(heads, keys, layout.value_width),
-    )
 
 
 def _strip_layout(layout: HeadLayout, strips: list[PairBlock], first: int = 0) -> HeadLayout:
@@ -140,17 +135,16 @@ class StripBatch(NamedTuple):
 
     score_mod: ScoreMod | None
     block_mask: BlockMask | None
-    requests: Requests
+    requests: tuple[bool, bool]
     strips: list[PairBlock]
     layout: HeadLayout
 
     def flex_attention(self, q: Array, k: Array, v: Array) -> tuple[Array | None, ...]:
         """Return the results of all strips. Errors of a `checkpoint` name this method."""
-        operands = attention_primitives.packed_operands(q, k, v, None, self.layout)
-        scores, active = self.modified_scores(operands, self.active_pairs(q.device))
+        scores, active = self.modified_scores(q, k, self.active_pairs(q.device))
         segments = attention_primitives.segments_of_queries(self.layout)
         weights = attention_primitives.softmax_of_active(scores, active, segments)
-        output = movement.to_dtype(attention_primitives.packed_results(weights, operands, self.layout, active), q.dtype)
+        output = movement.to_dtype(attention_primitives.packed_results(weights, v, self.layout, active), q.dtype)
         lse, max_scores = self.requests
         log_sums = attention_primitives.log_sums_of_active(scores, active, segments) if lse else None
         maxima = attention_primitives.maxima_of_active(scores, active, segments) if max_scores else None
@@ -167,9 +161,9 @@ class StripBatch(NamedTuple):
         active = xp.concatenate(pairs)
         return None if active.all() else active
 
-    def modified_scores(self, operands: attention_primitives.PackedOperands, active: Any) -> tuple[Array, Any]:
+    def modified_scores(self, q: Array, k: Array, active: Any) -> tuple[Array, Any]:
         """Return the flat scores as the function leaves them, and which of them are active."""
-        scores, score_mod = attention_primitives.packed_scores(operands, self.layout, active), self.score_mod
+        scores, score_mod = attention_primitives.packed_scores(q, k, self.layout, active), self.score_mod
         if score_mod is None or not self.strips:
             return scores, active
         numels = [strip.numel for strip in self.strips]
@@ -183,10 +177,10 @@ class StripBatch(NamedTuple):
         if (still_active if active is None else still_active == active).all():
             return modified, active
         isfinite = get_backend(scores.device).xp.isfinite
-        if isfinite(raw(operands.queries)).all() and isfinite(raw(operands.keys)).all():
+        if isfinite(raw(q)).all() and isfinite(raw(k)).all():
             return modified, still_active
         # A gradient would be NaN: 0 times the NaN of a pair that the function made inactive. So compute without them.
-        return self.modified_scores(operands, still_active)
+        return self.modified_scores(q, k, still_active)
 
     def still_active(self, before: Array, after: Array, active: Any) -> Any:
         """Return which pairs a function of scores leaves active: those that it does not make -inf.
