@@ -13,6 +13,7 @@ from pynested.autograd.arguments.scalars import canonical_number, nearest_float,
 from pynested.backends.dtypes import is_float, promoted
 from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, StructureError
 from pynested.lifting.result_dtypes import not_float_error
+from pynested.nested.layout_conversion import structure_of_slices
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.shape_comparison import first_difference, shape_text
 from pynested.structure import Ints
@@ -85,48 +86,51 @@ def common_dtype(operands: tuple[AttentionOperand, ...]) -> np.dtype[Any]:
     return promoted(*[operand.dtype for operand in operands if is_float(operand.dtype)])
 
 
-def check_dims(operands: tuple[AttentionOperand, ...], rank: int) -> None:
-    """Raise unless nested operands have ``rank`` dimensions, and dense ones at most ``rank``, but not too few."""
-    for op, name, is_nested, sizes, *_ in operands:
-        if not is_nested:
-            least = 0 if name == MASK else 2
-            if not least <= len(sizes) <= rank:
-                raise ShapeError(
-                    f"{op}: {name} has shape {sizes}; if it is dense, it must have from {least} to {rank} dimensions."
-                )
-        elif len(sizes) < 3:
-            raise StructureError(
-                f"{op}: the components of {name} have {len(sizes) - 1} dimensions; they must be matrices at least. Use "
-                "unsqueeze."
-            )
-        elif len(sizes) != rank:
-            raise StructureError(
-                f"{op}: nested operands have {rank} and {len(sizes)} dimensions; the numbers must be equal."
-            )
-        elif name != MASK and sizes[-1] is None:
-            raise StructureError(
-                f"{op}: dimension {rank - 1} of {name}, the last one, is irregular; it must be regular."
-            )
+def with_components(operands: tuple[AttentionOperand, ...]) -> tuple[list[AttentionOperand], bool]:
+    """Return operands of equal numbers of dimensions and components, and whether their first dimension is a batch.
 
-
-def component_count(operands: tuple[AttentionOperand, ...], rank: int) -> int:
-    """Return the number of components; operands with fewer than ``rank`` dimensions have no batch dimension.
-
-    The batch dimension of a dense operand can also have the size 1.
+    A dense operand has a slice for each component, or is the same for all. If all are dense and have at most three
+    dimensions, they are one component.
     """
-    batches = [operand for operand in operands if len(operand.sizes) == rank]
-    nested_counts = [operand.sizes[0] for operand in batches if operand.is_nested]
-    count: Any = [*nested_counts, *[operand.sizes[0] for operand in batches if operand.sizes[0] != 1], 1][0]
-    for op, name, is_nested, sizes, *_ in batches:
-        if is_nested and sizes[0] != count:
+    nested = [operand for operand in operands if operand.is_nested]
+    rank = len(nested[0].sizes) if nested else max(len(operand.sizes) for operand in operands[:3])
+    has_batch = bool(nested) or rank > 3
+    counts: list[Any] = [x.sizes[0] for x in nested or operands if has_batch and len(x.sizes) == rank]
+    count = next((number for number in counts if nested or number != 1), 1)
+    complete = []
+    for operand in operands:
+        op, name, is_nested, sizes, *_ = operand
+        if is_nested:
+            _check_nested(operand, rank, count)
+        else:
+            least, dims = 0 if name == MASK else 2, len(sizes)
+            if not least <= dims <= rank or (has_batch and dims == rank and sizes[0] not in (1, count)):
+                batch_rule = f"; if it has {rank}, the first size must be {count} or 1" if has_batch else ""
+                raise ShapeError(
+                    f"{op}: {name} has shape {sizes}, and there are {count} components; if it is dense, it must have "
+                    f"from {least} to {rank} dimensions{batch_rule}."
+                )
+            shape: Any = (1,) * (rank + (not has_batch) - dims) + sizes
+            operand = operand._replace(sizes=shape, structure=structure_of_slices(shape, count))
+        complete.append(operand)
+    return complete, has_batch
+
+
+def _check_nested(operand: AttentionOperand, rank: int, count: int) -> None:
+    """Raise unless a nested operand has ``rank`` dimensions and ``count`` components, which are matrices."""
+    op, name, _, sizes, *_ = operand
+    if len(sizes) < 3:
+        raise StructureError(
+            f"{op}: the components of {name} have {len(sizes) - 1} dimensions; they must be matrices at least. Use "
+            "unsqueeze."
+        )
+    for unit, expected, number in ("dimensions", rank, len(sizes)), ("components", count, sizes[0]):
+        if number != expected:
             raise StructureError(
-                f"{op}: nested operands have {count} and {sizes[0]} components; the numbers must be equal."
+                f"{op}: nested operands have {expected} and {number} {unit}; the numbers must be equal."
             )
-        if sizes[0] not in (1, count):
-            raise ShapeError(
-                f"{op}: {name} has shape {sizes}, and there are {count} components; its first size must be that or 1."
-            )
-    return int(count)
+    if name != MASK and sizes[-1] is None:
+        raise StructureError(f"{op}: dimension {rank - 1} of {name}, the last one, is irregular; it must be regular.")
 
 
 def misfit_error(text: str, component: int, *operands: AttentionOperand) -> StructureError | ShapeError:

@@ -24,7 +24,7 @@ from pynested.backends import HeadLayout
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError
 from pynested.lifting.result_layout import common_ragged_dim, wrap_elements
-from pynested.nested.layout_conversion import contiguous, contiguous_parts, front_to_axis, packed, structure_of_slices
+from pynested.nested.layout_conversion import contiguous, contiguous_parts, packed
 from pynested.nested.nested_array import NestedArray, wrap_unchecked
 from pynested.nested.operands import check_devices
 from pynested.nested.shape_comparison import broadcast_extents
@@ -35,12 +35,11 @@ from .attention_operands import (
     NAMES,
     AttentionOperand,
     as_arrays,
-    check_dims,
     check_groups,
     check_sizes,
     checked_scale,
     common_dtype,
-    component_count,
+    with_components,
 )
 
 
@@ -54,7 +53,7 @@ class AlignedHeads(NamedTuple):
     buffers: tuple[Any, Any, Any, Any]  # query, key, value, and mask or None
     query: Any  # as it was passed
     layout: HeadLayout
-    order: str  # of the rows of the result, see `packed_places`
+    heads_first: bool  # the order of the rows of the result, see `packed_places`
     extents: Ints
     score_extents: Ints
     ragged_dim: int | str | None
@@ -64,14 +63,11 @@ class AlignedHeads(NamedTuple):
 
     def wrap_result(self, flat: Array) -> NestedArray | Array:
         """Return the result, (B, H, *, V), from its elements; with ragged rows it has the structure of the query."""
-        if self.order == "components":
+        if not self.heads_first:
             return self._wrap(flat, self.extents, self.ragged_dim)
         *head_sizes, _, width = np.maximum(self.extents[0], 0).tolist()
         structure: Jagged = self.query.structure.packed
-        if self.order == "heads":
-            return wrap_unchecked(movement.reshape(flat, (*head_sizes, structure.rows, width)), structure)
-        values = movement.reshape(flat, (structure.rows, *head_sizes, width))
-        return wrap_unchecked(front_to_axis(values, len(head_sizes)), structure)
+        return wrap_unchecked(movement.reshape(flat, (*head_sizes, structure.rows, width)), structure)
 
     def wrap_query_numbers(self, flat: Array) -> NestedArray | Array:
         """Return an array with a number for each query, (B, H, *), from its elements."""
@@ -99,9 +95,7 @@ def align_heads(
     arrays = as_arrays(op, [query, key, value] if mask is None else [query, key, value, mask])
     values, operands = zip(*[_as_operand(op, name, x) for name, x in zip(NAMES, arrays, strict=False)], strict=True)
     check_devices(op, arrays)
-    copies, *description = _align_structures(
-        operands, arrays[0].is_contiguous(), bool(is_causal), checked_scale(op, scale), bool(enable_gqa)
-    )
+    copies, *description = _align_structures(operands, bool(is_causal), checked_scale(op, scale), bool(enable_gqa))
     buffers: list[Any] = []
     for x, (structure, dtype) in zip(values, copies, strict=True):
         if structure is not None:
@@ -132,26 +126,19 @@ def _as_operand(op: str, name: str, x: Any) -> tuple[Array, AttentionOperand]:
 
 @lru_cache(maxsize=32)  # the layers of a model attend over arrays of the same structures
 def _align_structures(
-    operands: tuple[AttentionOperand, ...], in_c_order: bool, causal: bool, scale: float | None, grouped: bool
+    operands: tuple[AttentionOperand, ...], causal: bool, scale: float | None, grouped: bool
 ) -> tuple[Any, ...]:
     """Return the structure and the dtype in which to copy each operand; and the last fields of `AlignedHeads`.
 
-    The structure is None for an operand that keeps its places, the dtype for one that keeps its dtype. ``in_c_order``
-    is whether the query is contiguous.
+    The structure is None for an operand that keeps its places, the dtype for one that keeps its dtype.
     """
     dtype = common_dtype(operands)
     dtypes = [dtype if is_float(operand.dtype) and operand.dtype != dtype else None for operand in operands]
-    nested_ranks = [len(operand.sizes) for operand in operands if operand.is_nested]
-    rank = [*nested_ranks, max(len(operand.sizes) for operand in operands[:3])][0]
-    check_dims(operands, rank)
-    has_batch = bool(nested_ranks) or rank > 3
-    count, rank = (component_count(operands, rank), rank) if has_batch else (1, rank + 1)
-    query, key, value, *masks = [_with_components(operand, count, rank) for operand in operands]
+    (query, key, value, *masks), has_batch = with_components(operands)
+    count, rank = query.structure.count, len(query.sizes)
     check_sizes(query, key, slice(-1, None), "their rows must have equal numbers of elements")
     check_sizes(key, value, slice(-2, -1), "their numbers of rows must be equal")
-    leading = key_leading = _leading_extents((query, key, value), grouped)
-    if grouped:
-        key_leading = np.concatenate([leading[:, :-1], key.extents[:, -3:-2]], axis=1)
+    leading, key_leading = _leading_extents(query, key, value, grouped)
     score_extents = np.concatenate([leading, query.extents[:, -2:-1], key.extents[:, -2:-1]], axis=1)
     merged = [
         _merge_heads(operand, np.concatenate([extents, operand.extents[:, -2:]], axis=1))
@@ -171,9 +158,7 @@ def _align_structures(
     score_ragged_dim = common_ragged_dim(
         [rank - 1 if x is key and x.ragged_dim == rows_dim else x.ragged_dim for x in nested if x is not value]
     )
-    order = "components"
-    if query.is_nested and ragged_dim == rows_dim:  # then the result has the structure of the query
-        order = "heads" if in_c_order else "rows"
+    heads_first = query.is_nested and ragged_dim == rows_dim  # then the result has the structure of the query
     if scale is None:
         scale = 1 / np.sqrt(width).item() if width else 1.0
     layout = HeadLayout(
@@ -181,7 +166,7 @@ def _align_structures(
         query_places=_places(q)[:, :3],
         key_places=_places(k)[:, :3],
         value_places=_places(v)[:, :3],
-        result_places=packed_places(query_heads, queries, value_width, order),
+        result_places=packed_places(query_heads, queries, value_width, heads_first),
         mask_places=_places(merged_masks[0]) if masks else None,
         width=width,
         value_width=value_width,
@@ -190,31 +175,25 @@ def _align_structures(
     )
     extents = np.concatenate([score_extents[:, :-1], value.extents[:, -1:]], axis=1)
     copies = [*zip(structures_to_copy, dtypes, strict=True)]
-    return copies, layout, order, extents, score_extents, ragged_dim, score_ragged_dim, bool(nested), has_batch
+    return copies, layout, heads_first, extents, score_extents, ragged_dim, score_ragged_dim, bool(nested), has_batch
 
 
-def _with_components(operand: AttentionOperand, count: int, rank: int) -> AttentionOperand:
-    """Return an operand with ``count`` components: slices of a dense argument, or all of it for each component."""
-    if operand.is_nested:
-        return operand
-    shape: Any = (1,) * (rank - len(operand.sizes)) + operand.sizes
-    return operand._replace(sizes=shape, structure=structure_of_slices(shape, count))
+def _leading_extents(
+    query: AttentionOperand, key: AttentionOperand, value: AttentionOperand, grouped: bool
+) -> tuple[Ints, Ints]:
+    """Return the leading extents of the queries, and those of keys and values, all broadcast against each other.
 
-
-def _leading_extents(operands: tuple[AttentionOperand, ...], grouped: bool) -> Ints:
-    """Return the leading extents of the result of query, key and value.
-
-    If ``grouped``, the last leading axis is the axis of heads, and a group of query heads shares one head of keys and
-    values.
+    If ``grouped``, the last axis does not broadcast: a group of query heads shares one head of keys and values.
     """
-    last = -3 if grouped else -2
+    stop = -3 if grouped else -2
     if grouped:
-        check_groups(*operands)
+        check_groups(query, key, value)
     rule = "sizes before the matrices must be equal, or regular and 1. Heads in groups need enable_gqa=True"
-    for a, b in combinations(operands, 2):
-        check_sizes(a, b, slice(last), rule, broadcast=True)
-    extents, _ = broadcast_extents([(x.extents[:, :last], x.broadcasts[:last]) for x in operands])
-    return np.concatenate([extents, operands[0].extents[:, last:-2]], axis=1)
+    for a, b in combinations((query, key, value), 2):
+        check_sizes(a, b, slice(stop), rule, broadcast=True)
+    common, _ = broadcast_extents([(x.extents[:, :stop], x.broadcasts[:stop]) for x in (query, key, value)])
+    query_extents, key_extents = (np.concatenate([common, x.extents[:, stop:-2]], axis=1) for x in (query, key))
+    return query_extents, key_extents
 
 
 # ---- places ---------------------------------------------------------------------------------------------------------
@@ -259,16 +238,13 @@ def _places(structure: Strided) -> Ints:
     return np.concatenate([structure.offsets[:, None], structure.strides], axis=1)
 
 
-def packed_places(heads: Ints, rows: Ints, width: int, order: str = "components") -> Ints:
-    """Return a table of places of packed matrices, int64 (B, 3), in an order of the rows of all heads.
+def packed_places(heads: Ints, rows: Ints, width: int, heads_first: bool = False) -> Ints:
+    """Return a table of places of packed matrices, int64 (B, 3): component after component, each with all its heads.
 
-    Rows of one head follow each other in the orders "components" and "heads": component after component, each with all
-    its heads, or head after head, each with the rows of all components. In the order "rows" the heads of a row follow
-    each other, row after row of all components.
+    If ``heads_first``, it is head after head, each with the rows of all components.
     """
-    row_steps = np.full_like(rows, width)
-    if order == "heads":
-        return np.stack([(np.cumsum(rows) - rows) * width, np.full_like(rows, rows.sum() * width), row_steps], axis=1)
-    steps = (row_steps, heads * width) if order == "rows" else (rows * width, row_steps)
-    numels = heads * rows * width
-    return np.stack([np.cumsum(numels) - numels, *steps], axis=1)
+    if heads_first:
+        offsets, head_steps = (np.cumsum(rows) - rows) * width, np.full_like(rows, rows.sum() * width)
+    else:
+        offsets, head_steps = np.cumsum(heads * rows * width) - heads * rows * width, rows * width
+    return np.stack([offsets, head_steps, np.full_like(rows, width)], axis=1)

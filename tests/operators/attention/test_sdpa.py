@@ -39,7 +39,7 @@ def test_any_masks(masks: Any, layout: Any, placement: str, floats: bool) -> Non
     check_masks(masks[0], masks[1:], layout, placement, floats)
 
 
-def test_heads_split_from_the_last_dimension_have_their_rows_together() -> None:
+def test_heads_split_from_the_last_dimension() -> None:
     x = nest(batch([(2, 6), (0, 6), (3, 6)]))
     q = x.unflatten(-1, (3, 2)).transpose(1, 2)
     out = attend(q, q, q).transpose(1, 2).flatten(2)
