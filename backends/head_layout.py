@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .component_layout import Integers, Matrices
+from .component_layout import Integers, packed_offsets, packed_strides
 from .segments import Segments
 
 
@@ -21,6 +21,10 @@ class HeadMatrices(NamedTuple):
     sizes: Integers  # (P, 2)
     strides: Integers  # (P, 2)
     offsets: Integers  # (P,)
+
+    def select(self, heads: Integers) -> HeadMatrices:
+        """Return the matrices of some heads."""
+        return HeadMatrices(self.sizes[heads], self.strides[heads], self.offsets[heads])
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,9 +127,10 @@ class HeadLayout:
         return HeadMatrices(self.sizes[component, 2:], np.stack(strides, axis=1), offsets + head * head_steps)
 
     @cached_property
-    def score_matrices(self) -> Matrices:
+    def score_matrices(self) -> HeadMatrices:
         """A matrix of scores for each head, one after the other."""
-        return Matrices.of_sizes(self.query_matrices.sizes[:, 0], self.key_matrices.sizes[:, 0])
+        sizes = np.stack([self.query_matrices.sizes[:, 0], self.key_matrices.sizes[:, 0]], axis=1)
+        return HeadMatrices(sizes, packed_strides(sizes), packed_offsets(sizes))
 
     @cached_property
     def _components_and_heads(self) -> tuple[Integers, Integers]:

@@ -1,8 +1,9 @@
 """Attention: a primitive with kernels, and its formula in other primitives, which holds all scores at once.
 
 A pair of a query and a key is *active* if it takes part in the softmax. The other pairs must not change a result, even
-if they hold NaN. Two products leave them out: `pair_products` of rows with rows is 0 for a pair that is not active, and
-`weighted_rows` adds nothing for it. Each product is the adjoint of the other.
+if they hold NaN. Two products of matrices leave them out: `pair_products` of rows with rows is 0 for a pair that is not
+active, and `weighted_rows` adds nothing for it. Each product is the adjoint of the other. ``active`` has raw bools,
+which broadcast against the scores (heads, queries, keys), or is None if all pairs are active.
 
 The derivatives of second order, and tangents, are those of the formula. ``k`` has the kernels of a backend, ``g`` is
 the cotangent of a result ``y``, and ``t`` a tangent.
@@ -10,78 +11,64 @@ the cotangent of a result ``y``, and ``t`` a tangent.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from pynested.backends import HeadLayout, Matrices, Segments, get_backend
+from pynested.backends import HeadLayout, get_backend, packed_offsets, packed_strides
+from pynested.backends.component_layout import Integers, groups_of_equal_rows
 from pynested.backends.dtypes import computing_dtype
 from pynested.backends.head_layout import HeadMatrices
 from pynested.backends.host import from_host
 
-from ..array import Array, raw
+from ..array import raw
 from ..tape import grad_mode
 from .binary import where
 from .derivatives_from_formula import derivatives_of
-from .movement import gather, reshape, scatter, to_dtype
+from .movement import components, concatenate, gather, reshape, scatter, to_dtype
 from .primitive import Primitive
-from .segment import segment_softmax, segment_sum
-from .unary import exp, log
+from .products import swapped
+from .segment import softmax_last
 
 # ---- products of active pairs ---------------------------------------------------------------------------------------
 
 
-def _multiply(k: Any, a: Any, b: Any, left: Matrices, right: Matrices) -> Any:
-    return k.matmul_components(a.reshape(-1), b.reshape(-1), left, right)
-
-
-def _pair_products(k: Any, a: Any, b: Any, left: Matrices, right: Matrices, active: Any) -> Any:
-    products = _multiply(k, a, b, left, right.transposed)
+def _pair_products(k: Any, a: Any, b: Any, active: Any) -> Any:
+    products = k.matmul(a, b.swapaxes(-1, -2))
     return products if active is None else k.where(active, products, products.dtype.type(0))
 
 
-def _weighted_rows(k: Any, weights: Any, rows: Any, left: Matrices, right: Matrices, active: Any) -> Any:
+def _weighted_rows(k: Any, weights: Any, rows: Any, active: Any) -> Any:
     if active is None:
-        return _multiply(k, weights, rows, left, right)
+        return k.matmul(weights, rows)
     # Weights of inactive pairs need not be 0: the derivative of a function of scores can be NaN there.
     is_finite, zero = k.xp.isfinite(rows), rows.dtype.type(0)
     weights = k.where(active, weights, zero)
     if is_finite.all():
-        return _multiply(k, weights, rows, left, right)
-    sums = _multiply(k, weights, k.where(is_finite, rows, zero), left, right)
-    infinite_rows, sum_matrices = k.where(is_finite, zero, rows), Matrices.of_sizes(left.rows, right.cols)
-    for number in range(left.count):
-        head_sums, head_rows = sum_matrices.matrix(sums, number), right.matrix(infinite_rows, number)
-        head_weights, head_active = left.matrix(weights, number), left.matrix(active, number)
-        for j in range(len(head_rows)):
-            row, column = head_rows[j], slice(j, j + 1)
-            if row.any():  # true of a NaN, too
-                head_sums += k.where(head_active[:, column] & (row != 0), head_weights[:, column] * row, zero)
+        return k.matmul(weights, rows)
+    sums, infinite_rows = k.matmul(weights, k.where(is_finite, rows, zero)), k.where(is_finite, zero, rows)
+    for j in range(rows.shape[-2]):
+        row, column = infinite_rows[..., j : j + 1, :], slice(j, j + 1)
+        if row.any():  # true of a NaN, too
+            sums = sums + k.where(active[..., column] & (row != 0), weights[..., column] * row, zero)
     return sums
 
 
-def _weights_vjp(g: Any, y: Any, weights: Any, rows: Any, left: Matrices, right: Matrices, active: Any) -> Any:
-    sums = Matrices.of_sizes(left.rows, right.cols)
-    if left.is_transposed:
-        return pair_products(rows, g, right, sums, active)
-    return pair_products(g, rows, sums, right, active)
+def _swapped(active: Any) -> Any:
+    return None if active is None else active.swapaxes(-1, -2)
 
 
 pair_products: Primitive = Primitive(
     "pair_products",
     _pair_products,
     vjps=[
-        lambda g, y, a, b, left, right, active: weighted_rows(
-            g, b, Matrices.of_sizes(left.rows, right.rows), right, active
-        ),
-        lambda g, y, a, b, left, right, active: weighted_rows(
-            g, a, Matrices.of_sizes(left.rows, right.rows).transposed, left, active
-        ),
+        lambda g, y, a, b, active: weighted_rows(g, b, active),
+        lambda g, y, a, b, active: weighted_rows(swapped(g), a, _swapped(active)),
     ],
     jvps=[
-        lambda t, y, a, b, left, right, active: pair_products(t, b, left, right, active),
-        lambda t, y, a, b, left, right, active: pair_products(a, t, left, right, active),
+        lambda t, y, a, b, active: pair_products(t, b, active),
+        lambda t, y, a, b, active: pair_products(a, t, active),
     ],
     saves=["b", "a"],
 )
@@ -89,14 +76,12 @@ weighted_rows: Primitive = Primitive(
     "weighted_rows",
     _weighted_rows,
     vjps=[
-        _weights_vjp,
-        lambda g, y, weights, rows, left, right, active: weighted_rows(
-            weights, g, left.transposed, Matrices.of_sizes(left.rows, right.cols), active
-        ),
+        lambda g, y, weights, rows, active: pair_products(g, rows, active),
+        lambda g, y, weights, rows, active: weighted_rows(swapped(weights), g, _swapped(active)),
     ],
     jvps=[
-        lambda t, y, weights, rows, left, right, active: weighted_rows(t, rows, left, right, active),
-        lambda t, y, weights, rows, left, right, active: weighted_rows(weights, t, left, right, active),
+        lambda t, y, weights, rows, active: weighted_rows(t, rows, active),
+        lambda t, y, weights, rows, active: weighted_rows(weights, t, active),
     ],
     saves=["rows", "weights"],
 )
@@ -105,96 +90,71 @@ weighted_rows: Primitive = Primitive(
 # ---- attention as a formula of primitives ---------------------------------------------------------------------------
 
 
-def packed_heads(x: Any, matrices: HeadMatrices) -> Any:
-    """Return matrices of a buffer in any shape, one after the other, in the dtype that is computed in."""
-    return to_dtype(gather(reshape(x, (x.numel(),)), *matrices), computing_dtype(x.dtype))
+def stacked_heads(x: Any, matrices: HeadMatrices, groups: Sequence[Integers], scale: float = 1.0) -> list[Any]:
+    """Return scaled matrices of each group of heads of equal sizes, (heads, rows, width), in the computing dtype."""
+    packed = gather(reshape(x, (x.numel(),)), *matrices.select(np.concatenate(groups)))
+    packed = to_dtype(packed, computing_dtype(x.dtype))
+    sizes = np.array([(len(group), *matrices.sizes[group].max(axis=0, initial=0)) for group in groups], np.int64)
+    packed = packed if scale == 1 else packed * scale
+    return components(packed, sizes, packed_strides(sizes), packed_offsets(sizes))  # type: ignore[no-any-return]
 
 
-def packed_scores(q: Any, keys: Any, layout: HeadLayout, active: Any) -> Any:
-    """Return the flat scores of all heads, without a mask. The score of a pair that is not active is 0."""
-    queries, keys = packed_heads(q, layout.query_matrices) * layout.scale, packed_heads(keys, layout.key_matrices)
-    left, right = _adjacent_matrices(layout.query_matrices), _adjacent_matrices(layout.key_matrices)
-    return pair_products(queries, keys, left, right, active)
-
-
-def packed_results(weights: Any, v: Any, layout: HeadLayout, active: Any) -> Any:
-    """Return the flat results of all heads, one after the other: their values, multiplied by the weights."""
-    values = packed_heads(v, layout.value_matrices)
-    return weighted_rows(weights, values, layout.score_matrices, _adjacent_matrices(layout.value_matrices), active)
-
-
-def _adjacent_matrices(matrices: HeadMatrices) -> Matrices:
-    """Return matrices of the same sizes that follow each other."""
-    return Matrices.of_sizes(matrices.sizes[:, 0], matrices.sizes[:, 1])
-
-
-def segments_of_queries(layout: HeadLayout) -> Segments:
-    """Return a segment of the flat scores for each query."""
-    return Segments.from_lengths(np.repeat(layout.score_matrices.cols, layout.score_matrices.rows))
-
-
-def _active_pairs(mask: Any, layout: HeadLayout, device: str) -> Any:
-    """Return which pairs are active, in the order of the scores, as raw bools; None if all are."""
-    if layout.causal:
-        sizes = zip(layout.score_matrices.rows.tolist(), layout.score_matrices.cols.tolist(), strict=True)
-        pairs = [np.tri(rows, cols, dtype=np.bool_).ravel() for rows, cols in sizes]
-        return from_host(np.concatenate([np.zeros(0, np.bool_), *pairs]), device)
-    if mask is None:
-        return None
-    mask = get_backend(device).gather_components(raw(mask).reshape(-1), *layout.mask_matrices)
-    return mask if mask.dtype == np.bool_ else mask != -np.inf
-
-
-def softmax_of_active(scores: Any, active: Any, segments: Segments) -> Any:
-    """Return the softmax of the active scores of each segment, and 0 for the others.
-
-    If ``active`` is None, all scores are active.
-    """
+def active_scores(scores: Any, active: Any) -> Any:
+    """Return scores with -inf for pairs that are not active, but 0 for all pairs of a query without active pairs."""
     if active is None:
-        return segment_softmax(scores, segments)
-    k, zero = get_backend(scores.device), scores.dtype.type(0)
-    has_active = k.spread(k.segment_max(active, segments), segments)
-    scores = where(_masked_scores(scores, active), zero, has_active)
-    return where(segment_softmax(scores, segments), zero, active)
-
-
-def log_sums_of_active(scores: Any, active: Any, segments: Segments) -> Any:
-    """Return the log of the sum of the exponentials of the active scores of each segment; -inf without any."""
-    k, dtype = get_backend(scores.device), scores.dtype
-    scores = _masked_scores(scores, active)
-    maxima = k.segment_max(raw(scores), segments)
-    base = k.where(k.xp.isfinite(maxima), maxima, dtype.type(0))
-    totals = segment_sum(exp(scores - Array(k.spread(base, segments), scores.device)), segments)
-    is_positive = raw(totals) != 0
-    logs = log(where(totals, dtype.type(1), is_positive)) + Array(base, scores.device)
-    return where(logs, dtype.type(-np.inf), is_positive)
-
-
-def maxima_of_active(scores: Any, active: Any, segments: Segments) -> Any:
-    """Return the greatest active score of each segment, -inf without any; a constant in every derivative."""
-    scores = _masked_scores(scores.detach(), active)
-    return Array(get_backend(scores.device).segment_max(raw(scores), segments), scores.device)
-
-
-def _masked_scores(scores: Any, active: Any) -> Any:
-    """Return the scores, with -inf for pairs that are not active."""
-    return scores if active is None else where(scores, scores.dtype.type(-np.inf), active)
+        return scores
+    masked, has_active = where(scores, scores.dtype.type(-np.inf), active), active.any(axis=-1, keepdims=True)
+    return masked if has_active.all() else where(masked, scores.dtype.type(0), has_active)
 
 
 def attention_by_formula(
-    q: Any, keys: Any, v: Any, mask: Any, layout: HeadLayout, drop: Callable[[Any], Any] | None = None
-) -> tuple[Any, Any]:
-    """Return attention and its weights, computed by other primitives; the function ``drop`` drops some weights."""
-    active = _active_pairs(mask, layout, q.device)
-    scores = packed_scores(q, keys, layout, active)
-    if mask is not None and mask.dtype != np.bool_:
-        scores = scores + packed_heads(mask, layout.mask_matrices)
-    weights = softmax_of_active(scores, active, segments_of_queries(layout))
-    if drop is not None:
-        weights = drop(weights)
-    results = to_dtype(packed_results(weights, v, layout, active), q.dtype)
-    flat = scatter(results, *layout.result_matrices, layout.result_numel)
-    return flat, to_dtype(weights, q.dtype)
+    q: Any, keys: Any, v: Any, mask: Any, layout: HeadLayout,
+    drop: Callable[[Any], Any] | None = None, needs_weights: bool = False,
+) -> tuple[Any, Any]:  # fmt: skip
+    """Return attention by other primitives, and its weights if they are needed; the function ``drop`` drops weights.
+
+    Heads with equal numbers of queries and keys are computed together.
+    """
+    groups = groups_of_equal_rows(layout.score_matrices.sizes) or [np.zeros(0, np.int64)]
+    operands = zip(
+        groups,
+        stacked_heads(q, layout.query_matrices, groups, layout.scale),
+        stacked_heads(keys, layout.key_matrices, groups),
+        stacked_heads(v, layout.value_matrices, groups),
+        [None] * len(groups) if not _has_floats(mask) else stacked_heads(mask, layout.mask_matrices, groups),
+        strict=True,
+    )
+    results, all_weights = [], []
+    for group, group_queries, group_keys, group_values, group_mask in operands:
+        active = _active_pairs(mask, layout, group, q.device)
+        scores = pair_products(group_queries, group_keys, active)
+        weights = softmax_last(active_scores(scores if group_mask is None else scores + group_mask, active))
+        weights = weights if drop is None else drop(weights)
+        results.append(weighted_rows(weights, group_values, active))
+        all_weights.append(weights if active is None else where(weights, weights.dtype.type(0), active))
+
+    def scattered(stacks: list[Any], matrices: HeadMatrices, numel: int) -> Any:
+        flat = to_dtype(concatenate([reshape(stack, (stack.numel(),)) for stack in stacks], 0), q.dtype)
+        return scatter(flat, *matrices.select(np.concatenate(groups)), numel)
+
+    flat_result = scattered(results, layout.result_matrices, layout.result_numel)
+    return flat_result, scattered(all_weights, layout.score_matrices, layout.total_scores) if needs_weights else None
+
+
+def _has_floats(mask: Any) -> bool:
+    return mask is not None and mask.dtype != np.bool_
+
+
+def _active_pairs(mask: Any, layout: HeadLayout, group: Integers, device: str) -> Any:
+    """Return which pairs of heads of equal sizes are active, as raw bools; None if all are."""
+    sizes = layout.score_matrices.sizes[group].max(axis=0, initial=0).tolist()
+    if layout.causal:
+        return from_host(np.tri(*sizes, dtype=np.bool_), device)
+    if mask is None:
+        return None
+    matrices = layout.mask_matrices.select(group)
+    pairs = get_backend(device).gather_components(raw(mask).reshape(-1), *matrices).reshape(len(group), *sizes)
+    return pairs != -np.inf if _has_floats(mask) else pairs
 
 
 # ---- the primitive --------------------------------------------------------------------------------------------------

@@ -130,5 +130,5 @@ def attention_and_weights(
     if not dropout_p and not need_weights:
         return aligned.wrap_result(attention_primitives.attention_by_kernel(*buffers, layout)), None
     drop = partial(dropout, p=dropout_p, generator=generator) if dropout_p else None
-    result, weights = attention_primitives.attention_by_formula(*buffers, layout, drop)
+    result, weights = attention_primitives.attention_by_formula(*buffers, layout, drop, need_weights)
     return aligned.wrap_result(result), aligned.wrap_scores(weights) if need_weights else None
