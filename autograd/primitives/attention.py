@@ -131,7 +131,8 @@ def attention_by_formula(
         weights = softmax_last(active_scores(scores if group_mask is None else scores + group_mask, active))
         weights = weights if drop is None else drop(weights)
         results.append(weighted_rows(weights, group_values, active))
-        all_weights.append(weights if active is None else where(weights, weights.dtype.type(0), active))
+        if needs_weights:
+            all_weights.append(weights if active is None else where(weights, weights.dtype.type(0), active))
 
     def scattered(stacks: list[Any], matrices: HeadMatrices, numel: int) -> Any:
         flat = to_dtype(concatenate([reshape(stack, (stack.numel(),)) for stack in stacks], 0), q.dtype)
