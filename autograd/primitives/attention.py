@@ -2,8 +2,9 @@
 
 A pair of a query and a key is *active* if it takes part in the softmax. The other pairs must not change a result, even
 if they hold NaN. Two products of matrices leave them out: `pair_products` of rows with rows is 0 for a pair that is not
-active, and `weighted_rows` adds nothing for it. Each product is the adjoint of the other. ``active`` has raw bools,
-which broadcast against the scores (heads, queries, keys), or is None if all pairs are active.
+active, and `weighted_rows` adds nothing for it. Each product is the adjoint of the other. Matrices have the shape
+(heads, rows, columns). ``active`` has raw bools, which broadcast against the scores (heads, queries, keys), or is None
+if all pairs are active.
 
 The derivatives of second order, and tangents, are those of the formula. ``k`` has the kernels of a backend, ``g`` is
 the cotangent of a result ``y``, and ``t`` a tangent.
@@ -35,7 +36,7 @@ from .segment import softmax_last
 
 
 def _pair_products(k: Any, a: Any, b: Any, active: Any) -> Any:
-    products = k.matmul(a, b.swapaxes(-1, -2))
+    products = k.matmul(a, b.transpose(0, 2, 1))
     return products if active is None else k.where(active, products, products.dtype.type(0))
 
 
@@ -48,15 +49,15 @@ def _weighted_rows(k: Any, weights: Any, rows: Any, active: Any) -> Any:
     if is_finite.all():
         return k.matmul(weights, rows)
     sums, infinite_rows = k.matmul(weights, k.where(is_finite, rows, zero)), k.where(is_finite, zero, rows)
-    for j in range(rows.shape[-2]):
-        row, column = infinite_rows[..., j : j + 1, :], slice(j, j + 1)
+    for j in range(rows.shape[1]):
+        row, column = infinite_rows[:, j : j + 1], slice(j, j + 1)
         if row.any():  # true of a NaN, too
             sums = sums + k.where(active[..., column] & (row != 0), weights[..., column] * row, zero)
     return sums
 
 
 def _swapped(active: Any) -> Any:
-    return None if active is None else active.swapaxes(-1, -2)
+    return None if active is None else active.transpose(0, 2, 1)
 
 
 pair_products: Primitive = Primitive(
@@ -150,7 +151,7 @@ def _active_pairs(mask: Any, layout: HeadLayout, group: Integers, device: str) -
     """Return which pairs of heads of equal sizes are active, as raw bools; None if all are."""
     sizes = layout.score_matrices.sizes[group].max(axis=0, initial=0).tolist()
     if layout.causal:
-        return from_host(np.tri(*sizes, dtype=np.bool_), device)
+        return from_host(np.tri(*sizes, dtype=np.bool_)[None], device)
     if mask is None:
         return None
     matrices = layout.mask_matrices.select(group)
