@@ -179,6 +179,13 @@ def test_log_sums_and_greatest_scores_are_returned_as_requested() -> None:
         assert [part if part is None else part.dtype for part in aux] == dtypes
 
 
+def test_the_greatest_score_is_that_of_a_key_that_the_query_meets() -> None:
+    mask = pn.create_block_mask(lambda b, h, i, j: i >= j, 1, 1, 3, 3, BLOCK_SIZE=2)
+    request = pn.AuxRequest(max_scores=True)
+    _, aux = flex(X, X, X, lambda s, b, h, i, j: 0 * s + (j - i).to(s.dtype), mask, return_aux=request)
+    np.testing.assert_array_equal(aux.max_scores.numpy(), np.zeros((1, 2, 3)))
+
+
 def test_greatest_scores_are_constant() -> None:
     """Neither a gradient nor a tangent flows through them; those of the other results stay."""
     x, tangent = (pn.array(distinct((1, 2, 3, 2), seed)) for seed in range(2))
