@@ -1,6 +1,7 @@
 """The decorators of public functions and methods. Watchers see each call, and errors explain what is wrong with a call.
 
 `@operator` marks a public function, `@method` a public method, and `@explain_wrong_calls` a class of public methods.
+`@typed_as` is for type checkers only.
 
 `pynested.timeline`, `pynested.trace` and `pynested.compile` are watchers. A watcher is a function that takes a `Call`
 and returns the result that the caller receives:
@@ -18,7 +19,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from .call_errors import raise_better_error
 from .thread_values import ThreadValue, ValueChange
@@ -104,3 +105,8 @@ def explain_wrong_calls(cls: Class) -> Class:
         if inspect.isfunction(function) and not name.startswith("_"):
             setattr(cls, name, method(function))
     return cls
+
+
+def typed_as(template: Function) -> Callable[[Callable[..., Any]], Function]:
+    """Give a function the type of ``template``, such as overloads, for type checkers. The function itself stays."""
+    return lambda function: cast(Function, function)

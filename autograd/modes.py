@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar, overload
 
 from pynested.backends.errors import ArgumentError
 
-from .decorators import operator
+from .decorators import operator, typed_as
 from .tape import ANOMALY, OFF, RECORDING, grad_mode
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -71,11 +71,8 @@ def no_grad(function: Any = None) -> Any:
     return _mode_or_decorated(OFF, function)
 
 
-@overload
-def enable_grad(function: None = None) -> Mode: ...
-@overload
-def enable_grad(function: F) -> F: ...
 @operator
+@typed_as(no_grad)
 def enable_grad(function: Any = None) -> Any:
     """Record operations inside the block, also within `no_grad`.
 
@@ -89,11 +86,8 @@ def enable_grad(function: Any = None) -> Any:
     return _mode_or_decorated(RECORDING, function)
 
 
-@overload
-def anomaly(function: None = None) -> Mode: ...
-@overload
-def anomaly(function: F) -> F: ...
 @operator
+@typed_as(no_grad)
 def anomaly(function: Any = None) -> Any:
     """Let every operation that is recorded inside the block remember the line of the program that called it.
 
