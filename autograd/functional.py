@@ -8,7 +8,7 @@ views. Results keep their history if an input, or another array that the functio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -86,23 +86,16 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any
     def function_vjp(cotangent: Any) -> Any:
         cotangents = flatten_like("vjp", call.outputs, cotangent)
         is_recorded = call.is_recorded or any(g is not None and g.requires_grad for g in cotangents)
-        gradients = iter(_gradients(call, cotangents, is_recorded and grad_mode.current != OFF))
-        result = call.rebuild([next(gradients) if view.requires_grad else None for view in call.views])
+        create_graph = is_recorded and grad_mode.current != OFF
+        gradients = grad(
+            call.results, call.inputs, cotangents, retain_graph=True, create_graph=create_graph, allow_unused=True
+        )
+        pairs = zip(gradients, call.inputs, strict=True)
+        gradients_or_zeros = iter([zeros_like(view) if g is None else g for g, view in pairs])
+        result = call.rebuild([next(gradients_or_zeros) if view.requires_grad else None for view in call.views])
         return result[0] if len(primals) == 1 else result
 
     return call.outputs, function_vjp
-
-
-def _gradients(call: _TracedCall, cotangents: Sequence[Array | None], create_graph: bool) -> list[Array]:
-    """Return the gradients of the inputs of a call, zeros for an input that the function does not use."""
-    pairs = [(y, g) for y, g in zip(call.results, cotangents, strict=True) if y.requires_grad]
-    if not pairs:
-        return [zeros_like(view) for view in call.inputs]
-    outputs, output_cotangents = zip(*pairs, strict=True)
-    gradients = grad(
-        outputs, call.inputs, output_cotangents, retain_graph=True, create_graph=create_graph, allow_unused=True
-    )
-    return [zeros_like(view) if g is None else g for g, view in zip(gradients, call.inputs, strict=True)]
 
 
 @operator
