@@ -90,13 +90,9 @@ def _vjp_as_function(f: VectorFunction, generator: np.random.Generator) -> Vecto
     w = generator.standard_normal(f.outputs.is_element.size)
     unrecorded, recorded = f.vjp(f.start, w), f.vjp(f.start, w, create_graph=True)
     f.check_equal("recording", f.inputs, unrecorded, recorded, ROUNDING_ERROR * _largest(unrecorded, w))
-
-    def vjp_function(arrays: Any, cotangents: Any) -> Any:
-        return vjp(f.call, arrays)[1](cotangents)
-
     arrays = f.inputs.arrays_from(f.start, requires_grad=True)
     cotangents = f.outputs.arrays_from(w, zeros_like, requires_grad=True)
-    return VectorFunction("second order: ", vjp_function, (arrays, cotangents))
+    return VectorFunction("second order: ", lambda x, w: vjp(f.call, x)[1](w), (arrays, cotangents))
 
 
 def _check(f: VectorFunction, generator: np.random.Generator) -> None:
@@ -159,11 +155,8 @@ def _directions(inputs: VectorLayout, i: int, steps: Vector) -> Iterator[tuple[s
 
 def _difference(f: VectorFunction, w: Vector, direction: Vector) -> float:
     """Return the derivative of <w, outputs> along ``direction``, by central differences."""
-
-    def products(steps: int) -> Vector:
-        return w * f.values(f.start + steps * direction)
-
-    return float((8 * (products(1) - products(-1)) - (products(2) - products(-2))).sum() / 12)
+    far_before, before, after, far_after = (w * f.values(f.start + step * direction) for step in (-2, -1, 1, 2))
+    return float((8 * (after - before) - (far_after - far_before)).sum() / 12)
 
 
 def _largest(*vectors: Vector) -> float:
