@@ -16,7 +16,6 @@ from ..array import Array
 from ..default_device_and_dtype import default_device
 from ..primitives.movement import to_device
 from ..primitives.primitive import same_device
-from ..tape import grad_mode
 from .scalars import canonical_number, checked_scalar, dtype_of
 from .shapes import check_possible_shape
 
@@ -136,15 +135,6 @@ def device_of(*values: Any, default: str = "cpu") -> str:
 def chosen_device(device: str | None, *values: Any) -> str:
     """Return ``device`` if it is named, else the device of the first Array among ``values``, else the default one."""
     return device_of(*values, default=default_device.value) if device is None else canonical_device(device)
-
-
-def copy_if_any_requires_grad(values: Any, *tracked: Any) -> Any:
-    """Return raw ``values`` for a node of the tape: a copy if any of ``tracked`` requires grad, else the values.
-
-    Without the copy, a write in place into the values would change a gradient that is computed later.
-    """
-    is_recorded = grad_mode.current and any(type(x) is Array and x.requires_grad for x in tracked)
-    return values.copy() if is_recorded else values
 
 
 def as_array(name: str, value: Any, device: str = "cpu") -> Array:

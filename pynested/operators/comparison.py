@@ -14,20 +14,14 @@ from typing import Any, overload
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.operands import (
-    as_array,
-    as_arrays_on_one_device,
-    as_operand,
-    as_raw_bools,
-    copy_if_any_requires_grad,
-    device_of,
-)
+from pynested.autograd.arguments.operands import as_array, as_arrays_on_one_device, as_operand, as_raw_bools, device_of
 from pynested.autograd.arguments.scalars import canonical_real, checked_scalar, nearest_float, promote_dtype
 from pynested.autograd.arguments.shapes import broadcast_shape
 from pynested.autograd.array import raw
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import binary, movement
+from pynested.autograd.tape import grad_mode
 from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ShapeError, StructureError
@@ -131,7 +125,9 @@ def _where(condition: Any, self: Any, other: Any) -> Array:
     a, b = _promoted_operands(as_operand("where", self, device), as_operand("where", other, device), device)
     raw_condition = as_raw_bools("where", "condition", condition, a, b)
     broadcast_shape("where", raw_condition.shape, np.shape(raw(a)), np.shape(raw(b)))
-    return binary.where(a, b, copy_if_any_requires_grad(raw_condition, a, b))  # type: ignore[no-any-return]
+    if grad_mode.current and any(type(x) is Array and x.requires_grad for x in (a, b)):
+        raw_condition = raw_condition.copy()  # so that a later write into the condition does not change the gradient
+    return binary.where(a, b, raw_condition)  # type: ignore[no-any-return]
 
 
 def _promoted_operands(a: Any, b: Any, device: str) -> tuple[Any, Any]:
