@@ -98,11 +98,15 @@ def tape(outputs: Any, **names: Any) -> Tape:
     1  mul(x, w)   float64 (2,)
     2  sum(#1, 0)  float64 ()
     """
-    if not flatten(outputs)[0]:
+    output_arrays = flatten(outputs)[0]
+    if not output_arrays:
         raise ArgumentError(f"tape: outputs must be arrays or containers of them, not {named_type(outputs)}.")
-    output_nodes = [node_or_leaf(output) for output in flatten(outputs)[0]]
-    nodes, leaves = walk_back(output_nodes)
-    name_by_node = _names_of_nodes(names)
+    nodes, leaves = walk_back([node_or_leaf(output) for output in output_arrays])
+    name_by_node: dict[Any, str] = {}
+    for name, value in names.items():
+        arrays = flatten(value)[0]
+        for i, array in enumerate(arrays):
+            name_by_node[node_or_leaf(array)] = name if len(arrays) == 1 else f"{name}[{i}]"
     row_by_node = {node: row for row, node in enumerate([*leaves, *nodes])}
     leaf_names = (f"x{number}" for number in range(len(leaves)))
     records = [
@@ -119,13 +123,3 @@ def tape(outputs: Any, **names: Any) -> Tape:
         name = name_by_node.get(node, str(number))
         records.append(Record(name, call_text(node, operands), output, primitive, rows))
     return Tape(records)
-
-
-def _names_of_nodes(names: dict[str, Any]) -> dict[Any, str]:
-    """Return the names by node; the arrays of a container get numbers."""
-    name_by_node: dict[Any, str] = {}
-    for name, value in names.items():
-        arrays = flatten(value)[0]
-        for i, array in enumerate(arrays):
-            name_by_node[node_or_leaf(array)] = name if len(arrays) == 1 else f"{name}[{i}]"
-    return name_by_node
