@@ -154,8 +154,7 @@ def vjp_between(
     seeds = [(node_or_leaf(y), g) for y, g in pairs if y is not None and y.tracked and g is not None]
     end_nodes = {node for node in inputs if node is not None}
     new_pass.nodes_to_visit = nodes_between([node for node, _ in seeds], end_nodes, first_number)
-    cotangent_by_node = run_backward(new_pass, seeds, retain_graph=new_pass.is_recorded, end_nodes=end_nodes)
-    return {node: cotangent_by_node[node] for node in end_nodes if node in cotangent_by_node}
+    return run_backward(new_pass, seeds, retain_graph=new_pass.is_recorded, end_nodes=end_nodes)
 
 
 def nodes_between(ends: Iterable[Any], starts: Iterable[Any], first_number: int = 0) -> set[Any]:
