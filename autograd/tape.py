@@ -100,12 +100,6 @@ class Operation(Protocol):
         """Take the tangents of the sources forward; at least one of them is not None."""
 
 
-def stack_of_caller() -> traceback.StackSummary:
-    """Return the stack of the caller's program, without frames of pynested. Its lines are read when it is printed."""
-    frames = [(frame, frame.f_lineno) for frame in frames_outside("pynested")]
-    return traceback.StackSummary.extract(reversed(frames), lookup_lines=False)
-
-
 def frames_outside(*packages: str) -> Iterator[FrameType]:
     """Yield the frames of this thread, innermost first, from the first one outside of ``packages`` on."""
     frame: FrameType | None = sys._getframe(1)
@@ -170,7 +164,10 @@ class Node:
         self.num_listed_outputs = 0
         self.hooks: Hooks = {}
         self.retaining_array: weakref.ref[Any] | None = None
-        self.stack = stack_of_caller() if grad_mode.current == ANOMALY else None
+        self.stack: traceback.StackSummary | None = None
+        if grad_mode.current == ANOMALY:
+            frames = [(frame, frame.f_lineno) for frame in frames_outside("pynested")]
+            self.stack = traceback.StackSummary.extract(reversed(frames), lookup_lines=False)  # lines are read later
 
     @property
     def name(self) -> str:
