@@ -81,7 +81,7 @@ class Array(ArrayMethods, ArrayProtocols):
         for source in sources:
             if type(source) is Array and share_base(data, source._raw):
                 storage = source.storage
-                write_guard = source.write_guard or (NO_GRAD_ONLY if source.tracked and not grad_mode.current else OPEN)
+                write_guard = source.write_guard or (NO_GRAD_ONLY if source.tracked and not grad_mode.value else OPEN)
                 break
         self._raw = data
         self.storage = storage if storage is not None else Storage(data, device)

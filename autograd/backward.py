@@ -71,7 +71,7 @@ def _run_quietly(
 ) -> dict[Any, Any]:
     """Run a backward pass without warnings, and without recording unless it can be differentiated."""
     retain_graph = this_pass.is_recorded if retain_graph is None else retain_graph
-    with Mode((grad_mode.current or RECORDING) if this_pass.is_recorded else OFF):
+    with Mode((grad_mode.value or RECORDING) if this_pass.is_recorded else OFF):
         return run_backward(this_pass, seeds, retain_graph=retain_graph, result_nodes=result_nodes)
 
 

@@ -43,7 +43,7 @@ def checkpoint(function: Callable[..., Any], *arguments: Any) -> Any:
     >>> x.grad
     array([2., 4.])
     """
-    if grad_mode.current == OFF:
+    if grad_mode.value == OFF:
         return function(*arguments)
     return _Checkpoint(function, arguments).record()
 
@@ -80,7 +80,7 @@ class _Checkpoint:
         """Call the function again with the saved arguments, and return the results; raise if their forms differ."""
         saved = node.saved()
         with (
-            Mode(grad_mode.current or RECORDING),  # this call is recorded even if the mode is OFF
+            Mode(grad_mode.value or RECORDING),  # this call is recorded even if the mode is OFF
             random.replay_random(self.random_state),
             set_default_device(self.device),
             set_default_dtype(self.dtype),

@@ -93,7 +93,7 @@ class Function:
                 lambda x: as_array(f"{cls.__name__}.forward", x) if isinstance(x, np.ndarray | np.generic) else x,
                 cls.forward(context, *arguments),
             )
-        if grad_mode.current == OFF or not any(context.needs_input_grad):
+        if grad_mode.value == OFF or not any(context.needs_input_grad):
             return outputs
         if not flatten(outputs)[0]:
             raise GradientError(
@@ -238,6 +238,6 @@ class _Call:
                     "it cannot be transposed. Define jvp(context, *tangents) as a static method."
                 )
         outputs, weights = zip(*pairs, strict=True) if pairs else ((), ())
-        create_graph = grad_mode.current != OFF
+        create_graph = grad_mode.value != OFF
         results = iter(grad(outputs, float_cotangents, weights, create_graph=create_graph, allow_unused=True))
         return [next(results) if g.requires_grad else None for g in cotangents]

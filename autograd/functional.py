@@ -35,9 +35,9 @@ class _TracedCall:
     """
 
     def __init__(self, function: Callable[..., Any], primals: tuple[Any, ...]) -> None:
-        first_number, is_recording = next_node_number(), grad_mode.current != OFF
+        first_number, is_recording = next_node_number(), grad_mode.value != OFF
         arrays, self.rebuild = flatten(primals)
-        with Mode(grad_mode.current or RECORDING):
+        with Mode(grad_mode.value or RECORDING):
             self.views = [alias(x) for x in arrays]
             self.inputs = [view for view in self.views if view.requires_grad or is_float(view.dtype)]
             for view in self.inputs:
@@ -86,7 +86,7 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any
     def function_vjp(cotangent: Any) -> Any:
         cotangents = flatten_like("vjp", call.outputs, cotangent)
         is_recorded = call.is_recorded or any(g is not None and g.requires_grad for g in cotangents)
-        create_graph = is_recorded and grad_mode.current != OFF
+        create_graph = is_recorded and grad_mode.value != OFF
         gradients = grad(
             call.results, call.inputs, cotangents, retain_graph=True, create_graph=create_graph, allow_unused=True
         )
@@ -138,7 +138,7 @@ def _named_jvp(
         if view.requires_grad and t is not None:
             tangent = tangent_by_node[node_or_leaf(view)] = to_dtype(t, view.dtype)
             check_gradient(f"{name}: got", tangent, view.shape, view.dtype, view.device, "tangent", ArgumentError)
-    with Mode(grad_mode.current if is_recorded else OFF), np.errstate(all="ignore"):
+    with Mode(grad_mode.value if is_recorded else OFF), np.errstate(all="ignore"):
         results = run_forward(tangent_by_node, [node_or_leaf(y) for y in call.results])
         output_tangents = [zeros_like(y) if t is None else copy(t) for y, t in zip(call.results, results, strict=True)]
     return call.outputs, call.rebuild_outputs(output_tangents)

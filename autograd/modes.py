@@ -11,9 +11,11 @@ from pynested.backends.errors import ArgumentError
 
 from .decorators import operator, typed_as
 from .tape import ANOMALY, OFF, RECORDING, grad_mode
+from .thread_values import ThreadValue
 
 F = TypeVar("F", bound=Callable[..., Any])
 _NAMES = {OFF: "no_grad", RECORDING: "enable_grad", ANOMALY: "anomaly"}
+_modes_before_blocks: ThreadValue[list[int]] = ThreadValue(list)  # the last one is that of the innermost block
 _KINDS_WITH_STEPS = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
 
 
@@ -27,12 +29,12 @@ class Mode(ContextDecorator):
         self._mode = mode
 
     def __enter__(self) -> Self:
-        grad_mode.previous.append(grad_mode.current)
-        grad_mode.current = self._mode
+        _modes_before_blocks.value.append(grad_mode.value)
+        grad_mode.value = self._mode
         return self
 
     def __exit__(self, *_: object) -> None:
-        grad_mode.current = grad_mode.previous.pop()
+        grad_mode.value = _modes_before_blocks.value.pop()
 
     def __call__(self, function: F) -> F:
         """Return a function that runs ``function`` in the mode; ArgumentError for a generator or a coroutine."""
@@ -116,4 +118,4 @@ def is_grad_enabled() -> bool:
     ...     pn.is_grad_enabled()
     False
     """
-    return grad_mode.current != OFF
+    return grad_mode.value != OFF

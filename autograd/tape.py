@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import itertools
 import sys
-import threading
 import traceback
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -25,20 +24,11 @@ import numpy as np
 from pynested.backends.errors import GradientError
 from pynested.backends.storage import Storage
 
+from .thread_values import ThreadValue
+
 Hooks = dict[int, Callable[[Any], Any]]  # by the number at which each was registered
 OFF, RECORDING, ANOMALY = 0, 1, 2  # record nothing, nodes, or nodes with the line of the program
-
-
-class GradMode(threading.local):
-    """The mode of the current thread, and the modes to which its blocks return."""
-
-    current = RECORDING
-
-    def __init__(self) -> None:
-        self.previous: list[int] = []
-
-
-grad_mode = GradMode()
+grad_mode: ThreadValue[int] = ThreadValue(lambda: RECORDING)
 _numbers = itertools.count()
 
 
@@ -165,7 +155,7 @@ class Node:
         self.hooks: Hooks = {}
         self.retaining_array: weakref.ref[Any] | None = None
         self.stack: traceback.StackSummary | None = None
-        if grad_mode.current == ANOMALY:
+        if grad_mode.value == ANOMALY:
             frames = [(frame, frame.f_lineno) for frame in frames_outside("pynested")]
             self.stack = traceback.StackSummary.extract(reversed(frames), lookup_lines=False)  # lines are read later
 

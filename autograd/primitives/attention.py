@@ -208,5 +208,5 @@ def attention_by_kernel(q: Any, keys: Any, v: Any, mask: Any, layout: HeadLayout
 
     The kernel saves what its gradient reads only if there can be a gradient.
     """
-    needs_gradient = bool(grad_mode.current) and any(x is not None and x.tracked for x in (q, keys, v, mask))
+    needs_gradient = bool(grad_mode.value) and any(x is not None and x.tracked for x in (q, keys, v, mask))
     return attention(q, keys, v, mask, layout, mask is not None and mask.tracked, needs_gradient)

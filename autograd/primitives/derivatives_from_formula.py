@@ -24,7 +24,7 @@ def derivatives_of(formula: Callable[..., Any]) -> tuple[Derivative, Derivative]
     def record(args: Sequence[Any]) -> tuple[list[Any], list[Any], int]:
         """Return the nodes of the views, the results, and the number at which the recording began."""
         first_number = next_node_number()
-        with Mode(grad_mode.current or RECORDING):
+        with Mode(grad_mode.value or RECORDING):
             views = [alias(arg) if type(arg) is Array and arg.tracked else arg for arg in args]
             results = formula(*views)
         nodes = [view.node if type(view) is Array and view.tracked else None for view in views]
@@ -32,7 +32,7 @@ def derivatives_of(formula: Callable[..., Any]) -> tuple[Derivative, Derivative]
 
     def vjp(g: Any, _output: Any, *args: Any) -> list[Any]:
         nodes, results, first_number = record(args)
-        new_pass = BackwardPass(is_recorded=bool(grad_mode.current))
+        new_pass = BackwardPass(is_recorded=bool(grad_mode.value))
         cotangents = vjp_between(results, g if type(g) is list else [g], nodes, first_number, new_pass)
         return [cotangents.get(node) for node in nodes]
 

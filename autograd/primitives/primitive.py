@@ -143,11 +143,11 @@ class Primitive:
             value, *residuals = value
         if type(value) is tuple or type(value) is list:
             results = [None if entry is None else Array(entry, device, sources=args) for entry in value]
-            if tracked and grad_mode.current:
+            if tracked and grad_mode.value:
                 attach_outputs(results, self._record(None, args, tracked))
             return tuple(results)
         result = value if type(value) is Array else Array(value, device, sources=args)
-        if tracked and grad_mode.current:
+        if tracked and grad_mode.value:
             result.node, result.tracked = self._record(result, args, tracked, residuals), True
         return result
 

@@ -60,10 +60,10 @@ class CompiledFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return what the function returns."""
-        if is_recording() or grad_mode.current == ANOMALY:
+        if is_recording() or grad_mode.value == ANOMALY:
             return self.function(*args, **kwargs)
         arrays: list[Any] = []
-        key = grad_mode.current, signature_of(args, arrays), signature_of(kwargs, arrays) if kwargs else None
+        key = grad_mode.value, signature_of(args, arrays), signature_of(kwargs, arrays) if kwargs else None
         result = self._replayed(key, arrays, args, kwargs)
         if result is not _MISMATCH:
             return result
@@ -97,7 +97,7 @@ class CompiledFunction:
 
     def _recorded(self, key: Any, args: Any, kwargs: Any) -> Any:
         """Record a run of the function. Its graph replaces graphs that were recorded with other arrays in variables."""
-        reason = call_in_words(args, kwargs) + ", gradients off" * (not grad_mode.current)
+        reason = call_in_words(args, kwargs) + ", gradients off" * (not grad_mode.value)
         kept = []
         for graph in self._graphs.get(key, ()):
             changed = [source for source in graph.program.constants if not source.is_current()]

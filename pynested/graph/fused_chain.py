@@ -69,7 +69,7 @@ class FusedChain:
     def __call__(self, *operands: Any) -> Any:
         """Return one result, or a tuple of results."""
         arrays = [x._buffer if type(x) is NestedArray else x for x in operands]
-        is_recorded = grad_mode.current and any(self.is_tracked) and any(x.tracked for x in arrays)
+        is_recorded = grad_mode.value and any(self.is_tracked) and any(x.tracked for x in arrays)
         plan = self.plan_broadcast(operands)
         if plan is None or (self.device != "cpu" and has_custom_kernels(self.device)):
             return _one_or_all(self.one_by_one(*operands))

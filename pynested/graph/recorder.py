@@ -53,7 +53,7 @@ class Recorder:
     """
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-        self.function, self.mode = function, grad_mode.current
+        self.function, self.mode = function, grad_mode.value
         self.reals: dict[int, Any] = {}
         self.stand_ins: dict[int, Any] = {}
         self.values: dict[int, Value] = {}
@@ -131,7 +131,7 @@ class Recorder:
             results = map_leaves(result, partial(self._result, name))
             shown = substitute(results, self.stand_ins)
         effect = target is not None or name == "backward" or runs_code or random_state != random.get_state()
-        mode = grad_mode.current if grad_mode.current != self.mode else None
+        mode = grad_mode.value if grad_mode.value != self.mode else None
         self.recording.nodes.append(Node(name, kind, function, node_args, node_kwargs, results, mode, effect, line))
         return shown
 

@@ -125,7 +125,7 @@ def _where(condition: Any, self: Any, other: Any) -> Array:
     a, b = _promoted_operands(as_operand("where", self, device), as_operand("where", other, device), device)
     raw_condition = as_raw_bools("where", "condition", condition, a, b)
     broadcast_shape("where", raw_condition.shape, np.shape(raw(a)), np.shape(raw(b)))
-    if grad_mode.current and any(type(x) is Array and x.requires_grad for x in (a, b)):
+    if grad_mode.value and any(type(x) is Array and x.requires_grad for x in (a, b)):
         raw_condition = raw_condition.copy()  # so that a later write into the condition does not change the gradient
     return binary.where(a, b, raw_condition)  # type: ignore[no-any-return]
 

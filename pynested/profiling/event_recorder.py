@@ -149,7 +149,7 @@ class EventRecorder:
         node = result.node
         if node is None or not result.tracked:
             wanted = any(operand.tracked for operand in operands)
-            unrecorded = "no gradient" if grad_mode.current else "gradients are off"
+            unrecorded = "no gradient" if grad_mode.value else "gradients are off"
             why = unrecorded if wanted else "no operand requires grad"
             self._add("tape", "", {"why_not": why})
             return

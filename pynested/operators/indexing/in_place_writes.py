@@ -160,7 +160,7 @@ def _refuse_recorded(target: Any, values: Array, name: str, arguments: tuple[Any
 
     That is so if recording is on, and ``target`` or an argument requires grad or is a view of an array that does.
     """
-    if not grad_mode.current:
+    if not grad_mode.value:
         return
     arrays: list[Any] = [x for x in (target, *arguments) if isinstance(x, ArrayMethods)]
     arrays_with_grad = [x for x in arrays if x.requires_grad]
