@@ -45,35 +45,33 @@ def checkpoint(function: Callable[..., Any], *arguments: Any) -> Any:
     """
     if grad_mode.value == OFF:
         return function(*arguments)
-    return _Checkpoint(function, arguments).record()
+    return _Checkpoint(function).record(arguments)
 
 
 class _Checkpoint:
     """The operation of a node that saves the arguments and the results of a call. Its vjp and jvp repeat the call."""
 
-    def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    def __init__(self, function: Callable[..., Any]) -> None:
         self.name = self.public = f"checkpoint of {getattr(function, '__name__', function)}"  # in errors and in tapes
         self.function = function
         self.random_state = random.get_state()
         self.device, self.dtype = default_device.value, default_dtype.value
-        self.arrays, self.rebuild = flatten(arguments)
-        self.num_arguments = len(self.arrays)
 
-    def record(self) -> Any:
+    def record(self, arguments: tuple[Any, ...]) -> Any:
         """Call for the first time. Return the results as outputs of one node in place of the nodes of the call."""
+        arrays, self.rebuild = flatten(arguments)
+        self.num_arguments = len(arrays)
         first_number = next_node_number()
-        results, rebuild = flatten(self.function(*self.rebuild(self.arrays)))
+        results, rebuild = flatten(self.function(*self.rebuild(arrays)))
         _, sources = walk_back([node_or_leaf(result) for result in results], first_number)  # from before the call
         outputs = [result.detach() for result in results]
         for output, result in zip(outputs, results, strict=True):
             output.write_guard = result.write_guard  # a view that must not be written stays so
         self.differentiable = [result.requires_grad for result in results]
         if sources:
-            inputs = [array.as_saved() for array in self.arrays]
-            saved = [*inputs, *[output.detach() for output in outputs]]
+            saved = [*[array.as_saved() for array in arrays], *[output.detach() for output in outputs]]
             node = Node(self, sources, shape=None, dtype=None, args=saved)
             attach_outputs(outputs, node, self.differentiable)
-        self.arrays = []
         return rebuild(outputs)
 
     def repeat(self, node: Node) -> list[Array]:
