@@ -23,13 +23,13 @@ from pynested.backends.dtypes import is_bfloat16, is_float, promoted
 from pynested.backends.errors import ArgumentError, DTypeError, PynestedError
 from pynested.backends.limits import MOST_ELEMENTS
 
-from .arguments.operands import canonical_dtype, chosen_device, numpy_array
+from .arguments.operands import canonical_dtype, chosen_device, numpy_array, types_of_numbers
 from .arguments.scalars import Number, canonical_number, check_fits, checked_scalar, dtype_of, promote_dtype, value_text
 from .arguments.shapes import canonical_shape, check_possible_shape
 from .array import Array
 from .call_errors import check_flags
 from .decorators import operator
-from .default_device_and_dtype import default_dtype, dtype_of_data
+from .default_device_and_dtype import default_dtype
 from .primitives.movement import converted
 
 _FLOAT64, _INT64 = np.dtype(np.float64), np.dtype(np.int64)
@@ -102,6 +102,13 @@ def _as_numpy(data: Any) -> np.ndarray[Any, Any]:
     if values.dtype.kind not in "biufc" and not is_bfloat16(values.dtype):
         raise DTypeError(f"array: {type(data).__name__} with elements of dtype {values.dtype} is not numeric.")
     return values
+
+
+def dtype_of_data(data: Any, inferred_dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype of an array of ``data``: the default one for Python's floats, else ``inferred_dtype``."""
+    if inferred_dtype == _FLOAT64 != default_dtype.value and types_of_numbers("array", data) <= {float, int, bool}:
+        return default_dtype.value
+    return inferred_dtype
 
 
 @operator

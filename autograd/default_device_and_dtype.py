@@ -131,15 +131,3 @@ def get_default_dtype() -> np.dtype[Any]:
 def is_dtype_of_python_numbers(dtype: np.dtype[Any]) -> bool:
     """Return whether an array made of Python's floats, ints or bools alone gets this dtype."""
     return dtype == default_dtype.value or dtype.kind == "b" or dtype == np.int64
-
-
-def dtype_of_data(data: Any, inferred_dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype of an array of ``data``: the default one for Python's floats, else ``inferred_dtype``."""
-    needs_default = inferred_dtype == _FLOAT64 != default_dtype.value and _has_python_numbers_alone(data)
-    return default_dtype.value if needs_default else inferred_dtype
-
-
-def _has_python_numbers_alone(data: Any) -> bool:
-    if isinstance(data, list | tuple):
-        return all(map(_has_python_numbers_alone, data))
-    return type(data) in (float, int, bool)

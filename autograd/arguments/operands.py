@@ -66,18 +66,18 @@ def numpy_array(name: str, value: Any) -> np.ndarray[Any, Any]:
     """
     if type(value) is np.ndarray:
         return value
-    types = _types_of_numbers(name, value)
+    types = types_of_numbers(name, value)
     array = np.asarray(value)
     if array.size and array.dtype.kind not in "bi" and types <= {int, bool}:
         raise OverflowError(f"{name}: there are integers beyond the range of int64, the widest dtype of integers.")
     return array
 
 
-def _types_of_numbers(name: str, value: Any) -> set[type]:
+def types_of_numbers(name: str, value: Any) -> set[type]:
     """Return the types of all numbers and arrays in lists of lists; raise ArgumentError for masked arrays."""
     types: set[type] = set()
     visited: set[int] = set()  # a list can hold itself
-    pending: list[Any] = [value if type(value) in (list, tuple) else [value]]
+    pending: list[Any] = [value if isinstance(value, list | tuple) else [value]]
     while pending:
         entries = pending.pop()
         if id(entries) in visited:
@@ -90,7 +90,7 @@ def _types_of_numbers(name: str, value: Any) -> set[type]:
                 pending.append(entry)
             else:
                 refuse_masked(name, entry)
-    return types - {list, tuple}
+    return {kind for kind in types if not issubclass(kind, (list, tuple))}
 
 
 def as_operand(name: str, value: Any, device: str = "cpu") -> Any:

@@ -19,9 +19,8 @@ from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_array, as_device_array, canonical_dtype, chosen_device, numpy_array
 from pynested.autograd.arguments.scalars import check_fits
 from pynested.autograd.call_errors import check_flags
-from pynested.autograd.creation import array
+from pynested.autograd.creation import array, dtype_of_data
 from pynested.autograd.decorators import operator
-from pynested.autograd.default_device_and_dtype import dtype_of_data
 from pynested.autograd.primitives.movement import converted, to_dtype
 from pynested.backends import get_backend, transfer
 from pynested.backends.dtypes import is_bfloat16, promoted
