@@ -98,8 +98,6 @@ def _vjp_as_function(f: VectorFunction, generator: np.random.Generator) -> Vecto
 def _check(f: VectorFunction, generator: np.random.Generator) -> None:
     """Run the six tests; raise GradientError for the first that fails."""
     x, y = f.start, f.values(f.start)
-    if not f.inputs.slices or not f.outputs.slices:
-        raise GradientError(f"gradcheck: {f.prefix}there is no floating point input, or no such output, to check.")
     if not np.isfinite(y).all():
         raise GradientError(f"gradcheck: {f.prefix}the function is not finite at the inputs; choose others.")
     a, b, v = (generator.standard_normal(size) for size in (y.size, y.size, x.size))
@@ -184,13 +182,15 @@ class VectorLayout:
         masks = [to_host(raw(x)) != 0 for x in flatten_like("gradcheck", value, ones)]  # a cotangent is 0 in gaps
         floats = [i for i, array in enumerate(self.arrays) if is_float(array.dtype)]
         positions = [i for i in floats if self.arrays[i].requires_grad] or floats
+        if not positions:
+            raise GradientError("gradcheck: there is no floating point input, or no such output, to check.")
         ends = np.cumsum([0, *[self.arrays[i].numel() for i in positions]]).tolist()
         self.slices = {i: slice(*start_and_end) for i, start_and_end in zip(positions, pairwise(ends), strict=True)}
-        self.is_element = _joined([masks[i] for i in positions]).astype(bool)
+        self.is_element = np.concatenate([masks[i].reshape(-1) for i in positions])
 
     def vector(self, arrays: Sequence[Array]) -> Vector:
         """Return the elements of those of ``arrays`` that belong to the vector."""
-        return _joined([to_host(raw(arrays[i])) for i in self.slices])
+        return np.concatenate([to_host(raw(arrays[i])).reshape(-1) for i in self.slices])
 
     def arrays_from(
         self, vector: Vector, map_other: Callable[[Array], Array] = Array.detach, requires_grad: bool = False
@@ -209,11 +209,6 @@ class VectorLayout:
         i, array_slice = next((i, array_slice) for i, array_slice in self.slices.items() if index < array_slice.stop)
         element = tuple(map(int, np.unravel_index(index - array_slice.start, self.arrays[i].shape)))
         return f"{self.names[i]}, element {element}"
-
-
-def _joined(arrays: Sequence[Vector]) -> Vector:
-    """Return the elements of all arrays as one vector."""
-    return np.concatenate([array.reshape(-1) for array in arrays]) if arrays else np.zeros(0)
 
 
 class VectorFunction:
