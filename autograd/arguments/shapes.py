@@ -24,21 +24,18 @@ _MOST_BITS = 128  # larger integers are refused before they are computed with; s
 
 def canonical_int(name: str, argument: str, value: Any) -> int:
     """Return ``value`` as an int; raise ArgumentError for a bool, a float, and an int of more than 128 bits."""
-    number = value if type(value) is int else _int_of_object(name, argument, value)
+    number: int | None = value if type(value) is int else None
+    if number is None and not isinstance(value, bool):
+        if isinstance(value, np.ndarray):
+            value = as_raw_array(name, value)
+        try:
+            number = operator.index(value)
+        except TypeError:
+            number = None
+    if number is None:
+        raise ArgumentError(f"{name}: {argument} must be an integer, not {value!r}.")
     if number.bit_length() > _MOST_BITS:
         raise ArgumentError(f"{name}: {argument} is {value_text(number)}, which is more than anything can be.")
-    return number
-
-
-def _int_of_object(name: str, argument: str, value: Any) -> int:
-    if isinstance(value, np.ndarray):
-        value = as_raw_array(name, value)
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = None
-    if number is None or isinstance(value, bool | np.bool_):
-        raise ArgumentError(f"{name}: {argument} must be an integer, not {value!r}.")
     return number
 
 
