@@ -33,23 +33,17 @@ def _layer_norm_gradients(g: Any, x: Any, weight: Any, mean: Any, std: Any, eps:
     return g_x, g_weight, sum_axes(g, (0,))
 
 
-def _reciprocal_std_vjp(g: Any, y: Any, x: Any, eps: float) -> Any:
-    """Return the cotangent of x: ``-g * normalized * y**2 / size``, with ``normalized`` the layer norm of x.
-
-    The factors are multiplied in an order in which none of their products overflows before the result does.
-    """
-    return -(g * (layer_norm(x, None, None, eps) * y)) * y / max(x.shape[1], 1)
-
-
 def _reciprocal_std_jvp(t: Any, y: Any, x: Any, eps: float) -> Any:
     products = t * (layer_norm(x, None, None, eps) * y)
     return -reshape(sum_axes(products, (1,)), y.shape) * y / max(x.shape[1], 1)
 
 
+# The vjp is -g * normalized * y**2 / size, with the layer norm of x as `normalized`. The factors are multiplied in an
+# order in which none of their products overflows before the result does.
 reciprocal_std = Primitive(
     "reciprocal_std",
     lambda k, x, eps: (1 / k.layer_norm(x, None, None, eps)[2][:, None]).astype(x.dtype, copy=False),
-    [_reciprocal_std_vjp],
+    [lambda g, y, x, eps: -(g * (layer_norm(x, None, None, eps) * y)) * y / max(x.shape[1], 1)],
     [_reciprocal_std_jvp],
     saves=["y x"],
 )
