@@ -10,8 +10,7 @@ from ..modes import Mode
 from ..tape import RECORDING, BackwardPass, grad_mode, next_node_number, node_or_leaf
 from ..traversal import run_forward, vjp_between
 from .movement import alias
-
-Derivative = Callable[..., Any]
+from .primitive import Derivative
 
 
 def derivatives_of(formula: Callable[..., Any]) -> tuple[Derivative, Derivative]:
