@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .caching_allocator import ALLOCATORS, Allocator
 from .errors import ArgumentError
+from .interface import ALLOCATORS, Allocator
 from .registry import get_backend
 
 

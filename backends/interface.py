@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 from numpy.typing import DTypeLike
 
-from .caching_allocator import ALLOCATORS
+Allocator: TypeAlias = Callable[[tuple[int, ...], DTypeLike], Any]
+ALLOCATORS: dict[str, Allocator] = {}  # by device: what `register_allocator` or `filled` set
 
 
 class Backend:

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 import pynested as pn
-from pynested.backends.caching_allocator import release_kept
+from pynested.backends.caching_allocator import kept_blocks
 
 from .contenders import ATTENTION, Workload
 from .harness import Times, command_line, write_times
@@ -37,7 +37,7 @@ MIB = 1024 * 1024
 def watched(calls: list[Callable[[Any], Any]], each: list[int]) -> list[tuple[float, float]]:
     """Return for each call on the result of the call before its seconds, and the peak of MiB beyond the results."""
     found, result, held = [], None, 0
-    release_kept()  # which would be used again, and not counted
+    kept_blocks.clear()  # which would be used again, and not counted
     tracemalloc.start()
     for call, nbytes in zip(calls, each, strict=True):
         tracemalloc.reset_peak()

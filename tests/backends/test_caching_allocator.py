@@ -22,9 +22,9 @@ SHAPE = (600, 500)  # of float32: a little more than LARGE
 
 @pytest.fixture(autouse=True)
 def nothing_kept() -> Any:
-    caching_allocator.release_kept()
+    caching_allocator.kept_blocks.clear()
     yield
-    caching_allocator.release_kept()
+    caching_allocator.kept_blocks.clear()
 
 
 def address(array: np.ndarray) -> int:
@@ -87,7 +87,7 @@ def test_no_more_is_kept_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     caching_allocator.empty((3000, 3000), np.float32)
     assert 0 < caching_allocator.kept_bytes() <= caching_allocator.MOST_KEPT
     monkeypatch.setattr(caching_allocator, "MOST_KEPT", 0)
-    caching_allocator.release_kept()
+    caching_allocator.kept_blocks.clear()
     caching_allocator.empty(SHAPE, np.float32)
     assert caching_allocator.kept_bytes() == 0
 
@@ -97,7 +97,7 @@ def test_garbage_may_come_back_at_any_moment_of_an_allocation() -> None:
     gc.collect()
     gc.freeze()  # so that a collection looks at nothing older than this test
     for moment in range(40):
-        caching_allocator.release_kept()
+        caching_allocator.kept_blocks.clear()
         cycle: list[Any] = [caching_allocator.empty(SHAPE, np.float32)]
         cycle.append(cycle)
         caching_allocator.empty(SHAPE, np.float32)  # a block that is used again

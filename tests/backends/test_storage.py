@@ -10,8 +10,9 @@ import pytest
 
 import pynested as pn
 from pynested.backends import PlainBackend, allocator, get_backend, register_allocator
-from pynested.backends.caching_allocator import ALIGNMENT, ALLOCATORS
+from pynested.backends.caching_allocator import ALIGNMENT
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError
+from pynested.backends.interface import ALLOCATORS
 
 from .kernel_checks import KERNELS
 
