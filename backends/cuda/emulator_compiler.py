@@ -93,24 +93,10 @@ def compile_library(
     def compile_text(target: Path) -> None:
         source = target.with_suffix(".cpp")
         source.write_text(text, encoding="utf-8")
-        language_flags = "-include", _precompiled_language(flags), "-I", EMULATOR / "include"
-        _compile(file, path, *flags, *language_flags, "-shared", source, _compiled_scheduler(), "-o", target)
+        language = "-include", EMULATOR / "language.hpp", "-I", EMULATOR / "include"
+        _compile(file, path, *flags, *language, "-shared", source, _compiled_scheduler(), "-o", target)
 
-    key = _digest(text, version, *flags, _emulator_text())
-    return cached_file(f"{Path(file).stem}-{key}.so", compile_text)
-
-
-def _precompiled_language(flags: Sequence[str]) -> Path:
-    """Return a copy of the language's header, beside its compiled form, which a compiler reads in a third of the time.
-
-    A compiler that cannot use the compiled form reads the copy.
-    """
-    path, version = find_compiler()
-    name = f"language-{_digest(version, *flags, _emulator_text())}.hpp"
-    header = cached_file(name, lambda target: shutil.copyfile(EMULATOR / "language.hpp", target))
-    to_compiled = "-x", "c++-header", header, "-o"
-    cached_file(f"{name}.gch", lambda target: _compile("the emulation", path, *flags, *to_compiled, target))
-    return header
+    return cached_file(f"{Path(file).stem}-{_digest(text, version, *flags)}.so", compile_text)
 
 
 def _compiled_scheduler() -> Path:
@@ -121,17 +107,14 @@ def _compiled_scheduler() -> Path:
         source = EMULATOR / "runtime.cpp"
         _compile("the emulation", path, "-std=c++17", "-O2", "-fPIC", "-c", source, "-o", target)
 
-    return cached_file(f"runtime-{_digest(version, _emulator_text())}.o", compile_scheduler)
-
-
-@cache
-def _emulator_text() -> str:
-    files = sorted(file for file in EMULATOR.rglob("*") if file.suffix in (".hpp", ".cpp", ".h"))
-    return "\0".join(file.read_text(encoding="utf-8") for file in files)
+    return cached_file(f"runtime-{_digest(version)}.o", compile_scheduler)
 
 
 def _digest(*parts: str) -> str:
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
+    """Return a hash of the parts and of the text of the emulator."""
+    files = sorted(file for file in EMULATOR.rglob("*") if file.suffix in (".hpp", ".cpp", ".h"))
+    texts = *parts, *[file.read_text(encoding="utf-8") for file in files]
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:24]
 
 
 def _compile(title: str, *command: str | Path) -> None:
