@@ -19,11 +19,6 @@ def register_source(stem: str, text: str) -> str:
     return name
 
 
-def text_of(name: str, folder: Path) -> str:
-    """Return the generated text of this name, or else the text of the file in the folder."""
-    return _generated_texts[name] if name in _generated_texts else (folder / name).read_text(encoding="utf-8")
-
-
 def source_with_headers(name: str, folder: Path = KERNEL_FOLDER) -> str:
     """Return the text of a ``.cu`` file or a generated text, with each header in place of its first include.
 
@@ -32,7 +27,7 @@ def source_with_headers(name: str, folder: Path = KERNEL_FOLDER) -> str:
     inserted_headers: set[str] = set()
 
     def with_headers(name: str) -> str:
-        text = text_of(name, folder).replace("#pragma once", "")
+        text = _generated_texts.get(name) or (folder / name).read_text(encoding="utf-8").replace("#pragma once", "")
 
         def header_text(include: re.Match[str]) -> str:
             if include["header"] in inserted_headers:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import pytest
 import pynested as pn
 from pynested.autograd import flatten
 from pynested.backends import registry
-from pynested.backends.cuda.kernel_source import text_of
+from pynested.backends.cuda.kernel_source import source_with_headers
 from pynested.backends.cuda.launching_backend import BLOCK
 from pynested.backends.dtypes import bfloat16
 from pynested.backends.errors import DTypeError, MissingDependency
@@ -168,4 +167,4 @@ def test_one_kernel_for_all_structures_and_for_all_chains_of_one_text() -> None:
             results_and_gradients(compiled, operands(pn.float32, *lengths))
         files += files_of(compiled)
     assert len(files) == 4 and len(set(files)) == 2  # forwards and backwards, twice the same
-    assert any("Multiply::of(v0, x.r2)" in text_of(file, Path()) for file in files)
+    assert any("Multiply::of(v0, x.r2)" in source_with_headers(file) for file in files)
