@@ -127,13 +127,9 @@ class LaunchingBackend(Backend):
         """Return the elements of ``x`` in row-major order: (...) -> (N,)."""
         return self.as_contiguous(x).reshape(x.size)
 
-    def upload(self, numbers: NDArray[Any]) -> RawArray:
-        """Return a copy of a host array on the device."""
-        return self.xp.asarray(np.ascontiguousarray(numbers))
-
-    def indices_on_device(self, numbers: Any) -> RawArray:
-        """Return row indices on the device; indices that were computed on the host are uploaded."""
-        return self.upload(numbers) if isinstance(numbers, np.ndarray) else self.as_contiguous(numbers)
+    def upload(self, numbers: Any) -> RawArray:
+        """Return an array of the device, contiguous, or a contiguous copy on the device of an array of the host."""
+        return self.xp.ascontiguousarray(self.xp.asarray(numbers))
 
     def offsets(self, segments: Segments) -> RawArray:
         """Return the offsets of ``segments``, uploaded once."""

@@ -57,13 +57,13 @@ class MovementKernels(SegmentKernels):
         lg = min(8, max(0, (row_words - 1).bit_length()))
         tiles = -(-row_words >> lg)
         grid = -(-len(index) // (BLOCK >> lg)), min(tiles, MOST_TILES), -(-tiles // MOST_TILES)
-        args = source, self.indices_on_device(index), len(index), row_words, np.int32(lg), rows
+        args = source, self.upload(index), len(index), row_words, np.int32(lg), rows
         self.launch("take_rows.cu", instantiation("take_rows", word), grid, (BLOCK,), args)
         return rows
 
     def add_rows(self, x: RawArray, index: RawArray, rows: int, /) -> RawArray:
         """Sort the index, and launch add_rows.cu: the terms of each row are a segment of the sorted index."""
-        targets = self.indices_on_device(index)
+        targets = self.upload(index)
         order = self.xp.argsort(targets, kind="stable").astype(np.int64, copy=False)
         starts = self.xp.searchsorted(targets[order], self.xp.arange(rows + 1)).astype(np.int64, copy=False)
         out = self.empty((rows, *x.shape[1:]), x.dtype)
