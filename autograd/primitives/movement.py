@@ -19,7 +19,7 @@ import numpy as np
 
 from pynested.backends import transfer
 from pynested.backends.dtypes import computing_dtype, is_bfloat16, is_float
-from pynested.backends.numpy.reduction import sum_first
+from pynested.backends.numpy.products import sum_first
 from pynested.backends.repeating_views import repeating_components, view_with_base
 
 from ..array import Array, new_zeros

@@ -14,7 +14,7 @@ import numpy as np
 
 from pynested.backends import Segments
 from pynested.backends.dtypes import computing_dtype
-from pynested.backends.numpy.reduction import extremum_last
+from pynested.backends.numpy.products import extremum_last
 
 from ..array import Array, raw
 from .binary import where_or_zero

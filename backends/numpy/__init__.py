@@ -16,7 +16,6 @@ from . import (
     movement,
     normalization,
     products,
-    reduction,
     segment,
 )
 
@@ -66,7 +65,7 @@ class NumpyBackend(PlainBackend):
 
     matmul = staticmethod(products.matmul)
     matmul_components = staticmethod(products.matmul_components)
-    sum_last = staticmethod(reduction.sum_last)
+    sum_last = staticmethod(products.sum_last)
 
     attention = staticmethod(attention_forward.attention)
     attention_backward = staticmethod(attention_gradients.attention_backward)

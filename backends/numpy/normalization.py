@@ -12,7 +12,7 @@ from ..dtypes import computing_dtype
 from ..plain.normalization import layer_norm as plain_layer_norm
 from ..plain.widening import RawArray
 from .parallel import blocks, compute_rows, last_rows, run
-from .reduction import extremum_last
+from .products import extremum_last
 from .segment import is_exp_safe, softmax_shift
 
 EPSILON = {np.dtype(np.float32): 2.0**-23, np.dtype(np.float64): 2.0**-52}  # between 1 and the next larger number

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..interface import Backend
 from . import attention as attention_kernels
-from . import elementwise, movement, normalization, products, reduction, segment
+from . import elementwise, movement, normalization, products, segment
 
 
 class PlainBackend(Backend):
@@ -60,8 +60,8 @@ class PlainBackend(Backend):
     pack_list = staticmethod(movement.pack_list)
 
     matmul_components = staticmethod(products.matmul_components)
-    sum_all = staticmethod(reduction.sum_all)
-    sum_last = staticmethod(reduction.sum_last)
+    sum_all = staticmethod(products.sum_all)
+    sum_last = staticmethod(products.sum_last)
 
     attention = staticmethod(attention_kernels.attention)
     attention_backward = staticmethod(attention_kernels.attention_backward)

@@ -19,7 +19,6 @@ from pynested.backends.numpy import (
     movement,
     parallel,
     products,
-    reduction,
     segment,
 )
 
@@ -39,7 +38,7 @@ PATHS: dict[str, dict[Any, Any]] = {
         (segment, "FEW_SEGMENTS"): NEVER,
         (segment, "FEW_COLUMNS"): 0,
         (segment, "SHORT_ELEMENTS"): 0,
-        (reduction, "FEW_ROWS"): 2,
+        (products, "FEW_ROWS"): 2,
         (segment, "STEP_ELEMENTS"): NEVER,
         (movement, "LONG_SEGMENT_BYTES"): 0,
         (movement, "FEW_ELEMENTS"): NEVER,

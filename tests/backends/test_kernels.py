@@ -16,7 +16,7 @@ import pytest
 
 from pynested.backends.cuda import KernelBackend
 from pynested.backends.cuda.emulated_launcher import Emulator, emulated_backend
-from pynested.backends.numpy import reduction
+from pynested.backends.numpy import products
 
 from . import kernel_checks_moves  # noqa: F401  enters its checks
 from .conftest import PATHS, SCHEDULES, force
@@ -92,7 +92,7 @@ def test_the_best_of_rows_is_that_of_a_reduction(dtype: str) -> None:
     for shape in ((40, 2), (3, 7, 3), (0, 4), (3, 33)):
         x = np.random.default_rng(shape[-1]).choice(numbers, shape).astype(dtype)
         for ufunc in (np.maximum, np.minimum):
-            same(reduction.extremum_last(ufunc, x[..., ::-1]), np.asarray(ufunc.reduce(x, axis=-1)))
+            same(products.extremum_last(ufunc, x[..., ::-1]), np.asarray(ufunc.reduce(x, axis=-1)))
 
 
 @pytest.mark.usefixtures("path")
@@ -119,9 +119,9 @@ def test_matmul(dtype: str) -> None:
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_sum_first(dtype: str) -> None:
     """Columns have exact sums; NaN and infinity stay in theirs."""
-    rows = 1000 * reduction.FEW_ROWS + 5
+    rows = 1000 * products.FEW_ROWS + 5
     x = np.random.default_rng(rows).integers(-8, 9, (rows, 3)).astype(dtype) / 8
     due = np.array([sum((column * 8).astype(int).tolist()) for column in x.T]) / 8
-    same(reduction.sum_first(np.asfortranarray(x)[:, ::-1]), due[::-1].astype(dtype))
+    same(products.sum_first(np.asfortranarray(x)[:, ::-1]), due[::-1].astype(dtype))
     x[rows // 2, 0], x[-1, 1] = np.nan, -np.inf
-    same(reduction.sum_first(x), np.array([np.nan, -np.inf, due[2]], dtype))
+    same(products.sum_first(x), np.array([np.nan, -np.inf, due[2]], dtype))
