@@ -8,7 +8,7 @@ arbitrary, and its pairs are inactive.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -105,12 +105,7 @@ def rows_as_elements(x: RawArray, width: int, step: int) -> RawArray:
     NumPy copies such elements, as bytes, two to three times as fast as rows of numbers.
     """
     count, itemsize = (x.size - width) // step + 1, x.itemsize
-    return np.ndarray((count,), _bytes_dtype(width * itemsize), x, 0, (step * itemsize,))
-
-
-@cache
-def _bytes_dtype(count: int) -> np.dtype[np.void]:
-    return np.dtype(f"V{count}")
+    return np.ndarray((count,), np.dtype((np.void, width * itemsize)), x, 0, (step * itemsize,))
 
 
 class RowIndex:
@@ -177,11 +172,6 @@ def job_index(layout: HeadLayout, job: Job) -> JobIndex:
         step = min(step, CAUSAL_ROWS)
     row_blocks = [slice(start, min(start + step, job.num_queries)) for start in range(0, job.num_queries, step)]
     return JobIndex(queries, keys, values, results, active, row_blocks)
-
-
-def read_mask(mask: RawArray, layout: HeadLayout, job: Job) -> RawArray:
-    """Return the mask of a job, (K, C, G, L, S). The elements for padding are arbitrary."""
-    return mask_view(mask, layout, job) if len(job.heads) == 1 else mask.take(mask_index(layout, job), mode="clip")
 
 
 def causal_pairs(num_queries: int, num_keys: int, distance: int = 0) -> RawArray:

@@ -15,7 +15,7 @@ from ..caching_allocator import empty
 from ..dtypes import computing_dtype
 from ..head_layout import HeadLayout
 from ..plain.widening import RawArray
-from .attention_batches import Job, JobIndex, attention_jobs, causal_pairs, job_index, read_mask
+from .attention_batches import Job, JobIndex, attention_jobs, causal_pairs, job_index, mask_index, mask_view
 from .elementwise import where
 from .parallel import run
 
@@ -73,8 +73,10 @@ def read_batch(
     keys, values = index.keys.read(k), index.values.read(v)
     if log_sums is not None:
         log_sums = log_sums[job.log_sum_positions].reshape(*queries.shape[:-1], 1)
-    job_mask = None if mask is None else read_mask(mask, layout, job)
-    return HeadBatch(queries, keys, values, job_mask, index.active, layout.causal and len(job.heads) == 1, log_sums)
+    is_single = len(job.heads) == 1
+    if mask is not None:  # the elements for padding are arbitrary
+        mask = mask_view(mask, layout, job) if is_single else mask.take(mask_index(layout, job), mode="clip")
+    return HeadBatch(queries, keys, values, mask, index.active, layout.causal and is_single, log_sums)
 
 
 # ---- blocks ---------------------------------------------------------------------------------------------------------

@@ -33,10 +33,7 @@ def attention_backward(
     needs_mask_gradient: bool,
     /,
 ) -> tuple[RawArray, RawArray, RawArray, RawArray | None]:
-    """Return the cotangents of q, k and v, and that of a mask of floats if ``needs_mask_gradient``, otherwise None.
-
-    Each cotangent has the size of its buffer.
-    """
+    """Compute the formulas of the plain kernel for a block of queries at a time."""
     operands, (g, out) = contiguous(q, k, v, mask), contiguous(g, out)
     grads = [np.zeros(x.shape, saved.dtype) for x in (q, k, v)]
     mask_grad = np.zeros(mask.shape, saved.dtype) if needs_mask_gradient and mask is not None else None
