@@ -16,7 +16,8 @@ import numpy as np
 from ..component_layout import Integers, groups_of_equal_rows
 from ..head_layout import HeadLayout, HeadMatrices
 from ..plain.widening import RawArray
-from .parallel import THREADS, widened
+from .blocks import widened
+from .parallel import THREADS
 
 BLOCK_SCORES = 1 << 18  # in a batch of one component, at most: they fit in a cache, and keep BLAS busy
 LEAST_ROWS = 16  # A block has at least so many queries. A product with fewer rows is slow.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..caching_allocator import LARGE, empty
 from ..plain.elementwise import relu as plain_relu
 from ..plain.widening import RawArray
-from .parallel import compute_rows, run_shares
+from .blocks import compute_rows, run_shares
 
 FEW_ELEMENTS = 4096  # up to this number, relu is computed in one step
 

@@ -18,7 +18,7 @@ from ..dtypes import computing_dtype
 from ..plain import movement as plain_kernels
 from ..plain.segment import rows_of_segments
 from ..segments import Segments
-from .parallel import as_matrix, rows_at_any_offset, run_shares, widened
+from .blocks import as_matrix, rows_at_any_offset, run_shares, widened
 
 FEW_ELEMENTS = 256  # up to this number, adding elements one by one costs less than a sparse matrix
 FEW_COMPONENTS = 8  # up to this number, a Python call for each component costs less than an index of all elements

@@ -11,7 +11,8 @@ from ..caching_allocator import empty
 from ..dtypes import computing_dtype
 from ..plain.normalization import layer_norm as plain_layer_norm
 from ..plain.widening import RawArray
-from .parallel import blocks, compute_rows, last_rows, run
+from .blocks import blocks, compute_rows, last_rows
+from .parallel import run
 from .products import extremum_last
 from .segment import is_exp_safe, softmax_shift
 

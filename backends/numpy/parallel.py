@@ -1,27 +1,20 @@
-"""Computing of kernels block by block, and on several threads if arrays are large."""
+"""Threads that compute large arrays together, and the limit of the threads of BLAS meanwhile."""
 
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import cache
-from itertools import pairwise
-from math import prod
+from threading import RLock
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from ..dtypes import computing_dtype, is_half
 from ..environment import whole_number
 from ..quiet import quietly
 
-# The size of a block of an operand: small enough for a cache, and so large that threads seldom wait for each other.
-BLOCK_BYTES = 768 * 1024
 LEAST_THREADED_BYTES = 1024 * 1024  # work on fewer bytes runs on the calling thread, which is quicker
 MOST_THREADS = 4  # by default; more threads wait for the interpreter lock between the steps of a kernel
 
@@ -38,13 +31,19 @@ def _threads_to_use() -> int:
 
 
 THREADS = _threads_to_use()
+_lock = RLock()  # held while jobs run on several threads
+if hasattr(os, "register_at_fork"):  # a fork waits for these jobs, so that the lock is free in the child
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 def run(work: Callable[..., object], jobs: Sequence[tuple[Any, ...]], nbytes: int) -> None:
     """Call ``work(*job)`` for each job, on all threads if the jobs work on ``LEAST_THREADED_BYTES`` or more.
 
-    Threads compute at the same time because NumPy, SciPy and BLAS release the interpreter lock inside their loops. Jobs
-    must not call ``run``. No job runs any more when ``run`` returns, or raises the error of a job.
+    Threads compute at the same time because NumPy, SciPy and BLAS release the interpreter lock inside their loops.
+    Meanwhile BLAS computes on the thread that calls it: otherwise each caller of OpenBLAS waits for all threads of
+    OpenBLAS, and two callers at the same time take up to thirty times as long. This limit holds for the whole process.
+    Therefore only one caller at a time has jobs on several threads; the next one waits. Jobs must not call ``run``. No
+    job runs any more when ``run`` returns, or raises the error of a job.
     """
     remaining = iter(jobs)
 
@@ -55,7 +54,7 @@ def run(work: Callable[..., object], jobs: Sequence[tuple[Any, ...]], nbytes: in
     if THREADS == 1 or len(jobs) < 2 or nbytes < LEAST_THREADED_BYTES:
         return work_through()
     started: list[Future[None]] = []
-    with single_threaded_blas():
+    with _lock, _blas().limit(limits=1):
         try:
             with suppress(RuntimeError):  # the interpreter is ending and starts no more threads
                 for _ in range(min(THREADS, len(jobs)) - 1):
@@ -76,96 +75,3 @@ def _pool(process: int) -> ThreadPoolExecutor:
 @cache
 def _blas() -> ThreadpoolController:
     return ThreadpoolController().select(user_api="blas")
-
-
-_lock = threading.Lock()
-_blas_limits: list[Any] = []  # an entry for each open `single_threaded_blas`; the first restores the old limit
-
-
-@contextmanager
-def single_threaded_blas() -> Iterator[None]:
-    """Let BLAS compute on the calling thread inside the ``with`` statement, and in all other threads of the process.
-
-    Otherwise each caller of OpenBLAS waits for all threads of OpenBLAS. Two threads that multiply matrices at the same
-    time then take up to thirty times as long.
-    """
-    with _lock:
-        _blas_limits.append(None if _blas_limits else _blas().limit(limits=1))
-    try:
-        yield
-    finally:
-        with _lock:
-            if len(_blas_limits) == 1:
-                _blas_limits[0].restore_original_limits()
-                _blas_limits.clear()
-            else:
-                _blas_limits.pop()
-
-
-def rows_in_block(row_bytes: int) -> int:
-    """Return the number of rows of this size that make a block, at least one."""
-    return max(1, BLOCK_BYTES // max(1, row_bytes))
-
-
-def blocks(rows: int, row_bytes: int) -> list[tuple[int, int]]:
-    """Cut rows into blocks. Return the first row of each block, and the row after its last.
-
-    Rows of 0 bytes have no block.
-    """
-    if not row_bytes:
-        return []
-    step = rows_in_block(row_bytes)
-    return [(start, min(start + step, rows)) for start in range(0, rows, step)]
-
-
-def run_shares(work: Callable[[int, int], object], rows: int, nbytes: int) -> None:
-    """Call ``work(start, stop)`` for a share of the rows on each thread, or for all rows if they are few bytes."""
-    if nbytes < LEAST_THREADED_BYTES:
-        work(0, rows)
-    else:
-        threads = max(1, min(THREADS, rows))
-        run(work, list(pairwise(rows * thread // threads for thread in range(threads + 1))), nbytes)
-
-
-def compute_rows(function: Callable[..., None], out: NDArray[Any], *arrays: NDArray[Any]) -> NDArray[Any]:
-    """Return ``out``, whose rows ``function(*blocks, out=block)`` computes in blocks that stay in the cache.
-
-    All arrays have as many rows as ``out``; a block has `BLOCK_BYTES` of the first. Halves are float32 in the blocks,
-    and those of ``out`` are rounded once.
-    """
-    dtype = computing_dtype(out.dtype)
-    if dtype == out.dtype and 0 < arrays[0].nbytes <= BLOCK_BYTES:
-        function(*arrays, out=out)
-        return out
-    row_bytes = widened(arrays[0][:1]).nbytes
-
-    def work(start: int, stop: int) -> None:
-        target = out[start:stop]
-        block = target if dtype == out.dtype else np.empty(target.shape, dtype)
-        function(*[widened(x[start:stop]) for x in arrays], out=block)
-        if block is not target:
-            target[...] = block
-
-    run(work, blocks(len(out), row_bytes), len(out) * row_bytes)
-    return out
-
-
-def as_matrix(x: NDArray[Any]) -> NDArray[Any]:
-    """(N, ...) -> (N, D): x as a contiguous matrix, without a copy if x is contiguous."""
-    return np.ascontiguousarray(x).reshape(len(x), prod(x.shape[1:]))
-
-
-def last_rows(x: NDArray[Any]) -> NDArray[Any]:
-    """(..., D) -> (N, D): x as a contiguous matrix, without a copy if x is contiguous."""
-    return np.ascontiguousarray(x).reshape(prod(x.shape[:-1]), x.shape[-1])
-
-
-def rows_at_any_offset(buffer: NDArray[Any], width: int) -> NDArray[Any]:
-    """Return a view of a flat, contiguous buffer: row i holds the ``width`` elements that begin at element i."""
-    rows, step = max(0, buffer.size - width + 1), buffer.itemsize
-    return np.ndarray((rows, width), buffer.dtype, buffer, 0, (step, step))
-
-
-def widened(x: NDArray[Any]) -> NDArray[Any]:
-    """Return x, or a float32 copy of a float16 x."""
-    return x.astype(np.float32) if is_half(x.dtype) else x

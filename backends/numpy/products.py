@@ -12,7 +12,7 @@ from ..caching_allocator import empty
 from ..component_layout import Matrices, groups_of_equal_rows
 from ..dtypes import computing_dtype, is_half
 from ..plain import products as plain_kernels
-from .parallel import as_matrix, last_rows, rows_at_any_offset, run_shares, widened
+from .blocks import as_matrix, last_rows, rows_at_any_offset, run_shares, widened
 
 LARGE_PRODUCT = 16384  # elements of both operands and the result; a larger product is worth a Python call of its own
 LARGE_MATMUL = 1 << 20  # multiplications; a smaller product takes less time than preparing it for threads

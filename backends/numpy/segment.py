@@ -17,9 +17,10 @@ from ..dtypes import computing_dtype
 from ..plain import segment as plain_kernels
 from ..plain.widening import RawArray, sum_dtype
 from ..segments import Segments
+from .blocks import as_matrix, rows_in_block, widened
 from .elementwise import keep_where, where
 from .movement import take_rows
-from .parallel import as_matrix, rows_in_block, run, widened
+from .parallel import run
 
 FEW_SEGMENTS = 8  # up to this number, a Python call for each segment costs less than a sparse matrix
 LONG_SEGMENT = 4096  # elements; the sum of a longer segment is worth a Python call

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.backends.caching_allocator import LARGE, empty
-from pynested.backends.numpy.parallel import run_shares
+from pynested.backends.numpy.blocks import run_shares
 from pynested.backends.quiet import without_warnings
 
 from .fusible_ops import LazyArray, resolve_dtypes, topological_order

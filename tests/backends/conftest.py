@@ -15,6 +15,7 @@ from pynested.backends.cuda.emulated_launcher import Emulator
 from pynested.backends.numpy import (
     attention_batches,
     attention_forward,
+    blocks,
     elementwise,
     movement,
     parallel,
@@ -67,7 +68,7 @@ PATHS: dict[str, dict[Any, Any]] = {
         (segment, "FEW_SEGMENTS"): 0,
         (segment, "FEW_COLUMNS"): 0,
         (segment, "STEP_ELEMENTS"): 6,
-        (parallel, "BLOCK_BYTES"): 16,
+        (blocks, "BLOCK_BYTES"): 16,
         (parallel, "LEAST_THREADED_BYTES"): 0,
         (parallel, "THREADS"): 2,
         (products, "LARGE_MATMUL"): 0,

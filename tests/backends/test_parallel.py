@@ -6,11 +6,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
+from itertools import groupby
 
 import numpy as np
 import pytest
@@ -18,6 +21,8 @@ import pytest
 from pynested.backends.errors import ArgumentError
 from pynested.backends.numpy import parallel
 from pynested.backends.quiet import quietly, without_warnings
+
+from ..crowd import together
 
 
 def test_a_quiet_call_inside_a_quiet_call() -> None:
@@ -57,15 +62,39 @@ def test_the_environment_sets_the_number_of_threads(value: str, threads: int, mo
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_forked_child_starts_its_own_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_forked_child_starts_its_own_threads_even_if_its_parent_was_computing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(parallel, "THREADS", 2)
-    done: list[int] = []
-    parallel.run(done.append, [(0,), (1,)], parallel.LEAST_THREADED_BYTES)
+    started, done, expected = threading.Event(), [], blas_threads()
+
+    def work(job: int) -> None:
+        started.set()
+        time.sleep(0.1)
+        done.append(job)
+
+    parent = threading.Thread(target=parallel.run, args=(work, [(0,), (1,)], parallel.LEAST_THREADED_BYTES))
+    parent.start()
+    started.wait()
     child = os.fork()
     if child == 0:
-        parallel.run(done.append, [(2,), (3,)], parallel.LEAST_THREADED_BYTES)
-        os._exit(0 if sorted(done) == [0, 1, 2, 3] else 1)
+        signal.alarm(30)  # ends a child that hangs
+        parallel.run(work, [(2,), (3,)], parallel.LEAST_THREADED_BYTES)
+        os._exit(0 if sorted(done) == [0, 1, 2, 3] and blas_threads() == expected else 1)
+    parent.join()
     assert os.waitpid(child, 0)[1] == 0
+
+
+def test_one_caller_at_a_time_has_jobs_on_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "THREADS", 2)
+    callers: list[int] = []
+
+    def work(caller: int) -> None:
+        callers.append(caller)
+        time.sleep(0.01)
+
+    together([partial(parallel.run, work, [(i,)] * 4, parallel.LEAST_THREADED_BYTES) for i in range(3)])
+    assert [len(list(jobs)) for _, jobs in groupby(callers)] == [4, 4, 4]
 
 
 AFTER_THE_END = """
@@ -108,18 +137,13 @@ def threads() -> Iterator[int]:
         yield blas_threads()
 
 
-def test_the_last_thread_that_leaves_restores_the_limit_also_after_an_error(threads: int) -> None:
-    with parallel.single_threaded_blas():
-        with pytest.raises(ZeroDivisionError), parallel.single_threaded_blas():
-            _ = 1 // 0
-        assert blas_threads() == 1
-    assert blas_threads() == threads
-
-
 def test_only_jobs_on_several_threads_limit_blas(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "THREADS", 2)
     for nbytes, expected in ((parallel.LEAST_THREADED_BYTES, 1), (0, threads)):
         seen: list[int] = []
         parallel.run(lambda counts: counts.append(blas_threads()), [(seen,), (seen,)], nbytes)
         assert seen == [expected, expected]
+        assert blas_threads() == threads
+    with pytest.raises(ZeroDivisionError):
+        parallel.run(lambda job: 1 // job, [(0,), (0,)], parallel.LEAST_THREADED_BYTES)
     assert blas_threads() == threads
