@@ -72,10 +72,13 @@ def last_rows(x: RawArray) -> RawArray:
     return np.ascontiguousarray(x).reshape(prod(x.shape[:-1]), x.shape[-1])
 
 
-def rows_at_any_offset(buffer: RawArray, width: int) -> RawArray:
-    """Return a view of a flat, contiguous buffer: row i holds the ``width`` elements that begin at element i."""
-    rows, step = max(0, buffer.size - width + 1), buffer.itemsize
-    return np.ndarray((rows, width), buffer.dtype, buffer, 0, (step, step))
+def rows_as_elements(x: RawArray, width: int, step: int = 1) -> RawArray:
+    """Return a view of contiguous memory with rows of ``width`` numbers as elements; row i begins at number i * step.
+
+    NumPy copies such elements, as bytes, two to three times as fast as rows of numbers. The width must not be 0.
+    """
+    count, itemsize = max(0, (x.size - width) // step + 1), x.itemsize
+    return np.ndarray((count,), f"V{width * itemsize}", x, 0, (step * itemsize,))
 
 
 def widened(x: RawArray) -> RawArray:

@@ -18,7 +18,7 @@ from ..dtypes import computing_dtype
 from ..plain import movement as plain_kernels
 from ..plain.segment import rows_of_segments
 from ..segments import Segments
-from .blocks import as_matrix, rows_at_any_offset, run_shares, widened
+from .blocks import as_matrix, rows_as_elements, run_shares, widened
 
 FEW_ELEMENTS = 256  # up to this number, adding elements one by one costs less than a sparse matrix
 FEW_COMPONENTS = 8  # up to this number, a Python call for each component costs less than an index of all elements
@@ -123,7 +123,7 @@ def gather_components(buffer: NDArray[Any], sizes: Integers, strides: Integers, 
     index = strided_index(outer_sizes, outer_strides, offsets)
     if width == 1:
         return buffer.take(index)
-    return rows_at_any_offset(np.ascontiguousarray(buffer), width)[index].reshape(-1)
+    return rows_as_elements(np.ascontiguousarray(buffer), width)[index].view(buffer.dtype)
 
 
 def scatter_components(

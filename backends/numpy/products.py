@@ -12,7 +12,7 @@ from ..caching_allocator import empty
 from ..component_layout import Matrices, groups_of_equal_rows
 from ..dtypes import computing_dtype, is_half
 from ..plain import products as plain_kernels
-from .blocks import as_matrix, last_rows, rows_at_any_offset, run_shares, widened
+from .blocks import as_matrix, last_rows, rows_as_elements, run_shares, widened
 
 LARGE_PRODUCT = 16384  # elements of both operands and the result; a larger product is worth a Python call of its own
 LARGE_MATMUL = 1 << 20  # multiplications; a smaller product takes less time than preparing it for threads
@@ -55,9 +55,9 @@ def matmul_components(a: NDArray[Any], b: NDArray[Any], left: Matrices, right: M
         return out
     for group in groups_of_equal_rows(np.stack([left.rows, left.cols, right.cols], axis=1)[small_pairs]):
         pairs = small_pairs[group]
-        products = np.matmul(_stack(a, left, pairs), _stack(b, right, pairs)).reshape(len(pairs), -1)
-        if products.size:
-            rows_at_any_offset(out, products.shape[1])[starts[pairs]] = products
+        products = np.matmul(_stack(a, left, pairs), _stack(b, right, pairs))
+        if numel := products[0].size:
+            rows_as_elements(out, numel)[starts[pairs]] = rows_as_elements(products, numel, numel)
     return out
 
 
@@ -68,11 +68,11 @@ def _stack(flat: NDArray[Any], matrices: Matrices, indices: NDArray[np.int64]) -
     shape = (len(indices), cols, rows) if matrices.is_transposed else (len(indices), rows, cols)
     step = flat.itemsize
     distance = offsets.item(1) - offsets.item(0) if len(offsets) > 1 else 0
-    if (np.diff(offsets) == distance).all():
+    if 0 in shape or (np.diff(offsets) == distance).all():
         strides = (distance * step, shape[2] * step, step)
         stack = as_strided(flat[offsets.item(0) :], shape, strides, writeable=False)
     else:
-        stack = rows_at_any_offset(flat, rows * cols)[offsets].reshape(shape)
+        stack = rows_as_elements(flat, rows * cols)[offsets].view(flat.dtype).reshape(shape)
     return stack.swapaxes(1, 2) if matrices.is_transposed else stack
 
 
