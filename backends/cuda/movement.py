@@ -82,7 +82,8 @@ class MovementKernels(SegmentKernels):
         if merged.shape[1] > MAX_DIMS:
             return self.take_rows(source, self.upload(strided_index(sizes, strides, offsets)))
         packed = self.empty((int(merged.prod(axis=1).sum()),), source.dtype)
-        if _is_transposed(merged, places[0]):
+        is_column_by_column = merged.shape[1] == 2 and (places[0][:, 0] == 1).all()
+        if is_column_by_column and (merged.mean(axis=0) >= LARGE_TILES).all():
             name = instantiation("gather_transposed", WORD_BY_SIZE[source.dtype.itemsize])
             table = np.concatenate([merged, places[0][:, 1:], places[1][:, 2:]], axis=1)
             tiles = (-(-merged // 32)).prod(axis=1)
@@ -144,11 +145,6 @@ def merge_dims(sizes: Integers, strides: Integers, offsets: Integers) -> tuple[I
         places[:, :, inner] = np.where(is_single, places[:, :, dim], places[:, :, inner])
         sizes[:, inner] *= sizes[:, dim]
     return sizes[:, dims], places[:, :, [*dims, -1]]
-
-
-def _is_transposed(sizes: Integers, places: Integers) -> bool:
-    """Return whether all components are matrices that lie column by column, and large enough for tiles."""
-    return sizes.shape[1] == 2 and bool((places[:, 0] == 1).all() and (sizes.mean(axis=0) >= LARGE_TILES).all())
 
 
 def _word_size(sizes: Integers, places: Integers, *arrays: RawArray) -> int:
