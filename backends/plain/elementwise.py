@@ -41,23 +41,26 @@ def relu_backward(cotangent: RawArray, y: RawArray, /) -> RawArray:
     return np.where((y > 0) | np.isnan(y), cotangent, cotangent.dtype.type(0))
 
 
+def special() -> Any:
+    """Return the module `scipy.special`; it is imported at the first call, as the import is slow."""
+    from scipy import special as module
+
+    return module
+
+
 def gelu(x: RawArray, /, approximate: str = "none") -> RawArray:
     """``x Phi(x)``, where Phi is the normal distribution function (``"none"``) or its approximation (``"tanh"``)."""
-    from scipy import special  # here, since this import is slow
-
     w = wide(x)
     if approximate == "none":
-        return (w * special.ndtr(w)).astype(x.dtype)
+        return (w * special().ndtr(w)).astype(x.dtype)
     return (w * (1 + np.tanh(np.sqrt(2 / np.pi) * (w + 0.044715 * w**3))) / 2).astype(x.dtype)
 
 
 def gelu_backward(cotangent: RawArray, x: RawArray, /, approximate: str = "none") -> RawArray:
     """``cotangent * gelu'(x)``."""
-    from scipy import special  # here, since this import is slow
-
     w = wide(x)
     if approximate == "none":
-        slope = special.ndtr(w) + w * np.exp(-w * w / 2) / np.sqrt(2 * np.pi)
+        slope = special().ndtr(w) + w * np.exp(-w * w / 2) / np.sqrt(2 * np.pi)
     else:
         t = np.tanh(np.sqrt(2 / np.pi) * (w + 0.044715 * w**3))
         slope = (1 + t) / 2 + w * (1 - t * t) / 2 * np.sqrt(2 / np.pi) * (1 + 3 * 0.044715 * w * w)
@@ -66,24 +69,18 @@ def gelu_backward(cotangent: RawArray, x: RawArray, /, approximate: str = "none"
 
 def silu(x: RawArray, /) -> RawArray:
     """``x / (1 + exp(-x))``."""
-    from scipy import special  # here, since this import is slow
-
-    return (wide(x) * special.expit(wide(x))).astype(x.dtype)
+    return (wide(x) * special().expit(wide(x))).astype(x.dtype)
 
 
 def silu_backward(cotangent: RawArray, x: RawArray, /) -> RawArray:
     """``cotangent * silu'(x)``."""
-    from scipy import special  # here, since this import is slow
-
-    s = special.expit(wide(x))
+    s = special().expit(wide(x))
     return (cotangent * (s + wide(x) * s * (1 - s))).astype(x.dtype)
 
 
 def erf(x: RawArray, /) -> RawArray:
     """The error function."""
-    from scipy import special  # here, since this import is slow
-
-    return special.erf(wide(x)).astype(x.dtype)
+    return special().erf(wide(x)).astype(x.dtype)
 
 
 def erfc(x: RawArray, /) -> RawArray:
