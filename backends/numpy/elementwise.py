@@ -48,15 +48,13 @@ def threaded_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
     if ufunc.nout > 1 or ufunc.nin > 2 or ufunc.signature is not None:
         return ufunc
 
+    @wraps(ufunc)
     def call(*operands: Any, out: Any = None) -> Any:
         for x in operands:
             if out is None and getattr(x, "nbytes", 0) >= LARGE:
                 return _in_pieces(ufunc, *operands)
         return ufunc(*operands, out=out)
 
-    call.__name__ = call.__qualname__ = ufunc.__name__
-    call.__doc__ = f"numpy.{ufunc.__name__}, on all threads if operands are large."
-    call.wrapped_ufunc = ufunc  # type: ignore[attr-defined]
     return call
 
 

@@ -94,8 +94,10 @@ class LazyBackend:
 
     def __getattr__(self, kernel: str) -> Callable[..., Any]:
         function: Any = getattr(get_backend("cpu"), kernel)
-        known: Any = getattr(function, "wrapped_ufunc", None) or self._kernels.get(function)
-        return known or partial(call_lazily, function)
+        wrapped: Any = getattr(function, "__wrapped__", None)
+        if isinstance(wrapped, np.ufunc):
+            return wrapped
+        return self._kernels.get(function) or partial(call_lazily, function)
 
 
 def call_lazily(function: Callable[..., Any], *operands: Any) -> LazyArray:

@@ -28,7 +28,7 @@ class FunctionLocation(NamedTuple):
 def function_location(function: Callable[..., Any]) -> FunctionLocation:
     """Return the place of the function itself, below decorators."""
     function, name = _undecorated(function), function_name(function)
-    if not isinstance(function, FunctionType) or hasattr(function, "wrapped_ufunc"):
+    if not isinstance(function, FunctionType):
         return FunctionLocation(name)
     try:
         line = inspect.getsourcelines(function)[1]
@@ -41,9 +41,6 @@ def function_location(function: Callable[..., Any]) -> FunctionLocation:
 def function_name(function: Callable[..., Any]) -> str:
     """Return the name of the function itself, below decorators, with its module."""
     function = _undecorated(function)
-    ufunc = getattr(function, "wrapped_ufunc", None)
-    if ufunc is not None:
-        return f"numpy.{ufunc.__name__}"
     owner = getattr(function, "__self__", function)  # methods that are written in C have no module
     module = getattr(function, "__module__", None) or type(owner).__module__
     name = getattr(function, "__qualname__", None) or getattr(function, "__name__", type(function).__qualname__)
