@@ -157,21 +157,13 @@ def job_index(layout: HeadLayout, job: Job) -> JobIndex:
     if len(job.heads) > 1:
         pairs = queries.is_row[:, :1, :1, :, None] & keys.is_row[:, :1, :1, None]
         if layout.causal:
-            pairs &= causal_pairs(job.num_queries, job.num_keys)
+            pairs &= np.tri(job.num_queries, job.num_keys, dtype=np.bool_)
         active = None if pairs.all() else pairs
     step = max(LEAST_ROWS, 2 * BLOCK_SCORES // (job.heads.size * max(1, job.num_keys)))
     if layout.causal:
         step = min(step, CAUSAL_ROWS)
     row_blocks = [slice(start, min(start + step, job.num_queries)) for start in range(0, job.num_queries, step)]
     return JobIndex(queries, keys, values, results, active, row_blocks)
-
-
-def causal_pairs(num_queries: int, num_keys: int, distance: int = 0) -> RawArray:
-    """Return for each pair of a block whether the key is not after the query.
-
-    In the component, the first query of the block is ``distance`` places after the first key of the block.
-    """
-    return np.tri(num_queries, num_keys, distance, np.bool_)
 
 
 def mask_view(mask: RawArray, layout: HeadLayout, job: Job) -> RawArray:

@@ -15,7 +15,7 @@ from ..caching_allocator import empty
 from ..dtypes import computing_dtype
 from ..head_layout import HeadLayout
 from ..plain.widening import RawArray
-from .attention_batches import Job, JobIndex, attention_jobs, causal_pairs, job_index, mask_index, mask_view
+from .attention_batches import Job, JobIndex, attention_jobs, job_index, mask_index, mask_view
 from .elementwise import where
 from .parallel import run
 
@@ -129,7 +129,8 @@ def block_scores(batch: HeadBatch, rows: slice, columns: slice) -> RawArray:
 def active_pairs(batch: HeadBatch, rows: slice, columns: slice) -> Any:
     """Return which pairs of a block are active; None if all are."""
     if batch.causal and columns.stop > rows.start + 1:
-        return causal_pairs(rows.stop - rows.start, columns.stop - columns.start, rows.start - columns.start)
+        diagonal = rows.start - columns.start  # key j of the block is not after query i if j <= i + diagonal
+        return np.tri(rows.stop - rows.start, columns.stop - columns.start, diagonal, np.bool_)
     active = None if batch.active is None else batch.active[..., rows, columns]
     if batch.mask is None:
         return active
