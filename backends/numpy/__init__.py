@@ -35,7 +35,6 @@ class NumpyBackend(PlainBackend):
     silu = staticmethod(activations.silu)
     silu_backward = staticmethod(activations.silu_backward)
     erfc = staticmethod(activations.erfc)
-    where = staticmethod(elementwise.where)
 
     segment_sum = staticmethod(segment.segment_sum)
     segment_prod = staticmethod(segment.segment_prod)

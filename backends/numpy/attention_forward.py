@@ -16,7 +16,6 @@ from ..dtypes import computing_dtype
 from ..head_layout import HeadLayout
 from ..plain.widening import RawArray
 from .attention_batches import Job, JobIndex, attention_jobs, job_index, mask_index, mask_view
-from .elementwise import where
 from .parallel import run
 
 
@@ -151,11 +150,11 @@ def multiply_active(weights: RawArray, matrix: RawArray, active: RawArray | None
     if active is None or is_finite(matrix):
         return np.asarray(np.matmul(weights, matrix))
     finite = np.isfinite(matrix)
-    products = np.matmul(weights, where(finite, matrix, matrix.dtype.type(0)))
+    products = np.matmul(weights, np.where(finite, matrix, matrix.dtype.type(0)))
     active = np.broadcast_to(active, weights.shape)
     for j in np.flatnonzero(~finite.all(axis=(0, 1, 2, 4))).tolist():
         weight, row = weights[..., j : j + 1], matrix[..., j : j + 1, :]
-        infinite = where(finite[..., j : j + 1, :], 0, row)
+        infinite = np.where(finite[..., j : j + 1, :], 0, row)
         is_added = active[..., j : j + 1] & (infinite != 0)
         np.add(products, weight * infinite, out=products, where=is_added)
     return np.asarray(products)

@@ -90,11 +90,3 @@ def _relu_of_blocks(x: RawArray, /, *, out: RawArray) -> None:
 def relu_backward(cotangent: RawArray, y: RawArray, /, *, out: RawArray) -> None:
     """The cotangent where y = relu(x) is above 0 or NaN, +0 elsewhere whatever the cotangent is."""
     keep_where(~(y <= 0), cotangent, out)
-
-
-def where(condition: Any, x: Any, y: Any, /) -> Any:
-    """Return `numpy.where`; MemoryError in place of the SystemError that it can raise if it finds no memory."""
-    try:
-        return np.where(condition, x, y)
-    except SystemError as error:
-        raise MemoryError("numpy.where found no memory for its result") from error

@@ -18,7 +18,7 @@ from ..plain import segment as plain_kernels
 from ..plain.widening import RawArray, sum_dtype
 from ..segments import Segments
 from .blocks import as_matrix, rows_in_block, widened
-from .elementwise import keep_where, where
+from .elementwise import keep_where
 from .movement import take_rows
 from .parallel import run
 
@@ -180,7 +180,7 @@ def softmax_shift(minimum: RawArray, maximum: RawArray) -> RawArray:
     So the bits of such a segment do not depend on the other segments of its block.
     """
     limit = SAFE_EXPONENT[maximum.dtype]
-    return np.asarray(where((minimum > -limit) & (maximum < limit), maximum.dtype.type(0), maximum))
+    return np.asarray(np.where((minimum > -limit) & (maximum < limit), maximum.dtype.type(0), maximum))
 
 
 def segment_cumsum(x: RawArray, segments: Segments, backwards: bool = False, /) -> RawArray:

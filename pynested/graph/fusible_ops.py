@@ -23,7 +23,7 @@ from pynested.backends import get_backend
 from pynested.backends.dtypes import is_bfloat16, is_float, is_half
 from pynested.backends.errors import DTypeError
 from pynested.backends.numpy import activations
-from pynested.backends.numpy.elementwise import relu, where
+from pynested.backends.numpy.elementwise import relu
 from pynested.backends.numpy.movement import copy
 from pynested.backends.plain.elementwise import cast, sgn
 
@@ -88,7 +88,7 @@ class LazyBackend:
     device = "cpu"  # whose kernels are looked up
 
     def __init__(self, device: str) -> None:
-        self._kernels: dict[Any, Any] = {where: np.where, cast: LazyArray.astype, copy: lambda x: x}
+        self._kernels: dict[Any, Any] = {np.where: np.where, cast: LazyArray.astype, copy: lambda x: x}
         if device == "cpu":  # where relu and sgn of floats are functions of NumPy
             self._kernels |= {relu: lambda x: np.maximum(x, 0), sgn: np.sign}
 
