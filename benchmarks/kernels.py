@@ -16,7 +16,6 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -88,7 +87,6 @@ def arguments(count: int, mean: int, device: str) -> dict[str, tuple[Any, ...]]:
         "add_rows": (x, index, segments.rows),
         "gather_components": (flat, *placement),
         "scatter_components": (flat, *placement, flat.size),
-        "pack_list": ([x[start:stop] for start, stop in pairwise(segments.offsets.tolist())],),
         "matmul_components": (flat, flat, left, right),
         "attention": (flat, flat, flat, None, heads),
         "attention_backward": (x[: few.sum()].reshape(-1), flat, flat, flat, None, out, saved, heads, False),

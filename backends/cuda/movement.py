@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..component_layout import Integers, packed_offsets, packed_strides, strided_index, surely_disjoint
 from ..segments import Segments
@@ -69,11 +67,6 @@ class MovementKernels(SegmentKernels):
         out = self.empty((rows, *x.shape[1:]), x.dtype)
         segments = DeviceSegments(starts, rows, len(x))
         return self.launch_segments("add_rows.cu", ("add_rows", x.dtype), (x, order), segments, out)
-
-    def pack_list(self, arrays: Sequence[RawArray], /) -> tuple[RawArray, NDArray[np.int64]]:
-        """Join the arrays by the array module."""
-        packed = self.xp.concatenate([self.as_contiguous(x) for x in arrays])
-        return packed, np.fromiter(map(len, arrays), np.int64, len(arrays))
 
     def gather_components(self, buffer: RawArray, sizes: Integers, strides: Integers, offsets: Integers, /) -> RawArray:
         """Launch gather_components.cu, or take_rows.cu if the components have too many dimensions."""

@@ -57,7 +57,6 @@ class PlainBackend(Backend):
     add_rows = staticmethod(movement.add_rows)
     gather_components = staticmethod(movement.gather_components)
     scatter_components = staticmethod(movement.scatter_components)
-    pack_list = staticmethod(movement.pack_list)
 
     matmul_components = staticmethod(products.matmul_components)
     sum_all = staticmethod(products.sum_all)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -67,8 +67,3 @@ def scatter_components(
     """Flat -> (buffer_size,): zeros, and each element added where it came from; the adjoint of gather_components."""
     index = gather_components(np.arange(buffer_size), sizes, strides, offsets)
     return add_rows(flat, index, buffer_size)
-
-
-def pack_list(arrays: Sequence[RawArray], /) -> tuple[RawArray, RawArray]:
-    """Arrays (L_i, ...), at least one -> their rows, (N, ...), and their lengths, int64 (B,)."""
-    return np.concatenate(arrays), np.array([len(x) for x in arrays])

@@ -153,7 +153,7 @@ def _pack_arrays(arrays: list[Any], layout: Layout, device: str) -> NestedArray:
         )
     # The components of most lists differ along dimension 1 only. A set of shapes shows this faster than a table.
     if layout is jagged and len({x.shape[1:] for x in arrays}) == 1:
-        rows, lengths = backend.pack_list(arrays)
+        rows, lengths = backend.xp.concatenate(arrays), np.array([len(x) for x in arrays])
         return NestedArray(Array(rows, device), Jagged.from_lengths(lengths))
     sizes = np.array([x.shape for x in arrays], np.int64).reshape(len(arrays), rank)
     if layout is jagged:

@@ -77,13 +77,6 @@ def copy(backend: Any, dtype: str) -> None:
 
 
 @check(*ALL)
-def pack_list(backend: Any, dtype: str) -> None:
-    x = drawn(np.random.default_rng(6), (4, 3), dtype)
-    for arrays in ([x, x[:1], x[:0]], [x[:0]], [x[:, 0], x[1:3, 1]]):
-        agree(backend, "pack_list", arrays, exact=True)
-
-
-@check(*ALL)
 def take_rows(backend: Any, dtype: str) -> None:
     rng = np.random.default_rng(6)
     for rows, columns, taken in ((7, 3, 20), (5, 1, 300), (3, 600, 4), (4, 0, 3), (4, 2, 0)):
