@@ -29,7 +29,7 @@ def checkpoint(function: Callable[..., Any], *arguments: Any) -> Any:
     ------
     GradientError
         In the backward pass: if an argument or a result was written to after the call, or if the second call returns
-        another number of arrays, or other shapes, dtypes or devices.
+        another number of arrays, or other shapes, dtypes, devices or ``requires_grad``.
 
     Notes
     -----
@@ -58,12 +58,12 @@ class _Checkpoint:
         self.device, self.dtype = default_device.value, default_dtype.value
 
     def record(self, arguments: tuple[Any, ...]) -> Any:
-        """Call for the first time. Return the results as outputs of one node in place of the nodes of the call."""
+        """Call for the first time. One node replaces the nodes that the call recorded; return its outputs."""
         arrays, self.rebuild = flatten(arguments)
         self.num_arguments = len(arrays)
         first_number = next_node_number()
         results, rebuild = flatten(self.function(*self.rebuild(arrays)))
-        _, sources = walk_back([node_or_leaf(result) for result in results], first_number)  # from before the call
+        _, sources = walk_back([node_or_leaf(result) for result in results], first_number)  # older than the call
         outputs = [result.detach() for result in results]
         for output, result in zip(outputs, results, strict=True):
             output.write_guard = result.write_guard  # a view that must not be written stays so
@@ -75,7 +75,7 @@ class _Checkpoint:
         return rebuild(outputs)
 
     def repeat(self, node: Node) -> list[Array]:
-        """Call the function again with the saved arguments, and return the results; raise if their forms differ."""
+        """Call the function again with the saved arguments, and return the results; raise if their kinds differ."""
         saved = node.saved()
         with (
             Mode(grad_mode.value or RECORDING),  # this call is recorded even if the mode is OFF
@@ -85,11 +85,11 @@ class _Checkpoint:
         ):
             results = flatten(self.function(*self.rebuild(saved[: self.num_arguments])))[0]
         pairs = zip(saved[self.num_arguments :], self.differentiable, strict=True)
-        first_forms, forms = [_form(x, flag) for x, flag in pairs], [_form(x, x.requires_grad) for x in results]
-        if forms != first_forms:
+        first_kinds, kinds = [_kind(x, flag) for x, flag in pairs], [_kind(x, x.requires_grad) for x in results]
+        if kinds != first_kinds:
             raise GradientError(
-                f"{self.name}: called again on the same arguments, it returned another result: {forms} instead of "
-                f"{first_forms}. Everything else that the function reads must be the same in both calls: counters, "
+                f"{self.name}: called again on the same arguments, it returned another result: {kinds} instead of "
+                f"{first_kinds}. Everything else that the function reads must be the same in both calls: counters, "
                 "other arrays, a generator of your own."
             )
         return results
@@ -109,5 +109,5 @@ class _Checkpoint:
         return run_forward(tangent_by_source, nodes, first_number)
 
 
-def _form(x: Array, requires_grad: bool) -> str:
+def _kind(x: Array, requires_grad: bool) -> str:
     return f"{x.dtype} {x.shape} on {x.device}, {requires_grad=}"

@@ -1,11 +1,11 @@
 """New arrays: from data, filled with one value, or of evenly spaced numbers.
 
 *dtype*   one of nine dtypes, or bfloat16 on the devices "cuda" and "emulated". The default is the dtype of the data;
-          without data it is the default dtype. DTypeError for any other dtype.
+          without data, and for Python's floats, it is the default dtype. DTypeError for any other dtype.
 *shape*   several numbers or one tuple. ArgumentError for a negative size, ShapeError for more dimensions or elements
           than an array can have.
 *device*  by default the default device. DeviceError for a missing device.
-*requires_grad*  whether operations on the array, a leaf, are recorded.
+*requires_grad*  whether to record operations on the array, which is then a leaf.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ def array(
     Parameters
     ----------
     data : array_like
-        The values are copied, unless ``copy`` is False and the dtype and the device stay.
+        The values are copied, unless ``copy`` is False and neither the dtype nor the device changes.
     dtype : dtype, optional
-        By default the dtype of the data, and the default dtype for Python's floats. Integers and wider floats are
-        rounded to a floating dtype. Any other change of a value is an error; `Array.to` makes such changes.
+        By default the dtype of the data, and the default dtype for Python's floats. To a floating dtype, integers and
+        wider floats are rounded. Any other change of a value is an error; `Array.to` makes such changes.
     device : str, optional
         By default the device of an array, and the default device for other data.
     requires_grad : bool
@@ -82,7 +82,7 @@ def array(
     source = data.detach() if type(data) is Array else (Array if copy else Array.from_memory)(_as_numpy(data))
     check_possible_shape("array", source.shape)
     dtype = canonical_dtype(dtype_of_data(data, source.dtype) if dtype is None else dtype, device)
-    if source.data.size or not isinstance(data, list | tuple):  # lists without elements have no dtype to convert from
+    if source.data.size or not isinstance(data, list | tuple):  # an empty list is float64 by NumPy's convention only
         check_fits("array", source.data, dtype)
     result = converted(source, device, dtype)
     if result is source and copy:
@@ -96,7 +96,9 @@ def _as_numpy(data: Any) -> np.ndarray[Any, Any]:
     except PynestedError:
         raise
     except ValueError as error:
-        raise ArgumentError(f"array: {error}. Ragged data makes a nested array: pn.nested_array([...]).") from None
+        raise ArgumentError(
+            f"array: {str(error).rstrip('.')}. Ragged data makes a nested array: pn.nested_array([...])."
+        ) from None
     except TypeError as error:  # memory that NumPy cannot reach
         raise ArgumentError(f"array: {error} An array on a GPU comes in with pn.from_dlpack.") from None
     if values.dtype.kind not in "biufc" and not is_bfloat16(values.dtype):
@@ -225,10 +227,11 @@ def arange(
     device: str | None = None,
     requires_grad: bool = False,
 ) -> Array:
-    """Return evenly spaced numbers from ``start`` up to, but without, ``stop``; ``arange(stop)`` begins with 0.
+    """Return evenly spaced numbers from ``start`` to ``stop``, which is left out; ``arange(stop)`` begins with 0.
 
-    The dtype is that of the limits, as in NumPy. ArgumentError for limits that are not finite, and for a step of 0.
-    OverflowError for a dtype that cannot represent all numbers, DTypeError for a fraction in a dtype of integers.
+    The dtype is that to which the arguments are promoted, and the default dtype for Python's floats. ArgumentError for
+    limits that are not finite, and for a step of 0. OverflowError for a dtype that cannot represent all numbers,
+    DTypeError for a fraction in a dtype of integers.
 
     Examples
     --------
@@ -239,7 +242,7 @@ def arange(
     """
     check_flags("arange", requires_grad=requires_grad)
     arguments = (0, start, step) if stop is None else (start, stop, step)
-    numbers = [canonical_number("arange", "a limit", argument) for argument in arguments]
+    numbers = [canonical_number("arange", "an argument", argument) for argument in arguments]
     if not all(-math.inf < number < math.inf for number in numbers) or not numbers[2]:
         raise ArgumentError(f"arange: limits and step must be finite, and the step not 0; these are {arguments}.")
     dtype = _dtype_of_range(arguments, numbers) if dtype is None else canonical_dtype(dtype, chosen_device(device))
@@ -259,7 +262,7 @@ def arange(
 
 
 def _dtype_of_range(arguments: tuple[Any, ...], numbers: list[Number]) -> np.dtype[Any]:
-    """Return the dtype to which all arguments are promoted, as operands of an operator are; int64 if all are ints."""
+    """Return the dtype to which the arguments are promoted by the rules of operators; Python's ints alone are int64."""
     dtypes = [argument.dtype for argument in arguments if isinstance(argument, np.generic)]
     common = promoted(*dtypes) if dtypes else _INT64
     return dtype_of_data(arguments, reduce(lambda dtype, number: promote_dtype(number, dtype), numbers, common))

@@ -44,29 +44,31 @@ class Call:
         The arguments, which a watcher can replace.
     """
 
-    __slots__ = ("_remaining", "_watchers", "args", "function", "kwargs", "name")
+    __slots__ = ("_inner_watchers", "_remaining", "args", "function", "kwargs", "name")
 
     def __init__(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.name, self.function = function.__name__, function
         self.args, self.kwargs = args, kwargs
-        self._watchers: Sequence[Watcher] = thread_watchers.value
-        self._remaining = self._watchers
+        self._remaining: Sequence[Watcher] = thread_watchers.value
+        self._inner_watchers = self._remaining  # of the calls that the function makes
 
     def run(self, *, watched: bool = True) -> Any:
         """Pass the call to the next watcher, or call the function itself if all watchers have seen the call.
 
-        Calls that the function makes are watched, too, unless ``watched`` is False.
+        Calls that the function makes are watched, too; if ``watched`` is False, only by the watchers that come next.
         """
+        if not watched:
+            self._inner_watchers = self._remaining
         if self._remaining:
             *self._remaining, watcher = self._remaining
             with unwatched():
                 return watcher(self)
-        with ValueChange(thread_watchers, self._watchers if watched else ()):
+        with ValueChange(thread_watchers, self._inner_watchers):
             return self.function.__wrapped__(*self.args, **self.kwargs)
 
 
 def watching(watcher: Watcher) -> ValueChange[Sequence[Watcher]]:
-    """Let ``watcher`` see every call of a public function in this thread, before its other watchers."""
+    """Let ``watcher`` see every call of a public function in this thread, before the watchers that the thread has."""
     return ValueChange(thread_watchers, (*thread_watchers.value, watcher))
 
 
@@ -100,7 +102,7 @@ def method(function: Function) -> Function:
 
 
 def explain_wrong_calls(cls: Class) -> Class:
-    """Decorate each public method that the class defines with `@method`."""
+    """Apply `@method` to each public method of the class."""
     for name, function in list(vars(cls).items()):
         if inspect.isfunction(function) and not name.startswith("_"):
             setattr(cls, name, method(function))
@@ -108,5 +110,5 @@ def explain_wrong_calls(cls: Class) -> Class:
 
 
 def typed_as(template: Function) -> Callable[[Callable[..., Any]], Function]:
-    """Give a function the type of ``template``, such as overloads, for type checkers. The function itself stays."""
+    """Tell type checkers that a function has the overloads of ``template``; the function itself is unchanged."""
     return lambda function: cast(Function, function)

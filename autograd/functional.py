@@ -2,8 +2,8 @@
 
 Inputs and outputs are arrays or containers of them: nested arrays, tuples, lists, dicts.
 
-Every call records the function on fresh views of its inputs, so that the tape of an inner derivative ends at its own
-views. Results keep their history if an input, or another array that the function reads, requires grad.
+Every call records the function on fresh views of its inputs, so that the tape of a nested derivative ends at the views
+of that derivative. Results keep their history if an input, or another array that the function reads, requires grad.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pynested.backends.dtypes import is_float
-from pynested.backends.errors import ArgumentError, GradientError, named_type
+from pynested.backends.errors import ArgumentError, DTypeError, GradientError, named_type
 from pynested.backends.host import from_host
 
 from .array import Array, check_gradient, new_zeros
@@ -31,7 +31,8 @@ from .traversal import run_forward, walk_back
 class _TracedCall:
     """A call of a function on fresh views of its arguments.
 
-    `is_recorded` says whether an output depends on an array that requires grad, other than these views.
+    `is_recorded` says whether results must keep their history: an output depends on an array that requires grad, other
+    than these views, and the mode is not `no_grad`.
     """
 
     def __init__(self, function: Callable[..., Any], primals: tuple[Any, ...]) -> None:
@@ -39,7 +40,7 @@ class _TracedCall:
         arrays, self.rebuild = flatten(primals)
         with Mode(grad_mode.value or RECORDING):
             self.views = [alias(x) for x in arrays]
-            self.inputs = [view for view in self.views if view.requires_grad or is_float(view.dtype)]
+            self.inputs = [view for view in self.views if is_float(view.dtype)]
             for view in self.inputs:
                 view.requires_grad = True
             outputs = function(*self.rebuild(self.views))
@@ -67,13 +68,14 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any
     outputs
         The outputs of the function.
     function_vjp : callable
-        Takes cotangents in the form of the outputs, any number of times; returns the cotangent of the one primal, or a
-        tuple of them. Integers and bools have None; a primal that the function does not use has zeros.
+        Can be called any number of times. It takes cotangents in the same containers as the outputs, and returns one
+        cotangent, or a tuple for several primals: None for integers and bools, and zeros for a primal that the function
+        does not use.
 
     Raises
     ------
     GradientError, ArgumentError
-        By ``function_vjp``, for cotangents that do not have the shape, or the form, of the outputs.
+        By ``function_vjp``, for cotangents in other containers than the outputs, or of another shape.
 
     Examples
     --------
@@ -107,12 +109,13 @@ def jvp(function: Callable[..., Any], primals: Any, tangents: Any) -> tuple[Any,
     function : callable
         As for `vjp`.
     primals, tangents : tuple
-        Equally many, in one form and of equal shapes. A single primal and a single tangent need no tuple.
+        As many tangents as primals, in the same containers and of the same shapes. A single primal and a single tangent
+        need no tuple.
 
     Raises
     ------
     ArgumentError
-        For tangents of another form or shape.
+        For tangents in other containers, or of another shape.
 
     Examples
     --------
@@ -122,7 +125,9 @@ def jvp(function: Callable[..., Any], primals: Any, tangents: Any) -> tuple[Any,
     if not isinstance(primals, tuple | list):
         primals, tangents = (primals,), (tangents,)
     if not isinstance(tangents, tuple | list):
-        raise ArgumentError(f"jvp: the primals are {named_type(primals)}, so the tangents must be one, too.")
+        raise ArgumentError(
+            f"jvp: the primals are {named_type(primals)}, so the tangents must be a tuple or list, too."
+        )
     return _named_jvp("jvp", function, tuple(primals), tuple(tangents))
 
 
@@ -157,8 +162,8 @@ def jacobian(function: Callable[[Any], Any], x: Array) -> Array:
 
     Raises
     ------
-    ArgumentError
-        For an argument or a result that is not one dense array.
+    ArgumentError, DTypeError
+        For an argument or a result that is not one dense array, and an argument that is not of floats.
 
     Examples
     --------
@@ -173,6 +178,8 @@ def _named_jacobian(name: str, function: Callable[[Any], Any], x: Array) -> Arra
     """Return the Jacobian, by a vjp for each element of the result; errors begin with ``name``."""
     if not isinstance(x, Array):
         raise ArgumentError(f"{name}: x must be one dense array, not {named_type(x)}: pn.array(x), or use vjp.")
+    if not is_float(x.dtype):
+        raise DTypeError(f"{name}: x must be of floats, not {x.dtype}. Convert it: x.to(dtype=pn.float64).")
     output, function_vjp = vjp(function, x)
     if not isinstance(output, Array):
         kind = type(output).__name__
@@ -186,7 +193,7 @@ def _named_jacobian(name: str, function: Callable[[Any], Any], x: Array) -> Arra
 
 @operator
 def hessian(function: Callable[[Any], Any], x: Array) -> Array:
-    """Return the second derivatives of a function whose result has one element: the shape of ``x`` twice.
+    """Return the second derivatives, of shape ``(*x.shape, *x.shape)``, of a function whose result has one element.
 
     Parameters
     ----------
@@ -199,6 +206,8 @@ def hessian(function: Callable[[Any], Any], x: Array) -> Array:
     ------
     GradientError
         For a result of more, or fewer, than one element.
+    ArgumentError, DTypeError
+        For an argument that is not one dense array of floats.
 
     Examples
     --------
@@ -220,12 +229,14 @@ def hvp(function: Callable[[Any], Any], x: Any, vector: Any) -> tuple[Any, Any]:
     function : callable
         Takes one array, nested array or container, and returns one element.
     x, vector
-        Of one form and equal shapes.
+        In the same containers, and of equal shapes.
 
     Raises
     ------
     GradientError
         For a result of more, or fewer, than one element.
+    ArgumentError
+        For a vector in other containers than ``x``, or of another shape.
 
     Examples
     --------

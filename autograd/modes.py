@@ -15,14 +15,14 @@ from .thread_values import ThreadValue
 
 F = TypeVar("F", bound=Callable[..., Any])
 _NAMES = {OFF: "no_grad", RECORDING: "enable_grad", ANOMALY: "anomaly"}
-_modes_before_blocks: ThreadValue[list[int]] = ThreadValue(list)  # the last one is that of the innermost block
+_modes_before_blocks: ThreadValue[list[int]] = ThreadValue(list)  # the last one is restored after the innermost block
 _KINDS_WITH_STEPS = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
 
 
 class Mode(ContextDecorator):
     """A context manager, or a decorator, that sets the mode of the current thread and restores it at the end.
 
-    It is re-entrant, and several threads can use one object, as each thread stores the modes of its blocks.
+    It is re-entrant, and several threads can use one object, as each thread stores the modes that its blocks restore.
     """
 
     def __init__(self, mode: int) -> None:
@@ -40,8 +40,8 @@ class Mode(ContextDecorator):
         """Return a function that runs ``function`` in the mode; ArgumentError for a generator or a coroutine."""
         if any(is_kind(function) for is_kind in _KINDS_WITH_STEPS):
             raise ArgumentError(
-                f"{_NAMES[self._mode]}: {function.__name__} is a generator or a coroutine, whose callers run between "
-                f"its steps. Write `with pn.{_NAMES[self._mode]}():` inside its body."
+                f"{_NAMES[self._mode]}: {function.__name__} is a generator or a coroutine; between its steps, code of "
+                f"its caller would run in this mode. Write `with pn.{_NAMES[self._mode]}():` inside its body."
             )
         return super().__call__(function)
 
@@ -59,8 +59,8 @@ def no_grad(function: F) -> F: ...
 def no_grad(function: Any = None) -> Any:
     """Record no operation inside the block, and allow writes in place.
 
-    A view of an array that requires grad, made inside the block, cannot be written to outside of it. `no_grad` is a
-    decorator, too; ArgumentError for a generator or a coroutine.
+    A view that is made inside the block, of an array that requires grad, cannot be written to outside of it. `no_grad`
+    is a decorator, too; ArgumentError for a generator or a coroutine.
 
     Examples
     --------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,11 +18,11 @@ from .tape import Node, Unsaved, node_or_leaf
 from .traversal import walk_back
 
 HEAD = ("#", "call", "output", "primitive")  # the four columns that are shown
-CONSTANT = "const"  # an array that does not require grad
+CONSTANT = "const"  # an array that does not require grad, and any argument whose node was freed
 
 
 def call_text(node: Node, names: Sequence[str | None]) -> str:
-    """Return a node as a call; ``names`` has the names of its sources, with None for a constant."""
+    """Return a node as a call; ``names`` has the name of the source of each argument, None for one without history."""
     if node.operation is LISTED_OUTPUT:
         return f"{names[0]}[{node.args[0]}]"
     if node.args is None or not isinstance(node.operation, Primitive):
@@ -32,7 +33,7 @@ def call_text(node: Node, names: Sequence[str | None]) -> str:
 
 
 def _argument_text(value: Any) -> str:
-    """Return an argument without history as text; the text is empty for objects without a short one."""
+    """Return an argument without history as text, which is empty if the object has no short text."""
     if type(value) in (Array, Unsaved):
         return CONSTANT
     if isinstance(value, slice):
@@ -48,13 +49,13 @@ def _argument_text(value: Any) -> str:
 
 
 class Record(NamedTuple):
-    """A row of a tape: a leaf, or a node as a call of other rows."""
+    """A row of a tape: a leaf, or a node, written as a call whose arguments are earlier rows."""
 
     name: str
     call: str
     output: str
     primitive: str  # the name of the recorded primitive, if it is not the name of the public function
-    sources: tuple[int | None, ...]  # the numbers of the rows of the arguments; None for a constant
+    sources: tuple[int | None, ...]  # positions of the arguments among the records; None for one without history
 
     @property
     def is_leaf(self) -> bool:
@@ -108,7 +109,8 @@ def tape(outputs: Any, **names: Any) -> Tape:
         for i, array in enumerate(arrays):
             name_by_node[node_or_leaf(array)] = name if len(arrays) == 1 else f"{name}[{i}]"
     row_by_node = {node: row for row, node in enumerate([*leaves, *nodes])}
-    leaf_names = (f"x{number}" for number in range(len(leaves)))
+    taken = set(name_by_node.values())
+    leaf_names = (name for number in count() if (name := f"x{number}") not in taken)
     records = [
         Record(name_by_node.get(leaf) or next(leaf_names), "leaf", f"{leaf.dtype} {leaf.shape}", "", ())
         for leaf in leaves
@@ -116,7 +118,7 @@ def tape(outputs: Any, **names: Any) -> Tape:
     for number, node in enumerate(nodes, 1):
         rows = tuple(None if source is None else row_by_node[source] for source in node.sources)
         names_of_sources = [None if row is None else records[row].name for row in rows]
-        # A row is #1 in a call, as 1 would be read as a number.
+        # Node 1 is #1 in a call: a bare 1 would look like a number.
         operands = [f"#{name}" if name and name.isdigit() else name for name in names_of_sources]
         output = f"{node.num_listed_outputs} parts" if node.num_listed_outputs else f"{node.dtype} {node.shape}"
         primitive = "" if node.operation.name == node.operation.public else node.operation.name

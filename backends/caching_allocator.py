@@ -2,7 +2,7 @@
 
 The operating system clears fresh memory page by page when it is first touched, which takes about as long as a copy.
 Therefore a block that no array refers to any more is kept, and the next array of its size gets the block with its old
-contents. If memory is short, the allocator frees all kept blocks and tries once more.
+contents. At most `MOST_KEPT` bytes are kept: if a block exceeds them, or memory is short, all kept blocks are freed.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ LARGE = 1024 * 1024  # bytes; malloc itself keeps smaller blocks
 SIZES_PER_DOUBLING = 8  # block sizes between two powers of two, so that arrays of similar size share blocks
 MOST_KEPT = whole_number("PYNESTED_KEPT_MIB", 512) * 1024 * 1024  # bytes
 np.empty(4 * LARGE, np.uint8)  # freed at once: from here on malloc of Linux keeps up to 8 MiB of freed memory
-counters = SimpleNamespace(fresh=0, reused=0, in_use=0, peak=0)  # numbers of large blocks; bytes of their arrays
-kept_blocks: dict[int, list[NDArray[np.uint8]]] = {}  # by size; there is no lock, as each step below is atomic
+counters = SimpleNamespace(fresh=0, reused=0, in_use=0, peak=0)  # of large blocks: two numbers, two sums of bytes
+kept_blocks: dict[int, list[NDArray[np.uint8]]] = {}  # by size; without a lock, since a race can only lose a block
 
 
 class Block:
-    """The owner of the memory of a large array. It keeps the memory for other arrays when no array refers to it."""
+    """The owner of the memory of a large array. After the array and its views, it keeps the memory for other arrays."""
 
     def __init__(self, memory: NDArray[np.uint8]) -> None:
         self.memory, self.__array_interface__ = memory, memory.__array_interface__
@@ -50,7 +50,7 @@ def kept_bytes() -> int:
 
 
 def empty(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-    """Return a new C-contiguous array whose contents are arbitrary."""
+    """Return a new C-contiguous array with arbitrary contents, from the allocator that is registered, if one is."""
     allocate: Allocator = np.empty if prod(shape) * np.dtype(dtype).itemsize < LARGE else allocate_aligned
     return ALLOCATORS.get("cpu", allocate)(shape, dtype)  # type: ignore[no-any-return]
 
@@ -67,7 +67,7 @@ def allocate_aligned(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
 
 
 def _kept_or_fresh_memory(nbytes: int) -> NDArray[np.uint8]:
-    step = (1 << nbytes.bit_length() - 1) // SIZES_PER_DOUBLING
+    step = (1 << (nbytes.bit_length() - 1)) // SIZES_PER_DOUBLING
     size = -(-nbytes // step) * step
     with suppress(KeyError, IndexError):
         memory = kept_blocks[size].pop()

@@ -15,7 +15,7 @@ from .segments import Segments
 class HeadMatrices(NamedTuple):
     """Matrices in a flat buffer, one for each of P heads of queries: their sizes, strides and offsets.
 
-    The stride from a column to the next is 1. A mask can have any stride along its rows and along its columns, also 0.
+    The elements of a row are adjacent, but in a mask both strides can be any, also 0.
     """
 
     sizes: Integers  # (P, 2)
@@ -31,9 +31,9 @@ class HeadMatrices(NamedTuple):
 class HeadLayout:
     """The memory layout of attention in B components, each of several heads.
 
-    Each head has a matrix of queries, of keys and of values. A table of places has a row for each component: an offset,
-    the step from head to head and the step from row to row. The elements of a row are adjacent. Rows of different
-    components and heads do not overlap, but masks can.
+    Each head has a matrix of queries, of keys and of values; the elements of a row of a matrix are adjacent. A table of
+    places has for each component the offset of its first matrix, the step from a head to the next, and the step from a
+    row of a matrix to the next. Matrices of different components and heads do not overlap, but masks can.
 
     Attributes
     ----------

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from numpy.typing import DTypeLike
 
 Allocator: TypeAlias = Callable[[tuple[int, ...], DTypeLike], Any]
-ALLOCATORS: dict[str, Allocator] = {}  # by device: what `register_allocator` or `filled` set
+ALLOCATORS: dict[str, Allocator] = {}  # by device: set by `register_allocator`, or by the context manager `filled`
 
 
 class Backend:
@@ -34,7 +34,7 @@ class Backend:
     xp: Any
 
     def __getattr__(self, name: str) -> Any:
-        """Return the function of ``xp`` with this name, as the backend has no kernel with this name."""
+        """Return the function of ``xp`` with this name; Python calls this if the backend has no kernel of the name."""
         if name.startswith("_"):
             raise AttributeError(name)
         function = self.wrap_function(getattr(self.xp, name))

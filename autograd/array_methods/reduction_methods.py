@@ -10,15 +10,15 @@ if TYPE_CHECKING:
     from pynested.autograd.array import Array
     from pynested.nested.operands import Dims, DType, Flag
 
-T = TypeVar("T")  # the class of the array; pyright would not pass Self on with `typed_as`
+T = TypeVar("T")  # the class of the array; in place of Self, which pyright loses through `typed_as`
 
 
 @explain_wrong_calls
 class ReductionMethods:
     """Methods that call the reduction of the same name. If no dimension is given, the result is dense.
 
-    The overloads have the types of the parameters, and `typed_as` names the method whose overloads count. The
-    definitions have the defaults. ``axis`` and ``keepdims`` are NumPy's names of ``dim`` and ``keepdim``.
+    The overloads have the types of the parameters, and the definitions have the defaults. ``@typed_as(m)`` gives a
+    method the overloads of m. ``axis`` and ``keepdims`` are NumPy's names of ``dim`` and ``keepdim``.
     """
 
     __slots__ = ()

@@ -1,4 +1,6 @@
-"""Primitives that move elements. They are linear in the array, and many are pairs: each is the other's adjoint.
+"""Primitives that move elements, and are linear in the array.
+
+``a <-> b`` says that each is the other's adjoint, ``a -> b`` that the adjoint of a uses b:
 
 reshape  <-> reshape        transpose <-> transpose      broadcast_to <-> sum_to
 slice    <-> place          concatenate -> slice         cast <-> cast
@@ -60,7 +62,7 @@ def _place(k: Any, x: Any, shape: tuple[int, ...], index: Any) -> Any:
 
 
 def strided_view(k: Any, flat: Any, sizes: Any, strides: Any, offset: int) -> Any:
-    """Return a view of a flat array with sizes, strides and an offset, which are counted in elements."""
+    """Return the view of a flat array that has these sizes, strides and offset, all counted in elements."""
     is_contiguous = flat.flags.c_contiguous
     element_bytes = flat.dtype.itemsize if is_contiguous else flat.strides[0]
     byte_strides = tuple([stride * element_bytes for stride in strides])
@@ -147,7 +149,7 @@ unpad: Primitive = Primitive(
 
 
 def _concatenate_vjp(g: Any, y: Any, *arrays_and_axis: Any) -> list[Any]:
-    """Return as the cotangent of each array its piece of ``g``."""
+    """Cut ``g`` into the cotangents of the arrays."""
     *arrays, axis = arrays_and_axis
     before = [slice(None)] * axis
     ends = accumulate([array.shape[axis] for array in arrays], initial=0)
@@ -234,7 +236,7 @@ def _pieces(k: Any, x: Any, axis: int, starts: tuple[int, ...], lengths: tuple[i
 
 
 def _pieces_vjp(g: list[Any], y: Any, x: Any, axis: int, starts: tuple[int, ...], lengths: tuple[int, ...]) -> Any:
-    """Return the cotangents of pieces, added at the places of the pieces; zeros elsewhere."""
+    """Return zeros of the shape of x, with the cotangent of each piece added where the piece lies."""
     shapes = [(*x.shape[:axis], length, *x.shape[axis + 1 :]) for length in lengths]
     joined = concatenate(_with_zeros(g, shapes), axis)
     ends = np.cumsum(lengths)

@@ -1,8 +1,9 @@
 """Layer normalization and cross entropy of the rows of a matrix, as primitives.
 
-The kernels ``k`` also return residuals: the mean and std of each row, or its maximum and log sum. The kernels of the
-gradients read the residuals. `derivatives_of` differentiates a gradient by a formula in other primitives, such as
-`_layer_norm_gradients`. ``g`` is the cotangent of the result ``y``; ``saves`` names the values that derivatives read.
+The kernels ``k`` also return residuals, which the kernels of the gradients read: `layer_norm` the mean and std of each
+row, `cross_entropy` its maximum and log sum. The derivatives of a gradient are those of a formula for the same gradient
+in other primitives, such as `_layer_norm_gradients`, which needs no residuals. ``g`` is the cotangent of the result
+``y``, and `Primitive` explains ``saves``.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from .segment import softmax_last, spread_sum_last
 
 
 def _layer_norm_gradients(g: Any, x: Any, weight: Any, mean: Any, std: Any, eps: float) -> tuple[Any, Any, Any]:
-    """Return the cotangents of x, weight and bias; halves are computed in float32."""
+    """Return the cotangents of x, weight and bias without ``mean`` and ``std``; halves are computed in float32."""
     dtype, size = computing_dtype(x.dtype), max(x.shape[-1], 1)
     x_computed, g_result = to_dtype(x, dtype), to_dtype(g, dtype)
     normalized, rstd = layer_norm(x_computed, None, None, eps), reciprocal_std(x_computed, eps)
@@ -72,8 +73,8 @@ layer_norm_backward: Primitive = Primitive(
 def _cross_entropy_gradient(g: Any, x: Any, target: Any, weight: Any, ignore: int, smoothing: float, _: Any) -> Any:
     """Return the cotangent of x: ``g * (softmax(x) * sum(w) - w)`` in each row, and zero in an ignored row.
 
-    The loss of a row is ``-sum(w * log(softmax(x)))``. ``w`` is the distribution of the target over the classes, with
-    a part for each class if there is smoothing, times the weights of the classes. The formula needs no residuals.
+    The loss of a row is ``-sum(w * log(softmax(x)))``. For class c of C, ``w`` is the weight of c times
+    ``smoothing / C``, plus ``1 - smoothing`` times the weight of c if c is the target.
     """
     rows, classes = x.shape
     is_target = (target[:, None] == get_backend(x.device).xp.arange(classes)).astype(x.dtype)

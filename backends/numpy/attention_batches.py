@@ -19,12 +19,12 @@ from ..plain.widening import RawArray
 from .blocks import rows_as_elements, widened
 from .parallel import THREADS
 
-BLOCK_SCORES = 1 << 18  # in a batch of one component, at most: they fit in a cache, and keep BLAS busy
-LEAST_ROWS = 16  # A block has at least so many queries. A product with fewer rows is slow.
+BLOCK_SCORES = 1 << 18  # aim for a batch of one component: so many fit in a cache, and keep BLAS busy
+LEAST_ROWS = 16  # A block has so many queries, if there are as many. A product with fewer rows is slow.
 CAUSAL_ROWS = 192  # A causal block has at most so many queries. It computes no scores with keys after its last query.
-SMALL_SCORES = 1 << 13  # of a component, at most, if it is padded to a batch with others
-PADDED_SCORES = 1 << 18  # in a padded batch, at most, and as many elements of its operands: they fit in a cache
-LENGTH_STEP = 8  # lengths are padded together if rounding up to a multiple of it makes them equal
+SMALL_SCORES = 1 << 13  # a component with more scores is not padded together with others
+PADDED_SCORES = 1 << 18  # limit of the scores of a padded batch, and of its queries and values: they fit in a cache
+LENGTH_STEP = 8  # components are padded together if their lengths round up to the same multiple of this
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +34,8 @@ class Job:
     Attributes
     ----------
     heads : int64 (K, C, G)
-        The heads of queries, as indices into the matrices of `HeadLayout`. The K components have C heads of keys, with
-        G heads of queries for each.
+        The heads of queries, as indices into the matrices of `HeadLayout`: of K components, with C heads of keys each
+        in this job, and G heads of queries for each head of keys.
     num_queries, num_keys : int
         The largest numbers of queries and keys, L and S. Components with fewer queries or keys are padded.
     log_sum_positions : slice
@@ -56,6 +56,7 @@ class Job:
 @lru_cache(maxsize=32)  # the gradient, and the next layer, have the same layout
 def attention_jobs(layout: HeadLayout) -> list[Job]:
     """Return jobs for all heads that have queries. If there is one component only, its heads go to all threads."""
+    # The columns of sizes are the numbers of key heads, of query heads for each of them, of queries and of keys.
     sizes, first_heads = layout.sizes, np.cumsum(layout.num_query_heads) - layout.num_query_heads
     has_queries = sizes[:, :3].all(axis=1)
     is_small = has_queries & (layout.num_scores <= SMALL_SCORES)
@@ -88,7 +89,8 @@ def attention_jobs(layout: HeadLayout) -> list[Job]:
 def _length_classes(sizes: Integers, components: Integers) -> list[Integers]:
     """Return groups of components that are padded together: of equal numbers of heads, and of nearly equal lengths.
 
-    If all components together are small after padding, their lengths may differ. Components without keys are a class.
+    If few scores remain when all components are padded to the longest, lengths are not compared. Components without
+    keys are not padded with others.
     """
     class_sizes = sizes[components]
     is_small = len(components) * class_sizes.max(axis=0, initial=0).prod() <= SMALL_SCORES
@@ -101,18 +103,19 @@ def _length_classes(sizes: Integers, components: Integers) -> list[Integers]:
 
 
 class RowIndex:
-    """The rows of one operand of a job in a flat buffer, which `read` copies to an array of ``shape``.
+    """Where the rows of one operand of a job lie in a flat buffer. `read` copies them to an array of ``shape``.
 
-    The shape is (K, C, G, R, width). ``is_row`` (K, C, G, R) is false for padding. ``starts`` are the positions of the
-    first elements in the buffer; padding repeats a row of the job. ``targets`` and ``real_starts`` are the numbers and
-    the starts of the rows that are no padding.
+    The shape is (K, C, G, R, width), for R rows: the queries or the keys. ``is_row`` (K, C, G, R) is false for padding.
+    ``starts`` are the positions of the first elements of rows in the buffer; padding repeats a row of the job. For the
+    rows that are not padding, ``real_rows`` are their indices among the K * C * G * R rows, and ``real_starts`` their
+    positions in the buffer.
     """
 
     def __init__(self, matrices: HeadMatrices, heads: Integers) -> None:
         offsets, lengths = matrices.offsets[heads, None], matrices.sizes[heads, 0, None]
         row = np.arange(lengths.max())
         self.is_row = row < lengths
-        self.targets = np.flatnonzero(self.is_row)
+        self.real_rows = np.flatnonzero(self.is_row)
         starts = offsets + row * matrices.strides[heads, 0, None]
         self.real_starts = starts[self.is_row]
         self.starts = np.where(self.is_row, starts, self.real_starts[:1])
@@ -126,17 +129,17 @@ class RowIndex:
         return widened(rows.view(buffer.dtype).reshape(self.shape))
 
     def write(self, rows: RawArray, buffer: RawArray) -> None:
-        """Copy rows, of the dtype of the buffer and without padding, to their positions in the buffer."""
+        """Copy the rows that are not padding to their positions in the buffer, which has the same dtype."""
         if rows.size:
-            elements = rows_as_elements(rows, self.shape[-1], self.shape[-1])[self.targets]
+            elements = rows_as_elements(rows, self.shape[-1], self.shape[-1])[self.real_rows]
             rows_as_elements(buffer, self.shape[-1])[self.real_starts] = elements
 
 
 class JobIndex(NamedTuple):
-    """The rows of all operands of a job.
+    """The rows of all operands of a job, its active pairs, and the blocks of queries that are computed one by one.
 
     ``active`` (K, 1, 1, L, S) is false for pairs with padding and, in causal attention, for keys after the query. It is
-    None for one component, and if all pairs are active. ``row_blocks`` are the queries that are computed at a time.
+    None for one component, and if all pairs are active.
     """
 
     queries: RowIndex
@@ -147,9 +150,9 @@ class JobIndex(NamedTuple):
     row_blocks: list[slice]
 
 
-@lru_cache(maxsize=16)  # enough for a few layers of small components; a job has at most `PADDED_SCORES` rows
+@lru_cache(maxsize=16)  # enough for a few layers of small components, and little memory
 def job_index(layout: HeadLayout, job: Job) -> JobIndex:
-    """Return the rows of all operands."""
+    """Return the rows, active pairs and blocks of a job."""
     key_heads = job.heads[..., :1]  # the heads of a group have the same keys and values
     queries, keys = RowIndex(layout.query_matrices, job.heads), RowIndex(layout.key_matrices, key_heads)
     values, results = RowIndex(layout.value_matrices, key_heads), RowIndex(layout.result_matrices, job.heads)

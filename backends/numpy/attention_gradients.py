@@ -53,7 +53,7 @@ def attention_backward(
         for row_index, batch_grad, grad in zip(index[:3], batch_grads, grads, strict=True):
             row_index.write(batch_grad, grad)
 
-    # Jobs can share elements of a mask. To add to its gradient they run on one thread, as they do for 0 bytes.
+    # Jobs can share elements of a mask, so to add to its gradient they run on one thread, which `run` uses for 0 bytes.
     nbytes = 0 if needs_mask_gradient else layout.total_scores * q.itemsize
     run(work, [(job,) for job in attention_jobs(layout)], nbytes)
     q_grad, k_grad, v_grad = (x.astype(q.dtype, copy=False) for x in grads)
@@ -65,9 +65,9 @@ def _add_block(
 ) -> RawArray:
     """Add what a block of queries and keys contributes to the gradients, and return the gradients of its scores.
 
-    The gradient of a score is ``weight * (d_weight - mean)``, with ``d_weight`` the gradient of the weight. ``mean`` is
-    the mean of ``d_weight`` over the query's weights; it equals the product of cotangent and result. The gradient of
-    queries is that of the scaled queries.
+    The gradient of a score is ``weight * (d_weight - mean)``. Here ``d_weight`` is the gradient of the weight, and
+    ``mean`` the average of ``d_weight`` weighted by the weights of the query, which is the inner product of its
+    cotangent and result. Queries are scaled already; the caller multiplies their gradient by the scale.
     """
     assert batch.log_sums is not None
     queries, keys, values = batch.queries[..., rows, :], batch.keys[..., columns, :], batch.values[..., columns, :]
@@ -87,9 +87,9 @@ def _add_block(
     return d_scores
 
 
-def _add_product(total: RawArray, weights: RawArray, matrix: RawArray, active: RawArray | None) -> None:
-    """Add ``weights @ matrix`` to ``total``; heads of queries that share a head of keys are summed."""
-    product = multiply_active(weights, matrix, active)
+def _add_product(total: RawArray, left: RawArray, right: RawArray, active: RawArray | None) -> None:
+    """Add ``left @ right`` to ``total``; heads of queries that share a head of keys are summed."""
+    product = multiply_active(left, right, active)
     total += product if total.shape[2] == product.shape[2] else product.sum(axis=2, keepdims=True)
 
 

@@ -12,7 +12,7 @@ from ..dtypes import computing_dtype, is_half
 from ..plain.widening import RawArray
 from . import parallel
 
-# The size of a block of an operand: small enough for a cache, and so large that threads seldom wait for each other.
+# The size of a block of an operand: it fits in a cache, and is so large that threads seldom wait for the interpreter.
 BLOCK_BYTES = 768 * 1024
 
 
@@ -40,10 +40,10 @@ def run_shares(work: Callable[[int, int], object], rows: int, nbytes: int) -> No
 
 
 def compute_rows(function: Callable[..., None], out: RawArray, *arrays: RawArray) -> RawArray:
-    """Return ``out``, whose rows ``function(*blocks, out=block)`` computes in blocks that stay in the cache.
+    """Fill ``out`` by calls of ``function(*blocks, out=block)`` for blocks of rows that stay in the cache; return it.
 
-    All arrays have as many rows as ``out``; a block has `BLOCK_BYTES` of the first. Halves are float32 in the blocks,
-    and those of ``out`` are rounded once.
+    All arrays have as many rows as ``out``. The first one has elements in each row; a block has at most `BLOCK_BYTES`
+    of it. Halves are float32 in the blocks, and those of ``out`` are rounded once.
     """
     dtype = computing_dtype(out.dtype)
     if dtype == out.dtype and 0 < arrays[0].nbytes <= BLOCK_BYTES:
@@ -73,7 +73,7 @@ def last_rows(x: RawArray) -> RawArray:
 
 
 def rows_as_elements(x: RawArray, width: int, step: int = 1) -> RawArray:
-    """Return a view of contiguous memory with rows of ``width`` numbers as elements; row i begins at number i * step.
+    """Return a view of contiguous memory whose element i is the row of ``width`` numbers from number i * step on.
 
     NumPy copies such elements, as bytes, two to three times as fast as rows of numbers. The width must not be 0.
     """

@@ -24,6 +24,7 @@ FEW_ELEMENTS = 256  # up to this number, adding elements one by one costs less t
 FEW_COMPONENTS = 8  # up to this number, a Python call for each component costs less than an index of all elements
 LONG_SEGMENT_BYTES = 16 * 1024  # a longer segment is worth a Python call of its own
 LONG_COMPONENT = 256  # rows; if components have as many on average, each is worth a Python call of its own
+LONG_ROW = 1024 * 1024  # elements; components with such rows are each worth a Python call, too
 
 
 def copy(x: NDArray[Any], /) -> NDArray[Any]:
@@ -116,7 +117,7 @@ def add_rows(x: NDArray[Any], index: NDArray[np.int64], rows: int, /) -> NDArray
 def gather_components(buffer: NDArray[Any], sizes: Integers, strides: Integers, offsets: Integers, /) -> NDArray[Any]:
     """Copy few or long components one after the other, or all their contiguous rows by one index."""
     width, outer_sizes, outer_strides = _split_contiguous_dims(sizes, strides)
-    if _is_loop_quick(outer_sizes):
+    if _is_loop_quick(width, outer_sizes):
         return plain_kernels.gather_components(np.ascontiguousarray(buffer), sizes, strides, offsets)
     if not width:
         return np.zeros(0, buffer.dtype)
@@ -131,7 +132,7 @@ def scatter_components(
 ) -> NDArray[Any]:
     """Add few or long components one after the other, or all their contiguous rows by one index."""
     width, outer_sizes, outer_strides = _split_contiguous_dims(sizes, strides)
-    if _is_loop_quick(outer_sizes) and surely_without_repeats(sizes, strides).all():
+    if _is_loop_quick(width, outer_sizes) and surely_without_repeats(sizes, strides).all():
         sums, start = np.zeros(buffer_size, computing_dtype(flat.dtype)), 0
         for view in plain_kernels.strided_views(sums, sizes, strides, offsets):
             view += flat[start : start + view.size].reshape(view.shape)
@@ -144,10 +145,11 @@ def scatter_components(
     return add_rows(flat, index, buffer_size)
 
 
-def _is_loop_quick(outer_sizes: Integers) -> bool:
+def _is_loop_quick(width: int, outer_sizes: Integers) -> bool:
     """Return whether a Python call for each component is quicker than an index of all their rows."""
     count = len(outer_sizes)
-    return count <= FEW_COMPONENTS or int(outer_sizes.prod(axis=1).sum()) >= LONG_COMPONENT * count
+    has_many_rows = int(outer_sizes.prod(axis=1).sum()) >= LONG_COMPONENT * count
+    return count <= FEW_COMPONENTS or width >= LONG_ROW or has_many_rows
 
 
 def _split_contiguous_dims(sizes: Integers, strides: Integers) -> tuple[int, Integers, Integers]:

@@ -18,12 +18,12 @@ LARGE_PRODUCT = 16384  # elements of both operands and the result; a larger prod
 LARGE_MATMUL = 1 << 20  # multiplications; a smaller product takes less time than preparing it for threads
 FEW_PRODUCTS = 4  # up to this number, a Python call for each product costs less than sorting them by size
 FEW_ROWS = 16  # up to this number, rows are added one after the other, in float64
-SHORT_ROW = 32  # elements
+SHORT_ROW = 32  # elements of a row whose extremum is found in a transposed matrix
 LONGEST_SUM = 512  # elements of a row; the sum of a longer row in float32 is not accurate enough
 
 
 def matmul(a: NDArray[Any], b: NDArray[Any], /) -> NDArray[Any]:
-    """Call `numpy.matmul`; one product of all rows of ``a`` if ``b`` is one matrix, on all threads if it is large."""
+    """Multiply all rows of ``a`` by ``b``, on all threads, if ``b`` is one matrix and the product large."""
     if b.ndim > 2 or a.size * b.shape[1] < LARGE_MATMUL:
         return np.asarray(np.matmul(a, b))
     rows = last_rows(a) if a.ndim > 2 else a
@@ -35,7 +35,7 @@ def matmul(a: NDArray[Any], b: NDArray[Any], /) -> NDArray[Any]:
 
 
 def matmul_components(a: NDArray[Any], b: NDArray[Any], left: Matrices, right: Matrices, /) -> NDArray[Any]:
-    """Multiply each large pair of matrices by a call of its own, and small pairs of equal sizes by one batched call."""
+    """Make one call for each product of large matrices, and one for all products of small matrices of equal sizes."""
     dtype = np.result_type(a, b)
     if is_half(dtype):
         return matmul_components(a.astype(np.float32), b.astype(np.float32), left, right).astype(dtype)
@@ -62,7 +62,7 @@ def matmul_components(a: NDArray[Any], b: NDArray[Any], left: Matrices, right: M
 
 
 def _stack(flat: NDArray[Any], matrices: Matrices, indices: NDArray[np.int64]) -> NDArray[Any]:
-    """Return matrices of equal sizes by their indices: (K, rows, cols), a view if they lie evenly apart."""
+    """Return the matrices with these indices, all of one size: (K, rows, cols), a view if they lie evenly apart."""
     offsets = matrices.offsets[indices]
     rows, cols = matrices.rows.item(indices[0]), matrices.cols.item(indices[0])
     shape = (len(indices), cols, rows) if matrices.is_transposed else (len(indices), rows, cols)
@@ -79,7 +79,8 @@ def _stack(flat: NDArray[Any], matrices: Matrices, indices: NDArray[np.int64]) -
 def sum_first(x: NDArray[Any]) -> NDArray[Any]:
     """(N, ...) -> (...): the sum of the rows of floats.
 
-    One half of the rows is added to the other until few rows are left, so that the error grows as log N.
+    One half of the rows is added to the other until few rows are left, so that the error grows as log N. NumPy itself
+    adds a single column so.
     """
     rows = widened(as_matrix(x))
     while len(rows) > FEW_ROWS and rows.shape[1] > 1:
@@ -106,11 +107,10 @@ def sum_last(x: NDArray[Any], /) -> NDArray[Any]:
 
 
 def extremum_last(ufunc: np.ufunc, x: NDArray[Any]) -> NDArray[Any]:
-    """(..., D) -> (...), D > 0: the maximum or minimum of each row, by that ufunc; NaN if the row holds one.
+    """(..., D) -> (...), D > 0: the extremum of each row by ``ufunc``, maximum or minimum; NaN if the row holds one.
 
     A reduction of NumPy begins anew for each row. Therefore short rows are reduced as columns of the transposed matrix.
-    Of a long row, `argmax` and `argmin` find the position, in half of the time of a reduction. Halves are compared in
-    float32.
+    For long rows, `argmax` and `argmin` take half of the time of a reduction. float16 is compared as float32.
     """
     rows = last_rows(x)
     wide = widened(rows)

@@ -24,11 +24,11 @@ from .parallel import run
 
 FEW_SEGMENTS = 8  # up to this number, a Python call for each segment costs less than a sparse matrix
 LONG_SEGMENT = 4096  # elements; the sum of a longer segment is worth a Python call
-MANY_ROWS = 64  # of a segment; a sum of more rows is computed in float64
-FEW_COLUMNS, SHORT_SEGMENT = 8, 20  # `reduceat` is quick for few columns and segments with more rows, on average
+MANY_ROWS = 64  # if the longest segment has more rows, sums are computed in float64
+FEW_COLUMNS, SHORT_SEGMENT = 8, 20  # `reduceat` is quick for so few columns, if a segment has more rows on average
 SHORT_ELEMENTS = 8192  # of a segment; up to this number, equally long segments are copied and reduced together
-STEP_ELEMENTS = 2048  # a step that adds fewer elements costs more than a call for each segment
-# exp of numbers between these and their negatives, and sums of it, are ordinary numbers.
+STEP_ELEMENTS = 2048  # of `segment_cumsum`; a step for fewer elements costs more than a call for each segment
+# For numbers between a limit and its negative, exp and sums of exp neither overflow nor vanish.
 SAFE_EXPONENT = {np.dtype(np.float32): 40.0, np.dtype(np.float64): 300.0}
 
 
@@ -58,17 +58,17 @@ def _matrix_of_ones(segments: Segments, dtype: np.dtype[Any]) -> Any:
 
 
 def segment_prod(x: RawArray, segments: Segments, /) -> RawArray:
-    """Multiply by `reduceat`, or the segments of each length together."""
+    """Call `reduceat`, or reduce all segments of one length in one call."""
     return _reduce(np.multiply, x, segments, 1, sum_dtype(x))
 
 
 def segment_max(x: RawArray, segments: Segments, /) -> RawArray:
-    """Compare by `reduceat`, or the segments of each length together."""
+    """Call `reduceat`, or reduce all segments of one length in one call."""
     return _reduce(np.maximum, x, segments, plain_kernels.least(x.dtype), x.dtype)
 
 
 def segment_min(x: RawArray, segments: Segments, /) -> RawArray:
-    """Compare by `reduceat`, or the segments of each length together."""
+    """Call `reduceat`, or reduce all segments of one length in one call."""
     return _reduce(np.minimum, x, segments, plain_kernels.greatest(x.dtype), x.dtype)
 
 
@@ -100,12 +100,12 @@ def _reduce_equally_long(
             ufunc.reduce(rows[start : start + length], axis=0, out=reduced[number])
 
 
-def _longest_first(segments: Segments) -> tuple[RawArray, RawArray, RawArray]:
-    """Return the numbers of the segments, the longest first, and their first rows and lengths in this order."""
+def _longest_first(segments: Segments) -> tuple[RawArray, RawArray]:
+    """Return the first rows and the lengths of the segments, the longest first."""
 
-    def make() -> tuple[RawArray, RawArray, RawArray]:
+    def make() -> tuple[RawArray, RawArray]:
         order = np.argsort(-segments.lengths, kind="stable")
-        return order, segments.offsets[:-1][order], segments.lengths[order]
+        return segments.offsets[:-1][order], segments.lengths[order]
 
     return segments.cached("longest first", make)
 
@@ -157,8 +157,8 @@ def _compute_blocks(
 ) -> RawArray:
     """Return an array of the shape and dtype of x, (N, D), that ``work`` fills in blocks of whole segments.
 
-    The arguments of ``work`` are the rows of the result that it writes, the slice of all rows and the slice of all
-    segments that make the block, and the segments of the block alone.
+    The arguments of ``work`` are the rows of the result that it writes, the slice of these among all rows, the slice
+    of the segments of the block among all segments, and the `Segments` of the block alone.
     """
     out = empty(x.shape, x.dtype)
     if x.size:
@@ -177,23 +177,23 @@ def is_exp_safe(block: RawArray) -> bool:
 def softmax_shift(minimum: RawArray, maximum: RawArray) -> RawArray:
     """Return what softmax subtracts from each segment: its maximum, or 0 if exp of the segment is safe.
 
-    So the bits of such a segment do not depend on the other segments of its block.
+    So the bits of such a segment do not depend on the numbers of the other segments of its block.
     """
     limit = SAFE_EXPONENT[maximum.dtype]
     return np.asarray(np.where((minimum > -limit) & (maximum < limit), maximum.dtype.type(0), maximum))
 
 
 def segment_cumsum(x: RawArray, segments: Segments, backwards: bool = False, /) -> RawArray:
-    """Add in the order of the plain kernel: the bits of 8-byte numbers are the same.
+    """Add in the order of the plain kernel, with the same bits if numbers have 8 bytes.
 
-    A step adds to one row of each segment that is long enough the sum of the rows before it. Once a step has few
-    elements, the rest of each segment is accumulated alone.
+    Step r adds the sum of the rows before it to row r of every segment that has one. Once a step has few elements, the
+    rest of each segment is accumulated alone.
     """
     rows, dtype = as_matrix(x), sum_dtype(x)
     if backwards:
         segments = segments.cached("backwards", lambda: Segments.from_lengths(segments.lengths[::-1]))
     sums = np.array(rows[::-1] if backwards else rows, computing_dtype(dtype))
-    _, starts, lengths = _longest_first(segments)
+    starts, lengths = _longest_first(segments)
     row = 1
     while (count := int(np.searchsorted(-lengths, -row))) * sums.shape[1] >= STEP_ELEMENTS:
         positions = starts[:count] + row

@@ -73,6 +73,11 @@ def test_a_primitive_is_named_if_the_operator_has_another_name() -> None:
     assert (doubled.call, doubled.primitive) == ("mul(#1, 2)", "")
 
 
+def test_leaves_without_a_name_get_one_that_no_other_array_has() -> None:
+    x, y = (pn.array([1.0], requires_grad=True) for _ in range(2))
+    assert [record.name for record in tape(x * y, x0=y).records] == ["x1", "x0", "1"]
+
+
 def test_freed_and_constant_arguments_are_const() -> None:
     x = pn.array([1.0, 2.0], requires_grad=True)
     y = x * pn.array([3.0, 4.0])

@@ -11,7 +11,7 @@ import pytest
 
 import pynested as pn
 from pynested.autograd import Array, flatten, grad, hessian, hvp, jacobian, jvp, no_grad, vjp
-from pynested.backends.errors import ArgumentError, GradientError
+from pynested.backends.errors import ArgumentError, DTypeError, GradientError
 
 ONE, TWO, THREE = pn.array(1.0), pn.array(2.0), pn.array(3.0)
 
@@ -159,6 +159,8 @@ ERRORS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: hessian(lambda x: x * x, pn.array([1.0, 2.0])), GradientError, "hessian: the function must return one"),
     (lambda: hvp(lambda x: (x, x), ONE, ONE), GradientError, "hvp: the function must return one element"),
     (lambda: jacobian(lambda x: (x, x), ONE), ArgumentError, "one dense array"),
+    (lambda: jacobian(lambda x: x * x, pn.array([1, 2])), DTypeError, "jacobian: x must be of floats, not int64"),
+    (lambda: hessian(lambda x: (x * x).sum(), pn.array([1, 2])), DTypeError, "hessian: x must be of floats, not int64"),
 ]  # fmt: skip
 
 

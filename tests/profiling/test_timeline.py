@@ -130,7 +130,9 @@ def test_graphs_are_the_same_with_a_timeline() -> None:
     with pn.timeline():
         graph = pn.trace(lambda x: x.exp() + 1, ragged())
         compiled = pn.compile(lambda x: x.exp() + 1)(ragged())
+        inner_calls = pn.trace(lambda x: x.logsumexp(1), ragged())
     assert len(graph.nodes) == 2 and pn.equal(compiled, ragged().exp() + 1)
+    assert [node.name for node in inner_calls.nodes] == ["logsumexp"]
 
 
 def test_events_are_plain_data_and_a_trace_for_browsers(tmp_path: Path) -> None:

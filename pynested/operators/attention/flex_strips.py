@@ -1,9 +1,9 @@
-"""`flex_attention` by strips of pairs: if a function changes the scores, or results beside the output are requested.
+"""What `flex_attention` computes if a function changes the scores, or results beside the output are requested.
 
-A strip has some queries of a component, of all its heads, and the keys from the first to the last that is active for
-some of them. A batch has strips of about a million scores together, and is computed inside a `checkpoint`: the backward
-pass computes it again, with the functions of the user. Only the scores of one batch are in memory at a time, and there
-are derivatives of every order.
+A strip is a range of queries of one component, in all heads, with the range of keys from the first to the last block
+that is active for some of them: a `PairBlock`. A batch is a list of strips with at most `MOST_SCORES` scores together.
+It is computed inside a `checkpoint`: the backward pass computes it again, with the functions of the user. Only the
+scores of one batch are in memory at a time, and there are derivatives of every order.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ..block_masks.mask_functions import PairBlock, ScoreMod, apply_score_mod
 from ..reduction import logsumexp
 
 NAME = "flex_attention"
-MOST_SCORES = 1 << 20  # in a batch, unless it is a single strip; in a strip, unless it is a single query
+MOST_SCORES = 1 << 20  # of a batch of several strips, and of a strip of several queries
 Results = tuple[Array | None, ...]  # the output, log-sums and greatest scores; None for each that is not requested
 
 
@@ -41,7 +41,7 @@ def attend_by_strips(
     score_mod: ScoreMod | None, block_mask: BlockMask | None, requests: tuple[bool, bool],
     q: Array, k: Array, v: Array, layout: HeadLayout,
 ) -> Results:  # fmt: skip
-    """Return flat results for buffers: the output, and for each query its log-sum and its greatest score."""
+    """Take flat buffers, and return flat results: the output, and for each query its log-sum and greatest score."""
     sizes = np.stack([layout.num_query_heads, layout.num_queries, layout.num_keys], axis=1).tolist()
     sizes = sizes or [[0, 0, 0]]  # the results of no components are those of an empty one
     ends = accumulate(heads for heads, _, _ in sizes)
@@ -78,7 +78,7 @@ def _strips(mask: BlockMask | None, component: int, heads: int, queries: int, ke
 
 
 def _batches(strips: list[PairBlock]) -> list[list[PairBlock]]:
-    """Return adjacent strips together, of at most `MOST_SCORES` scores unless it is one strip."""
+    """Group adjacent strips to batches; a batch of more than one has at most `MOST_SCORES` scores."""
     batches: list[list[PairBlock]] = [[]]
     total = 0
     for strip in strips:
@@ -114,16 +114,17 @@ class StripBatch(NamedTuple):
     strips: list[PairBlock]
 
     def flex_attention(self, operands: list[list[Array]]) -> list[Results]:
-        """Return the results of each strip, from its queries, keys and values. Errors of `checkpoint` name it."""
+        """Return the results of each strip, from its queries, keys and values. Errors of `checkpoint` have its name."""
         return [self.attend(strip, *arrays) for strip, arrays in zip(self.strips, operands, strict=True)]
 
     def attend(self, strip: PairBlock, q: Array, k: Array, v: Array) -> Results:
         """Return the results of the queries of a strip."""
         scores, active = self.modified_scores(strip, q, k, self.pairs_of_mask(strip, q.device))
-        finite = active_scores(scores, active)
-        output = weighted_rows(softmax_last(finite), v, active)
-        lse, max_scores = self.requests
-        numbers = [logsumexp(finite, 2) if lse else None, amax(finite.detach(), (2,)) if max_scores else None]
+        masked = active_scores(scores, active)
+        output = weighted_rows(softmax_last(masked), v, active)
+        wants_log_sums, wants_maxima = self.requests
+        log_sums = logsumexp(masked, 2) if wants_log_sums else None
+        numbers = [log_sums, amax(masked.detach(), (2,)) if wants_maxima else None]
         if active is not None:
             lowest, has_keys = scores.dtype.type(-np.inf), active.any(axis=2)
             numbers = [x if x is None else where(x, lowest, has_keys) for x in numbers]
@@ -140,7 +141,7 @@ class StripBatch(NamedTuple):
         """Return the scores as the function leaves them, and which of them are active.
 
         The function makes pairs inactive by -inf. If no pair of a query is left, those whose scores were -inf before
-        stay active: their softmax is NaN.
+        the function stay active: their softmax is NaN, as that of infinite scores is without a function.
         """
         scores = pair_products(q, k, active)
         if self.score_mod is None or not strip.numel:
@@ -155,5 +156,5 @@ class StripBatch(NamedTuple):
         is_finite = isfinite(raw(q)).all() and isfinite(raw(k)).all()
         if is_finite or (still_active == was_active).all():
             return modified, still_active
-        # A gradient would be NaN: 0 times the NaN of a pair that the function made inactive. So compute without them.
+        # The gradient would be NaN: 0 times the NaN of a pair that the function made inactive. Without such pairs:
         return self.modified_scores(strip, q, k, still_active)

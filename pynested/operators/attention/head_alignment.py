@@ -4,9 +4,11 @@ The last two axes of a component are the rows and columns of its matrices. The a
 they broadcast, and are merged to one axis of heads. The rows of the query are those of the scores and of the result.
 The rows of key and value are the columns of the scores, over which attention sums.
 
-An operand keeps its memory if offsets and strides can describe its heads; otherwise it is copied. An axis is *regular*
-if all components have the same size along it. The *extents* of an operand are the table of its component sizes (see
-`pynested/structure/extents.py`).
+A query, key or value is copied if its components overlap or leave gaps, if its heads are repeated, or if offsets and
+strides cannot describe them; otherwise it keeps its memory. A mask is copied only in the last case.
+
+An axis is *regular* if all components have the same size along it. The *extents* of an operand are the table of its
+component sizes (see `pynested/structure/extents.py`).
 """
 
 from __future__ import annotations
@@ -46,14 +48,14 @@ from .attention_operands import (
 class AlignedHeads(NamedTuple):
     """Contiguous operands of attention, the layout of their heads, and the shapes of results.
 
-    A ragged dimension is that of the result or of the scores, see `common_ragged_dim`. The first dimension of the
-    result counts components if ``has_batch``; otherwise all operands are dense, and the result is one component.
+    ``ragged_dim`` and ``score_ragged_dim`` are what `common_ragged_dim` returns. The first dimension of the result
+    counts components if ``has_batch``; otherwise all operands are dense, and the result is one component.
     """
 
     buffers: tuple[Any, Any, Any, Any]  # query, key, value, and mask or None
     query: Any  # as it was passed
     layout: HeadLayout
-    heads_first: bool  # the order of the rows of the result, see `packed_places`
+    heads_first: bool  # whether the result holds head after head, not component after component
     extents: Ints
     score_extents: Ints
     ragged_dim: int | str | None
@@ -62,7 +64,7 @@ class AlignedHeads(NamedTuple):
     has_batch: bool
 
     def wrap_result(self, flat: Array) -> NestedArray | Array:
-        """Return the result, (B, H, *, V), from its elements; with ragged rows it has the structure of the query."""
+        """Return the result, (B, H, *, V), from its elements; with ``heads_first`` in the structure of the query."""
         if not self.heads_first:
             return self._wrap(flat, self.extents, self.ragged_dim)
         *head_sizes, _, width = np.maximum(self.extents[0], 0).tolist()
@@ -89,8 +91,8 @@ def align_heads(
 ) -> AlignedHeads:  # fmt: skip
     """Return query, key, value and mask in their promoted dtype, with the layout of their heads.
 
-    If all operands are dense and one has four dimensions or more, the first dimension counts components. Dense operands
-    of fewer dimensions are one component.
+    If all operands are dense and one has four dimensions or more, the first dimension counts components; an operand of
+    fewer dimensions serves all of them. Operands that all have fewer dimensions are one component.
     """
     arrays = as_arrays(op, [query, key, value] if mask is None else [query, key, value, mask])
     values, operands = zip(*[_as_operand(op, name, x) for name, x in zip(NAMES, arrays, strict=False)], strict=True)
@@ -109,7 +111,8 @@ def align_heads(
 def _as_operand(op: str, name: str, x: Any) -> tuple[Array, AttentionOperand]:
     """Return the contiguous buffer of an argument, and its description.
 
-    The components of query, key and value are copied if they overlap, or if the elements of a row are not adjacent.
+    The components of query, key and value are copied if they overlap or leave gaps, or if the elements of a row are not
+    adjacent.
     """
     if type(x) is Array:
         values = x if x.is_contiguous() else x.contiguous()
@@ -128,9 +131,9 @@ def _as_operand(op: str, name: str, x: Any) -> tuple[Array, AttentionOperand]:
 def _align_structures(
     operands: tuple[AttentionOperand, ...], causal: bool, scale: float | None, grouped: bool
 ) -> tuple[Any, ...]:
-    """Return the structure and the dtype in which to copy each operand; and the last fields of `AlignedHeads`.
+    """Return a structure and a dtype for each operand, and the fields of `AlignedHeads` from ``layout`` on.
 
-    The structure is None for an operand that keeps its places, the dtype for one that keeps its dtype.
+    An operand is copied in this structure and converted to this dtype, unless they are None.
     """
     dtype = common_dtype(operands)
     dtypes = [dtype if is_float(operand.dtype) and operand.dtype != dtype else None for operand in operands]
@@ -152,7 +155,7 @@ def _align_structures(
     structures_to_copy, (q, k, v, *merged_masks) = zip(*merged, strict=True)
     (query_heads, queries, _), (key_heads, keys, _) = q.extents[:count].T, k.extents[:count].T
     width, value_width = (max(x.extents.item(0, -1), 0) for x in (q, v))
-    # The rows of key and value are no dimension of the result. Those of the key are the last dimension of the scores.
+    # The result has no dimension for the rows of key and value. The last dimension of the scores is that of the keys.
     rows_dim, nested = rank - 2, [operand for operand in (query, key, value) if operand.is_nested]
     ragged_dim = common_ragged_dim([x.ragged_dim for x in nested if x is query or x.ragged_dim != rows_dim])
     score_ragged_dim = common_ragged_dim(
@@ -183,7 +186,7 @@ def _leading_extents(
 ) -> tuple[Ints, Ints]:
     """Return the leading extents of the queries, and those of keys and values, all broadcast against each other.
 
-    If ``grouped``, the last axis does not broadcast: a group of query heads shares one head of keys and values.
+    If ``grouped``, the last leading axis does not broadcast: a group of query heads shares a head of keys and values.
     """
     stop = -3 if grouped else -2
     if grouped:
@@ -203,8 +206,8 @@ def _merge_heads(operand: AttentionOperand, extents: Ints) -> tuple[Strided | No
     """Return the structure of components broadcast to ``extents``, with their leading axes merged to an axis of heads.
 
     The elements must be copied if no strides can describe this structure. They must also be copied if components or
-    heads would share memory, unless the operand is a mask. Then the first item is the structure of the elements to
-    copy, and the second item is the structure in the copy.
+    heads would share memory, unless the operand is a mask. The first item is the structure of the elements to copy, or
+    None, and the second item is the structure after the copy.
     """
     structure = operand.structure
     is_repeated = operand.sizes[0] != structure.count or not np.array_equal(structure.extents, extents)

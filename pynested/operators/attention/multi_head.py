@@ -131,7 +131,7 @@ def multi_head_attention(
         projected.append(transpose(unflatten(linear(x, weight, bias), -1, (num_heads, width // num_heads)), -3, -2))
     q, k, v = projected
     result_and_weights: Any = attention_and_weights(
-        q, k, v, attn_mask, dropout_p, is_causal, generator=generator, need_weights=need_weights
+        NAME, q, k, v, attn_mask, dropout_p, is_causal, generator=generator, need_weights=need_weights
     )
     head_results, attention_weights = result_and_weights
     result = linear(flatten(transpose(head_results, -3, -2), -2, -1), out_proj_weight, out_proj_bias)

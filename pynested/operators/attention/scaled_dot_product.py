@@ -59,9 +59,9 @@ def scaled_dot_product_attention(
     ----------
     query, key, value : NestedArray or Array
         Components are matrices: queries (L, E), keys (S, E) and values (S, V). They make a result (L, V). Components
-        can have other dimensions before these two; the sizes of the operands must be equal there, or regular and 1. The
-        lengths of queries and keys may differ. A dense operand with as many dimensions as the nested ones has a slice
-        for each component. A dense operand with fewer dimensions is the same for all components.
+        can have other dimensions before these two. There the sizes of the operands must be equal; a regular size of 1
+        broadcasts. The lengths of queries and keys may differ. A dense operand with as many dimensions as the nested
+        ones has a slice for each component. A dense operand with fewer dimensions is the same for all components.
     attn_mask : NestedArray or Array, optional
         Bools, true where a key takes part, or floats, which are added to the scores; -inf leaves a key out as False
         does. The mask broadcasts against the scores ``(B, H, L, S)``. A nested mask has the same number of dimensions
@@ -82,8 +82,8 @@ def scaled_dot_product_attention(
     ------
     StructureError, ShapeError
         For operands or a mask that do not fit each other; the message names the component and both sizes. For
-        components with fewer than two dimensions, and an irregular last dimension. ShapeError if a dense operand does
-        not fit.
+        components with fewer than two dimensions, and for rows of several sizes. ShapeError if a dense operand does not
+        fit.
     ArgumentError
         For a mask together with ``is_causal``, a ``scale`` that is not finite, and a ``dropout_p`` outside 0..1.
     DTypeError
@@ -94,10 +94,10 @@ def scaled_dot_product_attention(
     A query without keys, or whose keys are all left out, becomes +0, and passes no gradient. A key that is left out has
     no effect, even if it holds NaN or infinities. With E = 0 all scores are 0. The result has the promoted dtype;
     float16 is computed in float32 and rounded once. The result is jagged if all nested operands are jagged, and exactly
-    one of its dimensions is ragged in an operand. It is dense if none is, and strided otherwise.
+    one of its dimensions is ragged in an operand. It is dense if no operand is nested, and strided otherwise.
 
-    Only the scores of one block of queries and keys are in memory at a time. For the gradient, all weights are saved if
-    they are few. All scores are in memory at once if ``dropout_p`` is above 0, and in derivatives of the gradient.
+    Only the scores of one block of queries and keys are in memory at a time; the gradient computes them again. All
+    scores are in memory at once if ``dropout_p`` is above 0, and in derivatives of the gradient.
 
     Clauses: SCALED_DOT_PRODUCT_ATTENTION-1 to SCALED_DOT_PRODUCT_ATTENTION-22.
     After `torch.nn.functional.scaled_dot_product_attention`.
@@ -114,18 +114,19 @@ def scaled_dot_product_attention(
            [2.]]), array([[5.]]))
     """
     check_flags(NAME, is_causal=is_causal, enable_gqa=enable_gqa)
-    return attention_and_weights(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa, generator)[0]
+    options = is_causal, scale, enable_gqa, generator
+    return attention_and_weights(NAME, query, key, value, attn_mask, dropout_p, *options)[0]
 
 
 def attention_and_weights(
-    query: Any, key: Any, value: Any, mask: Any, dropout_p: float, is_causal: bool, scale: float | None = None,
+    op: str, query: Any, key: Any, value: Any, mask: Any, dropout_p: float, is_causal: bool, scale: float | None = None,
     enable_gqa: bool = False, generator: np.random.Generator | None = None, need_weights: bool = False,
 ) -> tuple[NestedArray | Array, Any]:  # fmt: skip
     """Return the result, and the weights of all heads after dropout if they are needed, otherwise None."""
-    dropout_p = canonical_real(NAME, "dropout_p", dropout_p, 0, 1)
+    dropout_p = canonical_real(op, "dropout_p", dropout_p, 0, 1)
     if mask is not None and is_causal:
-        raise ArgumentError(f"{NAME}: is_causal=True is a mask, and attn_mask another one; give one of them.")
-    aligned = align_heads(NAME, query, key, value, mask, is_causal=is_causal, scale=scale, enable_gqa=enable_gqa)
+        raise ArgumentError(f"{op}: is_causal=True is a mask, and attn_mask another one; give one of them.")
+    aligned = align_heads(op, query, key, value, mask, is_causal=is_causal, scale=scale, enable_gqa=enable_gqa)
     buffers, layout = aligned.buffers, aligned.layout
     if not dropout_p and not need_weights:
         return aligned.wrap_result(attention_primitives.attention_by_kernel(*buffers, layout)), None

@@ -1,4 +1,4 @@
-"""Active pairs of a block mask, for attention: its check against the operands, and bools for all pairs or for some."""
+"""The check that a block mask fits operands of attention, and its active pairs: all, or those of some queries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def check_operands(op: str, mask: BlockMask, layout: HeadLayout, is_nested: bool
     error_class, count, mask_count = StructureError if is_nested else ShapeError, len(layout.sizes), len(mask.blocks)
     if mask_count != count and (mask_count != 1 or mask.is_nested):
         raise error_class(
-            f"{op}: block_mask is for {mask_count} components, and there are {count}. Make one of these operands."
+            f"{op}: block_mask is for {mask_count} components, and there are {count}. Make a mask for these operands."
         )
     for i, (queries, keys, heads) in enumerate(zip(*layout.sizes.T[2:], layout.num_query_heads, strict=True)):
         component = _component_of_mask(mask, i)
@@ -30,17 +30,17 @@ def check_operands(op: str, mask: BlockMask, layout: HeadLayout, is_nested: bool
             raise error_class(
                 f"{op}: block_mask is for {mask_queries} queries, {mask_keys} keys and "
                 f"{'all' if mask_heads == 1 else mask_heads} heads in component {i}, which has {queries}, {keys} and "
-                f"{heads}. Make one of these operands."
+                f"{heads}. Make a mask for these operands."
             )
 
 
 def _component_of_mask(mask: BlockMask, component: int) -> int:
-    """Return the component of the mask for a component of the operands; the only one serves all."""
+    """Return the component of the mask for a component of the operands: 0 for all if the mask has only one."""
     return component if len(mask.blocks) > 1 else 0
 
 
 def _states(mask: BlockMask, block: PairBlock) -> States:
-    """Return the states of the row of blocks that has the queries of a block of pairs: (heads or 1, columns)."""
+    """Return the states of the mask's row of blocks in which the queries of a block of pairs lie: (H or 1, columns)."""
     states = mask.blocks[_component_of_mask(mask, block.component)]
     return np.asarray(states[:, block.queries.start // mask.BLOCK_SIZE[0]])
 
@@ -55,7 +55,7 @@ def active_keys(mask: BlockMask, block: PairBlock) -> range:
 def active_pairs(op: str, mask: BlockMask, block: PairBlock, device: str) -> Any:
     """Return the active pairs of queries of one row of blocks: a raw array of bools (H or 1, queries, keys).
 
-    The function is called for the keys from the first to the last partial block.
+    The function of the mask is called only for the keys from the first to the last partial block.
     """
     states = np.repeat(_states(mask, block), mask.BLOCK_SIZE[1], axis=1)
     states = states[:, None, block.keys.start : block.keys.stop]
@@ -77,7 +77,7 @@ def active_pairs(op: str, mask: BlockMask, block: PairBlock, device: str) -> Any
 def dense_masks(op: str, mask: BlockMask, layout: HeadLayout, device: str) -> tuple[Any, Ints]:
     """Return the active pairs of all components, flat raw bools, and their `HeadLayout.mask_places`."""
     xp, masks, num_heads = get_backend(device).xp, [], layout.num_query_heads.tolist()
-    if len(mask.blocks) == 1:  # it serves all components, of which some can have more heads than others
+    if len(mask.blocks) == 1:  # it serves all components, also the one with the most heads
         num_heads = sorted(num_heads)[-1:]
     for component, heads in enumerate(num_heads):
         _, queries, keys = mask.extents[component].tolist()

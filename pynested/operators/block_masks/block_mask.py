@@ -28,7 +28,7 @@ CHARACTERS = np.array(["·", "░", "█"])  # empty, partial, full
 
 
 def _list_property(state: int, listed: str, is_index: bool) -> Any:
-    """Return a property: PyTorch's list of the blocks of keys, or of queries, in a state, as numbers or as indices."""
+    """Return the property for one of PyTorch's eight lists: numbers or indices of blocks of keys, or of queries."""
 
     def lists(self: BlockMask) -> Any:
         rows = [states if listed == "keys" else states.swapaxes(1, 2) for states in self.states_of_all_heads()]
@@ -41,8 +41,8 @@ class BlockMask:
     """The active pairs of queries and keys, by blocks, each empty, partial or full; `create_block_mask` makes one.
 
     ``mask[components, heads, blocks of queries]`` selects. An entry is an integer, a slice, or a vector of integers or
-    bools. An integer keeps its dimension, of size 1. Blocks of queries are numbered in each component. The function of
-    the result gets indices into what was selected. A mask serves operands on every device.
+    bools. An integer keeps its dimension, of size 1. Blocks of queries are counted in each component from 0. The
+    function of the result gets indices that count within the selection. A mask serves operands on every device.
 
     Attributes
     ----------
@@ -50,18 +50,19 @@ class BlockMask:
         The function of the mask, which is called again for partial blocks. If it is replaced, the states of the blocks
         stay.
     BLOCK_SIZE : tuple of int
-        Queries and keys of a block; the last one of a component may have fewer.
+        The numbers of queries and of keys in a block; the last one of a component may have fewer.
     blocks : tuple of int8 arrays
         The states of the blocks of each component, (heads, blocks of queries, blocks of keys): 0 for empty, 1 for
         partial, 2 for full. If all heads have the same states, there is one head.
     kv_num_blocks, kv_indices : Array or NestedArray
-        The number of partial blocks of keys for each block of queries, int32 (B, H, rows), and the indices of all
-        blocks of keys, int32 (B, H, rows, columns), those of partial blocks first. Names with ``full_`` list full
-        blocks; names with ``q`` instead of ``kv`` list blocks of queries for each block of keys.
+        For each block of queries the number of partial blocks of keys, int32 (B, H, rows), and the indices of all
+        blocks of keys, int32 (B, H, rows, columns), of which the first ``kv_num_blocks`` are those of partial blocks.
+        Names with ``full_`` list full blocks; names with ``q`` instead of ``kv`` list blocks of queries for each block
+        of keys.
 
     Notes
     -----
-    After `torch.nn.attention.flex_attention.BlockMask`, whose last blocks are as large as the others.
+    After `torch.nn.attention.flex_attention.BlockMask`; there, the last blocks cannot be smaller than the others.
 
     Examples
     --------
@@ -78,7 +79,7 @@ class BlockMask:
         self, mask_mod: MaskMod, extents: Ints, BLOCK_SIZE: tuple[int, int], blocks: Sequence[States], is_nested: bool
     ) -> None:
         self.mask_mod, self.BLOCK_SIZE, self.blocks, self.is_nested = mask_mod, BLOCK_SIZE, tuple(blocks), is_nested
-        self.extents = make_readonly(extents)  # heads, queries and keys of each component; one row without components
+        self.extents = make_readonly(extents)  # heads, queries and keys of each component; one row if there are none
         for states in self.blocks:
             states.setflags(write=False)
 
@@ -93,26 +94,28 @@ class BlockMask:
         mask_mod: MaskMod | None = None,
         seq_lengths: Any = None,
     ) -> BlockMask:
-        """Return the block mask of two lists of blocks: the number of blocks in each row, and their columns.
+        """Return the block mask with these partial and full blocks; each row lists the columns of its blocks.
 
         Parameters
         ----------
         kv_num_blocks, kv_indices : array_like or NestedArray
             The partial blocks: integers (B, H, rows) and (B, H, rows, columns), dense or nested, with a column for each
-            block of keys. B and H can be left out. The first ``kv_num_blocks`` indices of a row are listed.
+            block of keys. B and H can be left out. Of a row, the first ``kv_num_blocks`` indices are used.
         full_kv_num_blocks, full_kv_indices : array_like or NestedArray, optional
             Full blocks in the same way: all of their pairs are active.
         BLOCK_SIZE : int or tuple of int
-            Queries and keys of a block.
+            The numbers of queries and of keys in a block.
         mask_mod : callable, optional
             The active pairs of partial blocks; by default all.
-        seq_lengths : tuple of int, optional
-            Queries and keys, if the last blocks have fewer; for nested lists each may be a number per component.
+        seq_lengths : tuple, optional
+            The numbers of queries and of keys, if the last blocks are smaller: each an integer, or for nested lists a
+            sequence with a number for each component.
 
         Raises
         ------
         ArgumentError
-            For one of two lists, a block that is listed twice, and a ``mask_mod`` that is not a function.
+            For one list of full blocks without the other, a block that is listed twice, and a ``mask_mod`` that is not
+            a function.
         ShapeError, IndexOutOfRange, DTypeError
             For lists that do not fit each other or the lengths, indices out of range, and dtypes that are not integers.
 
@@ -132,7 +135,7 @@ class BlockMask:
         shapes = [states.shape for states in blocks] or [(0, 0, 0)]
         mask = cls(mask_mod, np.array(shapes, np.int64) * (1, *block_size), block_size, blocks, is_nested)
         if seq_lengths is not None:
-            mask.seq_lengths = seq_lengths
+            mask._set_lengths(op, seq_lengths)
         return mask
 
     def __getitem__(self, index: Any) -> BlockMask:
@@ -177,12 +180,15 @@ class BlockMask:
 
     @property
     def seq_lengths(self) -> tuple[int | None, int | None]:
-        """Queries and keys; None for lengths that differ. Lengths with as many blocks can be assigned."""
+        """The numbers of queries and keys; None if components differ. Lengths with as many blocks can be assigned."""
         return self.shape[2], self.shape[3]
 
     @seq_lengths.setter
     def seq_lengths(self, lengths: Any) -> None:
-        op, count = "seq_lengths", len(self.blocks)
+        self._set_lengths("BlockMask", lengths)
+
+    def _set_lengths(self, op: str, lengths: Any) -> None:
+        count = len(self.blocks)
         if not isinstance(lengths, Sequence) or len(lengths) != 2:
             raise ArgumentError(
                 f"{op}: seq_lengths must be a pair, of queries and of keys, not {value_text(lengths)}; for nested "
@@ -199,8 +205,8 @@ class BlockMask:
             if wrong.size:
                 i = wrong[0]
                 raise ShapeError(
-                    f"{op}: {extents[i, axis]} {unit} are {new_blocks[i]} blocks of {size}, and component {i} has "
-                    f"{old_blocks[i]}."
+                    f"{op}: seq_lengths has {extents[i, axis]} {unit} for component {i}; they must make "
+                    f"{old_blocks[i]} blocks of {size}."
                 )
         self.extents = make_readonly(extents)
 
@@ -238,7 +244,7 @@ class BlockMask:
     full_q_indices = _list_property(FULL, "queries", is_index=True)
 
     def states_of_all_heads(self) -> list[States]:
-        """Return (heads, rows, columns) for each component; without components, for one without active pairs."""
+        """Return (heads, rows, columns) for each component; if there is none, for one without active pairs."""
         sizes = np.maximum(self.extents, 0)  # unknown sizes are -1
         blocks = self.blocks or [np.zeros((1, *-(-sizes[0, 1:] // self.BLOCK_SIZE)), np.int8)]
         return [np.broadcast_to(x, (heads, *x.shape[1:])) for x, heads in zip(blocks, sizes[:, 0], strict=True)]
@@ -257,7 +263,7 @@ class BlockMask:
 
         A picture has at most ``grid_size`` rows and columns. A character can stand for several blocks; it is partial
         unless they have the same state. With -1 each block has a character. ``limit`` is the greatest number of
-        pictures, one for each head of each component.
+        pictures: one for each head of each component, or one for all of its heads if they have the same states.
         """
         most = (grid_size, grid_size) if isinstance(grid_size, int) else grid_size
         grids = [(f"({i}, {head})", grid) for i, heads in enumerate(self.blocks) for head, grid in enumerate(heads)]
@@ -281,10 +287,9 @@ class BlockMask:
 
 
 def coarse_states(states: States, rows: int, columns: int) -> States:
-    """Return states in at most ``rows`` rows and ``columns`` columns, of blocks that are merged with their neighbours.
+    """Merge adjacent blocks until there are at most ``rows`` rows and ``columns`` columns of states; -1 keeps all.
 
-    Blocks of the same state keep it when they are merged; other blocks become partial. With -1, all rows or columns
-    stay.
+    Blocks of the same state keep it when they are merged; other blocks become partial.
     """
     if not states.size:
         return states[:0]
@@ -308,9 +313,9 @@ def _selected(entry: Any, size: int, axis_text: str) -> Ints:
 
 
 def _function_of_selected(mod: MaskMod, components: Ints, heads: Sequence[Ints], queries: Sequence[Ints]) -> MaskMod:
-    """Return the function that calls ``mod`` with the indices that selected pairs have in the whole mask.
+    """Return the function of selected pairs: it calls ``mod`` with their indices in the whole mask.
 
-    The selected heads and queries are vectors for each selected component.
+    ``heads`` and ``queries`` have a vector of indices for each selected component.
     """
     tables: Any = array(components), nested_array(heads), nested_array(queries)
 

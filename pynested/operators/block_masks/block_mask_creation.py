@@ -58,8 +58,8 @@ def create_block_mask(
     Raises
     ------
     ArgumentError, DTypeError, ShapeError, DeviceError
-        For sizes below 0, and sizes of blocks below 1. For a ``mask_mod`` that is not a function. For a function that
-        does not return an array of bools, of a shape that broadcasts, on the same device.
+        For sizes below 0, and sizes of blocks below 1. For a ``mask_mod`` that is not a function, and for one that
+        returns anything but bools, a shape that does not broadcast, or an array on another device.
 
     Notes
     -----
@@ -84,7 +84,7 @@ def create_nested_block_mask(
 def create_nested_block_mask(mask_mod: MaskMod, B: int | None, H: int | None, q_nt: NestedArray, /) -> BlockMask: ...
 @operator
 def create_nested_block_mask(mask_mod: MaskMod, q_nt: Any, kv_nt: Any = None, BLOCK_SIZE: Any = 128) -> BlockMask:
-    """Return the block mask of a function of masks, for each component: ``(B, H, *, E)``.
+    """Return the block mask of ``mask_mod`` for nested arrays of shape ``(B, H, *, E)``, component by component.
 
     Empty components have no blocks.
 
@@ -94,10 +94,10 @@ def create_nested_block_mask(mask_mod: MaskMod, q_nt: Any, kv_nt: Any = None, BL
         As of `create_block_mask`; ``b`` is the number of the component, and ``q_idx`` and ``kv_idx`` count within it.
         A function that ignores ``h`` makes one mask for all heads.
     q_nt : NestedArray or Array
-        Queries, or any array of their shape. The heads of a component are all its dimensions before the matrices.
+        Queries, or any array of their shape. All dimensions of a component before the last two together are its heads.
     kv_nt : NestedArray or Array, optional
-        Keys; by default ``q_nt``. One of the two can be dense, with a slice for each component, or the same for all
-        components, as in `flex_attention`.
+        Keys; by default ``q_nt``. One of the two arrays can be dense, as in `flex_attention`: with a slice for each
+        component, or one for all.
     BLOCK_SIZE : int or tuple of int
         The numbers of queries and keys of a block. The blocks of each component begin at its first query and key.
 
@@ -114,7 +114,7 @@ def create_nested_block_mask(mask_mod: MaskMod, q_nt: Any, kv_nt: Any = None, BL
     each be None, 1 or the number of components or heads of the array.
 
     Clauses: CREATE_NESTED_BLOCK_MASK-1 to CREATE_NESTED_BLOCK_MASK-10.
-    After `torch.nn.attention.flex_attention.create_block_mask`, which makes a block mask of given sizes.
+    After `torch.nn.attention.flex_attention.create_block_mask`, with sizes taken from the arrays.
 
     Examples
     --------
@@ -136,18 +136,18 @@ def create_nested_block_mask(mask_mod: MaskMod, q_nt: Any, kv_nt: Any = None, BL
     nested_arrays = [x for x in (q_nt, kv_nt) if type(x) is NestedArray]
     if not nested_arrays:
         raise ArgumentError(
-            f"{op}: one of q_nt and kv_nt must be a nested array; q_nt is {value_text(q_nt)}. For dense arrays alone "
-            "there is create_block_mask; numbers of components and heads follow from the arrays."
+            f"{op}: one of q_nt and kv_nt must be a nested array; q_nt is {value_text(q_nt)}. Use create_block_mask "
+            "for dense arrays; B and H need not be given here, as the arrays have them."
         )
     nested, count = nested_arrays[0], len(nested_arrays[0])
     if count != len(nested_arrays[-1]):
         raise StructureError(f"{op}: q_nt and kv_nt have {count} and {len(nested_arrays[-1])} components.")
     queries, keys = _operand_extents(op, "q_nt", q_nt, nested), _operand_extents(op, "kv_nt", kv_nt, nested)
     extents = np.stack([queries[:, :-2].prod(axis=1), queries[:, -2], keys[:, -2]], axis=1)
-    for name, number, numbers in (("B", B, {count}), ("H", H, {*extents[:count, 0].tolist()})):
-        if number not in (None, 1) and not numbers <= {number}:
+    for name, given, actual in (("B", B, {count}), ("H", H, {*extents[:count, 0].tolist()})):
+        if given not in (None, 1) and any(given != number for number in actual):
             raise ArgumentError(
-                f"{op}: {name} is {value_text(number)}, and q_nt has {', '.join(map(str, sorted(numbers)))} "
+                f"{op}: {name} is {value_text(given)}, and q_nt has {', '.join(map(str, sorted(actual)))} "
                 f"{'components' if name == 'B' else 'heads'}. Give None, 1 or that number, or leave B and H out."
             )
     return _block_mask(op, mask_mod, extents, count, nested.device, BLOCK_SIZE, True)
@@ -157,7 +157,7 @@ def _operand_extents(op: str, name: str, x: Any, nested: NestedArray) -> Ints:
     """Return the extents of an operand; a dense operand has a slice for each component, or is the same for all."""
     if type(x) is NestedArray:
         if x.ndim < 3:
-            raise StructureError(f"{op}: the components of {name} have {x.ndim - 1} dimensions; they must be matrices.")
+            raise StructureError(f"{op}: the components of {name} have {x.ndim - 1} dimensions, not two or more.")
         return x.extents
     shape, count = np.shape(x), len(nested)
     if not 2 <= len(shape) <= nested.ndim or (len(shape) == nested.ndim and shape[0] not in (1, count)):
@@ -173,7 +173,7 @@ def _block_mask(
 ) -> BlockMask:
     """Return the block mask of ``count`` components; ``extents`` has the numbers of heads, queries and keys of each.
 
-    A component whose function ignores the head has the states of one head.
+    If the function ignores the head in a component, the states of one head are kept for it.
     """
     check_function(op, "mask_mod", mod, MASK_PARAMETERS)
     q_size, kv_size = checked_block_size(op, block_size)

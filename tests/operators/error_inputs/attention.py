@@ -116,6 +116,9 @@ DENSE: list[ErrorInput] = [
     (lambda: attend(*[MATRICES] * 3, pn.zeros(1, 2, 2, 3, 3)), ShapeError, "must have from 0 to 4 dimensions"),
     (lambda: flex(X, X, X, scale=np.inf), ArgumentError, "flex_attention: scale must be a finite number, not inf"),
     (lambda: heads(ROWS[0], pn.array, key=None), ArgumentError, "multi_head_attention: NoneType is neither an array"),
+    (lambda: heads(ROWS[0], pn.array, dropout_p=2.0), ArgumentError, "multi_head_attention: dropout_p must be"),
+    (lambda: heads(ROWS[0], pn.array, attn_mask=MATRICES[0, 0] > 0, is_causal=True), ArgumentError,
+     "multi_head_attention: is_causal=True is a mask"),
     *[(lambda layer=layer: pn.transformer_encoder_layer(ENCODER_ROWS, layer, 2), ArgumentError, text)
       for layer, text in (
           ({name: x for name, x in ENCODER.items() if name != "linear2.weight"}, "parameters lack linear2.weight"),
@@ -145,7 +148,7 @@ DENSE: list[ErrorInput] = [
     (lambda: pn.create_mask(causal, 1, 1, 1, -1), ArgumentError, "KV_LEN must be 0 or more, not -1"),
     *[(lambda args=args: pn.create_nested_block_mask(causal, *args), kind, text) for args, kind, text in (
         ((2, 2, Q), ArgumentError, "B is 2, and q_nt has 3 components. Give None, 1 or that number"),
-        ((1, 1), ArgumentError, "one of q_nt and kv_nt must be a nested array; q_nt is 1. For dense"),
+        ((1, 1), ArgumentError, "one of q_nt and kv_nt must be a nested array; q_nt is 1. Use create"),
         ((pn.nested_array([[1.0]]),), StructureError, "the components of q_nt have 1 dimensions"),
         ((Q, K[:2]), StructureError, "q_nt and kv_nt have 3 and 2 components"),
         ((Q, pn.zeros(2, 2, 3, 2)), ShapeError, "kv_nt has shape (2, 2, 3, 2) beside 3 nested components"),
@@ -169,7 +172,7 @@ DENSE: list[ErrorInput] = [
         ((pn.nested_array([[[1]]]), [[[[0]]]]), ArgumentError, "kv_indices must all be nested, or all be dense"),
         ((pn.nested_array([[[1]]]), pn.nested_array([[[[0]]]] * 2)), ShapeError, "kv_num_blocks: missing, kv_in"))],
     *[(lambda lengths=lengths: two_rows(seq_lengths=lengths), kind, text) for lengths, kind, text in (
-        ((4, 8), ShapeError, "4 queries are 1 blocks of 4, and component 0 has 2"),
+        ((4, 8), ShapeError, "seq_lengths has 4 queries for component 0; they must make 2 blocks of 4"),
         (8, ArgumentError, "seq_lengths must be a pair"),
         (([8, 8, 8], 8), ShapeError, "seq_lengths has shape (3,) for 1 components"))],
     # indices of block masks
