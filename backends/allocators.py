@@ -10,21 +10,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .errors import ArgumentError
+from .errors import ArgumentError, named_type
 from .interface import ALLOCATORS, Allocator
-from .registry import get_backend
+from .registry import canonical_device, get_backend
 
 
 def register_allocator(device: str, allocate: Allocator) -> None:
     """Let ``allocate(shape, dtype)`` return the new arrays of ``device``, in place of the allocator before it."""
-    ALLOCATORS[device] = allocate
+    if not callable(allocate):
+        raise ArgumentError(f"register_allocator: `allocate` must be a function, not {named_type(allocate)}.")
+    ALLOCATORS[canonical_device(device)] = allocate
 
 
 def allocator(device: str) -> Allocator:
     """Return the function that allocates on ``device``; DeviceError if there is no such device."""
-    if isinstance(device, str) and device in ALLOCATORS:
-        return ALLOCATORS[device]
-    return get_backend(device).default_allocator
+    device = canonical_device(device)
+    registered = ALLOCATORS.get(device) if isinstance(device, str) else None
+    return registered or get_backend(device).default_allocator
 
 
 @contextmanager
@@ -49,7 +51,8 @@ def filled(byte: int, *devices: str) -> Iterator[None]:
         return array
 
     before = dict(ALLOCATORS)
-    ALLOCATORS.update({device: partial(allocate_and_fill, allocator(device)) for device in devices or ("cpu",)})
+    names = [canonical_device(device) for device in devices or ("cpu",)]
+    ALLOCATORS.update({name: partial(allocate_and_fill, allocator(name)) for name in names})
     try:
         yield
     finally:

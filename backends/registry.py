@@ -86,10 +86,11 @@ def register_kernel(name: str, device: str, function: Callable[..., Any]) -> Non
     """Let ``function`` replace a kernel of ``device``, from now on or from when the device is first used."""
     if not callable(function):
         raise ArgumentError(f"kernel: the decorated object must be a function, not {named_type(function)}.")
-    if not isinstance(name, str) or not hasattr(get_backend("cpu"), name):
+    if not isinstance(name, str) or not callable(getattr(get_backend("cpu"), name, None)):
         raise ArgumentError(
             f"no kernel {name!r}: a kernel is a method of pynested.backends.PlainBackend, or a function of NumPy."
         )
+    device = canonical_device(device)
     check_device(device)
     REPLACED_KERNELS[device][name] = function
     if device in _made:

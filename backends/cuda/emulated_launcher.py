@@ -74,7 +74,12 @@ class Emulator:
     @classmethod
     def from_environment(cls, **settings: str | int) -> Emulator:
         """Return an emulator with ``settings``, and with those of the variable PYNESTED_EMULATOR for all others."""
-        return cls(**{**json.loads(os.environ.get("PYNESTED_EMULATOR", "{}")), **settings})
+        text = os.environ.get("PYNESTED_EMULATOR") or "{}"
+        try:
+            return cls(**{**json.loads(text), **settings})
+        except (TypeError, ValueError) as error:
+            names = ", ".join(SETTINGS)
+            raise ArgumentError(f"PYNESTED_EMULATOR is {text!r}, not JSON with some of {names}: {error}") from error
 
     def environment(self) -> dict[str, str]:
         """Return the environment variables of a new process whose emulator has the settings of this one."""

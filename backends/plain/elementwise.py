@@ -38,7 +38,7 @@ def relu(x: RawArray, /) -> RawArray:
 
 def relu_backward(cotangent: RawArray, y: RawArray, /) -> RawArray:
     """Return the cotangent where y = relu(x) is positive or NaN, +0 elsewhere."""
-    return np.where((y > 0) | np.isnan(y), cotangent, cotangent.dtype.type(0))
+    return np.where((y > 0) | np.isnan(y), cotangent, cotangent.dtype.type(0)).copy()  # in C order
 
 
 def special() -> Any:
@@ -63,7 +63,8 @@ def gelu_backward(cotangent: RawArray, x: RawArray, /, approximate: str = "none"
         slope = special().ndtr(w) + w * np.exp(-w * w / 2) / np.sqrt(2 * np.pi)
     else:
         t = np.tanh(np.sqrt(2 / np.pi) * (w + 0.044715 * w**3))
-        slope = (1 + t) / 2 + w * (1 - t * t) / 2 * np.sqrt(2 / np.pi) * (1 + 3 * 0.044715 * w * w)
+        first = w * (1 - t * t) / 2 * np.sqrt(2 / np.pi)  # 0 for a large w, whose square can overflow
+        slope = (1 + t) / 2 + first + 3 * 0.044715 * (first * w * w)
     return (cotangent * slope).astype(x.dtype)
 
 

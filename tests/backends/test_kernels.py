@@ -54,6 +54,25 @@ def test_kernels_of_the_cpu(path: str, name: str, dtype: str, monkeypatch: pytes
     CHECKS[name][1](QuietKernels("cpu"), dtype)
 
 
+@pytest.mark.parametrize("name", sorted(CHECKS.keys() - {"beyond_32_bits"}))
+def test_plain_kernels_return_new_contiguous_arrays(name: str) -> None:
+    """The checks look at this before they compare values, which are those of the same kernel here."""
+    dtypes, kernel_check = CHECKS[name]
+    for dtype in dtypes:
+        if dtype != "bfloat16":
+            kernel_check(QuietKernels("plain"), dtype)
+
+
+@pytest.mark.parametrize("device", ["plain", "cpu", "emulated"])
+@pytest.mark.parametrize("name", ["gelu_backward", "silu_backward"])
+def test_slopes_are_0_and_1_far_from_0(name: str, device: str, compiled: None) -> None:
+    """The square of such a number overflows."""
+    for dtype, huge in (("float64", 1e200), ("float32", 1e30), ("float16", 6e4)):
+        for options in [(), ("tanh",)] if name == "gelu_backward" else [()]:
+            slopes = getattr(QuietKernels(device), name)(np.ones(2, dtype), np.array([-huge, huge], dtype), *options)
+            np.testing.assert_array_equal(slopes, np.array([0, 1], dtype))
+
+
 # ---- the emulated device --------------------------------------------------------------------------------------------
 
 

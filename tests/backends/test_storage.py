@@ -81,3 +81,22 @@ def test_an_allocator_is_registered_for_a_device(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(ALLOCATORS, "elsewhere", None)
     register_allocator("elsewhere", lambda shape, dtype: ("memory", shape, dtype))
     assert allocator("elsewhere")((2,), np.int8) == ("memory", (2,), np.int8)
+    with pytest.raises(ArgumentError, match="`allocate` must be a function, not an int"):
+        register_allocator("elsewhere", 3)  # type: ignore[arg-type]
+
+
+def test_devices_of_allocators_and_kernels_can_have_the_number_0(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``"cpu:0"`` is ``"cpu"`` there, as it is for arrays."""
+    with pn.allocators.filled(0xFF, "cpu:0"):
+        assert np.isnan(pn.empty(4).tolist()).all()
+        assert np.isnan(allocator("cpu:0")((2,), np.float32)).all()
+    monkeypatch.setitem(ALLOCATORS, "plain", None)
+    register_allocator("plain:0", lambda shape, dtype: np.full(shape, 3, dtype))
+    assert pn.empty(2, device="plain").tolist() == [3, 3]
+    relu = get_backend("plain").relu
+    pn.kernel("relu", device="plain:0")(lambda x: x + 1)
+    assert pn.relu(pn.array([1.0], device="plain")).tolist() == [2]
+    pn.kernel("relu", device="plain")(relu)
+    for call in (lambda: pn.kernel("relu", device="cpu:1")(relu), lambda: register_allocator("cpu:1", np.empty)):
+        with pytest.raises(DeviceError, match="only number 0"):
+            call()

@@ -136,6 +136,12 @@ def test_settings_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for wrong in ({"schedule": "sideways"}, {"sanitizer": "memory"}):
         with pytest.raises(ArgumentError, match="the emulation has no"):
             Emulator(**wrong)
+    monkeypatch.setenv("PYNESTED_EMULATOR", "")
+    assert Emulator.from_environment().schedule == "forward"
+    for text in ("reverse", '["reverse"]', '{"order": "reverse"}', '{"seed": "7"}', '{"schedule": "sideways"}'):
+        monkeypatch.setenv("PYNESTED_EMULATOR", text)
+        with pytest.raises(ArgumentError, match="PYNESTED_EMULATOR is .*, not JSON with some of schedule"):
+            Emulator.from_environment()
 
 
 def test_libraries_are_kept_by_their_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
