@@ -64,7 +64,11 @@ _storages: WeakValueDictionary[tuple[str, int], Storage] = WeakValueDictionary()
 def storage_of_imported(data: Any, device: str) -> Storage:
     """Return the storage of an array that another library made: the one in the table, or a new one."""
     base = base_array(data)
-    return _storages.setdefault((device, address(base)), Storage(data, device)) if base.size else Storage(data, device)
+    key = device, address(base)
+    if base.size and (known := _storages.get(key)):
+        return known
+    storage = Storage(data, device)
+    return _storages.setdefault(key, storage) if base.size else storage
 
 
 def register_exported(storage: Storage, data: Any) -> None:

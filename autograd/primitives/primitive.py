@@ -49,9 +49,9 @@ class Primitive:
     Parameters
     ----------
     name : str
-        The name in error messages: that of the public operator if only this primitive computes the operator.
+        The name in events and of nodes: that of the public operator if only this primitive computes the operator.
     compute : callable
-        ``compute(k, *args)`` returns the value, a tuple of values, or an `Array` on another device.
+        ``compute(k, *args)`` returns the value, a tuple or list of values and None, or an `Array` on another device.
     vjps : list of callables, or callable, optional
         ``vjps[i](g, y, *args)`` returns the cotangent of argument ``i``, given ``g``, the cotangent of the output
         ``y``. None stands for an argument without derivative; so does a position behind the end of the list. A
@@ -63,12 +63,12 @@ class Primitive:
         ``vjps``, which is right if each Jacobian is symmetric, as that of an elementwise function.
     saves : list of str
         For each argument a string, such as "y x", with the names of the values that its vjp and its jvp read:
-        parameters of ``compute``, and ``y``. If ``vjps`` is a function, one string for all arguments. An array that no
-        string names is replaced in ``args`` by an `Unsaved`, with the shape and dtype of the array.
+        parameters of ``compute``, and ``y``. If ``vjps`` is a function, one string for all arguments. In ``args`` an
+        `Unsaved`, with the shape and dtype of the array, replaces an array that no string of a tracked argument names.
     public : str, optional
-        The public operator that `pynested.tape` names, if its name is another one.
+        The public operator that errors and `pynested.tape` name, if its name is another one.
     has_residuals : bool
-        Whether ``compute`` returns a pair: the value, and a raw result that derivatives get as their last argument.
+        Whether ``compute`` returns raw results after the value, which derivatives get as their last arguments.
     """
 
     def __init__(
@@ -128,14 +128,14 @@ class Primitive:
             if device is None:
                 device = arg.storage.device
             elif arg.storage.device != device:
-                same_device(self.name, args)
+                same_device(self.public, args)
         kernels: Any = get_backend(device or "cpu")
         if LISTENERS:
             kernels = ObservedBackend(kernels)
         try:
             value = quiet_context().run(self.compute, kernels, *raw_args)
         except OverflowError:  # a Python integer that the dtype of the array cannot represent
-            raise operand_overflow(self.name, *args[:2]) from None
+            raise operand_overflow(self.public, *args[:2]) from None
         if device is None:
             return value
         residuals = ()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 
+import numpy as np
 import pytest
 
 import pynested as pn
 from pynested.autograd import grad, tape
 from pynested.autograd.primitives.primitive import PRIMITIVES
+from pynested.backends.errors import DeviceError
 
 EXPECTED = """\
 #  call           output          primitive
@@ -98,3 +101,15 @@ def test_every_primitive_names_a_public_operator_or_is_a_step_of_one() -> None:
     public = {*pn.__all__, *dir(pn.Array), "getitem"}
     for name, primitive in PRIMITIVES.items():
         assert (primitive.public in public) != (name in STEPS), name
+
+
+def test_errors_of_primitives_name_the_public_operator() -> None:
+    on_cpu, on_plain, small = pn.ones(2), pn.ones(2, device="plain"), pn.array(np.ones(2, np.int8))
+    binary = [x for x in PRIMITIVES.values() if [*signature(x.compute).parameters][1:3] == ["a", "b"]]
+    assert {"add", "clamp_min", "matmul_components"} <= {primitive.name for primitive in binary}
+    for primitive in binary:
+        with pytest.raises(DeviceError, match=f"^{primitive.public}: the operands lie on different devices"):
+            primitive(on_cpu, on_plain)
+    for primitive in (PRIMITIVES[name] for name in ("add", "clamp_min", "clamp_max", "floor_divide", "bitwise_or")):
+        with pytest.raises(OverflowError, match=f"^{primitive.public}: 300 is out of bounds for int8"):
+            primitive(small, 300)

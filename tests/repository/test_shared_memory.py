@@ -147,6 +147,15 @@ def test_foreign_memory_is_known_by_its_first_address() -> None:
         assert storage_of_imported(foreign(data), "cpu") is ours
 
 
+def test_memory_that_is_known_is_not_allocated_again() -> None:
+    memory = np.zeros(8)
+    first = pn.from_numpy(memory)
+    with pn.timeline() as events:
+        views = pn.from_numpy(memory), pn.from_numpy(memory[2:])
+    assert all(view.storage is first.storage for view in views)
+    assert [event.kind for event in events.events] == ["call", "call"]
+
+
 def test_no_elements_have_no_address_and_entries_are_gone_with_the_last_array() -> None:
     gc.collect()
     before, nothing = len(_storages), np.zeros(0)
