@@ -120,8 +120,8 @@ class EventRecorder:
             event.facts["raised"] = type(error).__name__
         elif event.kind in ("call", "primitive"):
             event.facts["result"] = self.names.describe(result)
-        results = result if isinstance(result, tuple) else (result,)
-        if event.kind == "primitive" and results and type(results[0]) is Array:
+        results = [x for x in (result if isinstance(result, tuple) else (result,)) if type(x) is Array]
+        if event.kind == "primitive" and results:
             operands = [operand for operand in args if type(operand) is Array]
             self._note_broadcast(event, [operand.shape for operand in operands], results[0].shape)
             self._note_views(operands, results)

@@ -76,6 +76,29 @@ def test_an_error_is_recorded_and_comes_through(other: Any) -> None:
     assert ("a Silent" in str(t)) is isinstance(other, Silent)
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: pn.layer_norm(x, (4,)),
+        lambda x: pn.scaled_dot_product_attention(x, x, x),
+        lambda x: pn.stack(x.unbind()[1:]),
+    ],
+    ids=["no weight", "no mask", "a part without a cotangent"],
+)
+def test_primitives_with_several_results_of_which_some_are_missing(function: Any) -> None:
+    """Their gradients of all orders, inside a timeline, are those without it."""
+
+    def gradients() -> list[Any]:
+        x = pn.nested_array([pn.arange(8.0).reshape(1, 2, 4).sin()] * 3, requires_grad=True)
+        (first,) = pn.grad(function(x).sin().to_dense().sum(), [x], create_graph=True)
+        return [first.tolist(), *[part.tolist() for part in pn.grad(first.sin().to_dense().sum(), [x])]]
+
+    expected = gradients()
+    with pn.timeline() as t:
+        assert gradients() == expected
+    assert of_kind(t, "vjp")
+
+
 def test_nothing_is_left_behind() -> None:
     with pn.timeline() as t:
         x = ragged().exp()
