@@ -23,12 +23,12 @@ LARGE = 1024 * 1024  # bytes; malloc itself keeps smaller blocks
 SIZES_PER_DOUBLING = 8  # block sizes between two powers of two, so that arrays of similar size share blocks
 MOST_KEPT = whole_number("PYNESTED_KEPT_MIB", 512) * 1024 * 1024  # bytes
 np.empty(4 * LARGE, np.uint8)  # freed at once: from here on malloc of Linux keeps up to 8 MiB of freed memory
-counters = SimpleNamespace(fresh=0, reused=0, in_use=0, peak=0)  # of large blocks: two numbers, two sums of bytes
+counters = SimpleNamespace(fresh=0, reused=0, in_use=0, peak=0)  # large blocks: two counts, two sums of bytes
 kept_blocks: dict[int, list[NDArray[np.uint8]]] = {}  # by size; without a lock, since a race can only lose a block
 
 
 class Block:
-    """The owner of the memory of a large array. After the array and its views, it keeps the memory for other arrays."""
+    """The owner of the memory of a large array. When the array and its views are gone, other arrays get the memory."""
 
     def __init__(self, memory: NDArray[np.uint8]) -> None:
         self.memory, self.__array_interface__ = memory, memory.__array_interface__
@@ -50,7 +50,7 @@ def kept_bytes() -> int:
 
 
 def empty(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-    """Return a new C-contiguous array with arbitrary contents, from the allocator that is registered, if one is."""
+    """Return a new C-contiguous array with arbitrary contents, from the registered allocator, if there is one."""
     allocate: Allocator = np.empty if prod(shape) * np.dtype(dtype).itemsize < LARGE else allocate_aligned
     return ALLOCATORS.get("cpu", allocate)(shape, dtype)  # type: ignore[no-any-return]
 

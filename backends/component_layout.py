@@ -77,7 +77,7 @@ def strided_index(sizes: Integers, strides: Integers, offsets: Integers) -> Inte
 
 
 def groups_of_equal_rows(table: Integers) -> list[Integers]:
-    """Return the row numbers of a table, (N, d), in groups: the rows of a group are equal."""
+    """Return the row indices of a table, (N, d), in groups: the rows of a group are equal."""
     order = np.lexsort(table.T)
     columns = table.T[:, order]
     is_first = (columns[:, 1:] != columns[:, :-1]).any(axis=0)

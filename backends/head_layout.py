@@ -134,7 +134,7 @@ class HeadLayout:
 
     @cached_property
     def _components_and_heads(self) -> tuple[Integers, Integers]:
-        """The component of each head of queries, and the number of the head in its component: int64 (P,) each."""
+        """The component of each head of queries, and the index of the head in its component: int64 (P,) each."""
         component = np.repeat(np.arange(len(self.sizes)), self.num_query_heads)
         first_head = np.cumsum(self.num_query_heads) - self.num_query_heads
         return component, np.arange(len(component)) - first_head[component]

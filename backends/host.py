@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .allocators import allocator
-from .errors import ArgumentError, DeviceError
+from .errors import ArgumentError, DeviceError, named_type
 from .registry import get_backend
 
 
@@ -20,7 +20,7 @@ def as_raw_array(name: str, data: Any) -> Any:
         refuse_masked(name, data)
         return data.view(np.ndarray)
     if not hasattr(data, "dtype") or not hasattr(data, "strides"):
-        raise ArgumentError(f"{name}: {type(data).__name__} is no array. Make one of it: pn.array(values).")
+        raise ArgumentError(f"{name}: {named_type(data)} is no array. Convert it: pn.array(values).")
     return data
 
 
@@ -29,8 +29,8 @@ def refuse_masked(name: str, value: Any) -> None:
     is_subclass = isinstance(value, np.ndarray) and type(value) is not np.ndarray
     if is_subclass and isinstance(value, np.ma.MaskedArray):  # np.ma is imported only for a subclass
         raise ArgumentError(
-            f"{name}: a masked array is given, of which elements have no value. Give them one, m.filled(0), or choose "
-            "those that have one: pn.masked_select(m.data, ~np.ma.getmaskarray(m))."
+            f"{name}: the masked elements of a masked array have no value. Fill them, m.filled(0), or select the other "
+            "elements: pn.masked_select(m.data, ~np.ma.getmaskarray(m))."
         )
 
 
@@ -49,7 +49,7 @@ def to_host(x: Any) -> NDArray[Any]:
 
 
 def from_host(values: NDArray[Any], device: str) -> Any:
-    """Return a NumPy array as an array of ``device``: a copy, or the array itself on the CPU."""
+    """Return a NumPy array as an array of ``device``: a copy on a GPU, otherwise the array itself."""
     return values if device == "cpu" else get_backend(device).xp.asarray(values)
 
 

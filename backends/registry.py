@@ -79,7 +79,7 @@ def devices() -> list[str]:
 def check_device(device: str) -> None:
     """Raise DeviceError if the device has no backend."""
     if device not in devices():
-        raise DeviceError(f"no backend for device {device!r}: devices with one are {', '.join(devices())}.")
+        raise DeviceError(f"no backend for device {device!r}: the devices are {', '.join(devices())}.")
 
 
 def register_kernel(name: str, device: str, function: Callable[..., Any]) -> None:

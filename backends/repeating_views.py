@@ -62,7 +62,7 @@ def repeats(x: Any) -> bool:
 
 
 def repeating_components(sizes: NDArray[np.int64], strides: NDArray[np.int64]) -> list[int]:
-    """Return the numbers of the components of these sizes and strides, (B, d), that hold a place twice."""
+    """Return the indices of the components of these sizes and strides, (B, d), that hold a place twice."""
     is_short_stride = strides[:, :-1] < sizes[:, 1:] * strides[:, 1:]  # shorter than the next dimension
     if not np.count_nonzero(is_short_stride) and not np.count_nonzero(strides[:, -1:] <= 0):
         return []  # row-major components, the most common ones

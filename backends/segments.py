@@ -65,10 +65,10 @@ class Segments:
 
     @cached_property
     def segment_of_row(self) -> NDArray[np.int64]:
-        """The number of the segment that each row belongs to: int64 (N,), read-only."""
-        numbers = np.repeat(np.arange(self.count, dtype=np.int64), self.lengths)
-        numbers.setflags(write=False)
-        return numbers
+        """The index of the segment that each row belongs to: int64 (N,), read-only."""
+        indices = np.repeat(np.arange(self.count, dtype=np.int64), self.lengths)
+        indices.setflags(write=False)
+        return indices
 
     def repeated(self, copies: int, pieces: int) -> Segments:
         """Return these segments ``copies`` times, one after the other, with each row cut into ``pieces`` rows."""

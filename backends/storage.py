@@ -64,11 +64,10 @@ _storages: WeakValueDictionary[tuple[str, int], Storage] = WeakValueDictionary()
 def storage_of_imported(data: Any, device: str) -> Storage:
     """Return the storage of an array that another library made: the one in the table, or a new one."""
     base = base_array(data)
+    if not base.size:
+        return Storage(data, device)
     key = device, address(base)
-    if base.size and (known := _storages.get(key)):
-        return known
-    storage = Storage(data, device)
-    return _storages.setdefault(key, storage) if base.size else storage
+    return _storages.get(key) or _storages.setdefault(key, Storage(data, device))
 
 
 def register_exported(storage: Storage, data: Any) -> None:

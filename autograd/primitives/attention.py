@@ -204,9 +204,6 @@ attention_backward: Primitive = Primitive(
 
 
 def attention_by_kernel(q: Any, keys: Any, v: Any, mask: Any, layout: HeadLayout) -> Any:
-    """Return attention, which is flat, of buffers in any shape.
-
-    The kernel saves what its gradient reads only if there can be a gradient.
-    """
+    """Return flat attention of buffers of any shape; what its gradient reads is saved if there can be a gradient."""
     needs_gradient = bool(grad_mode.value) and any(x is not None and x.tracked for x in (q, keys, v, mask))
     return attention(q, keys, v, mask, layout, mask is not None and mask.tracked, needs_gradient)

@@ -157,7 +157,7 @@ def where_or_zero(g: Any, condition: Any) -> Any:
 
 
 def _where_greater(g: Any, a: Any, b: Any) -> Any:
-    """Return the cotangent where a is greater than b, half of it where they are equal, zero elsewhere."""
+    """Return the cotangent where a is greater than b, half of it where they are equal or NaN, zero elsewhere."""
     a, b = raw(a), raw(b)
     return where_or_zero(where(g, g * 0.5, a > b), ~(a < b))
 

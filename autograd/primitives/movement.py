@@ -264,7 +264,7 @@ def _components(k: Any, x: Any, sizes: Any, strides: Any, offsets: Any) -> list[
 
 def _components_vjp(g: list[Any], y: Any, x: Any, sizes: Any, strides: Any, offsets: Any) -> Any:
     cotangents = _with_zeros(g, map(tuple, sizes.tolist()))
-    flat = concatenate([reshape(x, (x.numel(),)) for x in cotangents], 0)
+    flat = concatenate([reshape(cotangent, (cotangent.numel(),)) for cotangent in cotangents], 0)
     return scatter(flat, sizes, strides, offsets, x.shape[0])
 
 

@@ -1,7 +1,7 @@
 """The kernels as raw CUDA text: on a GPU through CuPy (``"cuda"``), and on the CPU by emulation (``"emulated"``).
 
-Nothing is compiled or asked of a driver until one of the two devices is first used. The modules that launch kernels are
-named after the six families of kernels.
+No kernel is compiled and no driver called until one of the two devices is first used. The modules that launch kernels
+are named after the six families of kernels.
 """
 
 from __future__ import annotations

@@ -78,8 +78,7 @@ class Emulator:
         try:
             return cls(**{**json.loads(text), **settings})
         except (TypeError, ValueError) as error:
-            names = ", ".join(SETTINGS)
-            raise ArgumentError(f"PYNESTED_EMULATOR is {text!r}, not JSON with some of {names}: {error}") from error
+            raise ArgumentError(f"PYNESTED_EMULATOR is {text!r}, not JSON with some of {SETTINGS}: {error}") from error
 
     def environment(self) -> dict[str, str]:
         """Return the environment variables of a new process whose emulator has the settings of this one."""
@@ -158,9 +157,6 @@ def check_arguments(name: str, types: Sequence[str], args: Sequence[Any]) -> Non
 
 
 def emulated_backend(launcher: Emulator | None = None) -> KernelBackend:
-    """Return the backend of the device ``"emulated"``, with the launcher that the environment describes by default.
-
-    Raise MissingDependency if there is no compiler.
-    """
+    """Return the backend of ``"emulated"``, by default as the environment says; MissingDependency if no compiler."""
     find_compiler()
     return KernelBackend("emulated", np, launcher or Emulator.from_environment())

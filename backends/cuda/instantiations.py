@@ -110,5 +110,5 @@ def instantiation(kernel: str, *arguments: Any) -> str:
 def ctype(dtype: np.dtype[Any]) -> str:
     """Return the C++ type of a dtype; DTypeError if kernels do not support the dtype."""
     if dtype.name not in CTYPES:
-        raise DTypeError(f"kernels know no dtype {dtype!r}: those they know are {', '.join(CTYPES)}.")
+        raise DTypeError(f"kernels do not support the dtype {dtype}: they support {', '.join(CTYPES)}.")
     return CTYPES[dtype.name]

@@ -128,7 +128,7 @@ class LaunchingBackend(Backend):
         return self.as_contiguous(x).reshape(x.size)
 
     def upload(self, numbers: Any) -> RawArray:
-        """Return an array of the device, contiguous, or a contiguous copy on the device of an array of the host."""
+        """Return an array of the host, or of the device, as a contiguous array of the device."""
         return self.xp.ascontiguousarray(self.xp.asarray(numbers))
 
     def offsets(self, segments: Segments) -> RawArray:
@@ -168,5 +168,5 @@ def checked_grid_and_block(name: str, grid: Sequence[int], block: Sequence[int],
     if prod(block) > MAX_THREADS_PER_BLOCK:
         raise DeviceError(f"{name}: a block of {block} is {prod(block)} threads, more than {MAX_THREADS_PER_BLOCK}.")
     if not 0 <= shared <= SHARED_BYTES:
-        raise DeviceError(f"{name}: {shared} bytes of shared memory were asked for; a block has {SHARED_BYTES}.")
+        raise DeviceError(f"{name}: {shared} bytes of shared memory are requested; a block has {SHARED_BYTES}.")
     return (*grid, 1, 1)[:3], (*block, 1, 1)[:3]

@@ -167,8 +167,8 @@ def cut_segments(segments: Segments, rows: int) -> tuple[Segments, Segments]:
     def make() -> tuple[Segments, Segments]:
         pieces_of_segments = Segments.from_lengths(np.maximum(1, -(-segments.lengths // rows)))
         segment = pieces_of_segments.segment_of_row  # of each piece
-        number_in_segment = np.arange(segment.size) - pieces_of_segments.offsets[segment]
-        starts = segments.offsets[segment] + number_in_segment * rows
+        index_in_segment = np.arange(segment.size) - pieces_of_segments.offsets[segment]
+        starts = segments.offsets[segment] + index_in_segment * rows
         return Segments(np.append(starts, segments.rows)), pieces_of_segments
 
     return segments.cached(("pieces", rows), make)

@@ -110,14 +110,14 @@ def _normal_distribution_by_tanh(x: RawArray, out: RawArray) -> None:
 
 @blockwise
 def gelu_tanh(x: RawArray, /, *, out: RawArray) -> None:
-    """``x p``."""
+    """``x p``, with p of `_normal_distribution_by_tanh`."""
     _normal_distribution_by_tanh(x, out)
     out *= x
 
 
 @blockwise
 def gelu_tanh_backward(cotangent: RawArray, x: RawArray, /, *, out: RawArray) -> None:
-    """``cotangent * (p + s + 3 * 0.044715 x x s)``, with s = x p (1 - p) 2 sqrt(2 / pi).
+    """``cotangent * (p + s + 3 * 0.044715 x x s)``, with the same p, and s = x p (1 - p) 2 sqrt(2 / pi).
 
     The product of x and s vanishes for large x; x * x would overflow and give inf * 0.
     """

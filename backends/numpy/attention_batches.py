@@ -19,11 +19,11 @@ from ..plain.widening import RawArray
 from .blocks import rows_as_elements, widened
 from .parallel import THREADS
 
-BLOCK_SCORES = 1 << 18  # aim for a batch of one component: so many fit in a cache, and keep BLAS busy
-LEAST_ROWS = 16  # A block has so many queries, if there are as many. A product with fewer rows is slow.
-CAUSAL_ROWS = 192  # A causal block has at most so many queries. It computes no scores with keys after its last query.
+BLOCK_SCORES = 1 << 18  # approximate scores of a batch of one component: they fit in a cache, and keep BLAS busy
+LEAST_ROWS = 16  # queries of a block, unless the job has fewer: a product with fewer rows is slow
+CAUSAL_ROWS = 192  # most queries of a causal block, which computes no scores with keys after its last query
 SMALL_SCORES = 1 << 13  # a component with more scores is not padded together with others
-PADDED_SCORES = 1 << 18  # limit of the scores of a padded batch, and of its queries and values: they fit in a cache
+PADDED_SCORES = 1 << 18  # most scores of a padded batch, and most elements of its queries and values
 LENGTH_STEP = 8  # components are padded together if their lengths round up to the same multiple of this
 
 

@@ -22,10 +22,7 @@ def rows_in_block(row_bytes: int) -> int:
 
 
 def blocks(rows: int, row_bytes: int) -> list[tuple[int, int]]:
-    """Cut rows into blocks. Return the first row of each block, and the row after its last.
-
-    Rows of 0 bytes have no block.
-    """
+    """Cut rows into blocks. Return the first row of each block, and the row after its last; none for 0 bytes."""
     step = rows_in_block(row_bytes)
     return [(start, min(start + step, rows)) for start in range(0, rows if row_bytes else 0, step)]
 

@@ -17,7 +17,7 @@ from .products import extremum_last
 from .segment import is_exp_safe, softmax_shift
 
 EPSILON = {np.dtype(np.float32): 2.0**-23, np.dtype(np.float64): 2.0**-52}  # between 1 and the next larger number
-LEAST_STD = {np.dtype(np.float32): 2.0**-40, np.dtype(np.float64): 2.0**-300}  # squares of smaller ones can vanish
+LEAST_STD = {np.dtype(np.float32): 2.0**-40, np.dtype(np.float64): 2.0**-300}  # squares of smaller stds can vanish
 
 
 def softmax_last(x: RawArray, /) -> RawArray:
@@ -95,7 +95,7 @@ def layer_norm_backward(
     row_blocks = blocks(len(rows), 2 * rows[:1].nbytes)
     weight_gradients, bias_gradients = np.zeros((2, len(row_blocks), width), dtype)  # of the rows of each block
 
-    def work(number: int, start: int, stop: int) -> None:
+    def work(block_index: int, start: int, stop: int) -> None:
         block, gs = (whole[start:stop].astype(dtype, copy=False) for whole in (rows, cotangent))
         means, stds = mean[start:stop, None], std[start:stop, None]
         normalized = block - means
@@ -103,14 +103,14 @@ def layer_norm_backward(
         if (large := np.flatnonzero(stds > large_std)).size:  # elements are divided by 2: no difference overflows
             normalized[large] = 2 * ((block[large] / 2 - means[large] / 2) / stds[large])
         product, ones = gs * normalized, np.ones(len(gs), dtype)
-        weight_gradients[number], bias_gradients[number] = ones @ product, ones @ gs
+        weight_gradients[block_index], bias_gradients[block_index] = ones @ product, ones @ gs
         normalized *= (product @ weights)[:, None] / dtype.type(width)
         normalized += (gs @ weights)[:, None] / dtype.type(width)
         weighted = np.multiply(gs, weights, out=product)
         weighted -= normalized
         np.divide(weighted, stds, out=out[start:stop], casting="same_kind")
 
-    run(work, [(number, *rows_of_block) for number, rows_of_block in enumerate(row_blocks)], rows.nbytes)
+    run(work, [(i, *start_and_stop) for i, start_and_stop in enumerate(row_blocks)], rows.nbytes)
     weight_gradient = None if weight is None else weight_gradients.sum(axis=0).astype(weight.dtype, copy=False)
     return out, weight_gradient, bias_gradients.sum(axis=0).astype(x.dtype, copy=False) if with_bias else None
 

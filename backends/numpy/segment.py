@@ -81,23 +81,23 @@ def _reduce(ufunc: np.ufunc, x: RawArray, segments: Segments, identity: Any, dty
         has_rows = segments.lengths > 0  # `reduceat` is wrong for an empty segment
         reduced[has_rows] = ufunc.reduceat(rows, segments.offsets[:-1][has_rows], axis=0)
     else:
-        for numbers in segments.cached("by length", lambda: groups_of_equal_rows(segments.lengths[:, None])):
-            _reduce_equally_long(ufunc, rows, segments, numbers, reduced)
+        for indices in segments.cached("by length", lambda: groups_of_equal_rows(segments.lengths[:, None])):
+            _reduce_equally_long(ufunc, rows, segments, indices, reduced)
     return reduced.astype(dtype, copy=False).reshape(segments.count, *x.shape[1:])
 
 
 def _reduce_equally_long(
-    ufunc: np.ufunc, rows: RawArray, segments: Segments, numbers: RawArray, reduced: RawArray
+    ufunc: np.ufunc, rows: RawArray, segments: Segments, indices: RawArray, reduced: RawArray
 ) -> None:
-    """Reduce the segments with these numbers, which have the same length: all together if they are short."""
-    starts, length = segments.offsets[numbers], segments.lengths.item(numbers[0])
-    if len(numbers) > 1 and 0 < length * rows.shape[1] <= SHORT_ELEMENTS:
+    """Reduce the segments at ``indices``, which have the same length: all together if they are short."""
+    starts, length = segments.offsets[indices], segments.lengths.item(indices[0])
+    if len(indices) > 1 and 0 < length * rows.shape[1] <= SHORT_ELEMENTS:
         make_table = partial(np.add.outer, np.arange(length), starts)
         table = segments.cached(("rows by length", length), make_table)  # (L, K) for K segments of length L
-        reduced[numbers] = ufunc.reduce(rows.take(table, axis=0, mode="clip"), axis=0)
+        reduced[indices] = ufunc.reduce(rows.take(table, axis=0, mode="clip"), axis=0)
     elif length:
-        for number, start in zip(numbers.tolist(), starts.tolist(), strict=True):
-            ufunc.reduce(rows[start : start + length], axis=0, out=reduced[number])
+        for index, start in zip(indices.tolist(), starts.tolist(), strict=True):
+            ufunc.reduce(rows[start : start + length], axis=0, out=reduced[index])
 
 
 def _longest_first(segments: Segments) -> tuple[RawArray, RawArray]:
@@ -177,14 +177,14 @@ def is_exp_safe(block: RawArray) -> bool:
 def softmax_shift(minimum: RawArray, maximum: RawArray) -> RawArray:
     """Return what softmax subtracts from each segment: its maximum, or 0 if exp of the segment is safe.
 
-    So the bits of such a segment do not depend on the numbers of the other segments of its block.
+    Therefore the bits of a safe segment do not depend on the other segments of its block.
     """
     limit = SAFE_EXPONENT[maximum.dtype]
     return np.asarray(np.where((minimum > -limit) & (maximum < limit), maximum.dtype.type(0), maximum))
 
 
 def segment_cumsum(x: RawArray, segments: Segments, backwards: bool = False, /) -> RawArray:
-    """Add in the order of the plain kernel, with the same bits if numbers have 8 bytes.
+    """Add in the order of the plain kernel, with the same bits if elements have 8 bytes.
 
     Step r adds the sum of the rows before it to row r of every segment that has one. Once a step has few elements, the
     rest of each segment is accumulated alone.

@@ -67,7 +67,7 @@ def cross_entropy(
 
     With l_c = logsumexp(x) - x_c, weights w and s = label_smoothing, the loss is (1 - s) w_t l_t + s / C * sum of
     w_c l_c. The derivative needs the maximum of each row, and log sum exp(x - maximum). They are two numbers, because
-    their sum would lose a small log-sum beside a large maximum. Those of halves are float32.
+    their sum would lose a small log-sum beside a large maximum. For halves they are float32.
     """
     loss, classes = np.zeros(len(x), x.dtype), x.shape[1]
     weights = np.ones(classes) if weight is None else wide(weight)

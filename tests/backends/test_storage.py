@@ -57,7 +57,7 @@ def test_a_backend_has_the_kernels_of_the_interface_and_the_functions_of_numpy(d
 def test_devices_and_dtypes_of_devices_that_do_not_exist_are_refused() -> None:
     with pytest.raises(DTypeError, match="bfloat16 is computed on the devices 'cuda' and 'emulated'"):
         pn.ones(1, device="plain").to("bfloat16")
-    with pytest.raises(DeviceError, match="devices with one are cpu, cuda, emulated, plain"):
+    with pytest.raises(DeviceError, match="the devices are cpu, cuda, emulated, plain"):
         pn.zeros(1, device="tpu")
 
 

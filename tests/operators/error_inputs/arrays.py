@@ -136,7 +136,7 @@ DENSE: list[ErrorInput] = [
     (lambda: pn.narrow(CUBE, 0, 0, 1, pn.jagged), DimensionError, "narrow: a jagged result has ranges along dim"),
     (lambda: pn.masked_select(CUBE, np.ones((2, 3, 4, 2), np.bool_)), ShapeError, "masked_select"),
     # construction
-    (lambda: pn.Array(None), ArgumentError, "Array: NoneType"),
+    (lambda: pn.Array(None), ArgumentError, "Array: a NoneType is no array"),
     (lambda: pn.zeros_like(pn.ones(2), layout=pn.jagged), StructureError, "zeros_like: "),
     (lambda: pn.pictures.picture([1.0, 2.0]), ArgumentError, "list"),
     (lambda: pn.arange(0, 1, 0), ArgumentError, "the step not 0"),
