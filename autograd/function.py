@@ -49,9 +49,9 @@ class Function:
     ``forward(context, *arguments)`` computes; nothing in it is recorded. ``backward(context, *cotangents)`` gets one
     cotangent for each output, zeros if none arrived, and returns one gradient for each argument, None for an argument
     without gradient. If it is written in pynested's operators, it can be differentiated again. ``jvp(context,
-    *tangents)`` is optional: it gets one tangent for each argument (None for an argument that is no array) and returns
-    one for each output. Cotangents and tangents are read-only. Arguments and outputs may be nested arrays, tuples,
-    lists and dicts.
+    *tangents)`` is optional: it gets one tangent for each argument (None for a constant, also in a container) and
+    returns one for each output. Cotangents and tangents are read-only. Arguments and outputs can be nested arrays,
+    tuples, lists and dicts.
 
     Examples
     --------
@@ -104,10 +104,10 @@ class Function:
 
 
 class _Argument(NamedTuple):
-    """The form of an argument of a call, and the devices of its arrays."""
+    """The class of an argument of a call, and the shape, dtype and device of each of its arrays."""
 
     kind: type
-    devices: list[str]
+    forms: list[tuple[Any, Any, str]]
     rebuild: Rebuild
 
 
@@ -122,7 +122,7 @@ class _Call:
         """Return the outputs, made by a node whose sources are the arrays among the arguments."""
         flattened = [flatten(value) for value in arguments]
         self.arguments = [
-            _Argument(type(value), [x.device for x in arrays], rebuild)
+            _Argument(type(value), [(x.shape, x.dtype, x.device) for x in arrays], rebuild)
             for value, (arrays, rebuild) in zip(arguments, flattened, strict=True)
         ]
         arrays = [x for arrays, _ in flattened for x in arrays]
@@ -176,35 +176,34 @@ class _Call:
                 "arguments. Return one for each, None where there is none."
             )
         gradients = [g for i, gradient in enumerate(argument_gradients) for g in self.flatten_gradient(i, gradient)]
-        devices = [device for argument in self.arguments for device in argument.devices]
-        for source, gradient, device in zip(node.sources, gradients, devices, strict=True):
+        forms = [form for argument in self.arguments for form in argument.forms]
+        for source, gradient, form in zip(node.sources, gradients, forms, strict=True):
             if source is not None and gradient is not None:
-                check_gradient(f"{self.name}.backward returned", gradient, source.shape, source.dtype, device)
+                check_gradient(f"{self.name}.backward returned", gradient, *form)
         return gradients
 
     def flatten_gradient(self, i: int, gradient: Any) -> Sequence[Array | None]:
         """Return the arrays of the gradient of argument ``i``, which must have the form of the argument."""
-        kind, devices, rebuild = self.arguments[i]
+        kind, forms, rebuild = self.arguments[i]
         if gradient is None:
-            return [None] * len(devices)
-        if isinstance(gradient, np.ndarray) and devices:
-            gradient = Array(from_host(gradient, devices[0]), devices[0])
-        arrays = flatten(gradient)[0]
-        if len(arrays) != len(devices) or not devices:
+            return [None] * len(forms)
+        if isinstance(gradient, np.ndarray) and forms:
+            gradient = Array(from_host(gradient, forms[0][2]), forms[0][2])
+        if not forms or (kind is Array and type(gradient) is not Array):
             raise GradientError(
                 f"{self.name}.backward returned {named_type(gradient)} for argument {i}, "
                 f"{with_article(kind.__name__)}. Return a gradient of the same form, or None if it holds no array."
             )
-        return arrays if kind is Array else flatten_like(f"{self.name}.backward", rebuild(arrays), gradient)
+        if kind is Array:
+            return [gradient]
+        return flatten_like(f"{self.name}.backward", rebuild([new_zeros(*form) for form in forms]), gradient)
 
     def apply_jvp(self, node: Node, tangents: Sequence[Any]) -> Any:
         """Call ``jvp``; without it, transpose ``backward``, which is linear in its cotangents."""
         if self.function.jvp is None:
             return self.transpose_backward(node, tangents)
         pairs = iter(zip(node.sources, tangents, strict=True))
-        arguments = [
-            self.rebuild_tangent(argument, islice(pairs, len(argument.devices))) for argument in self.arguments
-        ]
+        arguments = [self.rebuild_tangent(argument, islice(pairs, len(argument.forms))) for argument in self.arguments]
         results = flatten(self.function.jvp(self.restored_context(node, True), *arguments))[0]
         if len(results) != len(self.output_forms):
             raise GradientError(
@@ -216,14 +215,14 @@ class _Call:
         return results
 
     def rebuild_tangent(self, argument: _Argument, pairs: Iterable[tuple[Any, Any]]) -> Any:
-        """Return the tangent of an argument from pairs of source and tangent; None if any array in it is constant."""
+        """Return the tangent of an argument from pairs of source and tangent, with None in the place of constants."""
         tangents = [
-            new_zeros(source.shape, source.dtype, device) if t is None and source is not None else t
-            for (source, t), device in zip(pairs, argument.devices, strict=True)
+            new_zeros(*form) if t is None and source is not None else t
+            for (source, t), form in zip(pairs, argument.forms, strict=True)
         ]
-        if not tangents or any(t is None for t in tangents):
+        if all(t is None for t in tangents):
             return None
-        return argument.rebuild([read_only(t) for t in tangents])
+        return argument.rebuild([None if t is None else read_only(t) for t in tangents])
 
     def transpose_backward(self, node: Node, tangents: Sequence[Any]) -> list[Any]:
         """Return the tangents of the outputs by differentiating ``backward`` with respect to its cotangents."""

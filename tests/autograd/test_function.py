@@ -103,6 +103,32 @@ def test_nested_arguments() -> None:
         assert not Exp.apply(nested.detach().requires_grad_()).requires_grad
 
 
+def test_a_nested_gradient_can_have_another_placement_than_its_argument() -> None:
+    rows = pn.nested_array([[1.0, 2.0, 7.0], [3.0, 4.0]], layout=pn.jagged)
+    x = pn.narrow(rows, 1, 0, 2).detach().requires_grad_()  # with a gap, which the contiguous gradient has not
+    assert not x.is_contiguous() and gradcheck(Exp.apply, x)
+    assert grad(Identity.apply(x), x, pn.ones_like(x.contiguous())).tolist() == [[1, 1], [1, 1]]
+    pair_product = define(lambda context, pair: pair[0] * pair[1], lambda context, g: ((g * 2, None),))
+    assert grad(pair_product.apply((x, x.detach())).sum(), x).tolist() == [[2, 2], [2, 2]]
+
+
+def test_constants_in_a_container_have_no_tangent() -> None:
+    """d(ab) = b da + a db, where db is None if b is a constant."""
+    tangents: list[Any] = []
+
+    def product_jvp(context: Any, pair: Any) -> Any:
+        tangents.append(pair)
+        return pair[0] * B
+
+    product = define(lambda context, pair: pair[0] * pair[1], lambda context, g: (None,), jvp=product_jvp)
+    assert jvp(lambda a: product.apply((a, B)), A, pn.array([2.0, 4.0]))[1].tolist() == [1, 12]
+    assert tangents[0][0].tolist() == [2, 4] and tangents[0][1] is None
+    sources = define(
+        lambda context, a, pair: a * 1, lambda context, g: (g, None), jvp=lambda context, t, none: none or t
+    )
+    assert jvp(lambda a: sources.apply(a, (B, B)), A, B)[1].tolist() == B.tolist()
+
+
 def test_an_output_that_is_an_argument_is_a_view() -> None:
     x = leaf()
     y = Identity.apply(x)
@@ -155,6 +181,7 @@ def test_a_gradient_of_none_is_zero() -> None:
         ((pn.array([1.0]), None), r"gradient of shape \(1,\) and dtype float64 for an array of shape \(2,\)"),
         ((A.to(pn.float32), None), r"dtype float32 for an array of shape \(2,\) and dtype float64"),
         ((3.0, None), "returned a float for argument 0"),
+        (([A], None), "returned a list for argument 0, an Array"),
     ],
 )
 def test_wrong_gradients_are_refused(gradients: Any, message: str) -> None:
