@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import ContextDecorator
 from typing import Any, Self, TypeVar, overload
 
-from pynested.backends.errors import ArgumentError
+from pynested.backends.errors import ArgumentError, named_type
 
 from .decorators import operator, typed_as
 from .tape import ANOMALY, OFF, RECORDING, grad_mode
@@ -29,8 +29,9 @@ class Mode(ContextDecorator):
         self._mode = mode
 
     def __enter__(self) -> Self:
-        _modes_before_blocks.value.append(grad_mode.value)
-        grad_mode.value = self._mode
+        modes = _modes_before_blocks.value
+        modes.append(grad_mode.value)
+        grad_mode.value = ANOMALY if self._mode == RECORDING and ANOMALY in modes else self._mode
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -38,10 +39,13 @@ class Mode(ContextDecorator):
 
     def __call__(self, function: F) -> F:
         """Return a function that runs ``function`` in the mode; ArgumentError for a generator or a coroutine."""
+        name = _NAMES[self._mode]
+        if not callable(function):
+            raise ArgumentError(f"{name}: {named_type(function)} is no function. Write `with pn.{name}():`.")
         if any(is_kind(function) for is_kind in _KINDS_WITH_STEPS):
             raise ArgumentError(
-                f"{_NAMES[self._mode]}: {function.__name__} is a generator or a coroutine; between its steps, code of "
-                f"its caller would run in this mode. Write `with pn.{_NAMES[self._mode]}():` inside its body."
+                f"{name}: {getattr(function, '__name__', function)} is a generator or a coroutine; between its steps, "
+                f"code of its caller would run in this mode. Write `with pn.{name}():` inside its body."
             )
         return super().__call__(function)
 
@@ -76,7 +80,7 @@ def no_grad(function: Any = None) -> Any:
 @operator
 @typed_as(no_grad)
 def enable_grad(function: Any = None) -> Any:
-    """Record operations inside the block, also within `no_grad`.
+    """Record operations inside the block, also within `no_grad`, and as `anomaly` does within `anomaly`.
 
     Examples
     --------
@@ -91,9 +95,9 @@ def enable_grad(function: Any = None) -> Any:
 @operator
 @typed_as(no_grad)
 def anomaly(function: Any = None) -> Any:
-    """Let every operation that is recorded inside the block remember the line of the program that called it.
+    """Record operations as `enable_grad` does, each with the line of the program that called it.
 
-    An error in a backward pass then shows the line. A gradient with NaN, for a cotangent without NaN, is an error, too.
+    An error in a backward pass shows this line. A gradient with NaN, for a cotangent without NaN, is an error, too.
 
     Examples
     --------

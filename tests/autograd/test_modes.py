@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +52,15 @@ def test_generators_and_coroutines_are_refused() -> None:
     async def asynchronous_generator() -> Any:
         yield
 
-    for function in (lambda: (yield), coroutine, asynchronous_generator):
+    for function in (lambda: (yield), coroutine, asynchronous_generator, partial(coroutine)):
         with pytest.raises(ArgumentError, match="generator or a coroutine.*Write `with pn.no_grad"):
             no_grad(function)
+
+
+def test_a_mode_decorates_functions_only() -> None:
+    for mode, name in ((no_grad, "no_grad"), (enable_grad, "enable_grad"), (anomaly, "anomaly")):
+        with pytest.raises(ArgumentError, match=f"{name}: a bool is no function. Write `with pn.{name}"):
+            mode(True)  # type: ignore[call-overload]
 
 
 def test_one_object_in_two_threads() -> None:
@@ -108,6 +115,17 @@ def test_anomaly_names_the_operator_and_argument_of_a_nan() -> None:
         first, _ = (x * 0.0).log().unbind()
         with pytest.raises(GradientError, match="log: the gradient of its argument 0 holds NaN"):
             (first * 0.0).sum().backward()
+
+
+def test_other_modes_keep_the_anomaly_around_them() -> None:
+    x = pn.array(0.0, requires_grad=True)
+    with anomaly(), no_grad(), enable_grad():
+        y = x.log() * 0.0
+    with pytest.raises(GradientError, match="log: the gradient of its argument 0 holds NaN"):
+        y.backward()
+    with enable_grad():
+        y = x.log() * 0.0
+    assert np.isnan(grad(y, x).item())
 
 
 def test_a_nan_in_the_cotangent_and_an_infinite_gradient_are_no_anomaly() -> None:
