@@ -25,7 +25,7 @@ from pynested.backends.storage import Storage, share_base, storage_of_imported
 from .arguments.shapes import canonical_dim
 from .array_methods import ArrayMethods
 from .array_protocols import ArrayProtocols
-from .call_errors import check_flags, check_optional_flags
+from .call_errors import check_flags
 from .decorators import method
 from .tape import Hooks, Leaf, Node, grad_mode
 
@@ -225,8 +225,6 @@ class Array(ArrayMethods, ArrayProtocols):
     @method
     def backward(self, gradient: Any = None, *, retain_graph: bool | None = None, create_graph: bool = False) -> None:
         """Accumulate into the ``grad`` of every leaf the gradient of this array, weighted by ``gradient``."""
-        check_flags("backward", create_graph=create_graph)
-        check_optional_flags("backward", retain_graph=retain_graph)
         self._functions.backward(self, gradient, retain_graph=retain_graph, create_graph=create_graph)
 
     @method

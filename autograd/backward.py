@@ -50,6 +50,8 @@ def backward(
     >>> x.grad
     array([2., 4.])
     """
+    check_flags("backward", create_graph=create_graph)
+    check_optional_flags("backward", retain_graph=retain_graph)
     seeds = _seeds("backward", outputs, gradients, create_graph)
     if not seeds:
         raise GradientError(
@@ -99,13 +101,13 @@ def _seeds(name: str, outputs: Any, gradients: Any, create_graph: bool) -> Sourc
     """Return pairs of node and cotangent for the outputs that require grad."""
     arrays = flatten(outputs)[0]
     return [
-        (node_or_leaf(array), _seed(name, array, gradient, create_graph, outputs))
+        (node_or_leaf(array), checked_seed(name, array, gradient, create_graph, outputs))
         for array, gradient in zip(arrays, flatten_like(name, outputs, gradients), strict=True)
         if array.tracked
     ]
 
 
-def _seed(name: str, output: Array, gradient: Array | None, create_graph: bool, outputs: Any) -> Array:
+def checked_seed(name: str, output: Array, gradient: Array | None, create_graph: bool, outputs: Any) -> Array:
     """Return the cotangent of an output; raise unless it has the output's shape and device, and is floating."""
     if gradient is None:
         if output.numel() != 1:
@@ -113,6 +115,7 @@ def _seed(name: str, output: Array, gradient: Array | None, create_graph: bool, 
             form = f"is nested, of {output.numel()} elements" if is_nested else f"has shape {output.shape}"
             calls = "pn.grad(y, x, pn.ones_like(y)), or pn.grad(y.sum(), x)"
             calls = calls if name == "grad" else "y.backward(pn.ones_like(y)), or y.sum().backward()"
+            calls = "function_vjp(pn.ones_like(y))" if name == "vjp" else calls
             raise GradientError(
                 f"{name}: a gradient can be created implicitly only for an output of one element, this one {form}. "
                 f"Give the gradient of what you want: {calls}."
@@ -142,7 +145,7 @@ def grad(
 ) -> Any:
     """Return the gradients of ``outputs`` with respect to ``inputs``, in the form of ``inputs``.
 
-    Nothing is accumulated into ``grad``.
+    Nothing is accumulated into the ``grad`` of a leaf.
 
     Parameters
     ----------

@@ -106,7 +106,7 @@ def flatten_like(name: str, value: Any, cotangent: Any, is_tangent: bool = False
     if cotangent is None:
         return [None] * len(flatten(value)[0])
     if type(value) is Array:
-        return [as_array(name, cotangent)]
+        return [as_array(name, cotangent, value.device)]
     handlers = _registered.get(type(value))
     fit = handlers and (handlers.fit_tangent if is_tangent else handlers.fit_cotangent)
     if fit is not None:

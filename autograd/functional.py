@@ -18,7 +18,7 @@ from pynested.backends.errors import ArgumentError, DTypeError, GradientError, n
 from pynested.backends.host import from_host
 
 from .array import Array, check_gradient, new_zeros
-from .backward import grad, ones_like
+from .backward import checked_seed, grad, ones_like
 from .containers import flatten, flatten_like
 from .decorators import operator
 from .modes import Mode
@@ -89,8 +89,10 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any
         cotangents = flatten_like("vjp", call.outputs, cotangent)
         is_recorded = call.is_recorded or any(g is not None and g.requires_grad for g in cotangents)
         create_graph = is_recorded and grad_mode.value != OFF
+        outputs = zip(call.results, cotangents, strict=True)
+        seeds = [checked_seed("vjp", y, g, create_graph, call.outputs) if y.tracked else None for y, g in outputs]
         gradients = grad(
-            call.results, call.inputs, cotangents, retain_graph=True, create_graph=create_graph, allow_unused=True
+            call.results, call.inputs, seeds, retain_graph=True, create_graph=create_graph, allow_unused=True
         )
         pairs = zip(gradients, call.inputs, strict=True)
         gradients_or_zeros = iter([zeros_like(view) if g is None else g for g, view in pairs])
@@ -182,8 +184,7 @@ def _named_jacobian(name: str, function: Callable[[Any], Any], x: Array) -> Arra
         raise DTypeError(f"{name}: x must be of floats, not {x.dtype}. Convert it: x.to(dtype=pn.float64).")
     output, function_vjp = vjp(function, x)
     if not isinstance(output, Array):
-        kind = type(output).__name__
-        raise ArgumentError(f"{name}: the function must return one dense array, not a {kind}; use vjp for others.")
+        raise ArgumentError(f"{name}: the function must return one dense array, not {named_type(output)}; or use vjp.")
     units = np.eye(output.numel(), dtype=output.dtype).reshape(output.numel(), *output.shape)
     rows = [function_vjp(Array(from_host(unit, output.device), output.device)) for unit in units]
     if not rows:

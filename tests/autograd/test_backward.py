@@ -12,7 +12,7 @@ import pytest
 
 import pynested as pn
 from pynested.autograd import Array, backward, grad
-from pynested.backends.errors import GradientError
+from pynested.backends.errors import ArgumentError, GradientError
 
 from .test_function import define
 
@@ -49,6 +49,8 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: (X * 2).backward(pn.array([1.0])), GradientError, r"shape \(1,\) .* an array of shape \(2"),
     "integers": (lambda: (X * 2).backward(pn.array([1, 2])), GradientError, "must be floating point, not int64"),
     "a constant": (lambda: pn.array(1.0).backward(), GradientError, "no output requires grad"),
+    "no flag": (lambda: backward(X.sum(), create_graph="no"), ArgumentError, "'create_graph' must be True or False"),
+    "no optional flag": (lambda: backward(X.sum(), retain_graph=1), ArgumentError, "'retain_graph' must be True or"),
     "an unused input": (lambda: grad(X.sum(), [X, UNUSED]), GradientError, "input 1 was not used"),
     "an input that is a constant": (lambda: grad(X.sum(), pn.array(1.0)), GradientError, "input 0 does not require"),
     "a gradient of another shape": (lambda: setattr(X, "grad", pn.array([1.0])), GradientError, "grad: got a gradient"),

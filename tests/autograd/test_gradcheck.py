@@ -70,6 +70,11 @@ def test_only_floating_inputs_that_require_grad_are_varied() -> None:
 def test_large_inputs_are_varied_along_directions() -> None:
     x = pn.array(np.random.default_rng(0).standard_normal((20, 30)))
     assert gradcheck(lambda x: x.layer_norm(30), x)
+    points: list[set[bytes]] = [set(), set()]
+    for seed in (0, 0, 1):
+        gradcheck(lambda x, seed=seed: points[seed].add(x.detach().numpy().tobytes()) or x * 2, x, order=1, seed=seed)
+    assert len(points[0]) == len(points[1]) == 34  # 8 directions times 4 steps, the inputs, and the inputs in float32
+    assert len(points[0] & points[1]) == 2
 
 
 # ---- functions that fail --------------------------------------------------------------------------------------------

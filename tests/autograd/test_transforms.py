@@ -153,12 +153,15 @@ def test_nested_arrays() -> None:
 ERRORS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: vjp(lambda x: (x, x), ONE)[1](ONE), ArgumentError, "vjp: .*form"),
     (lambda: vjp(lambda x: x * 1, ONE)[1](pn.array([1.0, 2.0])), GradientError,
-     r"shape \(2,\) and dtype float64 for an array of shape \(\)"),
+     r"^vjp: .*shape \(2,\) and dtype float64 for an array of shape \(\)"),
+    (lambda: vjp(lambda x: x * 1, ONE)[1](pn.array(1)), GradientError, "^vjp: the gradient must be floating point"),
+    (lambda: vjp(lambda x: x, pn.ones(2))[1](None), GradientError, r"^vjp: .*function_vjp\(pn.ones_like\(y\)\)"),
     (lambda: jvp(lambda x: x, (ONE,), (pn.array([1.0]),)), ArgumentError, "tangent of shape"),
     (lambda: jvp(lambda x: x, (ONE,), (ONE, ONE)), ArgumentError, "jvp: .*form"),
     (lambda: hessian(lambda x: x * x, pn.array([1.0, 2.0])), GradientError, "hessian: the function must return one"),
     (lambda: hvp(lambda x: (x, x), ONE, ONE), GradientError, "hvp: the function must return one element"),
-    (lambda: jacobian(lambda x: (x, x), ONE), ArgumentError, "one dense array"),
+    (lambda: jacobian(lambda x: (x, x), ONE), ArgumentError, "one dense array, not a tuple"),
+    (lambda: jacobian(lambda x: 3, ONE), ArgumentError, "one dense array, not an int"),
     (lambda: jacobian(lambda x: x * x, pn.array([1, 2])), DTypeError, "jacobian: x must be of floats, not int64"),
     (lambda: hessian(lambda x: (x * x).sum(), pn.array([1, 2])), DTypeError, "hessian: x must be of floats, not int64"),
 ]  # fmt: skip
@@ -168,6 +171,16 @@ ERRORS: list[tuple[Callable[[], Any], type[Exception], str]] = [
 def test_errors(call: Callable[[], Any], kind: type[Exception], text: str) -> None:
     with pytest.raises(kind, match=text):
         call()
+
+
+@pytest.mark.parametrize("device", ["cpu", "plain"])
+def test_numbers_are_cotangents_and_tangents_on_every_device(device: str) -> None:
+    square, x = pn.square, pn.array(3.0, device=device, requires_grad=True)
+    for number in (2.0, np.float32(2)):
+        x.grad = None
+        (x * x).backward(number)
+        results = grad(x * x, x, number), vjp(square, x)[1](number), jvp(square, x, number)[1], x.grad
+        assert [(y.device, y.item()) for y in results] == [(device, 12.0)] * 4  # 2 x dx = 2 * 3 * 2
 
 
 CONSTANT = pn.array([[5.0, 6.0], [7.0, 8.0]])
