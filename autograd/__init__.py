@@ -1,4 +1,4 @@
-"""How gradients flow: a dense differentiable array and the tape that records it."""
+"""A dense differentiable array, the tape that records its operations, and the derivatives computed from the tape."""
 
 if __name__ != "pynested.autograd":
     raise ImportError(

@@ -125,7 +125,8 @@ class ArrayProtocols:
         return int(self._only_element("index"))
 
     def __repr__(self: Any) -> str:
-        facts = "" if is_dtype_of_python_numbers(self.dtype) else f", dtype={self.dtype}"
+        facts = f", shape={self.shape}" if not self.numel() and self.ndim > 1 else ""
+        facts += "" if is_dtype_of_python_numbers(self.dtype, self.numel()) else f", dtype={self.dtype}"
         if self.node is not None:
             facts += f", made by {self.node.name}"
         elif self.requires_grad:

@@ -59,7 +59,7 @@ def _problems(signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mappi
     """Yield a text for each argument that is missing, unknown, given twice or superfluous."""
     parameters = signature.parameters
     kinds = {parameter.kind for parameter in parameters.values()}
-    positional = [name for name, parameter in parameters.items() if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
+    positional = [name for name, parameter in parameters.items() if parameter.kind <= parameter.POSITIONAL_OR_KEYWORD]
     keyword_only = [name for name, parameter in parameters.items() if parameter.kind is parameter.KEYWORD_ONLY]
     passed = {*positional[: len(args)], *kwargs}
     missing = [

@@ -229,9 +229,9 @@ def arange(
 ) -> Array:
     """Return evenly spaced numbers from ``start`` to ``stop``, which is left out; ``arange(stop)`` begins with 0.
 
-    The dtype is that to which the arguments are promoted, and the default dtype for Python's floats. ArgumentError for
-    limits that are not finite, and for a step of 0. OverflowError for a dtype that cannot represent all numbers,
-    DTypeError for a fraction in a dtype of integers.
+    The dtype is that to which the arguments are promoted, and the default dtype for Python's floats; an array counts as
+    its Python number. ArgumentError for limits that are not finite, and for a step of 0. OverflowError for a dtype that
+    cannot represent all numbers, DTypeError for a fraction in a dtype of integers.
 
     Examples
     --------
@@ -253,7 +253,7 @@ def arange(
         raise ArgumentError(
             f"arange: from {value_text(start)} to {value_text(stop)} there are more numbers than an array can have."
         )
-    values = start + step * np.arange(max(0, math.ceil(count)), dtype=computing_dtype)
+    values = start + step * np.arange(math.ceil(max(0, count)), dtype=computing_dtype)
     if dtype != computing_dtype:
         check_fits("arange", values, dtype)
         for extreme in values[[0, -1]] if values.size and is_float(dtype) else ():

@@ -110,9 +110,12 @@ def set_default_dtype(dtype: DTypeLike | None) -> ValueChange[np.dtype[Any]]:
     ...     pn.zeros(2).dtype, pn.array([0.5]).dtype, pn.array([1]).dtype
     (dtype('float32'), dtype('float32'), dtype('int64'))
     """
-    default = _FLOAT64 if dtype is None else np.dtype(dtype)
+    try:
+        default = _FLOAT64 if dtype is None else np.dtype(dtype)
+    except (TypeError, ValueError, SyntaxError):
+        default = np.dtype(object)  # which is refused, too
     if default not in _FLOATS:
-        raise DTypeError(f"set_default_dtype: {default} is not a dtype of floats. Use float16, float32 or float64.")
+        raise DTypeError(f"set_default_dtype: {dtype!r} is not a dtype of floats. Use float16, float32 or float64.")
     return ValueChange(default_dtype, default)
 
 
@@ -128,6 +131,6 @@ def get_default_dtype() -> np.dtype[Any]:
     return default_dtype.value
 
 
-def is_dtype_of_python_numbers(dtype: np.dtype[Any]) -> bool:
-    """Return whether an array made of Python's floats, ints or bools alone gets this dtype."""
-    return dtype == default_dtype.value or dtype.kind == "b" or dtype == np.int64
+def is_dtype_of_python_numbers(dtype: np.dtype[Any], count: int) -> bool:
+    """Return whether an array made of ``count`` of Python's floats, ints or bools alone gets this dtype."""
+    return dtype == default_dtype.value or (count > 0 and (dtype.kind == "b" or dtype == np.int64))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pynested.backends import get_backend
+from pynested.backends import canonical_device, get_backend
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, ExchangeError, PynestedError
 from pynested.backends.host import refuse_masked
 
@@ -68,7 +68,7 @@ def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = Non
     """
     check_optional_flags("from_dlpack", copy=copy)
     memory_device = _device_of_memory(x)
-    device = memory_device if device is None else device
+    device = memory_device if device is None else canonical_device(device)
     get_backend(device)
     if copy is False and device != memory_device:
         raise ArgumentError(

@@ -43,7 +43,7 @@ def manual_seed(seed: int) -> np.random.Generator:
     True
     """
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise ArgumentError(f"manual_seed: the seed must be an integer of 0 or more, not {seed!r}.")
+        raise ArgumentError(f"manual_seed: the seed must be an integer of 0 or more, not {value_text(seed)}.")
     default_generator.value = np.random.default_rng(seed)
     return default_generator.value
 

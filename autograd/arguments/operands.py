@@ -68,7 +68,8 @@ def numpy_array(name: str, value: Any) -> np.ndarray[Any, Any]:
         return value
     types = types_of_numbers(name, value)
     array = np.asarray(value)
-    if array.size and array.dtype.kind not in "bi" and types <= {int, bool}:
+    numeric_types = (int, float, np.number) if array.dtype.kind == "O" else int  # NumPy makes objects of large integers
+    if array.size and array.dtype.kind not in "bi" and all(issubclass(kind, numeric_types) for kind in types):
         raise OverflowError(f"{name}: there are integers beyond the range of int64, the widest dtype of integers.")
     return array
 

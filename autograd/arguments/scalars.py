@@ -30,8 +30,7 @@ def canonical_number(name: str, argument: str, value: Any) -> Number:
         return int(value) if isinstance(value, int) else float(value)
     if isinstance(value, complex):
         raise DTypeError(f"{name}: {argument} must be real. Operate on real and imaginary parts separately.")
-    text = f"an array of shape {value.shape}" if dtype is not None else repr(value)
-    raise ArgumentError(f"{name}: {argument} must be a number, not {text}.")
+    raise ArgumentError(f"{name}: {argument} must be a number, not {value_text(value)}.")
 
 
 def _number_of_array(name: str, argument: str, value: Any, dtype: np.dtype[Any]) -> Number:

@@ -33,7 +33,7 @@ def canonical_int(name: str, argument: str, value: Any) -> int:
         except TypeError:
             number = None
     if number is None:
-        raise ArgumentError(f"{name}: {argument} must be an integer, not {value!r}.")
+        raise ArgumentError(f"{name}: {argument} must be an integer, not {value_text(value)}.")
     if number.bit_length() > _MOST_BITS:
         raise ArgumentError(f"{name}: {argument} is {value_text(number)}, which is more than anything can be.")
     return number

@@ -67,7 +67,7 @@ def nested_array_from_jagged(
     --------
     >>> values = pn.array([1, 2, 3, 4])
     >>> pn.nested_array_from_jagged(values, offsets=[0, 1, 1, 4]).unbind()
-    (array([1]), array([]), array([2, 3, 4]))
+    (array([1]), array([], dtype=int64), array([2, 3, 4]))
     """
     name = "nested_array_from_jagged"
     if isinstance(values, NestedArray):

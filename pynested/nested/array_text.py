@@ -40,7 +40,7 @@ def _keyword_text(x: NestedArray) -> str:
     keywords = [f", shape={x.shape}"]
     if x.layout is jagged:
         keywords.append(", layout=pn.jagged")
-    if not is_dtype_of_python_numbers(x.dtype):
+    if not is_dtype_of_python_numbers(x.dtype, x.numel()):
         keywords.append(f", dtype={x.dtype}")
     if x.data.node is not None:
         keywords.append(f", made by {x.data.node.operation.name}")

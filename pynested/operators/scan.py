@@ -32,7 +32,7 @@ def cumsum(self: ArrayT, dim: int | None = None, *, dtype: DType | None = None, 
 
     >>> nt = pn.nested_array([[1, 2, 3], [], [10, 20]], layout=pn.jagged)
     >>> pn.cumsum(nt, 1).unbind()
-    (array([1, 3, 6]), array([]), array([10, 30]))
+    (array([1, 3, 6]), array([], dtype=int64), array([10, 30]))
     """
     chosen_dim = dim_or_axis("cumsum", dim, axis)
     return along_dim("cumsum", self, chosen_dim, segment_cumsum, _cumsum_of_axis, convert_for_sum, dtype)

@@ -36,6 +36,7 @@ def test_sizes_are_separate_arguments_or_a_tuple() -> None:
 def test_arange_takes_its_limits_by_position_and_by_name() -> None:
     assert pn.arange(3).tolist() == pn.arange(start=3).tolist() == [0, 1, 2]
     assert pn.arange(start=2, stop=9, step=3).tolist() == [2, 5, 8]
+    assert pn.arange(1.0, 0.0, 1e-320).tolist() == pn.arange(0, 1e308, -1e-300).tolist() == []  # -inf steps
     assert pn.arange(2, stop=4).tolist() == [2, 3] and pn.arange(5, step=2).tolist() == [0, 2, 4]
     for x in (pn.arange(1, 2, 0.25, requires_grad=True), pn.arange(1, 2, step=0.25, requires_grad=True)):
         assert x.requires_grad and x.tolist() == [1.0, 1.25, 1.5, 1.75]
@@ -46,6 +47,19 @@ def test_arange_takes_its_limits_by_position_and_by_name() -> None:
 ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "text": (lambda: pn.array(["a"]), DTypeError, ""),
     "ragged lists": (lambda: pn.array([[1, 2], [3]]), ArgumentError, "nested_array"),
+    "an integer beyond int64 among floats": (
+        lambda: pn.array([2**70, 0.5]),
+        OverflowError,
+        "beyond the range of int64",
+    ),
+    "an integer beyond int64 of NumPy": (lambda: pn.array([[2**70], [np.int8(1)]]), OverflowError, "array: .*int64"),
+    "a list as a number": (
+        lambda: pn.full(2, [0] * 99),
+        ArgumentError,
+        "fill_value must be a number, not a list of 99",
+    ),
+    "a class as a number": (lambda: pn.full(2, np.float64), ArgumentError, "not <class 'numpy.float64'>"),
+    "a long text as a size": (lambda: pn.zeros("2" * 999), ArgumentError, "a size must be an integer, not a str"),
     "negative size": (lambda: pn.zeros(2, -1), ArgumentError, "negative"),
     "integers that require grad": (lambda: pn.arange(3, requires_grad=True), DTypeError, "int64"),
     "size of a missing dim": (lambda: pn.zeros(3, 2).size(2), DimensionError, ""),
@@ -86,6 +100,10 @@ def test_repr() -> None:
     assert repr(NUMBERS) == "array([1, 2])" and repr(TRACKED) == "array([1., 2.], requires_grad=True)"
     assert repr(TRACKED * 2) == "array([2., 4.], made by mul)"
     assert repr(TRACKED.unbind()[0]) == "array(1., made by unbind)"
+    assert repr(pn.zeros(0)) == "array([])" and repr(pn.zeros(2, 0)) == "array([], shape=(2, 0))"
+    assert repr(pn.zeros(0, dtype=pn.int64)) == "array([], dtype=int64)"  # pn.array([]) is float64
+    assert repr(pn.array([[]]) > 0) == "array([], shape=(1, 0), dtype=bool)"
+    assert repr(pn.nested_array([[], []], dtype=bool)).endswith(", shape=(2, 0), dtype=bool)")
 
 
 def test_python_numbers() -> None:

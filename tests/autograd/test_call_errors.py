@@ -116,6 +116,10 @@ TEXTS: dict[str, tuple[Callable[[], Any], str]] = {
     "a transform": (lambda: pn.jvp(1), "'primals' is missing, and 'tangents' is missing"),
     "the arguments": (lambda: pn.softmax(X, 1, 2, "three"), "(2, *) and dtype float64, 1, 2, 'three'"),
     "arguments by name": (lambda: pn.softmax(X, 1, pn.float32), "(by name: dtype, axis)"),
+    "a positional argument too many": (lambda: pn.from_dlpack(X, 3), "2 positional arguments, but at most 1 are"),
+    "no positional argument": (lambda: pn.from_dlpack(), "from_dlpack: 'x' is missing.\n"),
+    "a positional argument by name": (lambda: pn.from_dlpack(x=X), "from_dlpack: 'x' parameter is positional only"),
+    "unknown, after a positional argument": (lambda: pn.from_dlpack(X, q=3), "from_dlpack: there is no argument 'q'."),
     "a function that is imported later": (lambda: pn.dispatch_table(), "'operator' is missing"),
     "one of two names": (lambda: pn.softmax(X), "softmax: the dimension is missing. Give 'dim', or 'axis'"),
 }  # fmt: skip

@@ -148,7 +148,7 @@ def test_functions_that_run_again_have_the_dtype_of_their_call() -> None:
 
 
 def test_other_dtypes_than_floats_are_refused() -> None:
-    for dtype in (pn.int64, "bool", "complex128", np.longdouble):
+    for dtype in (pn.int64, "bool", "complex128", np.longdouble, "float99", "f4,(", 3, [("a", "f4", 1, 2)]):
         with pytest.raises(DTypeError, match="is not a dtype of floats. Use float16, float32 or float64"):
             pn.set_default_dtype(dtype)
     assert pn.get_default_dtype() == pn.float64

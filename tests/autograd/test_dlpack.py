@@ -81,7 +81,7 @@ def test_copies() -> None:
         assert ours.device == options.get("device", "cpu")
         ours.data[...] = 7
         assert not theirs.any() and not hasattr(ours, "__cuda_array_interface__")
-    for options in ({"copy": False}, {"device": "cpu"}, {"device": "cpu", "copy": False}):
+    for options in ({"copy": False}, {"device": "cpu"}, {"device": "cpu", "copy": False}, {"device": "cpu:0"}):
         check_shared(pn.from_dlpack(theirs, **options), theirs)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="'cpu'; copy=False keeps it there, device='plain' does not"):
         pn.from_dlpack(theirs, device="plain", copy=False)

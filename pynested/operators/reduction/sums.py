@@ -38,7 +38,7 @@ def sum(
     array([[4, 6],
            [0, 0]])
     >>> pn.sum(nt, 2).unbind()
-    (array([3, 7]), array([]))
+    (array([3, 7]), array([], dtype=int64))
     """
     dims, keepdim = dims_or_axis("sum", dim, keepdim, axis, keepdims)
     return reduce_dims(
