@@ -42,8 +42,8 @@ class Array(ArrayMethods, ArrayProtocols):
     Attributes
     ----------
     data : ndarray
-        The values, in the class of the device's array module; it cannot be set. ``storage`` counts no write into
-        ``data``, and none through an array that is made of ``data``. It counts those through one made of `numpy()`.
+        The values, in the class of the device's array module; it cannot be set. ``storage`` counts writes through
+        arrays that are made from `numpy()`, but no writes into ``data`` or through arrays that are made from ``data``.
     storage : Storage
         The memory of the values, shared by all views, with a counter of writes.
     node : Node or None
@@ -53,7 +53,7 @@ class Array(ArrayMethods, ArrayProtocols):
     tracked : bool
         The same as ``requires_grad``, which is slower to read.
     write_guard : int
-        OPEN if writes are allowed, or else why not.
+        OPEN if writes are allowed, or else NO_GRAD_ONLY or READ_ONLY.
 
     Examples
     --------

@@ -113,12 +113,11 @@ def checked_seed(name: str, output: Array, gradient: Array | None, create_graph:
         if output.numel() != 1:
             is_nested = getattr(outputs, "is_nested", False)
             form = f"is nested, of {output.numel()} elements" if is_nested else f"has shape {output.shape}"
-            calls = "pn.grad(y, x, pn.ones_like(y)), or pn.grad(y.sum(), x)"
-            calls = calls if name == "grad" else "y.backward(pn.ones_like(y)), or y.sum().backward()"
-            calls = "function_vjp(pn.ones_like(y))" if name == "vjp" else calls
+            hints = {"grad": "pn.grad(y, x, pn.ones_like(y)), or pn.grad(y.sum(), x)", "vjp": "pn.ones_like(y)"}
+            hint = hints.get(name, "y.backward(pn.ones_like(y)), or y.sum().backward()")
             raise GradientError(
                 f"{name}: a gradient can be created implicitly only for an output of one element, this one {form}. "
-                f"Give the gradient of what you want: {calls}."
+                f"Give the gradient of what you want: {hint}."
             )
         return ones_like(output)
     if not is_float(gradient.dtype):
@@ -143,7 +142,7 @@ def grad(
     create_graph: bool = False,
     allow_unused: bool = False,
 ) -> Any:
-    """Return the gradients of ``outputs`` with respect to ``inputs``, in the form of ``inputs``.
+    """Return the gradients of ``outputs`` with respect to ``inputs``, in the same containers as ``inputs``.
 
     Nothing is accumulated into the ``grad`` of a leaf.
 

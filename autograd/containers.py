@@ -1,7 +1,7 @@
 """Flatten containers of arrays into a list of arrays, and rebuild them: pytrees.
 
-Tuples, lists and dicts are containers; other classes register functions with `register_container`. So the functions of
-`pynested.autograd.functional` take nested arrays, of whose class they know nothing.
+Tuples, lists and dicts are containers; other classes register functions with `register_container`. The class of nested
+arrays does so, and therefore the functions of `pynested.autograd.functional` accept nested arrays.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ def register_container(
 ) -> None:
     """Register functions that flatten and rebuild objects of the class ``kind``.
 
-    ``flatten(x)`` returns ``(arrays, rebuild)``; ``rebuild(arrays)`` makes an object like ``x`` of other arrays.
+    ``flatten(x)`` returns ``(arrays, rebuild)``; ``rebuild(arrays)`` returns an object like ``x`` with other arrays.
 
     ``fit_cotangent(name, x, cotangent)`` returns the arrays of a cotangent of ``x``, in the layout of the arrays of
     ``x``; it raises an error that begins with ``name`` if the cotangent does not fit. ``fit_tangent`` does so for a
-    tangent. If one of the two is missing, the other one serves for both. If both are missing, cotangents and tangents
-    must be of the class ``kind`` and have as many arrays.
+    tangent. If one of these two functions is missing, the other one serves for both. If both are missing, cotangents
+    and tangents must be of the class ``kind`` and have as many arrays as ``x``.
     """
     _registered[kind] = ContainerHandlers(flatten, fit_cotangent or fit_tangent, fit_tangent or fit_cotangent)
 
@@ -62,11 +62,11 @@ def flatten(value: Any, depth: int = 0) -> tuple[list[Array], Rebuild]:
     if with_entries is None:
         return [], lambda arrays: value
     flattened = [flatten(entry, depth + 1) for entry in entries]
-    counts = [(len(arrays), rebuild_entry) for arrays, rebuild_entry in flattened]  # without the arrays themselves
+    parts = [(len(arrays), rebuild_entry) for arrays, rebuild_entry in flattened]  # does not keep the arrays alive
 
     def rebuild(arrays: Sequence[Any]) -> Any:
         remaining = iter(arrays)
-        return with_entries([rebuild_entry(list(islice(remaining, count))) for count, rebuild_entry in counts])
+        return with_entries([rebuild_entry(list(islice(remaining, count))) for count, rebuild_entry in parts])
 
     return [array for arrays, _ in flattened for array in arrays], rebuild
 
@@ -91,7 +91,7 @@ def _open(value: Any, depth: int) -> tuple[Iterable[Any], Callable[[list[Any]], 
 
 
 def map_values(function: Callable[[Any], Any], value: Any, depth: int = 0) -> Any:
-    """Return ``value`` with ``function(x)`` in the place of every x in it that is no tuple, list or dict."""
+    """Return ``value`` with ``function(x)`` in the place of each entry x that is not a tuple, list or dict."""
     entries, with_entries = _open(value, depth)
     if with_entries is None:
         return function(value)

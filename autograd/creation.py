@@ -2,7 +2,7 @@
 
 *dtype*   one of nine dtypes, or bfloat16 on the devices "cuda" and "emulated". The default is the dtype of the data;
           without data, and for Python's floats, it is the default dtype. DTypeError for any other dtype.
-*shape*   several numbers or one tuple. ArgumentError for a negative size, ShapeError for more dimensions or elements
+*shape*   several sizes or one tuple. ArgumentError for a negative size, ShapeError for more dimensions or elements
           than an array can have.
 *device*  by default the default device. DeviceError for a missing device.
 *requires_grad*  whether to record operations on the array, which is then a leaf.

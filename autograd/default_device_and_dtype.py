@@ -96,9 +96,9 @@ def set_default_dtype(dtype: DTypeLike | None) -> ValueChange[np.dtype[Any]]:
 
     Notes
     -----
-    Filled arrays, random arrays and arrays of Python's floats get this dtype. NumPy's arrays and scalars keep their
-    dtype. Operators do not read the default: the sine of integers is float64. Every thread has its own default, as in
-    PyTorch.
+    Arrays of zeros, ones and random floats, and arrays of Python's floats, get this dtype. NumPy's arrays and scalars
+    keep their dtype. Operators do not read the default: the sine of integers is float64. Every thread has its own
+    default, as in PyTorch.
 
     `repr` of an array omits the dtype if `pn.array` of the printed numbers has that dtype by default.
 

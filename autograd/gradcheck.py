@@ -57,7 +57,7 @@ def gradcheck(function: Callable[..., Any], *inputs: Any, order: int = 2, seed: 
     order : int
         2 also checks the derivatives of the derivatives.
     seed : int
-        For the random directions.
+        Of the random cotangents, tangents and directions.
 
     Raises
     ------
@@ -131,9 +131,8 @@ def _check_differences(f: VectorFunction, y: Vector, w: Vector, gradient: Vector
             if abs(expected - actual) <= DIFFERENCE_ERROR * (abs(expected) + largest * step) + 20 * noise:
                 continue
             halved = 2 * _difference(f, w, direction / 2)
-            hint = ""
-            if not abs(expected - halved) <= 1e-4 * abs(expected - actual):
-                hint = " The function does not look smooth there; check another point, away from kinks."
+            looks_smooth = abs(expected - halved) <= 1e-4 * abs(expected - actual)
+            hint = "" if looks_smooth else " The function does not look smooth there; check a point away from kinks."
             raise f.failure("differences", location, repr(expected / step), repr(actual / step), hint)
 
 

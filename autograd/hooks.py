@@ -47,8 +47,7 @@ def apply_hooks(hooks: Hooks, gradient: Array, this_pass: BackwardPass) -> Array
     A hook that is registered during the pass is called from the next pass on.
     """
     for number, hook in list(hooks.items()):
-        is_removed = number not in hooks  # by a hook before it
-        if is_removed or number > this_pass.first_number:
+        if number not in hooks or number > this_pass.first_number:  # an earlier hook removed or registered it
             continue
         this_pass.caller_storages.add(gradient.storage)
         result = hook(read_only(gradient))

@@ -26,19 +26,19 @@ from pynested.backends.storage import Storage
 
 from .thread_values import ThreadValue
 
-Hooks = dict[int, Callable[[Any], Any]]  # by the number at which each was registered
+Hooks = dict[int, Callable[[Any], Any]]  # by the node number at which the hook was registered
 OFF, RECORDING, ANOMALY = 0, 1, 2  # record nothing, nodes, or nodes with the line of the program
 grad_mode: ThreadValue[int] = ThreadValue(lambda: RECORDING)
-_numbers = itertools.count()
+_node_numbers = itertools.count()
 
 
 def next_node_number() -> int:
     """Return a number above that of every node so far, and below that of every later node."""
-    return next(_numbers)
+    return next(_node_numbers)
 
 
 class Unsaved(NamedTuple):
-    """An array argument that a node does not save."""
+    """The shape and the dtype of an array argument that a node does not save."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -61,7 +61,7 @@ class BackwardPass:
     cotangents : dict
         The cotangents that have arrived, by node. At the end only those of the leaves remain.
     first_number : int
-        The number at which the pass began: hooks with a greater number were registered later.
+        The node number at which the pass began: hooks with a greater number were registered later.
     """
 
     is_recorded: bool
@@ -143,7 +143,7 @@ class Node:
         args: Sequence[Any],
         output: Any = None,
     ) -> None:
-        self.number = next(_numbers)
+        self.number = next(_node_numbers)
         self.operation = operation
         self.sources = sources
         self.shape, self.dtype = shape, dtype

@@ -22,7 +22,7 @@ CONSTANT = "const"  # an array that does not require grad, and any argument whos
 
 
 def call_text(node: Node, names: Sequence[str | None]) -> str:
-    """Return a node as a call; ``names`` has the name of the source of each argument, None for one without history."""
+    """Return a node as a call; ``names`` has the name of each argument's source, None if it has no history."""
     if node.operation is LISTED_OUTPUT:
         return f"{names[0]}[{node.args[0]}]"
     if node.args is None or not isinstance(node.operation, Primitive):
@@ -55,7 +55,7 @@ class Record(NamedTuple):
     call: str
     output: str
     primitive: str  # the name of the recorded primitive, if it is not the name of the public function
-    sources: tuple[int | None, ...]  # positions of the arguments among the records; None for one without history
+    sources: tuple[int | None, ...]  # for each argument the position of its record, None without history
 
     @property
     def is_leaf(self) -> bool:

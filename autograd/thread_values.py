@@ -10,7 +10,7 @@ Value = TypeVar("Value")
 
 
 class ThreadValue(threading.local, Generic[Value]):
-    """The value of the current thread. In every thread ``make`` returns the first one."""
+    """The value of the current thread. In every thread ``make`` returns the first value."""
 
     def __init__(self, make: Callable[[], Value]) -> None:
         self.value = make()

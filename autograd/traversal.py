@@ -1,8 +1,7 @@
 """Visits of the nodes of the tape: backward for gradients, forward for tangents, and the nodes between two nodes.
 
-A `Node` is a recorded operation; a `Leaf` ends the tape at an array that no operation made. Reverse mode visits the
-operations from the last to the first, forward mode from the first to the last. Their numbers give the order, so neither
-mode needs recursion.
+Reverse mode visits the nodes from the last to the first, forward mode from the first to the last. Their numbers give
+the order, so neither mode needs recursion.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ def run_backward(
 
 
 def _accumulate(pairs: SourceCotangents, this_pass: BackwardPass, heap: list[tuple[int, Node]]) -> None:
-    """Add cotangents to those that have arrived before, push nodes that the pass must visit, and empty ``pairs``."""
+    """Add cotangents to the earlier ones of their sources, push nodes that the pass must visit, and empty ``pairs``."""
     cotangents = this_pass.cotangents
     for source, term in pairs:
         earlier = cotangents.get(source)
@@ -81,7 +80,7 @@ def _accumulate(pairs: SourceCotangents, this_pass: BackwardPass, heap: list[tup
             cotangents[source] = term
             if type(source) is Node:
                 heappush(heap, (-source.number, source))
-        elif type(term) is dict:  # cotangents of a node with several outputs, by the number of the output
+        elif type(term) is dict:  # cotangents of a node with several outputs, by the position of the output
             earlier.update({i: add(earlier[i], x) if i in earlier else x for i, x in term.items()})
         else:
             cotangents[source] = add(earlier, term)
@@ -184,7 +183,7 @@ def walk_back(ends: Iterable[Any], first_number: int = 0) -> tuple[list[Node], l
 
 
 def run_forward(tangents: dict[Any, Any], ends: Sequence[Any], first_number: int = 0) -> list[Any]:
-    """Run forward mode from tangents, by their nodes, and return those of ``ends``, None where none arrives.
+    """Run forward mode from ``tangents``, a dict by node, and return the tangent of each of ``ends``, or None.
 
     Nodes below ``first_number`` are not visited.
     """

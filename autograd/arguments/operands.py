@@ -47,7 +47,7 @@ def canonical_dtype(dtype: Any, device: str = "cpu") -> np.dtype[Any]:
 
 
 def checked_ndarray(name: str, value: np.ndarray[Any, Any], device: str = "cpu") -> np.ndarray[Any, Any]:
-    """Return an array of a subclass of ndarray as an ndarray in the same memory; raise for its dtype or shape."""
+    """Return ``value`` as an ndarray of no subclass, in the same memory; raise for an unsupported dtype or shape."""
     if type(value) is not np.ndarray:
         value = as_raw_array(name, value)
     try:

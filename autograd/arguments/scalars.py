@@ -20,7 +20,7 @@ _LONGEST_TEXT = 120
 
 
 def canonical_number(name: str, argument: str, value: Any) -> Number:
-    """Return ``value`` as one of Python's numbers. Errors name the operator and its argument."""
+    """Return ``value`` as a Python number. Errors begin with ``name``, the operator, and name the argument."""
     if type(value) in (int, float, bool):
         return value  # type: ignore[no-any-return]
     dtype = getattr(value, "dtype", None)
@@ -55,7 +55,7 @@ def canonical_real(name: str, argument: str, value: Any, least: float, greatest:
 
 
 def nearest_float(number: Number) -> float:
-    """Return the nearest float64, an infinity for an integer beyond the largest."""
+    """Return the nearest float64: for an integer beyond the largest float64 an infinity."""
     try:
         return float(number)
     except OverflowError:
@@ -119,7 +119,7 @@ def is_in_range(number: Number, dtype: np.dtype[Any]) -> bool:
 
 
 def check_fits(name: str, values: Any, dtype: np.dtype[Any]) -> None:
-    """Raise for an array of values that ``dtype`` cannot represent: fractions, or integers out of range.
+    """Raise for floats if ``dtype`` is not floating, also for whole numbers, and for integers out of its range.
 
     Floats are rounded to a narrower dtype, and integers to floats, as in promotion.
     """

@@ -35,7 +35,7 @@ def canonical_int(name: str, argument: str, value: Any) -> int:
     if number is None:
         raise ArgumentError(f"{name}: {argument} must be an integer, not {value_text(value)}.")
     if number.bit_length() > _MOST_BITS:
-        raise ArgumentError(f"{name}: {argument} is {value_text(number)}, which is more than anything can be.")
+        raise ArgumentError(f"{name}: {argument} is {value_text(number)}; no size or index has more than 64 bits.")
     return number
 
 
@@ -81,7 +81,7 @@ def canonical_dim(name: str, dim: Any, ndim: int) -> int:
 
 
 def is_sequence(value: Any) -> bool:
-    """Return whether ``value`` has entries; a text, a dict and an array without dimensions do not count."""
+    """Return whether ``value`` is iterable; a str, bytes, a dict and an array without dimensions do not count."""
     return isinstance(value, Iterable) and getattr(value, "ndim", 1) > 0 and not isinstance(value, str | bytes | dict)
 
 

@@ -155,7 +155,7 @@ ERRORS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: vjp(lambda x: x * 1, ONE)[1](pn.array([1.0, 2.0])), GradientError,
      r"^vjp: .*shape \(2,\) and dtype float64 for an array of shape \(\)"),
     (lambda: vjp(lambda x: x * 1, ONE)[1](pn.array(1)), GradientError, "^vjp: the gradient must be floating point"),
-    (lambda: vjp(lambda x: x, pn.ones(2))[1](None), GradientError, r"^vjp: .*function_vjp\(pn.ones_like\(y\)\)"),
+    (lambda: vjp(lambda x: x, pn.ones(2))[1](None), GradientError, r"^vjp: .*you want: pn.ones_like\(y\)\."),
     (lambda: jvp(lambda x: x, (ONE,), (pn.array([1.0]),)), ArgumentError, "tangent of shape"),
     (lambda: jvp(lambda x: x, (ONE,), (ONE, ONE)), ArgumentError, "jvp: .*form"),
     (lambda: hessian(lambda x: x * x, pn.array([1.0, 2.0])), GradientError, "hessian: the function must return one"),
