@@ -55,12 +55,11 @@ def run_backward(
             continue
         if node.num_listed_outputs:
             cotangent = [cotangent.get(i) for i in range(node.num_listed_outputs)]
-        if node.stack is not None:  # the node was recorded inside `anomaly`
-            pairs = _apply_vjp_checked(node, cotangent, this_pass)
-        elif LISTENERS:
-            pairs = emit_around("vjp", node.name, node.operation.apply_vjp, node, cotangent, this_pass)
+        apply_vjp = node.operation.apply_vjp if node.stack is None else _apply_vjp_checked
+        if LISTENERS:
+            pairs = emit_around("vjp", node.name, apply_vjp, node, cotangent, this_pass)
         else:
-            pairs = node.operation.apply_vjp(node, cotangent, this_pass)
+            pairs = apply_vjp(node, cotangent, this_pass)
         for i, (source, term) in enumerate(pairs):
             if type(term) is Array and (term._raw.shape != source.shape or term._raw.dtype != source.dtype):
                 pairs[i] = source, _matched_to_source(node, source, term)

@@ -63,6 +63,16 @@ class Silent:
         raise RuntimeError
 
 
+@pytest.mark.parametrize("mode", [pn.enable_grad, pn.anomaly])
+def test_a_backward_pass_shows_each_vjp_in_every_mode(mode: Any) -> None:
+    x = pn.array([1.0, 2.0], requires_grad=True)
+    with mode():
+        y = (x * x).exp().sum()
+    with pn.timeline() as t:
+        y.backward()
+    assert [event.facts["primitive"] for event in of_kind(t, "vjp")] == ["sum", "exp", "mul"]
+
+
 @pytest.mark.parametrize("other", [pn.array([1, 2, 3]), 2**70, Silent()], ids=["shape", "number", "silent"])
 def test_an_error_is_recorded_and_comes_through(other: Any) -> None:
     x = pn.array([1, 2])
