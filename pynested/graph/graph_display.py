@@ -25,7 +25,8 @@ from .nodes import ATTRIBUTE, METHOD, SETTING, Node, Recording
 _SIGNS = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "truediv": "/", "matmul": "@", "pow": "**", "floor_divide": "//",
     "floordiv": "//", "remainder": "%", "mod": "%", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
-    "eq": "==", "ne": "!=", "lt": "<", "gt": ">", "le": "<=", "ge": ">=",
+    "and_": "&", "or_": "|", "xor": "^", "lshift": "<<", "rshift": ">>", "eq": "==", "ne": "!=", "lt": "<", "gt": ">",
+    "le": "<=", "ge": ">=",
 }  # fmt: skip
 _MAX_SHOWN = 8  # elements of a constant array
 _STEP, _FONT, _LANE, _GREY = 30.0, 13.0, 11.0, "currentColor"  # of the picture

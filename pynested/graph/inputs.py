@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 from types import CodeType, FunctionType, MemberDescriptorType, ModuleType
 from typing import Any
@@ -45,9 +46,10 @@ def children(container: Any) -> list[Any]:
 
 def rebuild(container: Any, items: list[Any]) -> Any:
     """Return a container like ``container`` with other items."""
-    if isinstance(container, dict):
-        return dict(zip(container, items, strict=True))
     kind: Any = type(container)
+    if isinstance(container, dict):
+        pairs = zip(container, items, strict=True)
+        return dict(pairs) if kind is dict else copy(container).__ior__(pairs)
     return kind(*items) if kind is slice or hasattr(kind, "_fields") else kind(items)
 
 
@@ -104,8 +106,8 @@ def constant_key(constant: Any) -> Any:
     """Return a hashable key of a constant. 1, 1.0 and True have different keys; so do 0.0 and -0.0."""
     if isinstance(constant, float):
         return type(constant), constant.hex()
-    if isinstance(constant, np.ndarray):
-        return np.ndarray, constant.dtype, constant.shape, constant.tobytes()
+    if isinstance(constant, np.ndarray | np.generic):
+        return type(constant), constant.dtype, constant.shape, constant.tobytes()
     try:
         hash(constant)
     except TypeError:  # a mutable object: its contents may change without notice, so its identity is the key

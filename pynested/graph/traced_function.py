@@ -31,7 +31,7 @@ class Graph:
         self._signature, self._arguments = _untracked_signature(args, kwargs), call_in_words(args, kwargs)
         self._replay = replay_of(recording)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Return what the function returns, for arrays of any lengths."""
         if is_recording():
             return self.function(*args, **kwargs)

@@ -118,6 +118,14 @@ def stand_in(real: Any, recorder: Recorder) -> Any:
     return TracedSize(real, recorder) if isinstance(real, int | float) else Opaque()
 
 
+def _recorded(function: Callable[..., Any]) -> tuple[Any, Any]:
+    """Return two special methods of a size that record ``function(size, *others)`` and ``function(other, size)``."""
+    return (
+        lambda size, *others: size._recorder.arithmetic(function, (size, *others), is_checked=False),
+        lambda size, other: size._recorder.arithmetic(function, (other, size), is_checked=False),
+    )
+
+
 class TracedSize:
     """A number that is a size of an array, or was computed from sizes."""
 
@@ -138,29 +146,33 @@ class TracedSize:
         """Return the number for Python. Replays with another number are refused."""
         return self._recorder.arithmetic(operator.pos, (self,), is_checked=True)
 
-    def _record(self, function: Callable[..., Any], *operands: Any) -> Any:
-        return self._recorder.arithmetic(function, operands, is_checked=False)
-
     def _compare(self, function: Callable[..., Any], other: Any) -> Any:
         return self._recorder.arithmetic(function, (self, other), is_checked=True)
 
+    def __getattr__(self, name: str) -> Any:
+        getattr(object.__getattribute__(self, "number"), name)  # AttributeError of an unknown name
+        return getattr(self._number_for_python(), name)
+
+    __add__, __radd__ = _recorded(operator.add)
+    __sub__, __rsub__ = _recorded(operator.sub)
+    __mul__, __rmul__ = _recorded(operator.mul)
+    __floordiv__, __rfloordiv__ = _recorded(operator.floordiv)
+    __mod__, __rmod__ = _recorded(operator.mod)
+    __truediv__, __rtruediv__ = _recorded(operator.truediv)
+    __pow__, __rpow__ = _recorded(pow)
+    __and__, __rand__ = _recorded(operator.and_)
+    __or__, __ror__ = _recorded(operator.or_)
+    __xor__, __rxor__ = _recorded(operator.xor)
+    __lshift__, __rlshift__ = _recorded(operator.lshift)
+    __rshift__, __rrshift__ = _recorded(operator.rshift)
+    __pos__, __neg__, __abs__, __invert__ = (
+        _recorded(function)[0] for function in (operator.pos, operator.neg, operator.abs, operator.invert)
+    )
+
     # fmt: off
-    def __add__(self, other: Any) -> Any: return self._record(operator.add, self, other)
-    def __radd__(self, other: Any) -> Any: return self._record(operator.add, other, self)
-    def __sub__(self, other: Any) -> Any: return self._record(operator.sub, self, other)
-    def __rsub__(self, other: Any) -> Any: return self._record(operator.sub, other, self)
-    def __mul__(self, other: Any) -> Any: return self._record(operator.mul, self, other)
-    def __rmul__(self, other: Any) -> Any: return self._record(operator.mul, other, self)
-    def __floordiv__(self, other: Any) -> Any: return self._record(operator.floordiv, self, other)
-    def __rfloordiv__(self, other: Any) -> Any: return self._record(operator.floordiv, other, self)
-    def __mod__(self, other: Any) -> Any: return self._record(operator.mod, self, other)
-    def __rmod__(self, other: Any) -> Any: return self._record(operator.mod, other, self)
-    def __truediv__(self, other: Any) -> Any: return self._record(operator.truediv, self, other)
-    def __rtruediv__(self, other: Any) -> Any: return self._record(operator.truediv, other, self)
-    def __pow__(self, other: Any) -> Any: return self._record(operator.pow, self, other)
-    def __rpow__(self, other: Any) -> Any: return self._record(operator.pow, other, self)
-    def __neg__(self) -> Any: return self._record(operator.neg, self)
-    def __abs__(self) -> Any: return self._record(operator.abs, self)
+    def __divmod__(self, other: Any) -> Any: return self // other, self % other
+    def __rdivmod__(self, other: Any) -> Any: return other // self, other % self
+    def __trunc__(self) -> int: return int(self)
     def __eq__(self, other: object) -> Any: return self._compare(operator.eq, other)
     def __ne__(self, other: object) -> Any: return self._compare(operator.ne, other)
     def __lt__(self, other: Any) -> Any: return self._compare(operator.lt, other)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -203,3 +206,49 @@ def test_a_branch_on_a_size_is_valid_for_arrays_that_take_it(function: Any, fit:
     for lengths in others:
         with pytest.raises(TraceError, match="test_tracing.py"):
             graph(jagged(*lengths))
+
+
+SIZES: dict[str, Callable[[int], Any]] = {
+    **{sign: eval(f"lambda n: (n {sign} 3, 3 {sign} n)") for sign in ("+", "-", "*", "/", "//", "%", "**")},
+    **{sign: eval(f"lambda n: (n {sign} 3, 3 {sign} n)") for sign in ("&", "|", "^", "<<", ">>")},
+    "one number": lambda n: (+n, -n, abs(-n), ~n, pow(n, 2, 3), round(n / 3), int(n / 3), float(n)),
+    "divmod": lambda n: (*divmod(n, 2), *divmod(5, n), *divmod(n, n)),
+    "math": lambda n: (math.sqrt(n), math.gcd(n, 4), math.floor(n / 3), math.ceil(n / 3), math.trunc(n / 3)),
+    "attributes": lambda n: (n.bit_length(), (n / 2).is_integer(), n.real, n.numerator, float(Fraction(n, 3))),
+}
+
+
+@pytest.mark.parametrize("compute", SIZES.values(), ids=SIZES)
+def test_a_size_computes_as_the_number_that_it_is(compute: Callable[[int], Any]) -> None:
+    graph = pn.trace(lambda x: (x * 2, compute(x.shape[0])), pn.zeros(2))
+    _, numbers = graph(pn.zeros(2))
+    assert numbers == compute(2) and [type(number) for number in numbers] == [type(number) for number in compute(2)]
+
+
+def test_arithmetic_with_sizes_is_recorded_for_all_sizes() -> None:
+    graph = pn.trace(lambda x: x * ((x.shape[0] & 6) << 1) + divmod(x.shape[0], 2)[1], pn.zeros(2))
+    assert "b = a & 6  # 2\n" in str(graph) and "c = b << 1  # 4\n" in str(graph)
+    for n, expected in (2, 4), (3, 5), (7, 13):
+        assert graph(pn.ones(n)).tolist() == [expected] * n
+
+
+def test_a_missing_attribute_of_a_size_is_that_of_a_number() -> None:
+    with pytest.raises(AttributeError, match="'int' object has no attribute 'sise'"):
+        pn.trace(lambda x: x * x.shape[0].sise, pn.zeros(2))  # type: ignore[attr-defined]
+
+
+class _Options(dict[str, Any]):
+    """A class of mappings of a user."""
+
+
+@pytest.mark.parametrize("make", [dict, OrderedDict, _Options, lambda items: defaultdict(list, items)])
+def test_the_class_of_a_mapping_stays(make: Callable[..., Any]) -> None:
+    graph = pn.trace(lambda mapping: (mapping, make({"y": mapping["x"] * 2})), make({"x": pn.zeros(2)}))
+    for result, expected in zip(graph(make({"x": pn.ones(3)})), (1.0, 2.0), strict=True):
+        assert type(result) is type(make({})) and [y.tolist() for y in result.values()] == [[expected] * 3]
+
+
+def test_arguments_of_any_name() -> None:
+    x = pn.ones(2)
+    for function in pn.trace(lambda self: self * 2, self=x), pn.compile(lambda self: self * 2):
+        assert function(self=x).tolist() == [2.0, 2.0]
