@@ -13,6 +13,7 @@ from typing import Any
 
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.decorators import operator
+from pynested.autograd.default_device_and_dtype import default_device, default_dtype
 from pynested.autograd.tape import ANOMALY, grad_mode
 from pynested.backends.errors import ArgumentError, TraceError, named_type
 
@@ -58,12 +59,13 @@ class CompiledFunction:
         self._lock = threading.RLock()  # one thread records at a time
         self._recordings = 0
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Return what the function returns."""
         if is_recording() or grad_mode.value == ANOMALY:
             return self.function(*args, **kwargs)
         arrays: list[Any] = []
-        key = grad_mode.value, signature_of(args, arrays), signature_of(kwargs, arrays) if kwargs else None
+        signatures = signature_of(args, arrays), signature_of(kwargs, arrays) if kwargs else None
+        key = grad_mode.value, default_dtype.value, default_device.value, *signatures
         result = self._replayed(key, arrays, args, kwargs)
         if result is not _MISMATCH:
             return result
@@ -168,9 +170,9 @@ def compile(function: Callable[..., Any], *, fullgraph: bool = False) -> Compile
     -------
     CompiledFunction
         A graph is recorded at the first call of each signature: layouts, dtypes, ranks, devices, ``requires_grad``, and
-        the values of all arguments that are no arrays. Lengths and sizes are not part of it. Another number or another
-        array in a variable of the function, or in an attribute, makes a new graph. Operations that a graph cannot
-        contain raise TraceError, as in `pynested.trace`.
+        the values of all arguments that are no arrays, and the default device and dtype. Lengths and sizes are not part
+        of a signature. Another number or another array in a variable of the function, or in an attribute, makes a new
+        graph. Operations that a graph cannot contain raise TraceError, as in `pynested.trace`.
 
     Notes
     -----

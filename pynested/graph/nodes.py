@@ -14,7 +14,7 @@ from pynested.backends.errors import TraceError
 from pynested.nested.nested_array import NestedArray
 from pynested.structure.ragged_size import RaggedSize
 
-from .inputs import CONTAINERS, Source, Value, children, constant_key, substitute, values_in
+from .inputs import CONTAINERS, NUMBERS, Source, Value, children, constant_key, substitute, values_in
 
 # Kinds of nodes: a public function (also called as a method or by one of Python's operators), another method, an
 # attribute that is read, an attribute that is set, arithmetic with sizes, a fused chain.
@@ -115,7 +115,7 @@ def in_words(argument: Any, names: dict[RaggedSize, str]) -> str:
     if isinstance(argument, CONTAINERS):
         return f"{type(argument).__name__} of ({', '.join(in_words(item, names) for item in children(argument))})"
     if not isinstance(argument, Array | NestedArray):
-        return repr(argument) if isinstance(argument, int | float | str | None) else type(argument).__name__
+        return repr(argument) if isinstance(argument, NUMBERS) else type(argument).__name__
     layout = f" {str(argument.layout).rpartition('.')[2]}" if isinstance(argument, NestedArray) else ""
     marks = f" on {argument.device}" * (argument.device != "cpu") + ", requires grad" * argument.requires_grad
     return f"{_shape_in_words(argument.shape, names)} {argument.dtype}{layout}{marks}"

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 
 import pynested as pn
@@ -171,3 +172,23 @@ def test_threads_that_call_a_function_for_the_first_time_at_once_record_it_once(
         arrays = [jagged(i + 1, 2) for i in range(4)]
         assert_same(together([partial(compiled, x) for x in arrays]), [function(x) for x in arrays])
         assert len(compiled.graphs) == 1
+
+
+def test_numbers_of_numpy_are_told_apart_by_their_bits() -> None:
+    compiled = pn.compile(lambda x, number: x * number)
+    for kind in (np.float64, np.float32):
+        for number in (0.0, -0.0, float("nan"), float("nan")):
+            result = compiled(pn.ones(1), kind(number))
+            assert np.signbit(result.item()) == np.signbit(number) and np.isnan(result.item()) == np.isnan(number)
+    assert len(compiled.graphs) == 6  # 0.0, -0.0 and NaN of two classes
+
+
+def test_new_arrays_have_the_defaults_of_the_call() -> None:
+    compiled, x = pn.compile(lambda: (pn.ones(2) * 3 + 1).exp()), np.exp(np.float32(4))
+    assert compiled().dtype == np.float64
+    with pn.set_default_dtype(np.float32):
+        result = compiled()
+        assert result.dtype == np.float32 and np.allclose(result, x)
+    with pn.set_default_device("plain"):
+        assert compiled().device == "plain"
+    assert compiled().dtype == np.float64 and compiled().device == "cpu" and len(compiled.graphs) == 3

@@ -16,12 +16,7 @@ import numpy as np
 from pynested.autograd import Array, checkpoint
 from pynested.autograd.array import raw
 from pynested.autograd.primitives import movement
-from pynested.autograd.primitives.attention import (
-    active_scores,
-    pair_products,
-    stacked_heads,
-    weighted_rows,
-)
+from pynested.autograd.primitives.attention import active_scores, pair_products, stacked_heads, weighted_rows
 from pynested.autograd.primitives.binary import where
 from pynested.autograd.primitives.reduction import amax
 from pynested.autograd.primitives.segment import softmax_last
