@@ -93,7 +93,7 @@ def with_components(operands: tuple[AttentionOperand, ...]) -> tuple[list[Attent
     dimensions, they are one component.
     """
     nested = [operand for operand in operands if operand.is_nested]
-    rank = len(nested[0].sizes) if nested else max(len(operand.sizes) for operand in operands[:3])
+    rank = len(nested[0].sizes) if nested else max(2, *[len(operand.sizes) for operand in operands[:3]])
     has_batch = bool(nested) or rank > 3
     counts: list[Any] = [x.sizes[0] for x in nested or operands if has_batch and len(x.sizes) == rank]
     count = next((number for number in counts if nested or number != 1), 1)
@@ -106,8 +106,9 @@ def with_components(operands: tuple[AttentionOperand, ...]) -> tuple[list[Attent
             least, dims = 0 if name == MASK else 2, len(sizes)
             if not least <= dims <= rank or (has_batch and dims == rank and sizes[0] not in (1, count)):
                 batch_rule = f"; if it has {rank}, the first size must be {count} or 1" if has_batch else ""
+                components = f", and there are {count} components" if has_batch else ""
                 raise ShapeError(
-                    f"{op}: {name} has shape {sizes}, and there are {count} components; if it is dense, it must have "
+                    f"{op}: {name} has shape {sizes}{components}; if it is dense, it must have "
                     f"from {least} to {rank} dimensions{batch_rule}."
                 )
             shape: Any = (1,) * (rank + (not has_batch) - dims) + sizes

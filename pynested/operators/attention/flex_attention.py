@@ -105,18 +105,18 @@ def flex_attention(
     Parameters
     ----------
     query, key, value : NestedArray or Array
-        As of `scaled_dot_product_attention`. Of dense operands with four dimensions or more, the first is the batch.
+        As in `scaled_dot_product_attention`. The first of four or more dimensions of dense operands is the batch.
     score_mod : callable, optional
         ``score_mod(score, b, h, q_idx, kv_idx)`` is called on a block of scores (heads, queries, keys), and returns an
         array of their shape and dtype, made of pynested's operators. The indices are int64 and broadcast against the
-        scores. ``b`` is the number of the component, and ``q_idx`` and ``kv_idx`` count within it. ``h`` is the number
-        of the head; if components have several dimensions before the matrices, it counts their heads in C order.
+        scores. ``b`` is the index of the component, and ``q_idx`` and ``kv_idx`` count within it. ``h`` is the index of
+        the head; if components have several dimensions before the matrices, ``h`` counts their heads in C order.
     block_mask : BlockMask, optional
         The active pairs, by `create_nested_block_mask` or `create_block_mask`. Its function is called again for partial
         blocks. With ``score_mod``, the empty blocks at both ends of a row of blocks are not computed. Without
         ``score_mod``, the mask of a component is in memory, one bool for each pair.
     scale, enable_gqa
-        As of `scaled_dot_product_attention`. The function sees scores that are scaled.
+        As in `scaled_dot_product_attention`. The function sees scores that are scaled.
     return_lse : bool
         Return a pair: the output, and the logarithms of the sums of the exponentials of the scores, ``(B, H, *)``.
     return_aux : AuxRequest, optional
@@ -125,9 +125,9 @@ def flex_attention(
     Raises
     ------
     StructureError, ShapeError
-        For operands that do not fit each other, and a block mask made for others; for scores of another shape.
+        For operands that do not fit each other, a block mask made for other operands, and scores of another shape.
     DTypeError, DeviceError
-        For bools and integers; for a function that returns another dtype, or an array on another device.
+        For bools and integers, and for a function that returns another dtype, or an array on another device.
     ArgumentError
         For a ``score_mod`` that is not a function or returns no array, a ``block_mask`` or a ``return_aux`` of another
         class, a ``scale`` that is not finite, or both ``return_aux`` and ``return_lse``.
@@ -136,7 +136,7 @@ def flex_attention(
     -----
     A pair takes no part if the function makes its score -inf, or if the mask leaves it out: its key and value reach
     neither the result nor the gradient. A query that meets no key becomes +0; its log-sum and its greatest score are
-    -inf. Scores, log-sums and greatest scores of halves are float32. Log-sums are differentiable.
+    -inf. Scores, log-sums and greatest scores of half precision are float32. Log-sums are differentiable.
 
     The function is called on every block that is computed, and again in the backward pass, where it must return the
     same. Gradients of every order flow to all arrays that it uses. Each score must not depend on other scores, since

@@ -73,7 +73,7 @@ def _strips(mask: BlockMask | None, component: int, heads: int, queries: int, ke
 
 
 def _batches(strips: list[PairBlock]) -> list[list[PairBlock]]:
-    """Group adjacent strips to batches; a batch of more than one has at most `MOST_SCORES` scores."""
+    """Group adjacent strips to batches; a batch of several strips has at most `MOST_SCORES` scores."""
     batches: list[list[PairBlock]] = [[]]
     total = 0
     for strip in strips:

@@ -53,7 +53,7 @@ def multi_head_attention(
     Parameters
     ----------
     query, key, value : NestedArray or Array
-        Rows of E, K and V numbers: nested ``(B, *, E)``, or dense ``(B, L, E)`` or ``(L, E)``. The queries of a
+        Rows of E, K and V elements: nested ``(B, *, E)``, or dense ``(B, L, E)`` or ``(L, E)``. The queries of a
         component meet the keys of the same component; there can be more or fewer keys than queries.
     num_heads : int
         A divisor of E. Each head has ``E / num_heads`` elements of a projected row.
@@ -75,8 +75,8 @@ def multi_head_attention(
     Raises
     ------
     ArgumentError
-        If ``num_heads`` does not divide E. If neither ``in_proj_weight`` nor all of the other three are given, and for
-        ``in_proj_weight`` together with any of them.
+        If ``num_heads`` does not divide E. If neither ``in_proj_weight`` nor all of the three other weights are given,
+        and for ``in_proj_weight`` together with any of the three.
     ShapeError, StructureError
         For weights that do not fit E, for rows of irregular size, and as `scaled_dot_product_attention`.
 

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from pynested.autograd.arguments.operands import as_operand
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.decorators import operator
 from pynested.backends.errors import ArgumentError, ShapeError, StructureError
@@ -216,7 +217,7 @@ def _checked_parameters(op: str, parameters: Any, attention_names: list[str], wi
     """Return the parameters that are not None; raise unless they are complete and fit rows of ``width`` elements."""
     if not isinstance(parameters, Mapping):
         raise ArgumentError(f"{op}: parameters must be a mapping of names to arrays, not {type(parameters).__name__}.")
-    present = {name: value for name, value in parameters.items() if value is not None}
+    present = {name: as_operand(op, value) for name, value in parameters.items() if value is not None}
     hidden_width = (*np.shape(present.get("linear1.weight", ())), 0)[0]
     shapes: dict[str, tuple[int, ...]] = {}
     for name in attention_names:

@@ -1,4 +1,4 @@
-"""The check that a block mask fits operands of attention, and its active pairs: all, or those of some queries."""
+"""The check that a block mask fits operands of attention, and the active pairs of a mask, whole or in part."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def active_pairs(op: str, mask: BlockMask, block: PairBlock, device: str) -> Any
 
     The function of the mask is called only for the keys from the first to the last partial block.
     """
-    states = np.repeat(_states(mask, block), mask.BLOCK_SIZE[1], axis=1)
+    states = np.repeat(_states(mask, block), min(mask.BLOCK_SIZE[1], block.keys.stop), axis=1)
     states = states[:, None, block.keys.start : block.keys.stop]
     is_full, is_partial = (from_host(states == state, device) for state in (FULL, PARTIAL))
     shape, xp = block.shape[1:], get_backend(device).xp

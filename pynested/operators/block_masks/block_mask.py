@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from pynested.structure.validation import as_integers
 
 from ..indexing.index_parsing import index_entries, is_array_entry, positions, read_array
 from .block_mask_lists import EMPTY, FULL, PARTIAL, States, lists_of_blocks, states_of_lists
-from .mask_functions import MASK_PARAMETERS, MaskMod, check_function, checked_block_size, noop_mask
+from .mask_functions import MASK_PARAMETERS, MaskMod, check_function, checked_size, checked_size_pair, noop_mask
 
 ALL = slice(None)
 CHARACTERS = np.array(["·", "░", "█"])  # empty, partial, full
@@ -50,10 +51,10 @@ class BlockMask:
         The function of the mask, which is called again for partial blocks. If it is replaced, the states of the blocks
         stay.
     BLOCK_SIZE : tuple of int
-        The numbers of queries and of keys in a block; the last one of a component may have fewer.
+        The numbers of queries and of keys in a block; the last block of a component may have fewer.
     blocks : tuple of int8 arrays
         The states of the blocks of each component, (heads, blocks of queries, blocks of keys): 0 for empty, 1 for
-        partial, 2 for full. If all heads have the same states, there is one head.
+        partial, 2 for full. There is one head if the function ignores the head.
     kv_num_blocks, kv_indices : Array or NestedArray
         For each block of queries the number of partial blocks of keys, int32 (B, H, rows), and the indices of all
         blocks of keys, int32 (B, H, rows, columns), of which the first ``kv_num_blocks`` are those of partial blocks.
@@ -116,8 +117,9 @@ class BlockMask:
         ArgumentError
             For one list of full blocks without the other, a block that is listed twice, and a ``mask_mod`` that is not
             a function.
-        ShapeError, IndexOutOfRange, DTypeError
-            For lists that do not fit each other or the lengths, indices out of range, and dtypes that are not integers.
+        ShapeError, IndexOutOfRange, DTypeError, StructureError
+            For lists that do not fit each other or the lengths, indices out of range, dtypes that are not integers, and
+            integers beyond int64.
 
         Examples
         --------
@@ -130,10 +132,11 @@ class BlockMask:
         op = "from_kv_blocks"
         mask_mod = noop_mask if mask_mod is None else mask_mod
         check_function(op, "mask_mod", mask_mod, MASK_PARAMETERS)
-        block_size = checked_block_size(op, BLOCK_SIZE)
+        block_size = q_size, kv_size = checked_size_pair(op, "BLOCK_SIZE", BLOCK_SIZE, 1)
         blocks, is_nested = states_of_lists(kv_num_blocks, kv_indices, full_kv_num_blocks, full_kv_indices)
         shapes = [states.shape for states in blocks] or [(0, 0, 0)]
-        mask = cls(mask_mod, np.array(shapes, np.int64) * (1, *block_size), block_size, blocks, is_nested)
+        extents = [(heads, rows * q_size, columns * kv_size) for heads, rows, columns in shapes]
+        mask = cls(mask_mod, as_integers(op, "the shape by BLOCK_SIZE", extents), block_size, blocks, is_nested)
         if seq_lengths is not None:
             mask._set_lengths(op, seq_lengths)
         return mask
@@ -154,7 +157,7 @@ class BlockMask:
             states, (num_heads, num_queries, num_keys) = self.blocks[i], self.extents[i].tolist()
             heads = _selected(of_heads, num_heads, f"the heads of component {i} of a block mask")
             rows = _selected(of_rows, states.shape[1], f"the blocks of queries of component {i} of a block mask")
-            queries = (rows[:, None] * q_size + np.arange(q_size)).reshape(-1)
+            queries = (rows[:, None] * q_size + np.arange(min(q_size, num_queries + 1))).reshape(-1)
             is_missing = queries >= num_queries  # in the last block of the component
             count = np.count_nonzero(~is_missing)
             if is_missing[:count].any():
@@ -212,7 +215,7 @@ class BlockMask:
 
     def numel(self) -> int:
         """Return the number of pairs of queries and keys, of all heads of all components."""
-        return int(self.extents[: len(self.blocks)].prod(axis=1).sum())
+        return sum(map(prod, self.extents[: len(self.blocks)].tolist()))
 
     def counts(self) -> tuple[int, int, int]:
         """Return the numbers of empty, partial and full blocks, of all heads of all components."""
@@ -244,7 +247,7 @@ class BlockMask:
     full_q_indices = _list_property(FULL, "queries", is_index=True)
 
     def states_of_all_heads(self) -> list[States]:
-        """Return (heads, rows, columns) for each component; if there is none, for one without active pairs."""
+        """Return (heads, rows, columns) for each component; without components, for one that has no active pairs."""
         sizes = np.maximum(self.extents, 0)  # unknown sizes are -1
         blocks = self.blocks or [np.zeros((1, *-(-sizes[0, 1:] // self.BLOCK_SIZE)), np.int8)]
         return [np.broadcast_to(x, (heads, *x.shape[1:])) for x, heads in zip(blocks, sizes[:, 0], strict=True)]
@@ -263,9 +266,10 @@ class BlockMask:
 
         A picture has at most ``grid_size`` rows and columns. A character can stand for several blocks; it is partial
         unless they have the same state. With -1 each block has a character. ``limit`` is the greatest number of
-        pictures: one for each head of each component, or one for all of its heads if they have the same states.
+        pictures: one for each head of each component, or one for all heads if `blocks` has one.
         """
-        most = (grid_size, grid_size) if isinstance(grid_size, int) else grid_size
+        most = checked_size_pair("to_string", "grid_size", grid_size, -1)
+        limit = checked_size("to_string", "limit", limit)
         grids = [(f"({i}, {head})", grid) for i, heads in enumerate(self.blocks) for head, grid in enumerate(heads)]
         lines = []
         for title, grid in grids[:limit]:

@@ -23,7 +23,7 @@ from .mask_functions import (
     MaskMod,
     PairBlock,
     check_function,
-    checked_block_size,
+    checked_size_pair,
     checked_sizes,
     evaluate_mask,
 )
@@ -91,7 +91,7 @@ def create_nested_block_mask(mask_mod: MaskMod, q_nt: Any, kv_nt: Any = None, BL
     Parameters
     ----------
     mask_mod : callable
-        As of `create_block_mask`; ``b`` is the number of the component, and ``q_idx`` and ``kv_idx`` count within it.
+        As in `create_block_mask`; ``b`` is the index of the component, and ``q_idx`` and ``kv_idx`` count within it.
         A function that ignores ``h`` makes one mask for all heads.
     q_nt : NestedArray or Array
         Queries, or any array of their shape. All dimensions of a component before the last two together are its heads.
@@ -106,7 +106,7 @@ def create_nested_block_mask(mask_mod: MaskMod, q_nt: Any, kv_nt: Any = None, BL
     StructureError, ShapeError
         For arrays that do not fit each other, or whose components are not at least matrices.
     ArgumentError, DTypeError, DeviceError
-        If both arrays are dense, and as `create_block_mask`.
+        If both arrays are dense, and as in `create_block_mask`.
 
     Notes
     -----
@@ -176,7 +176,7 @@ def _block_mask(
     If the function ignores the head in a component, the states of one head are kept for it.
     """
     check_function(op, "mask_mod", mod, MASK_PARAMETERS)
-    q_size, kv_size = checked_block_size(op, block_size)
+    q_size, kv_size = checked_size_pair(op, "BLOCK_SIZE", block_size, 1)
     blocks = []
     for component, (heads, queries, keys) in enumerate(extents[:count].tolist()):
         column_starts = np.arange(0, keys, kv_size)

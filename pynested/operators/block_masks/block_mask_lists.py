@@ -36,7 +36,7 @@ def states_of_lists(*lists: Any) -> tuple[list[States], bool]:
     The lists are ``num_blocks`` and ``indices`` of the partial blocks, and of the full ones, which can both be None.
     """
     if (lists[2] is None) != (lists[3] is None):
-        raise ArgumentError(f"{CALLER}: {NAMES[2]} and {NAMES[3]} are given together, or neither of them.")
+        raise ArgumentError(f"{CALLER}: {NAMES[2]} and {NAMES[3]} must be given together, or not at all.")
     lists = lists[:2] if lists[3] is None else lists
     are_nested = {type(x) is NestedArray for x in lists}
     if len(are_nested) > 1:

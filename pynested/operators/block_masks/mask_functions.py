@@ -24,12 +24,13 @@ from pynested.autograd.decorators import operator
 from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, IndexOutOfRange, ShapeError, named_type
 from pynested.backends.host import from_host
+from pynested.structure.validation import as_integers
 
 ScoreMod = Callable[[Array, Array, Array, Array, Array], Array]
 MaskMod = Callable[[Array, Array, Array, Array], Array]
 MASK_PARAMETERS = ("b", "h", "q_idx", "kv_idx")
 SCORE_PARAMETERS = ("score", *MASK_PARAMETERS)
-MOST_PAIRS_OF_CALL = 1 << 20  # of a function of masks, unless a single query has more
+MOST_PAIRS_OF_CALL = 1 << 20  # of the function of a mask, unless a single query has more
 
 
 class PairBlock(NamedTuple):
@@ -105,12 +106,13 @@ def checked_sizes(op: str, B: Any, H: Any, Q_LEN: Any, KV_LEN: Any) -> tuple[int
     return check_possible_shape(op, tuple([checked_size(op, name, size) for name, size in sizes.items()]))
 
 
-def checked_block_size(op: str, block_size: Any) -> tuple[int, int]:
-    """Return the queries and keys of a block, from one size or two."""
-    sizes = block_size if isinstance(block_size, tuple | list) else (block_size, block_size)
-    if len(sizes) != 2:
-        raise ArgumentError(f"{op}: BLOCK_SIZE must be one size or two, not {block_size}.")
-    return checked_size(op, "BLOCK_SIZE", sizes[0], 1), checked_size(op, "BLOCK_SIZE", sizes[1], 1)
+def checked_size_pair(op: str, name: str, sizes: Any, least: int) -> tuple[int, int]:
+    """Return one size for queries and one for keys, each an int64 of at least ``least``, from one size or two."""
+    pair = sizes if isinstance(sizes, tuple | list) else (sizes, sizes)
+    if len(pair) != 2:
+        raise ArgumentError(f"{op}: {name} must be one size or two, not {value_text(sizes)}.")
+    query_size, key_size = as_integers(op, name, [checked_size(op, name, size, least) for size in pair]).tolist()
+    return query_size, key_size
 
 
 # ---- calls ----------------------------------------------------------------------------------------------------------
@@ -181,7 +183,7 @@ def create_mask(
 
     ``mod_fn`` is a function of masks, with four arguments, or a function of scores, with five, as `flex_attention`
     takes it. A function of scores gets scores of 0 in float32, and returns -inf for inactive pairs. The other
-    arguments and the errors are those of `create_block_mask`; a function of scores has those of `flex_attention`.
+    arguments and the errors are those of `create_block_mask`, and for a function of scores those of `flex_attention`.
     After `torch.nn.attention.flex_attention.create_mask`.
 
     Examples

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
+from pynested.backends.errors import ArgumentError
 from pynested.operators.block_masks import block_mask_creation
 
 from ...nests import batch, distinct, nest, plain
@@ -136,6 +137,23 @@ def test_blocks_alone_are_a_mask() -> None:
         assert mask.counts() == counts
         due = attend(*x, pn.array(met))
         np.testing.assert_allclose(flex(*x, block_mask=mask).numpy(), due.numpy(), rtol=1e-14)
+
+
+@pytest.mark.parametrize("size", [1 << 30, 1 << 62, (2, 1 << 62), (1 << 62, 2)])
+def test_memory_does_not_grow_with_the_size_of_a_block(size: Any) -> None:
+    """PyTorch makes one block of everything by blocks of 2**30."""
+    whole, (q, k) = pn.create_block_mask(causal, 1, 2, 4, 5, BLOCK_SIZE=size), (np.ones((1, 2, n, 1)) for n in (4, 5))
+    for mask, expected in (whole, [0.0, 0.5, 1.0, 1.5]), (whole[0, [0, 1]], [0.0, 0.5, 1.0, 1.5]):
+        for score_mod in None, lambda score, b, h, i, j: score:
+            result = flex(q, k, np.arange(10.0).reshape(1, 2, 5, 1), score_mod, mask).reshape(2, 4)
+            np.testing.assert_allclose(result.tolist(), [expected, np.add(expected, 5)], rtol=1e-14)
+    if size == 1 << 30:
+        one = pn.BlockMask.from_kv_blocks([[1]], [[[0]]], BLOCK_SIZE=size)
+        assert (one.shape, one.numel()) == ((1, 1, 1 << 30, 1 << 30), 1 << 60)
+        one.seq_lengths = 4, 5
+        assert flex(q, k, k * 3, block_mask=one).tolist() == (q * 3).tolist()
+        with pytest.raises(ArgumentError, match="block 0 of queries of component 0 has 4 queries"):
+            whole[0, 0, [0, 0]]
 
 
 def test_sizes() -> None:

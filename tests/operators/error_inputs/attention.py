@@ -114,6 +114,7 @@ def mask_of(mod: Any) -> Any:
 
 DENSE: list[ErrorInput] = [
     (lambda: attend(*[MATRICES] * 3, pn.zeros(1, 2, 2, 3, 3)), ShapeError, "must have from 0 to 4 dimensions"),
+    (lambda: attend(pn.zeros(2), pn.zeros(2), pn.zeros(2)), ShapeError, "it must have from 2 to 2 dimensions"),
     (lambda: flex(X, X, X, scale=np.inf), ArgumentError, "flex_attention: scale must be a finite number, not inf"),
     (lambda: heads(ROWS[0], pn.array, key=None), ArgumentError, "multi_head_attention: NoneType is neither an array"),
     (lambda: heads(ROWS[0], pn.array, dropout_p=2.0), ArgumentError, "multi_head_attention: dropout_p must be"),
@@ -123,6 +124,8 @@ DENSE: list[ErrorInput] = [
       for layer, text in (
           ({name: x for name, x in ENCODER.items() if name != "linear2.weight"}, "parameters lack linear2.weight"),
           (ENCODER | {"norm3.weight": np.ones(4)}, "the parameters have norm3.weight, which"),
+          *[(ENCODER | {name: [[1.0], [1.0, 2.0]]}, "transformer_encoder_layer: list is neither an array")
+            for name in ENCODER],
           ([*ENCODER.values()], "parameters must be a mapping of names to arrays, not list"))],
     (lambda: pn.transformer_encoder_layer(ENCODER_ROWS, ENCODER, 2, activation=["relu"]), ArgumentError,
      "activation must be 'relu' or 'gelu', not ['relu']"),
@@ -159,9 +162,19 @@ DENSE: list[ErrorInput] = [
         (Q[:2], K[:2], NESTED, StructureError, "is for 3 components, and there are 2"),
         (Q[:, :1], K[:, :1], mask_of(lambda b, h, i, j: h >= j), StructureError, "and 2 heads in component 0, which"))],
     (lambda: HALF.to("nowhere"), DeviceError, "nowhere"),
+    # sizes beyond int64, and sizes of pictures
+    *[(lambda size=size: pn.create_block_mask(causal, 1, 1, 2, 2, BLOCK_SIZE=size), StructureError,
+       "create_block_mask: BLOCK_SIZE holds an integer that is beyond int64") for size in (1 << 63, (2, 10**30))],
+    *[(lambda size=size: two_rows(BLOCK_SIZE=size), StructureError, f"from_kv_blocks: {text} holds an integer")
+      for size, text in ((10**30, "BLOCK_SIZE"), (1 << 62, "the shape by BLOCK_SIZE"))],
+    *[(lambda options=options: HALF.to_string(**options), ArgumentError, f"to_string: {text}") for options, text in (
+        ({"grid_size": (1, 2, 3)}, "grid_size must be one size or two, not (1, 2, 3)"),
+        ({"grid_size": 2.0}, "grid_size must be an integer, not 2.0"),
+        ({"grid_size": (2, -2)}, "grid_size must be -1 or more, not -2"),
+        ({"limit": -1}, "limit must be 0 or more, not -1"), ({"limit": None}, "limit must be an integer, not None"))],
     # lists of blocks
     *[(lambda lists=lists: listed(*lists), kind, text) for lists, kind, text in (
-        (([1], [[0]], [1]), ArgumentError, "full_kv_num_blocks and full_kv_indices are given together"),
+        (([1], [[0]], [1]), ArgumentError, "full_kv_num_blocks and full_kv_indices must be given together"),
         (([1], [[0]], [1], [[0]]), ArgumentError, "component 0, head 0, row 0 lists column 0 more"),
         (([1], [[0]], [1, 0], [[0], [0]]), ShapeError, "kv_indices: (1, 1, 1), full_kv_num_blocks: (1, 2), full_kv"),
         (([2], [[0]]), IndexOutOfRange, "kv_num_blocks has 2 in component 0, of 1 columns"),
