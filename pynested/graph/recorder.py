@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array, random
-from pynested.autograd.decorators import Call, unwatched, watching
+from pynested.autograd.decorators import Call, thread_watchers, watching
 from pynested.autograd.tape import grad_mode
+from pynested.autograd.thread_values import ValueChange
 from pynested.backends.errors import ArgumentError, TraceError, named_type
 from pynested.nested.nested_array import NestedArray
 from pynested.structure.layout import Layout
@@ -116,7 +117,7 @@ class Recorder:
             self.used.update(self.source_by_id)  # a callback may use everything that the function reaches
         self.is_computing, line, random_state = True, current_line(), random.get_state()
         try:
-            with unwatched():
+            with ValueChange(thread_watchers, [watcher for watcher in thread_watchers.value if watcher != self._watch]):
                 result = (compute or function)(*real_args, **real_kwargs)
         except Exception:
             self.caught = unsupported_error(

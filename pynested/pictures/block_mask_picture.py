@@ -15,7 +15,7 @@ _BLOCKS = {
     PARTIAL: Cell("", _SIDE, (0,), "hidden"),
     EMPTY: Cell("", _SIDE, (), "unused"),
 }
-_MEANING = {FULL: "full: every pair meets", PARTIAL: "partial: the mask is asked", EMPTY: "empty: not computed"}
+_MEANING = {FULL: "full: every pair meets", PARTIAL: "partial: the function decides", EMPTY: "empty: not computed"}
 
 
 def draw_block_mask(mask: BlockMask, name: str = "mask") -> Sheet:

@@ -86,14 +86,14 @@ def picture(x: NestedArray | Array | BlockMask | Tape, name: str | None = None) 
 
     A nested array is drawn twice: as its components, and as the buffer and the integers that say where they lie. Cells
     that no component uses are hatched; cells that several share have the colours of all. A dense array is drawn as its
-    matrices and as the memory behind them. Long arrays are shown by their ends, with how much is left out.
+    matrices and as the memory behind them. Only the ends of long arrays are drawn, and the number of hidden elements.
 
     Parameters
     ----------
     x : NestedArray, Array, BlockMask or Tape
         What to draw.
     name : str, optional
-        What it is called in the picture: "x" where nothing else is said, or "mask".
+        The name in the picture: by default "x" for arrays, "mask" or "tape".
 
     Examples
     --------
@@ -130,7 +130,7 @@ def beside(
         The dense arrays that are padded: what lies beyond the length of a component of the first nested array is
         hatched.
     stretched : collection of str
-        The arrays that are broadcast: the element of a row is drawn again, dashed, as often as it is met.
+        The arrays that are broadcast: the element of a row is drawn again, dashed, for each element that it meets.
 
     Examples
     --------

@@ -58,7 +58,7 @@ class EventRecorder:
         self._start = perf_counter()
 
     def close(self) -> None:
-        """Add the storages that are alive, of those that were allocated; record no more."""
+        """Record each allocated storage that is still alive; then record no more."""
         nbytes = {event.name: event.facts["bytes"] for event in self.events if event.kind == "allocate"}
         for name in list(self.names.living):
             if name in nbytes:

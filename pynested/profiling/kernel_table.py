@@ -9,6 +9,7 @@ from typing import Any
 from pynested.autograd.decorators import method
 from pynested.backends import devices, get_backend
 from pynested.backends.cuda import KernelBackend
+from pynested.backends.errors import ArgumentError, named_type
 from pynested.backends.registry import REPLACED_KERNELS
 
 from .function_location import FunctionLocation, function_location
@@ -60,6 +61,8 @@ def dispatch_table(operator: Callable[..., Any], *args: Any, **kwargs: Any) -> D
     backends/cuda/segment.py
     backends/plain/segment.py
     """
+    if not callable(operator):
+        raise ArgumentError(f"dispatch_table: an operator is called, not {named_type(operator)}: pn.softmax.")
     with timeline() as t:
         operator(*args, **kwargs)
     names = dict.fromkeys(event.name for event in t.events if event.kind == "kernel")

@@ -7,7 +7,7 @@ from pynested.backends.caching_allocator import counters, kept_bytes
 
 
 class MemoryUse(NamedTuple):
-    """Bytes of arrays of 1 MiB or more on the CPU; smaller memory is the C library's, and that of a GPU is CuPy's."""
+    """Counters for arrays of 1 MiB or more on the CPU; smaller memory is the C library's, memory of a GPU is CuPy's."""
 
     in_use: int  # bytes of arrays
     peak: int  # the most bytes of arrays at once

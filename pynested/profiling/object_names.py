@@ -16,7 +16,7 @@ from pynested.backends.storage import Storage
 from pynested.nested.nested_array import NestedArray
 
 MAX_CHARACTERS = 60  # of the description of a value
-MAX_ITEMS = 4  # of a list in a description
+MAX_ITEMS = 4  # of a container in a description
 
 
 class ObjectNames:
@@ -76,12 +76,15 @@ class ObjectNames:
             items = [self.describe(item) for item in value[:MAX_ITEMS]] + ["…"] * (len(value) > MAX_ITEMS)
             inside = ", ".join(items)
             return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' * (len(value) == 1)})"
+        if isinstance(value, dict):
+            pairs = [f"{key!r}: {self.describe(item)}" for key, item in [*value.items()][:MAX_ITEMS]]
+            return f"{{{', '.join(pairs + ['…'] * (len(value) > MAX_ITEMS))}}}"
         return _short_repr(value)
 
 
 def _short_repr(value: Any) -> str:
     try:
-        text = getattr(value, "__name__", None) or repr(value)
+        text = str(getattr(value, "__name__", None) or repr(value))
     except Exception:  # a call must not fail because it is watched
         return named_type(value)
     if " at 0x" in text:

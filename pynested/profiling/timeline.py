@@ -7,7 +7,8 @@ from os import PathLike
 from types import TracebackType
 from typing import Self
 
-from pynested.autograd.decorators import watching
+from pynested.autograd.decorators import thread_watchers
+from pynested.autograd.thread_values import ValueChange
 from pynested.backends.errors import ArgumentError
 from pynested.backends.events import listened_by
 from pynested.pictures.picture import Picture
@@ -62,7 +63,9 @@ class timeline:
             raise ArgumentError("timeline: this timeline is already used. Open another: with pn.timeline() as t.")
         self._recorder = EventRecorder()
         self._observation.enter_context(listened_by(self._recorder))
-        self._observation.enter_context(watching(self._recorder.watch))
+        # The last watcher of a call: inside a function that is traced, the trace replaces stand-ins by arrays before.
+        watchers = self._recorder.watch, *thread_watchers.value
+        self._observation.enter_context(ValueChange(thread_watchers, watchers))
         return self
 
     def __exit__(

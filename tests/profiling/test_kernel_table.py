@@ -47,6 +47,8 @@ def test_every_kernel_has_a_place_on_every_device_and_any_other_function_a_name(
     located = [function_location(function).name for function in functions]
     assert located == ["numpy.divmod", "builtins.len", "numpy.random._generator.Generator.random"]
     assert str(pn.dispatch_table(pn.transpose, pn.ones(2, 3), 0, 1)) == "transpose: no kernel runs"
+    with pytest.raises(ArgumentError, match="dispatch_table: an operator is called, not an Array"):
+        pn.dispatch_table(pn.ones(2), 1)  # type: ignore[arg-type]
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ import pytest
 
 import pynested as pn
 from pynested.autograd.decorators import thread_watchers
+from pynested.backends.errors import ArgumentError
 from pynested.backends.events import LISTENERS
 from pynested.profiling import Event
 from pynested.profiling.timeline_picture import MOST_ROWS
@@ -160,12 +161,47 @@ def test_graphs_are_the_same_with_a_timeline() -> None:
         return y
 
     assert [node.name for node in pn.trace(with_timeline, ragged()).nodes] == ["exp"]
+
+    def with_views(x: Any) -> Any:
+        with pn.timeline() as timeline:
+            y = pn.softmax(x * 2, -1) + x.sum(-1, keepdim=True)
+        table = pn.dispatch_table(pn.reshape, x, (x.shape[0], -1))
+        return y, calls(timeline), str(table)
+
+    for make in (ragged, lambda **_: ragged().to_padded_array(0.0)):
+        graph = pn.trace(with_views, make())
+        recorded = [node.name for node in graph.nodes if not node.is_checked]
+        assert recorded == ["mul", "softmax", "sum", "add", "shape", "reshape"]
+        for x in (make(), make()[:1]):
+            result, names, table = graph(x)
+            assert pn.equal(result, with_views(x)[0])
+            assert names == ["mul", "softmax", "sum", "add"] and table == "reshape: no kernel runs"
     with pn.timeline():
         graph = pn.trace(lambda x: x.exp() + 1, ragged())
         compiled = pn.compile(lambda x: x.exp() + 1)(ragged())
         inner_calls = pn.trace(lambda x: x.logsumexp(1), ragged())
     assert len(graph.nodes) == 2 and pn.equal(compiled, ragged().exp() + 1)
     assert [node.name for node in inner_calls.nodes] == ["logsumexp"]
+
+
+class Unusual:
+    """An argument whose name is no text."""
+
+    __name__ = 5
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({"w": pn.ones(2, 3), "b": [1, None]}, "{'w': float64 (2, 3) in s1, 'b': [1, None]}"),
+        (dict.fromkeys(range(5)), "{0: None, 1: None, 2: None, 3: None, …}"),
+        ((), "()"), ((1,), "(1,)"), ({}, "{}"), (Unusual(), "5"), (len, "len"), ("x", "'x'"),
+    ],
+)  # fmt: skip
+def test_arguments_of_all_classes_are_described(value: Any, text: str) -> None:
+    with pn.timeline() as t, pytest.raises(ArgumentError, match="neither an array nor a number"):
+        pn.exp(value)
+    assert of_kind(t, "call")[0].facts["args"] == [text]
 
 
 def test_events_are_plain_data_and_a_trace_for_browsers(tmp_path: Path) -> None:
