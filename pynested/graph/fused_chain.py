@@ -255,9 +255,7 @@ class FusedOperation:
             mixed = dict(enumerate(operands)) | dict(zip(places, changed, strict=True))
             if plan.structure is None:
                 return tuple(self.chain.one_by_one(*mixed.values()))
-            results = self.chain.one_by_one(
-                *[wrap_unchecked(x, plan.structure) if i in plan.full else x for i, x in mixed.items()]
-            )
-            return tuple([x._buffer for x in results])
+            arrays = [wrap_unchecked(x, plan.structure) if i in plan.full else x for i, x in mixed.items()]
+            return tuple([x._buffer for x in self.chain.one_by_one(*arrays)])
 
         return call

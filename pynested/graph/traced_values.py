@@ -118,11 +118,11 @@ def stand_in(real: Any, recorder: Recorder) -> Any:
     return TracedSize(real, recorder) if isinstance(real, int | float) else Opaque()
 
 
-def _recorded(function: Callable[..., Any]) -> tuple[Any, Any]:
+def _recorded(function: Callable[..., Any], is_checked: bool = False) -> tuple[Any, Any]:
     """Return two special methods of a size that record ``function(size, *others)`` and ``function(other, size)``."""
     return (
-        lambda size, *others: size._recorder.arithmetic(function, (size, *others), is_checked=False),
-        lambda size, other: size._recorder.arithmetic(function, (other, size), is_checked=False),
+        lambda size, *others: size._recorder.arithmetic(function, (size, *others), is_checked),
+        lambda size, other: size._recorder.arithmetic(function, (other, size), is_checked),
     )
 
 
@@ -146,40 +146,27 @@ class TracedSize:
         """Return the number for Python. Replays with another number are refused."""
         return self._recorder.arithmetic(operator.pos, (self,), is_checked=True)
 
-    def _compare(self, function: Callable[..., Any], other: Any) -> Any:
-        return self._recorder.arithmetic(function, (self, other), is_checked=True)
-
     def __getattr__(self, name: str) -> Any:
         getattr(object.__getattribute__(self, "number"), name)  # AttributeError of an unknown name
         return getattr(self._number_for_python(), name)
 
-    __add__, __radd__ = _recorded(operator.add)
-    __sub__, __rsub__ = _recorded(operator.sub)
-    __mul__, __rmul__ = _recorded(operator.mul)
-    __floordiv__, __rfloordiv__ = _recorded(operator.floordiv)
-    __mod__, __rmod__ = _recorded(operator.mod)
-    __truediv__, __rtruediv__ = _recorded(operator.truediv)
-    __pow__, __rpow__ = _recorded(pow)
-    __and__, __rand__ = _recorded(operator.and_)
-    __or__, __ror__ = _recorded(operator.or_)
-    __xor__, __rxor__ = _recorded(operator.xor)
-    __lshift__, __rlshift__ = _recorded(operator.lshift)
-    __rshift__, __rrshift__ = _recorded(operator.rshift)
-    __pos__, __neg__, __abs__, __invert__ = (
-        _recorded(function)[0] for function in (operator.pos, operator.neg, operator.abs, operator.invert)
-    )
+    (__add__, __radd__), (__sub__, __rsub__) = _recorded(operator.add), _recorded(operator.sub)
+    (__mul__, __rmul__), (__pow__, __rpow__) = _recorded(operator.mul), _recorded(pow)
+    (__truediv__, __rtruediv__), (__mod__, __rmod__) = _recorded(operator.truediv), _recorded(operator.mod)
+    (__floordiv__, __rfloordiv__), (__xor__, __rxor__) = _recorded(operator.floordiv), _recorded(operator.xor)
+    (__and__, __rand__), (__or__, __ror__) = _recorded(operator.and_), _recorded(operator.or_)
+    (__lshift__, __rlshift__), (__rshift__, __rrshift__) = _recorded(operator.lshift), _recorded(operator.rshift)
+    __pos__, __neg__ = _recorded(operator.pos)[0], _recorded(operator.neg)[0]
+    __abs__, __invert__ = _recorded(operator.abs)[0], _recorded(operator.invert)[0]
+    __eq__, __ne__ = _recorded(operator.eq, True)[0], _recorded(operator.ne, True)[0]
+    __lt__, __le__ = _recorded(operator.lt, True)[0], _recorded(operator.le, True)[0]
+    __gt__, __ge__ = _recorded(operator.gt, True)[0], _recorded(operator.ge, True)[0]
 
     # fmt: off
     def __divmod__(self, other: Any) -> Any: return self // other, self % other
     def __rdivmod__(self, other: Any) -> Any: return other // self, other % self
     def __trunc__(self) -> int: return int(self)
-    def __eq__(self, other: object) -> Any: return self._compare(operator.eq, other)
-    def __ne__(self, other: object) -> Any: return self._compare(operator.ne, other)
-    def __lt__(self, other: Any) -> Any: return self._compare(operator.lt, other)
-    def __le__(self, other: Any) -> Any: return self._compare(operator.le, other)
-    def __gt__(self, other: Any) -> Any: return self._compare(operator.gt, other)
-    def __ge__(self, other: Any) -> Any: return self._compare(operator.ge, other)
-    def __bool__(self) -> bool: return self._compare(operator.ne, 0)  # type: ignore[no-any-return]
+    def __bool__(self) -> bool: return self != 0  # type: ignore[no-any-return]
     def __hash__(self) -> int: return hash(self._number_for_python())
     def __index__(self) -> int: return operator.index(self._number_for_python())
     def __int__(self) -> int: return int(self._number_for_python())

@@ -124,19 +124,9 @@ class Sheet:
         self.path(d, stroke=stroke, width=1.6, opacity=opacity)
 
     def text(
-        self,
-        x: float,
-        y: float,
-        text: str,
-        *,
-        size: float = 13,
-        fill: str = "currentColor",
-        anchor: str = "middle",
-        sans: bool = False,
-        bold: bool = False,
-        opacity: float = 1,
-        title: str = "",
-    ) -> None:
+        self, x: float, y: float, text: str, *, size: float = 13, fill: str = "currentColor", anchor: str = "middle",
+        sans: bool = False, bold: bool = False, opacity: float = 1, title: str = "",
+    ) -> None:  # fmt: skip
         """Write `text` on the baseline y; `title` is what a pointer that rests on it shows."""
         width = text_width(text, size)
         left = x if anchor == "start" else x - width / 2

@@ -62,10 +62,8 @@ class ObjectNames:
     def describe(self, value: Any) -> str:
         """Return a value in words: dtype, shape and storage of an array, and a short ``repr`` of other values."""
         if isinstance(value, NestedArray):
-            sizes = ", ".join(
-                "*" if size is None else str(size) for size in (value.structure.count, *value.regular_sizes)
-            )
-            return f"{value.layout.name} {value.dtype} ({sizes}) in {self.storage(value._buffer.storage)}"
+            sizes = ["*" if size is None else str(size) for size in (value.structure.count, *value.regular_sizes)]
+            return f"{value.layout.name} {value.dtype} ({', '.join(sizes)}) in {self.storage(value._buffer.storage)}"
         if type(value) is Array:
             return f"{raw(value).dtype} {raw(value).shape} in {self.storage(value.storage)}"
         if isinstance(value, np.dtype):

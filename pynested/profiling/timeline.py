@@ -63,7 +63,7 @@ class timeline:
             raise ArgumentError("timeline: this timeline is already used. Open another: with pn.timeline() as t.")
         self._recorder = EventRecorder()
         self._observation.enter_context(listened_by(self._recorder))
-        # The last watcher of a call: inside a function that is traced, the trace replaces stand-ins by arrays before.
+        # The last to see a call: inside a function that is traced, the trace replaces stand-ins by arrays before that.
         watchers = self._recorder.watch, *thread_watchers.value
         self._observation.enter_context(ValueChange(thread_watchers, watchers))
         return self

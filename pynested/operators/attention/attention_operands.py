@@ -105,11 +105,12 @@ def with_components(operands: tuple[AttentionOperand, ...]) -> tuple[list[Attent
         else:
             least, dims = 0 if name == MASK else 2, len(sizes)
             if not least <= dims <= rank or (has_batch and dims == rank and sizes[0] not in (1, count)):
-                batch_rule = f"; if it has {rank}, the first size must be {count} or 1" if has_batch else ""
-                components = f", and there are {count} components" if has_batch else ""
+                batch_rule = (
+                    f"; if it has {rank}, the first size must be {count} (components) or 1" if has_batch else ""
+                )
                 raise ShapeError(
-                    f"{op}: {name} has shape {sizes}{components}; if it is dense, it must have "
-                    f"from {least} to {rank} dimensions{batch_rule}."
+                    f"{op}: {name} has shape {sizes}; if it is dense, it must have from {least} to {rank} "
+                    f"dimensions{batch_rule}."
                 )
             shape: Any = (1,) * (rank + (not has_batch) - dims) + sizes
             operand = operand._replace(sizes=shape, structure=structure_of_slices(shape, count))

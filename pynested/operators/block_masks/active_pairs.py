@@ -66,9 +66,8 @@ def active_pairs(op: str, mask: BlockMask, block: PairBlock, device: str) -> Any
         return xp.broadcast_to(is_full, (len(states), *shape))
     inner, component = slice(columns[0], columns[-1] + 1), _component_of_mask(mask, block.component)
     num_heads = 1 if mask.extents[component, 0] == 1 else block.num_heads
-    by_function = evaluate_mask(
-        op, mask.mask_mod, PairBlock(component, num_heads, block.queries, block.keys[inner]), device
-    )
+    pairs = PairBlock(component, num_heads, block.queries, block.keys[inner])
+    by_function = evaluate_mask(op, mask.mask_mod, pairs, device)
     active = xp.broadcast_to(is_full, (max(len(states), len(by_function)), *shape)).copy()
     active[..., inner] |= is_partial[..., inner] & by_function
     return active

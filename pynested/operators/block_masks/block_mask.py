@@ -118,8 +118,7 @@ class BlockMask:
             For one list of full blocks without the other, a block that is listed twice, and a ``mask_mod`` that is not
             a function.
         ShapeError, IndexOutOfRange, DTypeError, StructureError
-            For lists that do not fit each other or the lengths, indices out of range, dtypes that are not integers, and
-            integers beyond int64.
+            For lists that do not fit each other or the lengths, indices out of range or of int64, and other dtypes.
 
         Examples
         --------

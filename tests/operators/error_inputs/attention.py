@@ -90,7 +90,7 @@ FILLED: list[ErrorInput] = [
         (lambda q, k: (q, k[:1], k), StructureError, "2 and 1 components"),
         (lambda q, k: (q, pn.zeros(2, 3, 3, 3), MATRICES), ShapeError, "and key (3, 3, 3); sizes before the matrices"),
         (lambda q, k: (q, pn.zeros(2, 3, 3, 3), MATRICES), ShapeError, "1. Heads in groups need enable_gqa=True"),
-        (lambda q, k: (q, pn.zeros(3, 2, 3, 3), MATRICES), ShapeError, "key has shape (3, 2, 3, 3), and there are 2"),
+        (lambda q, k: (q, pn.zeros(3, 2, 3, 3), MATRICES), ShapeError, "if it has 4, the first size must be 2 (comp"),
         (lambda q, k: (q, k, k, pn.zeros(1, 4)), ShapeError, "has shape (1, 1, 4) and the scores (2, 2, 3)"))],
 ]  # fmt: skip
 
