@@ -37,7 +37,7 @@ class BlockProgram:
 
     ``reads`` are the inputs that are read; the other operands may be None. ``slots`` are the inputs, the computed
     results, and then constants and scratch arrays; only constants are filled. ``scratch`` has the dtype of each scratch
-    array, by its slot; of the constants ``expanded`` a whole block is needed.
+    array, by its slot; ``expanded`` has the slots of constants of which a whole block is needed.
     """
 
     def __init__(self, inputs: Sequence[LazyArray], results: Sequence[LazyArray]) -> None:
@@ -111,28 +111,28 @@ class BlockProgram:
         used = [(i, _smallest(operands[i])) for i in self.reads]
         small = [(i, x) for i, x in used if x.shape != shape]
         row = shape[1:] if any(x.ndim for _, x in small) else ()
-        step = min(size, max(1, BLOCK_BYTES // self.itemsize // max(1, prod(row))) * prod(row))
+        block_size = min(size, max(1, BLOCK_BYTES // self.itemsize // max(1, prod(row))) * prod(row))
         cut = [(i, np.ascontiguousarray(x).reshape(-1)) for i, x in used if x.shape == shape]
         cut += [(len(operands) + i, x.reshape(-1)) for i, x in enumerate(made)]
-        repeated = [(i, np.broadcast_to(x, (step // prod(row), *row)).reshape(-1)) for i, x in small]
-        repeated += [(i, np.full(step, self.slots[i])) for i in self.expanded]
+        repeated = [(i, np.broadcast_to(x, (block_size // prod(row), *row)).reshape(-1)) for i, x in small]
+        repeated += [(i, np.full(block_size, self.slots[i])) for i in self.expanded]
 
         def work(first: int, last: int) -> None:
             slots = list(self.slots)
-            own = [*repeated, *[(i, np.empty(step, dtype)) for i, dtype in self.scratch.items()]]
-            for start in range(first * step, min(last * step, size), step):
+            block_arrays = [*repeated, *[(i, np.empty(block_size, dtype)) for i, dtype in self.scratch.items()]]
+            for start in range(first * block_size, min(last * block_size, size), block_size):
                 for i, x in cut:
-                    slots[i] = x[start : start + step]
-                for i, x in own:
+                    slots[i] = x[start : start + block_size]
+                for i, x in block_arrays:
                     slots[i] = x[: size - start]
                 for _, fill, sources, target in self.steps:
                     fill(*[slots[i] for i in sources], out=slots[target])
 
-        run_shares(work, -(-size // step), size * self.itemsize)
+        run_shares(work, -(-size // block_size), size * self.itemsize)
 
 
 def _smallest(x: NDArray[Any]) -> NDArray[Any]:
-    """Return one element if all are the same one, as in a cotangent of ones; otherwise ``x``."""
+    """Return one element if all elements share its memory, as in an expanded cotangent; otherwise ``x``."""
     return x if any(x.strides) else x[(0,) * x.ndim]
 
 

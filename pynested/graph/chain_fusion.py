@@ -1,6 +1,6 @@
 """The pass that fuses chains: elementwise operators of one shape become one node, run block by block.
 
-Operators that nothing else stands between form a chain, which takes the place of its last operator. A chain has nested
+Operators without other calls between them form a chain, which takes the place of its last operator. A chain has nested
 results of one ragged structure only, or dense results of one shape only. If gradients flow through an array that
 something else reads too, the chain ends there: inside a chain the array would have no node on the tape.
 """

@@ -74,8 +74,8 @@ class CudaProgram:
             self.source_names[broadcasting] = register_source("chain", source)
         name = instantiation("chain", "long long" if broadcasting and count >= 2**32 else "unsigned int")
         grid = (min(MAX_BLOCKS, -(-count // ELEMENTS_PER_BLOCK)),)
-        numbers = [prod(shape[1:])] * bool(broadcasting) + [count]
-        args = [*map(backend.as_contiguous, used), *numbers, *results]
+        sizes = [prod(shape[1:])] * bool(broadcasting) + [count]
+        args = [*map(backend.as_contiguous, used), *sizes, *results]
         backend.launch(self.source_names[broadcasting], name, grid, (BLOCK,), args)
         return results
 

@@ -45,7 +45,7 @@ class FusedChain:
     """The operators of ``nodes`` as one function of ``inputs`` that returns ``outputs``.
 
     All results are nested arrays, or all are dense. A call whose operands do not share one memory layout runs the
-    operators one by one; they know what to do, or which error to raise.
+    operators one by one, which take all layouts and raise the errors.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class FusedChain:
         return CudaProgram(title, inputs, results, self.device)
 
     def plan_broadcast(self, operands: Sequence[Any]) -> BroadcastPlan | None:
-        """Return how operands meet; None if equal places in memory are not equal elements.
+        """Return how operands broadcast; None if elements at equal positions in memory do not belong together.
 
         Nested operands must be packed in one structure. Dense operands broadcast behind the ragged dimension; if there
         are only dense ones, behind the first dimension of the largest shape.
@@ -116,11 +116,11 @@ class FusedChain:
     def _has_full_steps(self, full: frozenset[int]) -> bool:
         """Return whether all steps have full size. A smaller step sums its gradient before it rounds; no block can."""
         if full not in self._full_steps:
-            found = {self.inputs[i] for i in full}
+            full_arrays = {self.inputs[i] for i in full}
             for step in self.steps:
-                if not found.isdisjoint(step.operands):
-                    found.add(step.result)
-            self._full_steps[full] = found.issuperset(step.result for step in self.steps)
+                if not full_arrays.isdisjoint(step.operands):
+                    full_arrays.add(step.result)
+            self._full_steps[full] = full_arrays.issuperset(step.result for step in self.steps)
         return self._full_steps[full]
 
 
@@ -133,7 +133,7 @@ class BackwardRequest(NamedTuple):
 
     arrived: tuple[int, ...]  # outputs that have a cotangent
     wanted: tuple[int, ...]  # inputs that want a gradient
-    summed: frozenset[int]  # inputs whose parts of a gradient are summed; the others get them one by one
+    summed: frozenset[int]  # inputs whose parts of a gradient are summed; other inputs get their parts one by one
 
 
 class Unfused(NamedTuple):
@@ -216,7 +216,7 @@ class FusedOperation:
             attach_outputs(results, node, self.chain.is_tracked)
 
     def apply_vjp(self, node: TapeNode, cotangent: Any, this_pass: BackwardPass) -> SourceCotangents:
-        """Take the cotangents of the outputs to the inputs."""
+        """Return the cotangents of the inputs from the cotangents of the outputs."""
         cotangents, sources = cotangent if node.num_listed_outputs else [cotangent], node.sources
         wanted = tuple([i for i, source in enumerate(sources) if source in this_pass.nodes_to_visit])
         *saved, unfused = node.saved()
@@ -244,15 +244,15 @@ class FusedOperation:
         *_, unfused = node.saved()
         moving = [i for i, tangent in enumerate(tangents) if tangent is not None]
         primals = tuple([unfused.operands[i] for i in moving])
-        _, pushed = functional.jvp(self._of_some(unfused, moving), primals, tuple([tangents[i] for i in moving]))
-        return pushed if node.num_listed_outputs else pushed[0]
+        _, results = functional.jvp(self._of_some(unfused, moving), primals, tuple([tangents[i] for i in moving]))
+        return results if node.num_listed_outputs else results[0]
 
-    def _of_some(self, unfused: Unfused, places: Sequence[int]) -> Callable[..., tuple[Any, ...]]:
+    def _of_some(self, unfused: Unfused, positions: Sequence[int]) -> Callable[..., tuple[Any, ...]]:
         """Return the operators as a function of the buffers of some operands; the others stay as they are."""
         plan, operands, _ = unfused
 
         def call(*changed: Any) -> tuple[Any, ...]:
-            mixed = dict(enumerate(operands)) | dict(zip(places, changed, strict=True))
+            mixed = dict(enumerate(operands)) | dict(zip(positions, changed, strict=True))
             if plan.structure is None:
                 return tuple(self.chain.one_by_one(*mixed.values()))
             arrays = [wrap_unchecked(x, plan.structure) if i in plan.full else x for i, x in mixed.items()]

@@ -4,7 +4,7 @@ The primitives compute with arrays and with the kernels of a backend. Given a `L
 unchanged, and each call leaves a lazy array, of which a chain makes a program: ``1 - x * x`` is np.subtract of
 1 and of np.multiply of x and x.
 
-A call becomes one `FusibleOp`, or two: `clamp` with both bounds is a maximum and a minimum. `lower_call` says which.
+A call becomes one `FusibleOp`, or two: `clamp` with both bounds is a maximum and a minimum. `lower_call` returns them.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def resolve_dtypes(ufunc: np.ufunc, operands: Iterable[Any]) -> tuple[np.dtype[A
 
 
 class LazyBackend:
-    """A backend whose kernels return lazy arrays: of NumPy's functions, which can write into a buffer, if possible."""
+    """A backend whose kernels return lazy arrays, if possible of NumPy's functions, which can write into a buffer."""
 
     device = "cpu"  # whose kernels are looked up
 

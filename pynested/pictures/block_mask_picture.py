@@ -19,7 +19,7 @@ _MEANING = {FULL: "full: every pair meets", PARTIAL: "partial: the function deci
 
 
 def draw_block_mask(mask: BlockMask, name: str = "mask") -> Sheet:
-    """Draw a grid for each head of each component, queries downwards, keys to the right; large ones coarser."""
+    """Draw a grid for each head of each component, queries downwards, keys to the right; large grids are coarser."""
     empty, partial, full = mask.counts()
     sheet = Sheet(f"A block mask: {full} full, {partial} partial and {empty} empty blocks of {mask.BLOCK_SIZE}")
     heads = [(i, head) for i, blocks in enumerate(mask.blocks) for head in range(len(blocks))]

@@ -1,4 +1,4 @@
-"""Cells: a row of them is a list of texts, looks and owners, which one function draws."""
+"""Cells of pictures: each has a text, a look and owners; one function draws a row of cells."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .truncation import Gap, hidden_count
 Element = NDArray[Any]  # a number, or a row of numbers
 Owners = tuple[int, ...]  # the components that an element belongs to
 Look = Literal["number", "hidden", "unused", "repeated"]  # filled; paler, for several elements; hatched; dashed
-Rows = Sequence[int | Gap]  # numbers of components, and the gaps where some are hidden
+Rows = Sequence[int | Gap]  # indices of components, and the gaps where some are hidden
 NameOf = Callable[[int], str]  # name of a component
 Columns = Mapping[float, Callable[[int], Sequence["Cell"]]]  # cells of a component, by the x where the column begins
 Texts = Mapping[int, Sequence[str]]  # texts of a row, by its number

@@ -44,7 +44,7 @@ class Component:
 
     @property
     def items(self) -> list[list[int | Gap]]:
-        """Indices that are drawn along each dimension, and the gaps between them; a number is a row of one element."""
+        """Indices that are drawn along each dimension, and the gaps between them; without dimensions, one index."""
         return [with_gaps(shown, size) for shown, size in zip(self.shown, self.sizes, strict=True)] or [[0]]
 
     def position(self, index: tuple[int, ...]) -> int:
@@ -58,7 +58,7 @@ class DrawnBuffer:
     ``values`` (N, ...) can be on any device, and its elements can be rows of numbers. ``sizes`` and ``strides`` are
     (B, d), ``offsets`` is (B,). ``level`` is the number of components that are drawn and, along each of the last
     dimensions, of elements. ``least`` is the smallest width of a cell. ``shown`` has the components that are drawn, by
-    their numbers; ``rows`` has the numbers, and the gaps between them.
+    index; ``rows`` has the indices, and the gaps between them.
     """
 
     def __init__(

@@ -51,7 +51,7 @@ class _Jagged:
 def draw_jagged(values: Any, offsets: Ints, lengths: Ints | None = None, name: str = "x") -> Sheet:
     """Draw a jagged array; ``values: (N, ...)`` with the ragged dimension first, ``offsets: (B + 1,)``.
 
-    With ``lengths: (B,)`` there can be gaps, and the last offset says nothing.
+    With ``lengths: (B,)`` there can be gaps, and the last offset is not used.
     """
     array = _Jagged(values, offsets, lengths, name)
     buffer = array.buffer
@@ -77,7 +77,7 @@ def draw_jagged(values: Any, offsets: Ints, lengths: Ints | None = None, name: s
 def _draw_memory(sheet: Sheet, array: _Jagged, x: float, y: float) -> None:
     """Draw the right half, its upper left corner at (x, y)."""
     strip, offsets = Strip(array.buffer, x + _CAPTION), array.entries(array.starts)
-    if array.end is not None:  # the last offset ends and does not start, so it is grey
+    if array.end is not None:  # the last offset is an end, not a start, so it is grey
         offsets.append(Cell(str(array.end), _ENTRY, color="currentColor"))
     left = max(x + _CAPTION, (x + _CAPTION + strip.right - len(offsets) * _ENTRY) / 2)
     lengths = {"lengths": array.entries(array.lengths)} if array.end is None else {}

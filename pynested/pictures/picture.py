@@ -38,7 +38,7 @@ class Picture:
     """An SVG document; the last line of a notebook cell shows it, `save` writes it into a file.
 
     Notebooks get it as an ``<img>`` with the document inside, the one form that is shown in an untrusted notebook too
-    and scales to the width of the page, as far as it can be read; on a narrower one it is scrolled. A style sheet says
+    and scales to the width of the page, as far as it can be read; on a narrower page it is scrolled. A style sheet says
     which theme the page has; where it is taken out, the picture follows the theme of the system, in greys that can be
     read on both.
     """

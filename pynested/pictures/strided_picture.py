@@ -208,7 +208,7 @@ def _draw_arcs(sheet: Sheet, arcs: list[_Arc], y: float) -> float:
 
 
 def _draw_starts(drawing: _Drawing, strip: Strip, y: float) -> None:
-    """Name under the strip where each component starts; the rightmost first, so that no arrow crosses a name."""
+    """Write below the strip where each component starts; the rightmost first, so that no arrow crosses a name."""
     rows: list[tuple[float, int]] = []  # the x of a name, and its row
     for component in sorted(drawing.buffer.shown.values(), key=lambda component: -strip.left_of(component.offset)):
         text = f"{drawing.called(component.number)} starts at {component.offset}"

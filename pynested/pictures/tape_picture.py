@@ -31,12 +31,12 @@ def draw_tape(tape: Tape, name: str = "tape") -> Sheet:
 
 
 def _sources(tape: Tape, record: int, row_of: dict[int, int]) -> list[int]:
-    """Return what a record was made of, as far as it is drawn."""
+    """Return the sources of a record that are drawn."""
     return list(dict.fromkeys(s for s in tape.records[record].sources if s is not None and s in row_of))
 
 
 def _rails(tape: Tape, row_of: dict[int, int]) -> dict[int, int]:
-    """Give each record a rail from its row to the last that reads it; a rail is used again where it has ended."""
+    """Give each record a rail from its row to the last row that reads it; a rail is used again where it has ended."""
     last = dict.fromkeys(row_of, 0)
     for record, row in row_of.items():
         for source in (record, *_sources(tape, record, row_of)):

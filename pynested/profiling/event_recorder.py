@@ -93,8 +93,8 @@ class EventRecorder:
         facts: dict[str, Any] = {}
         if kind == "call":
             facts["args"] = [self.names.describe(value) for value in args[0]]
-            given = {key: value for key, value in args[1].items() if value is not None}
-            facts["kwargs"] = {key: self.names.describe(value) for key, value in given.items()}
+            named = {key: value for key, value in args[1].items() if value is not None}
+            facts["kwargs"] = {key: self.names.describe(value) for key, value in named.items()}
         elif kind == "primitive":
             facts["device"] = next((array.storage.device for array in args if type(array) is Array), "cpu")
             facts["args"] = [self.names.describe(value) for value in args]

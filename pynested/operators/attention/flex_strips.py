@@ -56,9 +56,9 @@ def attend_by_strips(
             parts[strip.component].append(results)
     components = [_concatenated(of_component, axis=1) for of_component in parts]
     flat = [tuple([x if x is None else movement.reshape(x, (x.numel(),)) for x in results]) for results in components]
-    output, *numbers = _concatenated(flat, axis=0)
+    output, *aux = _concatenated(flat, axis=0)
     output = movement.to_dtype(output, q.dtype)
-    return movement.scatter(output, *layout.result_matrices, layout.result_numel), *numbers
+    return movement.scatter(output, *layout.result_matrices, layout.result_numel), *aux
 
 
 def _strips(mask: BlockMask | None, component: int, heads: int, queries: int, keys: int) -> list[PairBlock]:
@@ -119,11 +119,11 @@ class StripBatch(NamedTuple):
         output = weighted_rows(softmax_last(masked), v, active)
         wants_log_sums, wants_maxima = self.requests
         log_sums = logsumexp(masked, 2) if wants_log_sums else None
-        numbers = [log_sums, amax(masked.detach(), (2,)) if wants_maxima else None]
+        aux = [log_sums, amax(masked.detach(), (2,)) if wants_maxima else None]
         if active is not None:
             lowest, has_keys = scores.dtype.type(-np.inf), active.any(axis=2)
-            numbers = [x if x is None else where(x, lowest, has_keys) for x in numbers]
-        return output, *numbers
+            aux = [x if x is None else where(x, lowest, has_keys) for x in aux]
+        return output, *aux
 
     def pairs_of_mask(self, strip: PairBlock, device: str) -> Any:
         """Return the active pairs by the block mask, as raw bools, or None if all are active."""
