@@ -172,7 +172,7 @@ def functor_of(function: Any) -> str:
 
 
 def has_custom_kernels(device: str) -> bool:
-    """Return whether `pynested.kernel` has replaced a function that a generated kernel would compute itself."""
+    """Return whether `pynested.kernel` has replaced a function that a chain would compute itself."""
     return any(_camel(kernel) in _functors() for kernel in REPLACED_KERNELS[device])
 
 

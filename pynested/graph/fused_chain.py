@@ -71,7 +71,7 @@ class FusedChain:
         arrays = [x._buffer if type(x) is NestedArray else x for x in operands]
         is_recorded = grad_mode.value and any(self.is_tracked) and any(x.tracked for x in arrays)
         plan = self.plan_broadcast(operands)
-        if plan is None or (self.device != "cpu" and has_custom_kernels(self.device)):
+        if plan is None or has_custom_kernels(self.device):
             return _one_or_all(self.one_by_one(*operands))
         saved, kept = self.operation.saved_by(arrays, plan) if is_recorded else ([], ())
         wanted = tuple(dict.fromkeys((*self.outputs, *kept)))

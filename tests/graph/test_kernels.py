@@ -126,15 +126,21 @@ def test_a_chain_runs_on_a_gpu_through_cupy() -> None:
         assert compiled.has_chains
 
 
-def test_a_custom_kernel_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled, x = Replayed(lambda x: (x * 2).sin()), jagged(2, 3).to("emulated")
-    usual = registry.get_backend("emulated").sin
-    pn.kernel("sin", device="emulated")(lambda x, /: x * 0 + 7)
+@pytest.mark.parametrize("device", ["cpu", "emulated"])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_custom_kernel_is_called(device: str, when: str) -> None:
+    compiled, x = pn.compile(lambda x: (x * 2).sin()), jagged(2, 3).to(device)
+    usual = registry.get_backend(device).sin
+    if when == "after":
+        assert compiled(x).values().tolist() == (x * 2).sin().values().tolist()
+    pn.kernel("sin", device=device)(lambda x, /: x * 0 + 7)
     try:
-        assert compiled(x).values().numpy().tolist() == [[7.0, 7.0]] * 5
+        assert [compiled(x).values().tolist() for _ in range(2)] == [[[7.0, 7.0]] * 5] * 2
+        pn.kernel("sin", device=device)(usual)
+        assert compiled(x).values().tolist() == (x * 2).sin().values().tolist()
     finally:
-        pn.kernel("sin", device="emulated")(usual)
-        registry.REPLACED_KERNELS["emulated"].pop("sin")
+        pn.kernel("sin", device=device)(usual)
+        registry.REPLACED_KERNELS[device].pop("sin")
 
 
 def files_of(compiled: Any) -> list[str]:
