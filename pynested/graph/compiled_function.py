@@ -157,7 +157,7 @@ class CompiledFunction:
 
 @operator
 def compile(function: Callable[..., Any], *, fullgraph: bool = False) -> CompiledFunction:
-    """Make ``function`` faster as a whole. Results, gradients and errors stay the same, bit for bit.
+    """Make ``function`` faster as a whole. Results, gradients and errors stay the same, on the CPU bit for bit.
 
     Parameters
     ----------

@@ -168,6 +168,7 @@ class TracedSize:
     def __trunc__(self) -> int: return int(self)
     def __bool__(self) -> bool: return self != 0  # type: ignore[no-any-return]
     def __hash__(self) -> int: return hash(self._number_for_python())
+    def __reduce__(self) -> Any: return type(self.number), (self._number_for_python(),)
     def __index__(self) -> int: return operator.index(self._number_for_python())
     def __int__(self) -> int: return int(self._number_for_python())
     def __float__(self) -> float: return float(self._number_for_python())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from fractions import Fraction
@@ -214,6 +216,7 @@ SIZES: dict[str, Callable[[int], Any]] = {
     "one number": lambda n: (+n, -n, abs(-n), ~n, pow(n, 2, 3), round(n / 3), int(n / 3), float(n)),
     "divmod": lambda n: (*divmod(n, 2), *divmod(5, n), *divmod(n, n)),
     "math": lambda n: (math.sqrt(n), math.gcd(n, 4), math.floor(n / 3), math.ceil(n / 3), math.trunc(n / 3)),
+    "copies": lambda n: (copy.copy(n), *copy.deepcopy([n]), pickle.loads(pickle.dumps(n))),
     "attributes": lambda n: (n.bit_length(), (n / 2).is_integer(), n.real, n.numerator, float(Fraction(n, 3))),
 }
 
