@@ -118,34 +118,34 @@ def checked_size_pair(op: str, name: str, sizes: Any, least: int) -> tuple[int, 
 # ---- calls ----------------------------------------------------------------------------------------------------------
 
 
-def apply_score_mod(op: str, mod: ScoreMod, scores: Array, block: PairBlock) -> Array:
-    """Return what ``score_mod`` makes of the scores of a block: an array of their shape and dtype."""
-    result = _call(op, "score_mod", mod, block, scores.device, scores)
+def apply_score_mod(op: str, mod: ScoreMod, scores: Array, block: PairBlock, name: str = "score_mod") -> Array:
+    """Return what a function makes of the scores of a block: an array of their shape and dtype."""
+    result = _call(op, name, mod, block, scores.device, scores)
     if result.shape != scores.shape:
         raise ShapeError(
-            f"{op}: score_mod returned shape {result.shape} for scores of shape {scores.shape}, {block}. Return an "
+            f"{op}: {name} returned shape {result.shape} for scores of shape {scores.shape}, {block}. Return an "
             "array like score."
         )
     if result.dtype != scores.dtype:
         raise DTypeError(
-            f"{op}: score_mod returned {result.dtype} for scores of {scores.dtype}, {block}. The indices are int64, "
+            f"{op}: {name} returned {result.dtype} for scores of {scores.dtype}, {block}. The indices are int64, "
             "which makes float64 of float32: convert them, such as (q_idx - kv_idx).to(score.dtype)."
         )
     return result
 
 
-def evaluate_mask(op: str, mod: MaskMod, block: PairBlock, device: str) -> Any:
+def evaluate_mask(op: str, mod: MaskMod, block: PairBlock, device: str, name: str = "mask_mod") -> Any:
     """Return the active pairs of a block: a raw array of bools (H or 1, queries, keys)."""
     with no_grad():
-        result = _call(op, "mask_mod", mod, block, device)
+        result = _call(op, name, mod, block, device)
     if result.dtype != np.bool_:
         raise DTypeError(
-            f"{op}: mask_mod returned {result.dtype}, {block}. It must be bool: True where a query meets a key."
+            f"{op}: {name} returned {result.dtype}, {block}. It must be bool: True where a query meets a key."
         )
     sizes = (1,) * (3 - result.ndim) + result.shape
     if len(sizes) > 3 or any(size not in (1, expected) for size, expected in zip(sizes, block.shape, strict=True)):
         raise ShapeError(
-            f"{op}: mask_mod returned shape {result.shape}, {block}, which does not broadcast against {block.shape}: "
+            f"{op}: {name} returned shape {result.shape}, {block}, which does not broadcast against {block.shape}: "
             "heads, queries, keys."
         )
     xp = get_backend(device).xp
@@ -202,10 +202,10 @@ def create_mask(
     for component in range(count):
         block = PairBlock(component, heads, range(queries), range(keys))
         if is_of_masks:
-            mask[component] = evaluate_mask(op, mod, block, device)
+            mask[component] = evaluate_mask(op, mod, block, device, "mod_fn")
         else:
             with no_grad():
-                scores = apply_score_mod(op, mod, Array(xp.zeros(block.shape, np.float32), device), block)
+                scores = apply_score_mod(op, mod, Array(xp.zeros(block.shape, np.float32), device), block, "mod_fn")
             mask[component] = raw(scores) != -np.inf
     return Array(mask, device)
 

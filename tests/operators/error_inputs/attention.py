@@ -142,6 +142,12 @@ DENSE: list[ErrorInput] = [
     (lambda: flex(X, X, X, lambda s, b, h, i, j: s + pn.array(1.0, device="emulated")), DeviceError, "'emulated'"),
     (lambda: pn.or_masks(causal, 3), ArgumentError, "each argument must be a function, not 3"),
     (lambda: pn.create_mask(lambda i, j: i >= j, 1, 1, 2, 2), ArgumentError, "kv_idx), not of (i, j)."),
+    *[(lambda mod=mod: pn.create_mask(mod, 1, 1, 2, 2), kind, f"create_mask: mod_fn {text}") for mod, kind, text in (
+        (lambda b, h, i, j: i - j, DTypeError, "returned int64, in component 0, queries 0 to 1, keys 0 to 1"),
+        (lambda b, h, i, j: (i >= j)[None], ShapeError, "returned shape (1, 1, 2, 2), in component 0"),
+        (lambda s, b, h, i, j: s[0], ShapeError, "returned shape (2, 2) for scores of shape (1, 2, 2), in"),
+        (lambda s, b, h, i, j: s > 0, DTypeError, "returned bool for scores of float32, in component 0"),
+        (lambda s, b, h, i, j: 0.0, ArgumentError, "returned a float, in component 0"))],
     # descriptions of wrong values
     *[(lambda value=value: pn.create_mask(value, 1, 1, 2, 2), ArgumentError, f"mod_fn must be a function, not {words}")
       for value, words in (
