@@ -89,8 +89,8 @@ def _check(arrays: Any, padded: Names, stretched: Names) -> list[int]:
             f"beside: takes arrays by their names (str), as in beside({{'x': x, 'y': y}}), not {named_type(arrays)}"
             f"{' with other keys' if isinstance(arrays, Mapping) else ''}."
         )
-    if isinstance(padded, str) or isinstance(stretched, str):
-        raise ArgumentError("beside: padded and stretched take several names, as in padded=['x'], not a str.")
+    if any(isinstance(names, str) or not isinstance(names, Collection) for names in (padded, stretched)):
+        raise ArgumentError("beside: padded and stretched take several names, as in padded=['x'].")
     nested = [x for x in arrays.values() if type(x) is NestedArray]
     if not nested:
         raise ArgumentError("beside: none of the arrays is nested. Draw a dense array alone: picture(x).")

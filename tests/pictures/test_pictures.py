@@ -92,6 +92,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: beside({1: ragged()}), "not a dict with other keys"),  # type: ignore[dict-item]
     (lambda: beside({"x": ragged()}, padded=["y"]), "no 'y' among the arrays, which are x"),
     (lambda: beside({"x": ragged()}, padded="x"), "padded and stretched take several names"),
+    (lambda: beside({"x": ragged()}, padded=3), "stretched take several names"),  # type: ignore[arg-type]
     (lambda: beside({"x": ragged()}, stretched="x"), "several names, as in padded="),
     (lambda: picture([1.0]), "are drawn, not list"),  # type: ignore[arg-type]
     (lambda: picture(ragged(), name=3), "name is text, not an int"),  # type: ignore[arg-type]
