@@ -92,7 +92,7 @@ def create_nested_block_mask(mask_mod: MaskMod, q_nt: Any, kv_nt: Any = None, BL
     ----------
     mask_mod : callable
         As in `create_block_mask`; ``b`` is the index of the component, and ``q_idx`` and ``kv_idx`` count within it.
-        A function that ignores ``h`` makes one mask for all heads.
+        A function that ignores ``h`` makes one mask for all heads. If ``q_nt`` has one head, ``h`` is 0 for all.
     q_nt : NestedArray or Array
         Queries, or any array of their shape. All dimensions of a component before the last two together are its heads.
     kv_nt : NestedArray or Array, optional
