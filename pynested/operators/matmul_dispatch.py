@@ -69,7 +69,7 @@ def _matmul(a: Array, b: Array) -> Array:
     return movement.reshape(product, (*batch_shape, *rows, *cols))
 
 
-def check_linear(features: int | None, weight: Array, bias: Array | None) -> None:
+def check_linear(features: int, weight: Array, bias: Array | None) -> None:
     """Raise ShapeError unless ``weight`` has the shape (out, ``features``) and ``bias`` (out,)."""
     if weight.ndim != 2 or features != weight.shape[1]:
         raise ShapeError(
@@ -247,17 +247,16 @@ def _product_ragged_dim(a: Any, b: Any) -> Any:
     dimension 1 is dimension 1 of the product. ``(D,) @ (B, D, *)`` is ``(B, *)``: the ragged dimension is 2 in the
     right operand, and 1 in the product, which has no dimension of rows.
     """
-    a_ndim, b_ndim = a.ndim, b.ndim
     nested_ndim = max(x.ndim for x in (a, b) if type(x) is NestedArray)
     ragged_dims: list[int | None] = []
-    for x, ndim, summed_dim in ((a, a_ndim, a_ndim - 1), (b, b_ndim, b_ndim - 2)):
+    for x, ndim, summed_dim in ((a, a.ndim, a.ndim - 1), (b, b.ndim, b.ndim - 2)):
         if type(x) is not NestedArray:
             continue
         ragged_dim = x.structure.ragged_dim
         if ragged_dim is None:
             ragged_dims.append(None)
         elif ragged_dim != summed_dim:
-            has_no_rows = a_ndim == 1 and ragged_dim > summed_dim
+            has_no_rows = a.ndim == 1 and ragged_dim > summed_dim
             # Operands are aligned at the right, and the product has the dimensions of the larger nested one.
             ragged_dims.append(ragged_dim + nested_ndim - ndim - has_no_rows)
     return common_ragged_dim(ragged_dims)

@@ -151,7 +151,9 @@ def linear(self: Operand, weight: Dense, bias: Dense | None = None) -> ArrayResu
     """
     if type(self) is not NestedArray:
         x, w, b = operands.as_arrays_on_one_device("linear", self, weight, bias, optional=1)
-        check_linear(x.shape[-1] if x.ndim else None, w, b)
+        if not x.ndim:
+            raise ShapeError("linear: the input has no dimensions; weight multiplies along the last dimension.")
+        check_linear(x.shape[-1], w, b)
         return linear_dense(x, w, b)
     _, w, b = operands.as_arrays_on_one_device("linear", self.data, weight, bias, optional=1)
     if self.ndim < 2:

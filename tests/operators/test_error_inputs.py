@@ -120,7 +120,7 @@ ARRAYS: dict[str, Callable[[], Any]] = {
 NO_ARRAYS: list[Any] = ["a", None, object(), np.array(["a"]), np.array([1j]), {"a": 1}]
 NO_FITTING_ARRAYS = [pn.ones(2, 7, 5), pn.nested_array([np.ones((7, 5)), np.ones((2, 5))], layout=pn.jagged)]
 NAMES = {"getitem": "index"}
-PARTS = {"reshape_as": "reshape", "multi_head_attention": "linear"}  # operators whose errors name a part of them
+PARTS = {"multi_head_attention": "linear"}  # an operator whose errors name a part of it
 PAIRED = [*PAIRS, "add", "sub", "mul", "div", "maximum", "minimum"]
 
 
@@ -142,7 +142,7 @@ def test_operands(every: bool) -> None:
         arguments, keywords, _ = sample_arguments(call, Batch(kind, (2, 2) if kind is DENSE else (2, 0, 3)), grad=True)
         arrays = [i for i, value in enumerate(arguments) if isinstance(value, pn.Array | pn.NestedArray)]
         for i in arrays:
-            for other in (*NO_ARRAYS, *NO_FITTING_ARRAYS):
+            for other in (*NO_ARRAYS, *NO_FITTING_ARRAYS, 10**400):
                 try:
                     call.function(*arguments[:i], other, *arguments[i + 1 :], **keywords)
                 except (PynestedError, OverflowError) as error:
@@ -166,7 +166,7 @@ def test_no_operand_lies_on_another_device(kind: Kind) -> None:
             numbers = itertools.count()
             move = lambda x, n=numbers, which=which: x.to("plain") if next(n) == which else x  # noqa: E731
             arguments, keywords, _ = sample_arguments(call, batch, convert=move)
-            with pytest.raises(DeviceError, match=f"^{NAMES.get(call.op, call.op)}"):
+            with pytest.raises(DeviceError, match=rf"^{NAMES.get(call.op, call.op)}(?![a-z_])"):
                 call.function(*arguments, **keywords)
 
 

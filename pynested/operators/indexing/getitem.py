@@ -27,6 +27,7 @@ from pynested.nested.nested_array import NestedArray, wrap_unchecked
 from pynested.nested.operands import Dense, Index, Operand, check_devices
 from pynested.nested.shape_comparison import component_text, first_difference, shape_text
 from pynested.operators.movement import select, unsqueeze
+from pynested.operators.movement.splitting import select_nested
 from pynested.structure import Strided
 
 from .index_parsing import (
@@ -110,7 +111,7 @@ def getitem(self: Operand, index: Index) -> NestedArray | Array:
     leading_entry = first_entry(index)
     if not is_array_entry(leading_entry):
         if type(index) is tuple and is_scalar_entry(leading_entry) and has_arrays(index[1:]):
-            component: Any = select(self, 0, leading_entry)
+            component: Any = select_nested("index", self, 0, leading_entry)
             return getitem_dense(component, index[1:])
         return _getitem_nested(self, index)
     if type(leading_entry) is NestedArray:
@@ -145,7 +146,7 @@ def _getitem_nested(x: NestedArray, index: Any) -> NestedArray | Array:
             result = slice_dim(result, dim, entry) if dim else select_components(result, entry)
             dim += 1
         else:
-            result = select(result, dim, entry)
+            result = select_nested("index", result, dim, entry)
     return result
 
 

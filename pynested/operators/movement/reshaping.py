@@ -160,7 +160,7 @@ def reshape_as(self: Operand, other: Operand) -> NestedArray | Array:
            [3, 4]]), array([[5, 6]]))
     """
     if type(self) is not NestedArray and type(other) is not NestedArray:
-        return _reshape_dense("reshape", as_array("reshape_as", self), as_array("reshape_as", other).shape, True)
+        return _reshape_dense("reshape_as", as_array("reshape_as", self), as_array("reshape_as", other).shape, True)
     if type(self) is not NestedArray or type(other) is not NestedArray or len(self) != len(other):
         raise ShapeError("reshape_as: both arrays must be nested and have equally many components.")
     extents = other.extents
@@ -177,7 +177,7 @@ def reshape_as(self: Operand, other: Operand) -> NestedArray | Array:
 def expand(x: ArrayT, shape: Any) -> ArrayT:
     """Broadcast regular dimensions of size 1 to ``shape``, as a view; -1 keeps the size of a dimension."""
     if not isinstance(x, NestedArray):
-        return broadcast_to(x, shape)
+        return broadcast_to(x, shape, "expand")
     sizes, old_sizes = _integer_shape("expand", x, shape), (len(x), *x.regular_sizes)
     if len(sizes) != x.ndim:
         raise ShapeError(f"expand: shape {sizes} has {len(sizes)} sizes and the array has {x.ndim} dimensions.")
@@ -278,14 +278,14 @@ def as_strided(x: Array, size: Sequence[int], stride: Sequence[int], storage_off
     return movement.strided(x, *[np.array([numbers], np.int64) for numbers in placement])  # as of one component
 
 
-def broadcast_to(x: Array, shape: Sequence[int]) -> Array:
-    """View an array broadcast to ``shape``, read-only; -1 keeps the size of a dimension."""
-    target = canonical_shape("broadcast_to", (shape,))
+def broadcast_to(x: Array, shape: Sequence[int], name: str = "broadcast_to") -> Array:
+    """View an array broadcast to ``shape``, read-only; -1 keeps a size. Error messages begin with ``name``."""
+    target = canonical_shape(name, (shape,))
     x_sizes = (*[-1] * (len(target) - x.ndim), *x.shape)  # aligned at the right
     if len(x_sizes) == len(target):
         target = tuple(x_size if size == -1 else size for size, x_size in zip(target, x_sizes, strict=True))
     if min(target, default=0) < 0:
-        raise ShapeError(f"broadcast_to: shape {target} has a size below 0; -1 keeps a size that the array has.")
-    if broadcast_shape("broadcast_to", x.shape, target) != target:
-        raise ShapeError(f"broadcast_to: an array of shape {x.shape} does not broadcast to {target}.")
+        raise ShapeError(f"{name}: shape {target} has a size below 0; -1 keeps a size that the array has.")
+    if broadcast_shape(name, x.shape, target) != target:
+        raise ShapeError(f"{name}: an array of shape {x.shape} does not broadcast to {target}.")
     return x if x.shape == target else movement.broadcast_to(x, target)

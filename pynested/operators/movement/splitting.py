@@ -60,35 +60,39 @@ def select(self: Operand, dim: int, index: int) -> NestedArray | Array:
     array([[3, 4],
            [5, 6]])
     """
-    if not isinstance(self, NestedArray):
-        x = as_array("select", self)
-        dim = canonical_dim("select", dim, x.ndim)
-        return movement.slice_(x, (*[slice(None)] * dim, canonical_index("select", index, x.shape[dim], dim)))
-    dim = canonical_dim("select", dim, self.ndim)
+    if isinstance(self, NestedArray):
+        return select_nested("select", self, canonical_dim("select", dim, self.ndim), index)
+    x = as_array("select", self)
+    dim = canonical_dim("select", dim, x.ndim)
+    return movement.slice_(x, (*[slice(None)] * dim, canonical_index("select", index, x.shape[dim], dim)))
+
+
+def select_nested(name: str, x: NestedArray, dim: int, index: Any) -> NestedArray | Array:
+    """Select as `select` does, along ``dim`` counted from the front. Error messages begin with ``name``."""
     if not dim:
-        return component_view(self, canonical_index("select", index, len(self), 0))
-    index = canonical_int("select", "an index", index)
-    sizes = _checked_sizes(index, self, dim)
-    if dim != self.structure.ragged_dim:
-        return apply_view(self, self.structure.select_index(dim - 1, index))
+        return component_view(x, canonical_index(name, index, len(x), 0))
+    index = canonical_int(name, "an index", index)
+    sizes = _checked_sizes(name, index, x, dim)
+    if dim != x.structure.ragged_dim:
+        return apply_view(x, x.structure.select_index(dim - 1, index))
     # One row of each component makes a dense result.
-    rows = self.structure.offsets[: len(self)] + (sizes + index if index < 0 else index)
-    return movement.take_rows(axis_to_front(self.data, dim - 1), rows)
+    rows = x.structure.offsets[: len(x)] + (sizes + index if index < 0 else index)
+    return movement.take_rows(axis_to_front(x.data, dim - 1), rows)
 
 
-def _checked_sizes(index: int, x: NestedArray, dim: int) -> Ints:
+def _checked_sizes(name: str, index: int, x: NestedArray, dim: int) -> Ints:
     """Return the size of each component along ``dim``; raise IndexOutOfRange unless all sizes contain the index."""
     size, sizes = x.regular_size(dim), x.lengths_along(dim)
     if not len(x) and size is not None and not -size <= index < size:
         raise IndexOutOfRange(
-            f"select: index {index} is out of bounds along dimension {dim}, which has size {size} although there are "
+            f"{name}: index {index} is out of bounds along dimension {dim}, which has size {size} although there are "
             "no components. A slice, [:, a:b], is clamped to the size."
         )
     wrong = np.flatnonzero((sizes <= index) if index >= 0 else (sizes < -index))
     if wrong.size:
         names = [f"{i} (length {sizes[i]})" for i in wrong[:5].tolist()] + ["…"] * (wrong.size > 5)
         raise IndexOutOfRange(
-            f"select: index {index} is out of bounds along dimension {dim} of component{'s' * (wrong.size > 1)} "
+            f"{name}: index {index} is out of bounds along dimension {dim} of component{'s' * (wrong.size > 1)} "
             f"{', '.join(names)}. A slice, [:, a:b], is clamped to each component."
         )
     return sizes

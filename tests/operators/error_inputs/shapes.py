@@ -126,13 +126,16 @@ ROW = pn.ones(1).broadcast_to((2**20,))
 BY_COLUMNS = pn.nested_array_from_jagged(pn.zeros(4, 2, 2), [0, 1, 2], jagged_dim=2)
 DENSE: list[ErrorInput] = [
     (lambda: pn.linear(pn.nested_array([1.0, 2.0]), M), StructureError, "linear: the components have no dimensions"),
+    (lambda: pn.linear(2.0, M), ShapeError, "linear: the input has no dimensions"),
     (lambda: BY_COLUMNS.view(2, 2, -1, 4), ShapeError, "view: the elements of the components do not lie in the order"),
     (lambda: BY_COLUMNS.reshape(2, 8), ShapeError, "(2, 8) has no size for the ragged dimension 2"),
     *[(lambda name=name, args=args: getattr(M, name)(*args), kind, text) for name, args, kind, text in (
         ("reshape", (4,), ShapeError, "6 elements, which do not fill"), ("reshape", (-1, -1), ShapeError, "one -1"),
         ("broadcast_to", ((3, 3),), ShapeError, "broadcast_to: shapes (2, 3) and (3, 3) do not broadcast"),
-        ("expand", (-1, 2, 3), ShapeError, "broadcast_to: shape (-1, 2, 3) has a size below 0"),
-        ("expand", (1, 3), ShapeError, "broadcast_to: an array of shape (2, 3) does not broadcast to (1, 3)"),
+        ("expand", (-1, 2, 3), ShapeError, "expand: shape (-1, 2, 3) has a size below 0"),
+        ("expand", ((3, 3),), ShapeError, "expand: shapes (2, 3) and (3, 3) do not broadcast"),
+        ("reshape_as", (pn.ones(4),), ShapeError, "reshape_as: an array of shape (2, 3) has 6 elements"),
+        ("expand", (1, 3), ShapeError, "expand: an array of shape (2, 3) does not broadcast to (1, 3)"),
         ("select", (1, 3), IndexOutOfRange, "index 3 is out of bounds for dimension 1 with size 3"),
         ("narrow", (1, 2, 2), IndexOutOfRange, "narrow: start (2) + length (2) exceeds dimension size (3)"),
         ("chunk", (0,), ArgumentError, "chunk: chunks must be greater than 0, not 0"),
