@@ -36,6 +36,7 @@ from pynested.structure import Jagged
 from pynested.structure.layout import Layout, canonical_layout
 
 from .indexing.getitem import getitem
+from .indexing.in_place_writes import write_value
 
 __all__ = [
     "as_nested_array", "contiguous", "getitem", "masked_select", "narrow", "nested_array", "nested_array_from_jagged",
@@ -95,9 +96,10 @@ def to(
     StructureError
         For a dense array and a layout.
     DTypeError
-        For an unsupported dtype, and for bfloat16 on ``"cpu"`` and ``"plain"``; use ``to("cpu", pn.float32)``.
+        For an unsupported dtype, and for a layout that is not the last target. For bfloat16 on ``"cpu"`` and
+        ``"plain"``; use ``to("cpu", pn.float32)``.
     ArgumentError
-        For two dtypes or two devices.
+        For two dtypes, two devices or two layouts.
 
     Examples
     --------
@@ -107,14 +109,14 @@ def to(
     >>> pn.to(pn.array([2.9, -1e30, np.nan]), pn.int8), pn.array([300, -1]).to(pn.uint8)
     (array([   2, -128,    0], dtype=int8), array([ 44, 255], dtype=uint8))
     """
+    if targets and isinstance(targets[-1], Layout):
+        if layout is not None:
+            raise ArgumentError(f"to: two layouts are given, {targets[-1]!r} and {layout!r}. Give only one.")
+        *targets, layout = targets  # type: ignore[assignment]
     if not isinstance(self, NestedArray):
         if layout is not None:
-            raise StructureError(
-                "to: a dense array has no nested layout; nest it first: pn.as_nested_array(x, layout=…)."
-            )
+            raise StructureError("to: a dense array has no nested layout; nest it: pn.as_nested_array(x, layout=…).")
         return _convert_dense(as_array("to", self), *targets, dtype=dtype, device=device)
-    if targets and isinstance(targets[-1], Layout):
-        *targets, layout = targets  # type: ignore[assignment]
     x = NestedArray(_convert_dense(self.data, *targets, dtype=dtype, device=device), self.structure)
     return x if layout is None else layout_conversion.to_layout(x, canonical_layout("to", layout))
 
@@ -128,8 +130,8 @@ def _convert_dense(x: Array, *targets: Any, dtype: Any, device: str | None) -> A
         device_name = canonical_device(target) if isinstance(target, str) else ""
         if device_name in devices():
             target_devices.append(device_name)
-        elif target is None:
-            raise DTypeError("to: None is neither a dtype nor a device.")
+        elif target is None or isinstance(target, Layout):
+            raise DTypeError(f"to: {target!r} is neither a dtype nor a device; only the last target can be a layout.")
         else:
             target_dtypes.append(target)
     for what, names in (("devices", target_devices), ("dtypes", target_dtypes)):
@@ -159,7 +161,7 @@ def to_dense(self: NestedArray | Array) -> Array:
     array([[1, 2],
            [3, 4]])
     """
-    return layout_conversion.as_dense("to_dense", self) if isinstance(self, NestedArray) else self
+    return layout_conversion.as_dense("to_dense", self) if isinstance(self, NestedArray) else as_array("to_dense", self)
 
 
 @operator
@@ -168,11 +170,10 @@ def pin_memory(self: Any) -> Any:
 
     >>> pn.nested_array([[1, 2]]).pin_memory()
     Traceback (most recent call last):
-    pynested.backends.errors.DeviceError: pin_memory: an array on 'cpu' cannot be pinned, ...
+    pynested.backends.errors.DeviceError: pin_memory: an array on 'cpu' cannot be pinned; ...
     """
-    raise DeviceError(
-        f"pin_memory: an array on {self.device!r} cannot be pinned, as no accelerator is in use. Leave it out."
-    )
+    x = self if isinstance(self, NestedArray) else as_array("pin_memory", self)
+    raise DeviceError(f"pin_memory: an array on {x.device!r} cannot be pinned; no accelerator is in use. Leave it out.")
 
 
 @operator
@@ -282,4 +283,4 @@ def _copy_to_out(padded: Array, target: Array) -> Array:
         )
     if padded.requires_grad:
         raise GradientError("to_padded_array: out= cannot be used if the input requires grad. Leave it out.")
-    return target.copy_(padded)
+    return write_value(target, "to_padded_array", padded)

@@ -81,8 +81,8 @@ def cross_entropy(
     >>> pn.cross_entropy(scores, target)
     array(0.69314718)
     """
-    if reduction not in ("none", "mean", "sum"):
-        raise ArgumentError(f"cross_entropy: reduction must be 'none', 'mean' or 'sum', not {reduction!r}.")
+    if not isinstance(reduction, str) or reduction not in ("none", "mean", "sum"):
+        raise ArgumentError(f"cross_entropy: reduction must be 'none', 'mean' or 'sum', not {value_text(reduction)}.")
     ignore = canonical_int("cross_entropy", "ignore_index", ignore_index)
     if not -(2**63) <= ignore < 2**63:
         raise OverflowError(f"cross_entropy: ignore_index {value_text(ignore)} is out of bounds for int64.")
@@ -141,9 +141,7 @@ def _losses(
     ``class_numbers`` are the elements of ``targets``. An error names a position in ``targets``.
     """
     if class_numbers.dtype.kind not in "iu":
-        raise DTypeError(
-            f"cross_entropy: targets must be integers, which number the classes, not {class_numbers.dtype}."
-        )
+        raise DTypeError(f"cross_entropy: targets must be integers, which number classes, not {class_numbers.dtype}.")
     flat_targets, is_outside = _flat_indices(class_numbers, num_classes, ignore)
     if is_outside.any():
         raise IndexOutOfRange(
@@ -167,7 +165,7 @@ def _losses(
 
 @without_warnings
 def _total_weight(targets: Any, weights: Any, ignore: int) -> float:
-    """Return the sum of the weights of all targets that are not ignored; without weights, their number."""
+    """Return the sum of the weights of all targets that are not ignored; each weight is 1 if ``weights`` is None."""
     valid = targets[targets != ignore]
     return float(valid.size if weights is None else weights[valid].sum(dtype=np.float64))
 
@@ -238,11 +236,11 @@ def _take_table_rows(x: NestedArray | Array, values: Array, table: Array, paddin
     """
     if values.dtype.kind not in "iu":
         raise DTypeError(f"embedding: indices must be integers, not {values.dtype}.")
-    flat, is_outside = _flat_indices(values, table.shape[0])
+    num_rows = table.shape[0]
+    flat, is_outside = _flat_indices(values, num_rows)
     if is_outside.any():
         raise IndexOutOfRange(
-            f"embedding: index {_first_out_of_range(x, table.shape[0])} is not one of the {table.shape[0]} rows of the "
-            "table."
+            f"embedding: index {_first_out_of_range(x, num_rows)} is not one of the {num_rows} rows of weight."
         )
     rows: Array = movement.take_rows(table, flat)
     if padding is not None and rows.requires_grad:

@@ -41,13 +41,13 @@ def uniform_(self: Target, low: float = 0.0, high: float = 1.0, generator: np.ra
     Parameters
     ----------
     low, high : float
-        The ends of the interval, which must be finite; ``low`` must not be above ``high``. ``high`` is drawn only if
-        both ends are equal.
+        The ends of the interval. They and their difference must be finite; ``low`` must not be above ``high``. ``high``
+        is drawn only if both ends are equal.
 
     Raises
     ------
     ArgumentError
-        For ends that are not finite or in the wrong order, and for an object that is not an array.
+        For ends that are not finite, too far apart or in the wrong order, and for an object that is not an array.
     OverflowError
         For an end that the dtype cannot represent.
 
@@ -59,9 +59,9 @@ def uniform_(self: Target, low: float = 0.0, high: float = 1.0, generator: np.ra
     """
     lower, upper = _checked_parameters("uniform_", self, low=low, high=high)
     if lower > upper:
-        raise ArgumentError(
-            f"uniform_: low is {value_text(low)} and high is {value_text(high)}. Give the lower one first."
-        )
+        raise ArgumentError(f"uniform_: low is {value_text(low)} and high is {value_text(high)}. Exchange them.")
+    if math.isinf(upper - lower):
+        raise ArgumentError(f"uniform_: the interval from {lower} to {upper} is longer than the greatest float64.")
     # Rounding to the dtype could return the upper end, which is not part of the interval.
     scalar_type = self.dtype.type
     largest = np.nextafter(scalar_type(upper), scalar_type(lower)).item()

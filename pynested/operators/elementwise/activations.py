@@ -6,6 +6,7 @@ from typing import Any, overload
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_array
+from pynested.autograd.arguments.scalars import value_text
 from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import binary, movement, unary
 from pynested.backends.errors import ArgumentError
@@ -90,8 +91,8 @@ def gelu(self: ArrayT, approximate: str = "none") -> ArrayT:
     >>> pn.gelu(pn.nested_array([[0.0, 1.0], [np.inf]])).unbind()
     (array([0.        , 0.84134475]), array([inf]))
     """
-    if approximate not in _GELU_PRIMITIVES:
-        raise ArgumentError(f"gelu: approximate must be 'none' or 'tanh', not {approximate!r}.")
+    if not isinstance(approximate, str) or approximate not in _GELU_PRIMITIVES:
+        raise ArgumentError(f"gelu: approximate must be 'none' or 'tanh', not {value_text(approximate)}.")
     return apply_primitive(_GELU_PRIMITIVES[approximate], self, ONLY_FLOATS)
 
 

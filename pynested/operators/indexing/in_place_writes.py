@@ -125,8 +125,7 @@ def _write_to_copied_elements(target: NestedArray, name: str, index: Index, valu
 
 def _element_positions(x: Array) -> Array:
     """Return the position in C order of each element of ``x``."""
-    xp = get_backend(x.device).xp
-    return Array(xp.arange(x.numel(), dtype=np.int64).reshape(x.shape), x.device)
+    return Array(get_backend(x.device).xp.arange(x.numel(), dtype=np.int64).reshape(x.shape), x.device)
 
 
 # ---- checks ---------------------------------------------------------------------------------------------------------

@@ -64,8 +64,7 @@ def flatten(self: ArrayT, start_dim: int = 0, end_dim: int = -1) -> ArrayT:
 
 
 def _merge_axes_of_array(x: Array, first: int, last: int) -> Array:
-    sizes = x.shape[first : last + 1]
-    return movement.reshape(x, (*x.shape[:first], prod(sizes), *x.shape[last + 1 :]))
+    return movement.reshape(x, (*x.shape[:first], prod(x.shape[first : last + 1]), *x.shape[last + 1 :]))
 
 
 def _merged_dims(start_dim: Any, end_dim: Any, ndim: int) -> tuple[int, int]:
@@ -95,9 +94,7 @@ def unflatten(self: ArrayT, dim: int, sizes: Sequence[int]) -> ArrayT:
     dim = canonical_component_dim("unflatten", dim, self.ndim)
     size = self.regular_size(dim)
     if size is None:
-        raise DimensionError(
-            f"unflatten: dimension {dim} is irregular; only a regular dimension has one size to divide."
-        )
+        raise DimensionError(f"unflatten: dimension {dim} is irregular; only a regular dimension can be divided.")
     factors = _factors(sizes, size)
     check_possible_ndim("unflatten", self.ndim - 1 + len(factors))
     return with_structure(self, self.structure.unflattened(dim - 1, factors), _divide_axis, dim - 1, factors)

@@ -68,7 +68,14 @@ ALWAYS: list[ErrorInput] = [
     *[(lambda nest, args=args: nest(X).to(*args), kind, text) for args, kind, text in (
         (("nowhere",), DTypeError, "Devices are 'cpu', 'cuda', 'emulated', 'plain'"),
         ((None,), DTypeError, "to: None is neither a dtype nor a device"),
-        (("int8", "int8"), ArgumentError, "to: two dtypes are given, 'int8' and 'int8'"))],
+        (("int8", "int8"), ArgumentError, "to: two dtypes are given, 'int8' and 'int8'"),
+        *[(targets, DTypeError, "to: pynested.jagged is neither a dtype nor a device; only the last target can be a")
+          for targets in ((pn.jagged, "int8"), (pn.jagged, "cpu"), (pn.jagged, pn.strided))])],
+    (lambda nest: nest(X).to(pn.jagged, layout=pn.strided), ArgumentError,
+     "to: two layouts are given, pynested.jagged and pynested.strided"),
+    *[(lambda nest, out=out: nest(X).to_padded_array(0.0, (3, 4, 4), out=out()), GradientError, text) for out, text in (
+        (lambda: pn.zeros(3, 4, 4, requires_grad=True), "to_padded_array: this array requires grad"),
+        (lambda: pn.zeros(3, 1, 4).broadcast_to((3, 4, 4)), "to_padded_array: the memory is read-only"))],
     (lambda nest: nest(X).to(layout="jagged"), LayoutError, "jagged"),
     (lambda nest: nest(X).pin_memory(), DeviceError, "pin_memory: an array on 'cpu' cannot be pinned"),
     (lambda nest: pn.narrow(nest(X), 1, [0, 0], 1), StructureError, "narrow: start has shape (2,). Give an integer."),
@@ -96,6 +103,10 @@ FILLED: list[ErrorInput] = [
         ([0, 3], "index: 3, at position 1 of the index, is out of bounds for a batch of components of 3"),
         ([True, False], "a mask of 2 entries selects from a batch of components of 3"),
         ([2**70], "index: a list has an integer beyond int64"))],
+    *[(lambda nest, index=index: nest(X)[index], IndexOutOfRange, f"index: index {text}") for index, text in (
+        (3, "3 is out of bounds for dimension 0 with size 3"), ((3, [0]), "3 is out of bounds for dimension 0"),
+        ((ALL, 0), "0 is out of bounds along dimension 1 of component 1 (length 0)"),
+        ((ALL, ALL, 9), "9 is out of bounds along dimension 2"))],
     (lambda nest: nest(X)[nest([mask[:1] for mask in MASK])], StructureError,
      "index: the mask has shape (1, 3) at component 0 of shape (2, 3)"),
     *[(lambda nest, span=span: pn.narrow(nest(X), 1, *span), StructureError, f"narrow: entry {entry}: start (")
@@ -129,6 +140,9 @@ DENSE: list[ErrorInput] = [
     # conversion
     (lambda: pn.to_padded_array(A, 0.0), StructureError, "to_padded_array: the input must be nested, not Array"),
     (lambda: A.to(layout=pn.jagged), StructureError, "to: a dense array has no nested layout"),
+    (lambda: A.to(pn.jagged), StructureError, "to: a dense array has no nested layout"),
+    (lambda: pn.pin_memory([1.0]), ArgumentError, "pin_memory: list is neither an array nor a number"),
+    (lambda: pn.to_dense([1.0]), ArgumentError, "to_dense: list is neither an array nor a number"),
     (lambda: np.array(pn.nested_array_from_jagged(VALUES, [0, 3, 6], [2, 2]), copy=False), ArgumentError, "need a"),
     *[(lambda dim=dim, layout=layout: pn.narrow(np.ones(3), dim, 0, 1, layout), StructureError,
        "narrow: a dense array needs 2 dimensions or more to be a batch; this array has 1")
@@ -157,6 +171,7 @@ DENSE: list[ErrorInput] = [
     (lambda: PAIR.uniform_(2, 1), ArgumentError, "uniform_: low is 2 and high is 1"),
     (lambda: PAIR.uniform_(NAN, 1), ArgumentError, "uniform_: low must be a number"),
     (lambda: PAIR.uniform_(0, np.inf), ArgumentError, "uniform_: high must be finite, not inf"),
+    (lambda: PAIR.uniform_(-1e308, 1e308), ArgumentError, "uniform_: the interval from -1e+308 to 1e+308 is longer"),
     (lambda: PAIR.normal_(0, -1), ArgumentError, "normal_: std must be 0 or more, not -1"),
     (lambda: pn.zeros(2, dtype=pn.float16).uniform_(0, 1e5), OverflowError, "100000.0 is out of bounds for float16"),
     (lambda: pn.arange(3).uniform_(), DTypeError, "random real numbers need a floating point dtype, not int64"),

@@ -37,6 +37,9 @@ ALWAYS: list[ErrorInput] = [
     (lambda nest: pn.bitwise_and(nest(INTS), 1.0), DTypeError, "bitwise_and: takes bools and integers, not float64"),
     (lambda nest: pn.gelu(nest(INTS)), DTypeError, "gelu: takes floating point, not int64"),
     (lambda nest: pn.gelu(nest(X), "exact"), ArgumentError, "gelu: approximate must be 'none' or 'tanh', not 'exact'"),
+    (lambda nest: pn.gelu(nest(X), ["tanh"]), ArgumentError, "gelu: approximate must be 'none' or"),
+    (lambda nest: pn.gelu(nest(X), 10**5000), ArgumentError, "not an integer of 16610 bits"),
+    (lambda nest: pn.clamp(nest(BYTES), 0, 300), OverflowError, "clamp: 300 is out of bounds for int8"),
     (lambda nest: pn.sub(nest(X), nest(X), alpha="2"), ArgumentError, "sub: alpha must be a number"),
     (lambda nest: pn.add(nest(BYTES), nest(BYTES), alpha=300), OverflowError, "add: alpha=300 is out of bounds for"),
     (lambda nest: nest(BOOLS) - True, DTypeError, "sub: bools have no difference. Use logical_xor"),
@@ -107,5 +110,7 @@ DENSE: list[ErrorInput] = [
     (lambda: pn.embedding(pn.array([0, 2]), M), IndexOutOfRange, "index 2 at flat position 1"),
     (lambda: pn.cross_entropy(M, pn.array([0, 3])), IndexOutOfRange, "target 3 at flat position 1"),
     (lambda: pn.cross_entropy(M, pn.array([0])), ShapeError, "scores of shape (2, 3) need targets of shape (2,)"),
-    (lambda: pn.cross_entropy(M, pn.array([0]), reduction="max"), ArgumentError, "must be 'none', 'mean' or 'sum'"),
+    *[(lambda value=value: pn.cross_entropy(M, pn.array([0]), reduction=value), ArgumentError,
+       "cross_entropy: reduction must be 'none', 'mean' or 'sum', not ")
+      for value in ("max", None, ["mean"], np.array(["mean", "sum"]), 10**5000)],
 ]  # fmt: skip
