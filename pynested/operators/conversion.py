@@ -117,7 +117,8 @@ def to(
         if layout is not None:
             raise StructureError("to: a dense array has no nested layout; nest it: pn.as_nested_array(x, layout=…).")
         return _convert_dense(as_array("to", self), *targets, dtype=dtype, device=device)
-    x = NestedArray(_convert_dense(self.data, *targets, dtype=dtype, device=device), self.structure)
+    values = _convert_dense(self.data, *targets, dtype=dtype, device=device)
+    x = self if values is self.data else NestedArray(values, self.structure)
     return x if layout is None else layout_conversion.to_layout(x, canonical_layout("to", layout))
 
 

@@ -290,8 +290,12 @@ def test_numpy_gets_a_view_on_request(layout: Any) -> None:
 
 
 def test_an_operator_that_changes_nothing_returns_the_array_itself() -> None:
+    for layout in (None, pn.jagged, pn.strided):
+        x = pn.array([1.5]) if layout is None else nest([np.ones(2), np.ones(1)], layout)
+        targets = [(pn.float64,), ("cpu",), ("cpu", pn.float64), *([] if layout is None else [(layout,)])]
+        assert all(x.to(*target) is x for target in targets) and x.contiguous() is x
     dense = pn.array([1.5])
-    assert dense.to(pn.float64) is dense and dense.to("cpu") is dense
+    assert dense.to_dense() is dense and type(pn.to_dense(np.ones(2))) is pn.Array
     for op in (pn.floor, pn.ceil, pn.round, pn.trunc):
         whole = pn.array([3])
         assert not np.shares_memory(ndarray(op(whole)), ndarray(whole))
