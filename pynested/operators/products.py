@@ -95,10 +95,9 @@ def bmm(self: Operand, mat2: Operand) -> NestedArray | Array:
     """Multiply operands of three dimensions as batches of matrices: ``(B, *, D), (B, D, E) -> (B, *, E)``.
 
     The result is that of `matmul`. Both operands must have three dimensions, the batch included, and the same batch
-    size; a batch size of 1 does not broadcast. StructureError for another number of dimensions, and for nested
-    operands whose batch sizes or inner sizes differ. ShapeError for a dense operand whose batch size or inner size
-    differs, and for any misfit of two dense operands. Gradient: as for `matmul`. Clauses: BMM-1 to BMM-6. After
-    `torch.bmm`.
+    size; a batch size of 1 does not broadcast. StructureError for another number of dimensions, and for nested operands
+    whose batch sizes or inner sizes differ. ShapeError for a dense operand whose batch size or inner size differs, and
+    for any misfit of two dense operands. Gradient: as for `matmul`. Clauses: BMM-1 to BMM-6. After `torch.bmm`.
 
     >>> nt = pn.nested_array([[[1, 2], [3, 4]], [[5, 6]]], layout=pn.jagged)
     >>> pn.bmm(nt, pn.array([[[1], [10]], [[0], [1]]])).unbind()

@@ -20,7 +20,7 @@ unsupported dtype. DeviceError for operands on different devices. OverflowError 
 dtype of the other operand cannot represent: int8 and 300.
 
 A gradient is the cotangent ``g`` times the derivative, summed over the elements that the operand was broadcast to.
-Bools and integers have none.
+Bools and integers have no gradient.
 """
 
 from .activations import *

@@ -31,8 +31,8 @@ def clamp(self: Operand, min: Operand | None = None, max: Operand | None = None)
 
     The bounds broadcast. A bound of None does not limit; without bounds the result is a copy. The result has the
     promoted dtype, also for bools. It is NaN if the element or a bound is NaN, and ``max`` if ``min`` is above ``max``.
-    Gradient: ``g`` for the operand that is selected; if a bound equals the element, the element is selected. Clauses:
-    CLAMP-1 to CLAMP-8. After `torch.clamp` and `numpy.clip`.
+    Gradient: ``g`` for the operand that is selected; if a bound equals the element, the element is selected; at NaN not
+    specified. Clauses: CLAMP-1 to CLAMP-8. After `torch.clamp` and `numpy.clip`.
 
     >>> pn.clamp(pn.nested_array([[-2.0, 0.5], [3.0]]), 0, 1).unbind()
     (array([0. , 0.5]), array([1.]))

@@ -2,7 +2,8 @@
 
 Broadcasting, dtypes, errors and gradients are as `pynested.operators.elementwise` says. Values and derivatives are
 computed by `pynested.autograd.primitives`. In `add` and `sub`, ``alpha`` is a number, by which ``other`` is multiplied
-first, in the promoted dtype. OverflowError for an ``alpha`` that an integer dtype cannot represent.
+first, in the promoted dtype of both operands. As in `mul`, a floating ``alpha`` makes integers float64, and an integer
+``alpha`` makes bools int64. OverflowError for an ``alpha`` that an integer dtype cannot represent.
 """
 
 from __future__ import annotations
@@ -102,8 +103,8 @@ def sub(self: Operand, other: Operand, *, alpha: float = 1) -> ArrayResult:
     """Return ``self - alpha * other``: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     The result has the promoted dtype; integers wrap in it: 0 - 1 is 255 for uint8. inf - inf is NaN, x - x is +0 for
-    finite x. DTypeError for bool - bool; use `logical_xor`. Gradient: ``g`` for ``self``,
-    ``-alpha * g`` for ``other``. Clauses: SUB-1 to SUB-8. After `torch.sub`.
+    finite x. DTypeError for bool - bool; use `logical_xor`. Gradient: ``g`` for ``self``, ``-alpha * g`` for ``other``.
+    Clauses: SUB-1 to SUB-8. After `torch.sub`.
 
     >>> nt = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged)
     >>> pn.sub(10, nt).unbind()
@@ -201,7 +202,8 @@ def maximum(self: Operand, other: Operand) -> ArrayResult:
     """Return the greater of two elements, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     The result has the promoted dtype, also for bools. It is NaN if an operand is NaN. Gradient: ``g`` for the greater
-    operand, half of it for each if they are equal. Clauses: MAXIMUM-1 to MAXIMUM-6. After `torch.maximum`.
+    operand, half of it for each if they are equal; at NaN not specified. Clauses: MAXIMUM-1 to MAXIMUM-6. After
+    `torch.maximum`.
 
     >>> pn.maximum(pn.nested_array([[1.0, 5.0], [np.nan]]), 3.0).unbind()
     (array([3., 5.]), array([nan]))
@@ -215,7 +217,8 @@ def minimum(self: Operand, other: Operand) -> ArrayResult:
     """Return the smaller of two elements, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     The result has the promoted dtype, also for bools. It is NaN if an operand is NaN. Gradient: ``g`` for the smaller
-    operand, half of it for each if they are equal. Clauses: MINIMUM-1 to MINIMUM-6. After `torch.minimum`.
+    operand, half of it for each if they are equal; at NaN not specified. Clauses: MINIMUM-1 to MINIMUM-6. After
+    `torch.minimum`.
 
     >>> pn.minimum(pn.nested_array([[1.0, 5.0], [np.nan]]), 3.0).unbind()
     (array([1., 3.]), array([nan]))

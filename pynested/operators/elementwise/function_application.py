@@ -1,4 +1,4 @@
-"""How elementwise operators apply a primitive, of one element or of two, to dense and nested operands.
+"""Application of a primitive, of one element or of two, to dense and nested operands of an elementwise operator.
 
 The formulas are in `pynested.autograd.primitives`: `unary` for one element, `binary` for two. The functions here
 convert the operands, refuse dtypes, and name the component in error messages.

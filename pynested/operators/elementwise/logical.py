@@ -108,7 +108,7 @@ def ge(self: Operand, other: Operand) -> ArrayResult:
 def isnan(self: ArrayT) -> ArrayT:
     """Return whether each element is NaN: ``(B, *, D) -> (B, *, D)``.
 
-    The result is bool. Infinities are not NaN; bools and integers are never NaN. Gradient: none. Clauses: ISNAN-1 to
+    The result is bool. Infinities are not NaN; bools and integers are never NaN. No gradient. Clauses: ISNAN-1 to
     ISNAN-3. After `torch.isnan`.
 
     >>> pn.isnan(pn.nested_array([[1.0, np.inf], [np.nan]])).unbind()
@@ -121,8 +121,8 @@ def isnan(self: ArrayT) -> ArrayT:
 def isinf(self: ArrayT) -> ArrayT:
     """Return whether each element is inf or -inf: ``(B, *, D) -> (B, *, D)``.
 
-    The result is bool. NaN is not an infinity; bools and integers are never infinities. Gradient: none. Clauses:
-    ISINF-1 to ISINF-3. After `torch.isinf`.
+    The result is bool. NaN is not an infinity; bools and integers are never infinities. No gradient. Clauses: ISINF-1
+    to ISINF-3. After `torch.isinf`.
 
     >>> pn.isinf(pn.nested_array([[1.0, np.inf], [np.nan]])).unbind()
     (array([False,  True]), array([False]))
@@ -134,8 +134,8 @@ def isinf(self: ArrayT) -> ArrayT:
 def isfinite(self: ArrayT) -> ArrayT:
     """Return whether each element is finite: ``(B, *, D) -> (B, *, D)``.
 
-    The result is bool. Infinities and NaN are not finite; bools and integers are always finite. Gradient: none.
-    Clauses: ISFINITE-1 to ISFINITE-3. After `torch.isfinite`.
+    The result is bool. Infinities and NaN are not finite; bools and integers are always finite. No gradient. Clauses:
+    ISFINITE-1 to ISFINITE-3. After `torch.isfinite`.
 
     >>> pn.isfinite(pn.nested_array([[1.0, np.inf], [np.nan]])).unbind()
     (array([ True, False]), array([False]))

@@ -100,9 +100,9 @@ def logsumexp(
 ) -> NestedArray | Array:
     """Return the logarithm of the sum of exponentials along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
 
-    The computation overflows only if the result does. A segment that is empty, or holds only -inf, gives -inf. A
-    segment with +inf gives +inf, and a segment with NaN gives NaN. Gradient: ``g`` times the softmax of the segment,
-    NaN if all of the segment is -inf. Clauses: LOGSUMEXP-1 to LOGSUMEXP-6. After `torch.logsumexp`.
+    The computation overflows only if the result does. A segment that is empty, or holds only -inf, gives -inf. +inf in
+    a segment gives +inf, and NaN gives NaN. Gradient: ``g`` times the softmax of the segment, NaN if all of the segment
+    is -inf; not specified for a segment with NaN or +inf. Clauses: LOGSUMEXP-1 to LOGSUMEXP-6. After `torch.logsumexp`.
 
     >>> pn.logsumexp(pn.nested_array([[1000.0, 1000.0], [], [3.0]], layout=pn.jagged), 1)
     array([1000.69314718,         -inf,    3.        ])
