@@ -146,7 +146,7 @@ def _losses(
     if is_outside.any():
         raise IndexOutOfRange(
             f"cross_entropy: target {_first_out_of_range(targets, num_classes, ignore)} is not one of the "
-            f"{num_classes} classes 0..{num_classes - 1}, nor ignore_index {ignore}."
+            f"{num_classes} classes, counted from 0, nor ignore_index {ignore}."
         )
     if weight is not None and weight.shape != (num_classes,):
         raise ShapeError(f"cross_entropy: weight must have shape ({num_classes},), not {weight.shape}.")

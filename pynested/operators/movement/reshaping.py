@@ -256,7 +256,7 @@ def narrowed(x: Array, dim: int, start: int, length: int) -> Array:
     first_index, count = canonical_int("narrow", "start", start), canonical_int("narrow", "length", length)
     first_index = first_index + size if first_index < 0 else first_index
     if count < 0 or first_index < 0 or first_index + count > size:
-        raise IndexOutOfRange(f"narrow: start ({start}) + length ({length}) exceeds dimension size ({size}).")
+        raise IndexOutOfRange(f"narrow: start {start} and length {length} do not fit dimension {dim} of size {size}.")
     return movement.slice_(x, (*[slice(None)] * dim, slice(first_index, first_index + count)))
 
 

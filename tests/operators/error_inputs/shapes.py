@@ -137,7 +137,9 @@ DENSE: list[ErrorInput] = [
         ("reshape_as", (pn.ones(4),), ShapeError, "reshape_as: an array of shape (2, 3) has 6 elements"),
         ("expand", (1, 3), ShapeError, "expand: an array of shape (2, 3) does not broadcast to (1, 3)"),
         ("select", (1, 3), IndexOutOfRange, "index 3 is out of bounds for dimension 1 with size 3"),
-        ("narrow", (1, 2, 2), IndexOutOfRange, "narrow: start (2) + length (2) exceeds dimension size (3)"),
+        *[("narrow", (1, *span), IndexOutOfRange,
+           f"narrow: start {span[0]} and length {span[1]} do not fit dimension 1 of size 3")
+          for span in ((2, 2), (-4, 1), (0, -1), (4, 0))],
         ("chunk", (0,), ArgumentError, "chunk: chunks must be greater than 0, not 0"),
         ("as_strided", ((2,), (2**70,)), ShapeError, "reaches element"),
         ("as_strided", ((2,), (-1,)), ShapeError, "as_strided: sizes (2,) and strides (-1,) must be equally many"))],
