@@ -1,9 +1,9 @@
 """Softmax, its logarithm and softmin; layer norm; and dropout: the chapter *normalization* of the specification.
 
-In softmax, ``dim`` is any dimension but the batch; ``axis`` is NumPy's name of ``dim``. If a ``dtype`` is given, every
-element is first converted as `to` does, and the result has this dtype; otherwise the dtype of the operand stays. The
-layout stays. DimensionError for ``dim`` 0 of a nested array, and for a ``dim`` that is out of range. DTypeError for
-bools and integers without a ``dtype``, and for a ``dtype`` that is not floating.
+In `softmax`, `log_softmax` and `softmin`, ``dim`` is any dimension but the batch; ``axis`` is NumPy's name of ``dim``.
+If a ``dtype`` is given, every element is first converted as `to` does, and the result has this dtype; otherwise the
+dtype stays. The layout stays. DimensionError for ``dim`` 0 of a nested array, and for a ``dim`` that is out of range.
+DTypeError for bools and integers without a ``dtype``, and for a ``dtype`` that is not floating.
 """
 
 from __future__ import annotations
@@ -228,7 +228,7 @@ def dropout(
     Parameters
     ----------
     p : float
-        From 0, which keeps every element, to 1, which drops every one.
+        From 0, which keeps every element, to 1, which drops every element.
     training : bool
         False returns a view of ``self``, whatever ``p`` is.
     generator : numpy.random.Generator, optional

@@ -275,7 +275,7 @@ def as_strided(x: Array, size: Sequence[int], stride: Sequence[int], storage_off
         raise ShapeError("as_strided: the array is not contiguous; call contiguous() first.")
     used_strides = tuple(s if n > 1 and 0 not in sizes else 0 for n, s in zip(sizes, strides, strict=True))
     placement = (sizes, used_strides, offset if 0 not in sizes else 0)
-    return movement.strided(x, *[np.array([numbers], np.int64) for numbers in placement])  # as of one component
+    return movement.strided(x, *[np.array([part], np.int64) for part in placement])  # the only component is the view
 
 
 def broadcast_to(x: Array, shape: Sequence[int], name: str = "broadcast_to") -> Array:

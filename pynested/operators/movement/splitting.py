@@ -26,7 +26,7 @@ from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayT, Dense, Operand
 from pynested.structure import Ints
 
-MAX_EMPTY_PIECES = 2**20  # of a result; pieces that are not empty cannot be more than the entries
+MAX_EMPTY_PIECES = 2**20  # of one result; the number of entries limits the number of other pieces
 
 
 @overload
@@ -140,7 +140,7 @@ def _operand_and_size(name: str, self: Any, dim: int) -> tuple[Any, int, int | N
 
 
 def _chunk_pieces(chunks: Any, size: int) -> list[slice]:
-    """Return at most ``chunks`` pieces of ``size`` entries."""
+    """Divide ``size`` entries into at most ``chunks`` pieces, as slices."""
     count = canonical_int("chunk", "chunks", chunks)
     if count < 1:
         raise ArgumentError(f"chunk: chunks must be greater than 0, not {count}.")
@@ -155,7 +155,7 @@ def _chunk_pieces(chunks: Any, size: int) -> list[slice]:
 
 
 def _equal_pieces(size: int, piece_size: int) -> list[slice]:
-    """Return pieces of ``piece_size`` entries, of which the last can be smaller."""
+    """Divide ``size`` entries into pieces of ``piece_size`` entries; the last piece can be smaller."""
     return [slice(start, min(start + piece_size, size)) for start in range(0, max(size, 1), piece_size)]
 
 
