@@ -49,8 +49,9 @@ def canonical_real(name: str, argument: str, value: Any, least: float, greatest:
     number = canonical_number(name, argument, value)
     real = nearest_float(number)
     if type(number) is bool or not least <= real <= greatest:
-        span = f"of {least} or more" if greatest == math.inf else f"from {least} to {greatest}"
-        raise ArgumentError(f"{name}: {argument} must be a number {span}, not {value_text(number)}.")
+        at_least = f" of {least} or more" if least > -math.inf else ""
+        span = at_least if greatest == math.inf else f" from {least} to {greatest}"
+        raise ArgumentError(f"{name}: {argument} must be a number{span}, not {value_text(number)}.")
     return real
 
 

@@ -169,7 +169,8 @@ DENSE: list[ErrorInput] = [
     *[(lambda index=index: setitem(pn.nested_array_from_jagged(FROZEN, [0, 5]), index, 1.0), GradientError, "read-only")
       for index in ((ALL, 0), ...)],
     (lambda: PAIR.uniform_(2, 1), ArgumentError, "uniform_: low is 2 and high is 1"),
-    (lambda: PAIR.uniform_(NAN, 1), ArgumentError, "uniform_: low must be a number"),
+    *[(lambda low=low: PAIR.uniform_(low, 1), ArgumentError, f"uniform_: low must be a number, not {low}.")
+      for low in (NAN, False)],
     (lambda: PAIR.uniform_(0, np.inf), ArgumentError, "uniform_: high must be finite, not inf"),
     (lambda: PAIR.uniform_(-1e308, 1e308), ArgumentError, "uniform_: the interval from -1e+308 to 1e+308 is longer"),
     (lambda: PAIR.normal_(0, -1), ArgumentError, "normal_: std must be 0 or more, not -1"),
