@@ -85,7 +85,7 @@ def to(
     dtype : dtype, optional
         The dtype of the result, as a keyword.
     device : str, optional
-        The device of the result, as a keyword.
+        The device of the result, as a keyword. DeviceError for an unknown device.
     layout : Layout, optional
         `strided` or `jagged`, of a nested array.
 
@@ -124,10 +124,9 @@ def to(
 
 def _convert_dense(x: Array, *targets: Any, dtype: Any, device: str | None) -> Array:
     """Convert a dense array to a new dtype, a new device, or both. If nothing changes, the result is ``x``."""
-    target_devices: list[str] = []
-    target_dtypes: list[Any] = []
-    keywords = [target for target in (device, dtype) if target is not None]
-    for target in (*targets, *keywords):
+    target_devices = [] if device is None else [canonical_device(device)]
+    target_dtypes = [] if dtype is None else [dtype]
+    for target in targets:
         device_name = canonical_device(target) if isinstance(target, str) else ""
         if device_name in devices():
             target_devices.append(device_name)

@@ -77,6 +77,9 @@ ALWAYS: list[ErrorInput] = [
         (lambda: pn.zeros(3, 4, 4, requires_grad=True), "to_padded_array: this array requires grad"),
         (lambda: pn.zeros(3, 1, 4).broadcast_to((3, 4, 4)), "to_padded_array: the memory is read-only"))],
     (lambda nest: nest(X).to(layout="jagged"), LayoutError, "jagged"),
+    *[(lambda nest, device=device: nest(X).to(device=device), DeviceError, f"no backend for device {device!r}")
+      for device in ("nowhere", "float32", np.float32, 3)],
+    (lambda nest: nest(X).to(dtype="plain"), DTypeError, "to: 'plain' is not a dtype"),
     (lambda nest: nest(X).pin_memory(), DeviceError, "pin_memory: an array on 'cpu' cannot be pinned"),
     (lambda nest: pn.narrow(nest(X), 1, [0, 0], 1), StructureError, "narrow: start has shape (2,). Give an integer."),
     (lambda nest: pn.narrow(nest(X), 0), ArgumentError, "length is missing. Give an integer."),
