@@ -31,15 +31,15 @@ PACKED, HOLES_NAN, HOLES_MAX, TRANSPOSED = "packed", "holes-nan", "holes-max", "
 REVERSED, VIEW, BARE, APART, OVERLAPPING = "reversed", "view", "bare", "apart", "overlapping"
 
 SAYS: Mapping[str, str] = {
-    PACKED: "one after the other; operands whose components lie alike share one description of where",
-    HOLES_NAN: "with gaps before, between and after them, full of NaN; where there is none, of the least number",
-    HOLES_MAX: "the same, full of the largest finite number",
+    PACKED: "one after the other; operands whose components lie alike share one structure",
+    HOLES_NAN: "with gaps before, between and after them, filled with NaN, or the least number if there is no NaN",
+    HOLES_MAX: "with the same gaps, filled with the largest finite number",
     TRANSPOSED: "every component with its strides reversed",
-    REVERSED: "the last one first",
-    VIEW: "in a view of a view: every second element of a larger buffer, but for its beginning",
-    BARE: "packed, and only what is needed is told: neither the longest length nor what follows from sizes",
-    APART: "packed, and each operand has a description of its own",
-    OVERLAPPING: "in each other where their elements allow it; values are asked for, but no gradient",
+    REVERSED: "the last component first",
+    VIEW: "in a view of a view: every second element of a larger buffer, without its beginning",
+    BARE: "packed, and built without optional arguments: no longest length, strides and offsets",
+    APART: "packed, and each operand has its own structure",
+    OVERLAPPING: "overlapping if their elements allow it; no gradient is requested",
 }
 PLACEMENTS = tuple(SAYS)
 _HOLES, _JOIN = (HOLES_NAN, HOLES_MAX), "+"
