@@ -74,16 +74,16 @@ def sgd(
     state : SGDState, optional
         The state that the step before returned; None for the first one.
     learning_rate, momentum : float
-        The size of the step, and the part of the last velocity that stays, from 0 to 1.
+        The size of the step, and the factor of the last velocity; both must be 0 or more.
     nesterov : bool
         Look ahead along the velocity: ``g + momentum * v`` takes the place of ``v``.
     weight_decay : float
-        This part of each parameter is added to its gradient.
+        Each parameter times this number, which is 0 or more, is added to its gradient.
 
     Raises
     ------
     ArgumentError
-        For numbers that make no sense, trees of another form, and the state of another step or of other parameters.
+        For numbers outside their range, trees of another form, and the state of another step or of other parameters.
     ShapeError, StructureError
         For a gradient of another shape or dtype.
     DTypeError
@@ -122,10 +122,10 @@ def adam(
     eps: float = 1e-8,
     weight_decay: float = 0.0,
 ) -> tuple[Any, AdamState]:
-    """Make one step along the mean gradient, divided by its size: ``p - learning_rate * m / (sqrt(v) + eps)``.
+    """Return new parameters and the new state: ``p - learning_rate * m / (sqrt(v) + eps)``.
 
-    ``m`` and ``v`` are running averages of the gradient and of its square, of which the parts ``betas``, from 0 to
-    below 1, stay; they are corrected for their beginning at 0. The other parameters, results and errors are those of
+    ``m`` and ``v`` are running averages of the gradient and of its square: ``beta * m + (1 - beta) * g``, with
+    ``betas`` from 0 to below 1, divided by ``1 - beta**steps``. The other parameters, results and errors are those of
     `sgd`. After `torch.optim.Adam`, and Kingma and Ba, "Adam: a method for stochastic optimization", 2015.
 
     Examples
@@ -149,7 +149,7 @@ def adamw(
     eps: float = 1e-8,
     weight_decay: float = 1e-2,
 ) -> tuple[Any, AdamState]:
-    """Make a step of `adam`, after each parameter has lost the part ``learning_rate * weight_decay`` of itself.
+    """Multiply each parameter by ``1 - learning_rate * weight_decay``, and then make a step of `adam`.
 
     After `torch.optim.AdamW`, and Loshchilov and Hutter, "Decoupled weight decay regularization", 2019.
 
@@ -235,11 +235,11 @@ def _check_numbers(name: str, **numbers: Any) -> None:
 
 @method
 def clip_by_norm(gradients: Any, most: float) -> tuple[Any, float]:
-    """Return gradients whose norm, over all of them together, is at most ``most``, and the norm that it was.
+    """Return the gradients, scaled so that their common norm is at most ``most``, and the norm before.
 
-    The tree is returned as it is if its norm is not above ``most``. The norm is the square root of the sum of all
-    squares, in float64, without overflow on the way. It is NaN or infinite if a gradient is; then nothing is scaled, so
-    that it can be looked at. Errors: ArgumentError for ``most`` not above 0, and for a tree without an array.
+    A tree whose norm is not above ``most`` is returned itself. The norm is the square root of the sum of all squares,
+    in float64, without overflow on the way. If a gradient holds NaN or an infinity, the norm is NaN or infinite, and
+    nothing is scaled. Errors: ArgumentError for ``most`` not above 0, and for a tree without an array.
 
     Examples
     --------
@@ -269,7 +269,7 @@ def batches(
     most_components: int | None = None,
     seed: int | None = None,
 ) -> Iterator[NDArray[np.int64]]:
-    """Yield the numbers of the sequences of each batch: every sequence once, those of similar lengths together.
+    """Yield the indices of the sequences of each batch: every sequence once, sequences of similar lengths together.
 
     Nothing is padded, so no padding is saved. ``most_elements`` keeps the memory and the time of a step even, and
     operators are faster on components of similar lengths.
@@ -277,18 +277,18 @@ def batches(
     Parameters
     ----------
     lengths : integers (N,)
-        Of the sequences, 0 or more.
+        The lengths of the sequences, 0 or more.
     most_elements, most_components : int, optional
-        The largest sum of the lengths of a batch, but for a longer sequence, which is a batch of its own; and the
-        largest number of its sequences. At least one of the two must be given, 1 or above.
+        The largest sum of the lengths of a batch, and the largest number of its sequences. A longer sequence is a batch
+        of its own. At least one of the two must be given, 1 or more.
     seed : int, optional
-        Sequences of one length, and the batches, come in an order drawn from it. Without one they come in the order of
-        their lengths, the shortest first.
+        Draws the order of the batches, and of sequences of equal length. Without a seed, shorter sequences come first,
+        and sequences of equal length keep their order.
 
     Raises
     ------
     ArgumentError
-        For limits and seeds outside of these, and for an array in place of its lengths.
+        For missing limits, limits below 1, a seed below 0, and for an array in place of its lengths.
     StructureError, DTypeError
         For negative lengths, and for lengths that are not integers.
 

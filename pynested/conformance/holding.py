@@ -66,7 +66,7 @@ class Checked:
 
 
 class Disagreement(AssertionError):
-    """A function that differs; ``checked`` is what it came to, and the text is its report."""
+    """The error for a function that differs; ``checked`` is its result, and the text is the report."""
 
     def __init__(self, checked: Checked) -> None:
         super().__init__(str(checked))
@@ -83,36 +83,36 @@ def check(
     layouts: Sequence[str] = (),
     match: str = "",
 ) -> Checked:
-    """Hold ``function`` against all cases of the operator ``op``; return what came of it, or raise it as a report.
+    """Check ``function`` by all cases of the operator ``op``; return the report, or raise it if the function differs.
 
-    In a notebook a bar shows how far the run is.
+    In a notebook a bar shows the progress.
 
     Parameters
     ----------
     function : callable
-        Takes what the operator takes, in the order of its signature. A call with a parameter that it does not take is
-        not made, and counts as not implemented.
+        Takes the arguments of the operator, in the order of its signature. A call with a parameter that the function
+        does not take is not made, and counts as not implemented.
     op : str
         The name of the operator in the specification.
     arrays : "pynested", "numpy", or (make, read)
-        What nested operands are. `"numpy"`: lists of component arrays, dense ones are arrays. A pair: ``make`` makes an
-        operand of such a list or array, ``read`` reads a result back into one.
+        The form of operands. `"numpy"`: a nested operand is a list of its components, a dense operand an array. A pair:
+        ``make`` makes an operand of such a list or array, ``read`` converts a result to one.
     vjp : callable, optional
-        ``vjp(cotangent, *args, **kwargs)`` returns a gradient, or None, for each array operand in order. Where
-        ``arrays`` is "pynested" the gradients are those of the tape, and there is no vjp.
+        ``vjp(cotangent, *args, **kwargs)`` returns a gradient, or None, for each array operand in order. If
+        ``arrays`` is "pynested", the tape computes the gradients, and ``vjp`` must be None.
     gradients : bool
-        Whether gradients are asked for. Without a tape and a vjp they are not.
+        Whether gradients are checked, which needs a tape or a vjp.
     layouts : sequence of str
-        By default both; `"strided"` where arrays are not those of pynested, as lists of components have any size.
+        By default both for arrays of pynested; otherwise `"strided"`, as components in lists have any sizes.
     match : str
         A pattern for the ids of cases, as ``"softmax/float32/*"``.
 
     Raises
     ------
     Disagreement
-        An AssertionError, where the function differs, or nothing of it could be checked.
+        An AssertionError: the function differs, or no call could be checked.
     ArgumentError
-        For arguments that do not fit together, a name that is no operator, and a function to which no call can be made.
+        For arguments that do not fit together, an unknown operator, and a function that accepts no call.
 
     Examples
     --------

@@ -37,10 +37,9 @@ _SMALLEST = 0.7  # of its size; letters of 11 pixels are then as high as those o
 class Picture:
     """An SVG document; the last line of a notebook cell shows it, `save` writes it into a file.
 
-    Notebooks get it as an ``<img>`` with the document inside, the one form that is shown in an untrusted notebook too
-    and scales to the width of the page, as far as it can be read; on a narrower page it is scrolled. A style sheet says
-    which theme the page has; where it is taken out, the picture follows the theme of the system, in greys that can be
-    read on both.
+    Notebooks get an ``<img>`` that contains the document, since an untrusted notebook shows this form too. The image
+    scales to the width of the page, down to a readable size; a narrower page scrolls. A style sheet selects the theme
+    of the page; if a notebook removes the style sheet, the picture follows the theme of the system.
     """
 
     def __init__(self, sheet: Sheet) -> None:
@@ -82,7 +81,7 @@ class Picture:
 
 @method
 def picture(x: NestedArray | Array | BlockMask | Tape, name: str | None = None) -> Picture:
-    """Draw what an array is made of, which blocks a mask has, or what a tape holds.
+    """Draw the memory of an array, the blocks of a mask, or the nodes of a tape.
 
     A nested array is drawn twice: as its components, and as the buffer and the integers that say where they lie. Cells
     that no component uses are hatched; cells that several share have the colours of all. A dense array is drawn as its
@@ -124,13 +123,13 @@ def beside(
     Parameters
     ----------
     arrays : mapping
-        Nested arrays, at least one, and dense ones with a row for each component, by the names they have in the
+        Nested arrays, at least one, and dense arrays with a row for each component, by their names in the
         picture. Along the first dimension of a component each element is a cell.
     padded : collection of str
-        The dense arrays that are padded: what lies beyond the length of a component of the first nested array is
+        The dense arrays that are padded: cells beyond the length of a component of the first nested array are
         hatched.
     stretched : collection of str
-        The arrays that are broadcast: the element of a row is drawn again, dashed, for each element that it meets.
+        The arrays that are broadcast: the element of a row is drawn again, dashed, for each use.
 
     Examples
     --------

@@ -48,7 +48,7 @@ def assert_close(
         A list beside a nested array holds its components; beside a dense one it is an array; two lists are compared
         entry by entry. Layout, placement, device and gradients are not compared.
     rtol, atol : float, optional
-        The tolerances for every dtype; both or neither.
+        The tolerances for every dtype; give both or neither.
     tolerances : mapping of dtype to (rtol, atol), optional
         The tolerances of single dtypes, in place of `TOLERANCES`. Of two dtypes the wider tolerances count.
     equal_nan : bool
@@ -59,9 +59,9 @@ def assert_close(
     Raises
     ------
     AssertionError
-        Says what differs first of kind, shape, dtype and values; in which component, where in it, and by how much.
+        Names the first difference of kind, shape, dtype and values: the component, the position, and its size.
     ArgumentError
-        For what is no array, and for tolerances that are none.
+        For objects that are not arrays, and for invalid tolerances.
 
     Notes
     -----

@@ -55,9 +55,9 @@ def getitem(self: NestedArray, index: Index) -> NestedArray | Array: ...
 def getitem(self: Operand, index: Index) -> NestedArray | Array:
     """Return ``self[index]``; the first entry selects components, the rest index each one: ``(B, *, D) -> (B, *)``.
 
-    A nested result has the layout of ``self``, except that a mask that does not reach the ragged dimension gives a
-    strided array. An integer along the ragged dimension of a jagged array gives a dense array, as `select` does. An
-    empty slice gives empty components.
+    A nested result has the layout of ``self``. There are two exceptions. An integer along the ragged dimension of a
+    jagged array gives a dense array, as `select` does. A mask that does not reach the ragged dimension gives a strided
+    array. An empty slice gives empty components.
 
     A dense array, and the component that an integer selects, can be indexed by lists and arrays at any entry. The lists
     and arrays broadcast and select together, as in NumPy: ``x[rows, :, columns]``. An index raises ArgumentError if
