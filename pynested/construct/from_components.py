@@ -24,7 +24,7 @@ from pynested.autograd.decorators import operator
 from pynested.autograd.primitives.movement import converted, to_dtype
 from pynested.backends import get_backend, transfer
 from pynested.backends.dtypes import is_bfloat16, promoted
-from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, PynestedError, StructureError
+from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, PynestedError, StructureError, named_type
 from pynested.nested import layout_conversion
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Components, DType
@@ -275,6 +275,8 @@ def _entry_to_numpy(name: str, i: int, value: Any) -> np.ndarray[Any, Any]:
         raise StructureError(f"{name}: entry {i} is nested; only one level of nesting is supported.")
     try:
         converted_value = numpy_array(f"{name}: entry {i}", value)
+        if converted_value.dtype.kind in "OSU":
+            raise DTypeError(f"{name}: entry {i}, {named_type(value)}, does not hold numbers alone.")
         return converted_value.astype(dtype_of_data(value, converted_value.dtype), copy=False)
     except PynestedError:
         raise

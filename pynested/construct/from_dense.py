@@ -174,7 +174,9 @@ def masked_select(array: Dense, mask: Dense) -> NestedArray:
         raise ArgumentError("masked_select: the array and the mask must be dense. A nested mask is an index: x[mask].")
     x = as_device_array("masked_select", array)
     raw_mask = as_raw_bools("masked_select", "mask", mask, x)
-    if not x.ndim or broadcast_shape("masked_select", x.shape, raw_mask.shape) != x.shape:
+    if not x.ndim:
+        raise ShapeError("masked_select: an array without dimensions has no rows. Give it one: x.reshape(1).")
+    if broadcast_shape("masked_select", x.shape, raw_mask.shape) != x.shape:
         raise ShapeError(
             f"masked_select: a mask of shape {raw_mask.shape} does not broadcast to an array of shape {x.shape}."
         )

@@ -152,6 +152,10 @@ DENSE: list[ErrorInput] = [
       for dim in (0, 1) for layout in (pn.strided, pn.jagged)],
     (lambda: pn.narrow(CUBE, 0, 0, 1, pn.jagged), DimensionError, "narrow: a jagged result has ranges along dim"),
     (lambda: pn.masked_select(CUBE, np.ones((2, 3, 4, 2), np.bool_)), ShapeError, "masked_select"),
+    (lambda: pn.masked_select(pn.array(1.0), pn.array(True)), ShapeError, "an array without dimensions has no rows"),
+    *[(lambda entry=entry, make=make: make([1, entry]), DTypeError, f"{make.__name__}: entry 1, a {kind}, does not")
+      for make in (pn.nested_array, pn.as_nested_array) for entry, kind in ((None, "NoneType"), ("a", "str"))],
+    (lambda: pn.nested_array([[1.0], [2.0, None]]), DTypeError, "nested_array: entry 1, a list, does not hold"),
     # construction
     (lambda: pn.Array(None), ArgumentError, "Array: a NoneType is no array"),
     (lambda: pn.zeros_like(pn.ones(2), layout=pn.jagged), StructureError, "zeros_like: "),
