@@ -74,7 +74,7 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any
 
     Raises
     ------
-    GradientError, ArgumentError
+    GradientError, ArgumentError, StructureError
         By ``function_vjp``, for cotangents in other containers than the outputs, or of another shape.
 
     Examples
@@ -116,7 +116,7 @@ def jvp(function: Callable[..., Any], primals: Any, tangents: Any) -> tuple[Any,
 
     Raises
     ------
-    ArgumentError
+    ArgumentError, StructureError
         For tangents in other containers, or of another shape.
 
     Examples
@@ -236,7 +236,7 @@ def hvp(function: Callable[[Any], Any], x: Any, vector: Any) -> tuple[Any, Any]:
     ------
     GradientError
         For a result of more, or fewer, than one element.
-    ArgumentError
+    ArgumentError, StructureError
         For a vector in other containers than ``x``, or of another shape.
 
     Examples

@@ -11,7 +11,7 @@ import pytest
 
 import pynested as pn
 from pynested.autograd import Array, flatten, grad, hessian, hvp, jacobian, jvp, no_grad, vjp
-from pynested.backends.errors import ArgumentError, DTypeError, GradientError
+from pynested.backends.errors import ArgumentError, DTypeError, GradientError, StructureError
 
 ONE, TWO, THREE = pn.array(1.0), pn.array(2.0), pn.array(3.0)
 
@@ -150,12 +150,16 @@ def test_nested_arrays() -> None:
     assert hvp(lambda x: (x * x).sum(), nested, nested)[1].tolist() == [[2, 4], [], [6]]
 
 
+PAIR = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged)
 ERRORS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: vjp(lambda x: (x, x), ONE)[1](ONE), ArgumentError, "vjp: .*form"),
     (lambda: vjp(lambda x: x * 1, ONE)[1](pn.array([1.0, 2.0])), GradientError,
      r"^vjp: .*shape \(2,\) and dtype float64 for an array of shape \(\)"),
     (lambda: vjp(lambda x: x * 1, ONE)[1](pn.array(1)), GradientError, "^vjp: the gradient must be floating point"),
     (lambda: vjp(lambda x: x, pn.ones(2))[1](None), GradientError, r"^vjp: .*you want: pn.ones_like\(y\)\."),
+    (lambda: vjp(lambda x: x, PAIR)[1](PAIR[:1]), StructureError, "vjp: the operands have 2 and 1 components"),
+    (lambda: jvp(lambda x: x, PAIR, PAIR[:1]), StructureError, "jvp: the operands have 2 and 1 components"),
+    (lambda: hvp(lambda x: x.sum(), PAIR, PAIR[:1]), StructureError, "hvp: the operands have 2 and 1 components"),
     (lambda: jvp(lambda x: x, (ONE,), (pn.array([1.0]),)), ArgumentError, "tangent of shape"),
     (lambda: jvp(lambda x: x, (ONE,), (ONE, ONE)), ArgumentError, "jvp: .*form"),
     (lambda: hessian(lambda x: x * x, pn.array([1.0, 2.0])), GradientError, "hessian: the function must return one"),
