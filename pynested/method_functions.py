@@ -6,6 +6,7 @@ from pynested.autograd import backward
 from pynested.autograd.hooks import register_hook
 
 from .nested.array_text import as_text
+from .nested.autograd_container import tangent_values
 from .nested.layout_conversion import as_gradient, as_ndarray
 from .nested.pickling import deep_copy, pickle_parts
 from .numpy_protocol import call_function, call_ufunc

@@ -32,7 +32,6 @@ from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, named_type
 from pynested.backends.host import to_host
 from pynested.interchange import from_torch
-from pynested.nested.nested_array import NestedArray
 from pynested.structure.validation import as_integers, check_lengths
 
 __all__ = ["adam", "adamw", "batches", "clip_by_norm", "from_state_dict", "sgd"]
@@ -70,24 +69,22 @@ def sgd(
     Parameters
     ----------
     parameters, gradients : trees of arrays
-        Of the same shapes, as `pynested.grad` gives them.
+        The gradients have the shapes of the parameters, as those from `pynested.grad`.
     state : SGDState, optional
-        The state that the step before returned; None for the first one.
-    learning_rate, momentum : float
-        The size of the step, and the factor of the last velocity; both must be 0 or more.
+        The state that the previous step returned; None for the first step.
+    learning_rate, momentum, weight_decay : float
+        The factors of the formula, 0 or above. ``weight_decay * p`` is added to ``g`` first.
     nesterov : bool
-        Look ahead along the velocity: ``g + momentum * v`` takes the place of ``v``.
-    weight_decay : float
-        Each parameter times this number, which is 0 or more, is added to its gradient.
+        Look ahead along the velocity: subtract ``learning_rate * (g + momentum * v)`` instead.
 
     Raises
     ------
     ArgumentError
-        For numbers outside their range, trees of another form, and the state of another step or of other parameters.
+        For a negative or infinite number, gradients in another tree, and a state of another function or other shapes.
     ShapeError, StructureError
         For a gradient of another shape or dtype.
     DTypeError
-        For a parameter that is not of floats.
+        For a parameter that is not floating point.
 
     Examples
     --------
@@ -98,7 +95,9 @@ def sgd(
     array([0.5, 1. ], requires_grad=True)
     """
     check_flags("sgd", nesterov=nesterov)
-    _check_numbers("sgd", learning_rate=learning_rate, momentum=momentum, weight_decay=weight_decay)
+    learning_rate, momentum, weight_decay = _as_floats(
+        "sgd", learning_rate=learning_rate, momentum=momentum, weight_decay=weight_decay
+    )
     if nesterov and not momentum:
         raise ArgumentError("sgd: nesterov looks ahead along the velocity, so momentum must be above 0.")
 
@@ -149,7 +148,7 @@ def adamw(
     eps: float = 1e-8,
     weight_decay: float = 1e-2,
 ) -> tuple[Any, AdamState]:
-    """Multiply each parameter by ``1 - learning_rate * weight_decay``, and then make a step of `adam`.
+    """Return the step of `adam`, applied to parameters multiplied by ``1 - learning_rate * weight_decay``.
 
     After `torch.optim.AdamW`, and Loshchilov and Hutter, "Decoupled weight decay regularization", 2019.
 
@@ -166,11 +165,11 @@ def _adam(
     name: str, parameters: Any, gradients: Any, state: AdamState | None, learning_rate: float,
     betas: tuple[float, float], eps: float, weight_decay: float,
 ) -> tuple[Any, AdamState]:  # fmt: skip
-    _check_numbers(name, learning_rate=learning_rate, eps=eps, weight_decay=weight_decay)
+    learning_rate, eps, weight_decay = _as_floats(name, learning_rate=learning_rate, eps=eps, weight_decay=weight_decay)
     is_pair = isinstance(betas, list | tuple) and len(betas) == 2
     if not is_pair or not all(isinstance(beta, Real) and 0 <= beta < 1 for beta in betas):
         raise ArgumentError(f"{name}: betas are two numbers from 0 to below 1, not {betas!r}.")
-    (first, second), steps = betas, getattr(state, "steps", 0) + 1
+    (first, second), steps = map(float, betas), getattr(state, "steps", 0) + 1
 
     def step(p: Array, g: Array, mean: Any = 0.0, square: Any = 0.0) -> tuple[Array, ...]:
         if name == "adamw":
@@ -196,18 +195,18 @@ def _step(
     paths, (arrays, rebuild) = _array_paths(f"{name}: parameters", parameters), flatten(parameters)
     if not arrays:
         raise ArgumentError(f"{name}: there is no array among the parameters.")
-    slopes: list[Any] = flatten_like(f"{name}: the gradients", parameters, gradients)
+    slopes: list[Any] = flatten_like(f"{name}: the gradients", parameters, gradients, is_tangent=True)
     for path, array, slope in zip(paths, arrays, slopes, strict=True):
         if slope is None:
-            raise ArgumentError(f"{path} has no gradient. Take those of the same tree: pn.grad(loss, parameters).")
+            raise ArgumentError(f"{path} has no gradient. Differentiate the same tree: pn.grad(loss, parameters).")
         if not is_float(array.dtype):
             raise DTypeError(f"{path} has dtype {array.dtype}. Leave it out, or convert it: x.to(dtype=pn.float32).")
         check_gradient(f"{path} has", slope, array.shape, array.dtype, array.device, error=ShapeError)
     shapes = [array.shape for array in arrays]
     if state is not None and not (isinstance(state, kind) and [array.shape for array in state[-1]] == shapes):
         raise ArgumentError(
-            f"{name}: the state must be None, for the first step, or the {kind.__name__} that the step before returned "
-            f"for the same parameters, here of shapes {shapes}; not this {type(state).__name__}."
+            f"{name}: the state must be None, for the first step, or the {kind.__name__} that the previous step "
+            f"returned for the same parameters, here of shapes {shapes}; not this {type(state).__name__}."
         )
     columns = [column for column in state or () if not isinstance(column, int)]
     with no_grad():
@@ -220,26 +219,28 @@ def _step(
 def _array_paths(path: str, tree: Any) -> list[str]:
     """Return ``path``, continued to each array of a tree, as in ``path['layers'][0]``."""
     if isinstance(tree, np.ndarray):
-        raise ArgumentError(f"{path} is an array of NumPy. Make one of ours of it: pn.array(x).")
+        raise ArgumentError(f"{path} is an array of NumPy. Convert it: pn.array(x).")
     if not isinstance(tree, dict | list | tuple):
         return [path] if flatten(tree)[0] else []
     entries = tree.items() if isinstance(tree, dict) else enumerate(tree)
     return [found for key, entry in entries for found in _array_paths(f"{path}[{key!r}]", entry)]
 
 
-def _check_numbers(name: str, **numbers: Any) -> None:
+def _as_floats(name: str, **numbers: float) -> list[float]:
+    """Return numbers as Python floats, which do not widen the dtype of an array, as floats of NumPy would."""
     for parameter, number in numbers.items():
         if not isinstance(number, Real) or not 0 <= float(number) < math.inf:
             raise ArgumentError(f"{name}: {parameter} must be a number, 0 or above and finite, not {number!r}.")
+    return [float(number) for number in numbers.values()]
 
 
 @method
 def clip_by_norm(gradients: Any, most: float) -> tuple[Any, float]:
-    """Return the gradients, scaled so that their common norm is at most ``most``, and the norm before.
+    """Scale gradients together so that their norm is at most ``most``; return them and the norm before scaling.
 
-    A tree whose norm is not above ``most`` is returned itself. The norm is the square root of the sum of all squares,
-    in float64, without overflow on the way. If a gradient holds NaN or an infinity, the norm is NaN or infinite, and
-    nothing is scaled. Errors: ArgumentError for ``most`` not above 0, and for a tree without an array.
+    If the norm is not above ``most``, the tree itself is returned. The norm is the square root of the sum of all
+    squares, in float64, and no square overflows. If a gradient is NaN or infinite, so is the norm, and nothing is
+    scaled. Errors: ArgumentError for ``most`` not above 0, and for a tree without an array.
 
     Examples
     --------
@@ -251,14 +252,15 @@ def clip_by_norm(gradients: Any, most: float) -> tuple[Any, float]:
     arrays, rebuild = flatten(gradients)
     if not _array_paths("clip_by_norm: gradients", gradients):
         raise ArgumentError("clip_by_norm: there is no array among the gradients.")
-    values = np.concatenate([to_host(array.data).astype(np.float64).reshape(-1) for array in arrays])
+    measured: list[Any] = flatten_like("clip_by_norm", gradients, gradients, is_tangent=True)  # with zeros in gaps
+    values = np.concatenate([to_host(array.data).astype(np.float64).reshape(-1) for array in measured])
     norm = largest = float(np.abs(values).max(initial=0.0))
     if 0 < largest < math.inf:
         norm *= float(np.linalg.norm(values / largest))  # so that no square overflows or vanishes
     if not most < norm < math.inf:
         return gradients, norm
     with no_grad():
-        return rebuild([array.detach() * (most / norm) for array in arrays]), norm
+        return rebuild([array.detach() * float(most / norm) for array in arrays]), norm
 
 
 @method
@@ -271,24 +273,23 @@ def batches(
 ) -> Iterator[NDArray[np.int64]]:
     """Yield the indices of the sequences of each batch: every sequence once, sequences of similar lengths together.
 
-    Nothing is padded, so no padding is saved. ``most_elements`` keeps the memory and the time of a step even, and
-    operators are faster on components of similar lengths.
+    ``most_elements`` keeps the memory and the time of a step even, and operators are faster on components of similar
+    lengths.
 
     Parameters
     ----------
     lengths : integers (N,)
         The lengths of the sequences, 0 or more.
     most_elements, most_components : int, optional
-        The largest sum of the lengths of a batch, and the largest number of its sequences. A longer sequence is a batch
-        of its own. At least one of the two must be given, 1 or more.
+        The largest sum of the lengths of a batch, and the largest number of sequences. A sequence longer than
+        ``most_elements`` is a batch of its own. At least one limit must be given, 1 or above.
     seed : int, optional
-        Draws the order of the batches, and of sequences of equal length. Without a seed, shorter sequences come first,
-        and sequences of equal length keep their order.
+        Draws the order of the batches, and of sequences of equal length. Without a seed, the shortest come first.
 
     Raises
     ------
     ArgumentError
-        For missing limits, limits below 1, a seed below 0, and for an array in place of its lengths.
+        For a limit below 1, a negative seed, and a nested array instead of its lengths.
     StructureError, DTypeError
         For negative lengths, and for lengths that are not integers.
 
@@ -298,10 +299,8 @@ def batches(
     >>> [chosen.tolist() for chosen in pn.training.batches(lengths, most_elements=9)]
     [[1, 3, 2], [0], [4]]
     """
-    if isinstance(lengths, NestedArray):
-        raise ArgumentError("batches: takes the lengths of the components, not the array: x.lengths_along(1).")
-    counted = as_integers("batches", "lengths", lengths, 1)
-    check_lengths("batches", counted)
+    sizes = as_integers("batches", "lengths", lengths, 1)
+    check_lengths("batches", sizes)
     limits = {"most_elements": most_elements, "most_components": most_components}
     given = [canonical_int("batches", name, limit) for name, limit in limits.items() if limit is not None]
     if not given or min(given) < 1:
@@ -309,10 +308,10 @@ def batches(
     if seed is not None and canonical_int("batches", "seed", seed) < 0:
         raise ArgumentError(f"batches: seed must be 0 or above, not {seed}.")
     generator = None if seed is None else np.random.default_rng(seed)
-    order = np.arange(len(counted)) if generator is None else generator.permutation(len(counted))
-    order = order[np.argsort(counted[order], kind="stable")]
+    order = np.arange(len(sizes)) if generator is None else generator.permutation(len(sizes))
+    order = order[np.argsort(sizes[order], kind="stable")]
     cuts, elements = [0], 0
-    for i, length in enumerate(counted[order].tolist()):
+    for i, length in enumerate(sizes[order].tolist()):
         elements += length
         is_full = most_elements is not None and elements > most_elements
         if i > cuts[-1] and (is_full or i - cuts[-1] == most_components):
@@ -324,11 +323,11 @@ def batches(
 
 @method
 def from_state_dict(state: Mapping[str, Any], *, requires_grad: bool = True) -> dict[str, Array]:
-    """Copy the parameters of a module of PyTorch, by their names: ``from_state_dict(module.state_dict())``.
+    """Copy the parameters of a PyTorch module by name: ``from_state_dict(module.state_dict())``.
 
-    `pynested.transformer_encoder_layer` takes its weights by the same names. Parameters of floats require grad if
-    ``requires_grad`` is true; integers never do. Errors: ArgumentError for an argument that is no mapping, and for a
-    value that is no tensor, naming it. DTypeError for a dtype that pynested does not have, as bfloat16 on the CPU.
+    `pynested.transformer_encoder_layer` has the same names of weights. If ``requires_grad`` is true, floating point
+    parameters require grad; integers never do. Errors: ArgumentError for an argument that is no mapping, and for a
+    value that is no tensor, naming it. DTypeError for a dtype that pynested does not have, such as bfloat16 on the CPU.
     MissingDependency if PyTorch is not installed.
 
     Examples
@@ -340,7 +339,7 @@ def from_state_dict(state: Mapping[str, Any], *, requires_grad: bool = True) -> 
     """
     check_flags("from_state_dict", requires_grad=requires_grad)
     if not isinstance(state, Mapping):
-        raise ArgumentError(f"from_state_dict: takes what module.state_dict() gives, not {named_type(state)}.")
+        raise ArgumentError(f"from_state_dict: takes a mapping, such as module.state_dict(), not {named_type(state)}.")
     arrays: dict[str, Array] = {}
     for name, tensor in state.items():
         if not hasattr(tensor, "detach"):

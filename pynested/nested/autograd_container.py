@@ -30,7 +30,7 @@ def cotangent_values(name: str, x: NestedArray, cotangent: Any) -> list[Array]:
 
 
 def tangent_values(name: str, x: NestedArray, tangent: Any) -> list[Array]:
-    """Return a nested tangent of ``x`` as a tangent of its values, zero in gaps.
+    """Return a nested tangent, or a gradient, of ``x`` as that of its values, zero in gaps.
 
     If components of ``x`` overlap, the tangent must have the same placement.
     """
@@ -39,8 +39,8 @@ def tangent_values(name: str, x: NestedArray, tangent: Any) -> list[Array]:
     as_gradient(name, tangent, x)  # raises unless the tangent is nested and has the shape of x
     if tangent.data.shape != x.data.shape or not tangent.structure.same_placement(x.structure):
         raise StructureError(
-            f"{name}: components of the primal overlap, so one of its elements could have two tangents. Give a tangent "
-            "with the structure of the primal: the same offsets, sizes and strides."
+            f"{name}: components of the array overlap, so one of its elements could get two values. Give a tangent or "
+            "gradient with the structure of the array: the same offsets, sizes and strides."
         )
     data = tangent.data
     num_components_of_value = place_like(name, wrap_unchecked(ones_like(data), x.structure), x)

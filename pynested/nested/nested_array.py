@@ -295,7 +295,7 @@ class NestedArray(ArrayMethods):
 
     @grad.setter
     def grad(self, value: NestedArray | None) -> None:
-        self.data.grad = None if value is None else self._functions.as_gradient("grad", value, self)
+        self.data.grad = None if value is None else self._functions.tangent_values("grad", self, value)[0]
 
     @method
     def backward(self, gradient: Any = None, *, retain_graph: bool | None = None, create_graph: bool = False) -> None:
@@ -324,7 +324,7 @@ class NestedArray(ArrayMethods):
             replacement = hook(nested_gradient)
             if replacement is None:
                 return None
-            return NestedArray._functions.as_gradient("hook", replacement, nested_gradient)  # type: ignore[no-any-return]
+            return NestedArray._functions.tangent_values("hook", nested_gradient, replacement)[0]  # type: ignore[no-any-return]
 
         return self.data.register_hook(on_values if callable(hook) else hook)
 

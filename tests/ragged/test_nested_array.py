@@ -122,13 +122,32 @@ def test_a_tangent_of_a_shared_element_counts_once_and_its_cotangents_add_up(lay
 def test_a_tangent_of_shared_elements_lies_as_the_primal_does(layout: Any) -> None:
     x = view(layout, [1.0, 2.0, 3.0], [0, 1], 2)
     for tangent, error, text in (
-        (pn.ones_like(x), StructureError, "jvp: components of the primal overlap"),
-        (pn.nested_array([[1.0, 1.0], [1.0, 1.0]]), StructureError, "jvp: components of the primal overlap"),
+        (pn.ones_like(x), StructureError, "jvp: components of the array overlap"),
+        (pn.nested_array([[1.0, 1.0], [1.0, 1.0]]), StructureError, "jvp: components of the array overlap"),
         (pn.ones(3), GradientError, "jvp: the gradient of a nested array must be nested"),
         (pn.nested_array([[1.0], [1.0]]), StructureError, "jvp"),
     ):
         with pytest.raises(error, match=text):
             pn.jvp(lambda x: x.sum(1), x, tangent)
+
+
+def test_a_gradient_that_comes_back_as_it_was_counts_shared_elements_once(layout: Any) -> None:
+    """The gradient of f = a + b + b + c is (1, 2, 1), by a hook that returns it, by assignment, and in a step."""
+    hooks: list[Callable[[Any], Any]] = [lambda g: g, lambda g: g.detach(), lambda g: None]
+    for hook in hooks:
+        x = view(layout, [1.0, 2.0, 3.0], [0, 1], 2).requires_grad_()
+        x.register_hook(hook)
+        x.sum().backward()
+        assert x.grad.data.tolist() == [1, 2, 1]
+        x.grad = x.grad
+        assert x.grad.data.tolist() == [1, 2, 1]
+    stepped, _ = pn.training.sgd(x, x.grad, learning_rate=0.5)
+    assert stepped.data.tolist() == [0.5, 1.0, 2.5]
+    assert pn.training.clip_by_norm(x.grad, 100.0)[1] == pytest.approx(6**0.5)
+    other_places = pn.nested_array([[1.0, 1.0], [1.0, 1.0]])
+    for call in (lambda: setattr(x, "grad", other_places), lambda: pn.training.sgd(x, other_places, learning_rate=1.0)):
+        with pytest.raises(StructureError, match="components of the array overlap"):
+            call()
 
 
 def test_gaps_of_tangents_and_cotangents_take_no_part(layout: Any) -> None:

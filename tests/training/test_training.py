@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -104,8 +105,8 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
      r"parameters\[1\] has dtype int64"),
     # A state of another step, or of other parameters.
     (lambda: adam(W, G, MOMENTUM), ArgumentError,  # type: ignore[arg-type]
-     "the AdamState that the step before returned.*not this SGDState"),
-    (lambda: adam(W, G, {}), ArgumentError, "the AdamState that the step before returned.*not this dict"),  # type: ignore[arg-type]
+     "the AdamState that the previous step returned.*not this SGDState"),
+    (lambda: adam(W, G, {}), ArgumentError, "the AdamState that the previous step returned.*not this dict"),  # type: ignore[arg-type]
     (lambda: sgd(W, G, MOMENTS, learning_rate=0.1), ArgumentError, "the SGDState that.*not this AdamState"),  # type: ignore[arg-type]
     (lambda: adam([W, W], [G, G], MOMENTS), ArgumentError, r"here of shapes \[\(1,\), \(1,\)\]"),
     # Norms and weights.
@@ -113,12 +114,12 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: clip(G, "1"), ArgumentError, "most must be above 0"),  # type: ignore[arg-type]
     (lambda: clip({"a": None}, 1.0), ArgumentError, "there is no array among the gradients"),
     (lambda: pn.training.from_state_dict([]), ArgumentError,  # type: ignore[arg-type]
-     r"what module\.state_dict\(\) gives, not a list"),
+     r"a mapping, such as module\.state_dict\(\), not a list"),
     # Batches.
     (lambda: batches([1]), ArgumentError, "give most_elements or most_components"),
     (lambda: batches([1], most_elements=0), ArgumentError, "1 or above, not {'most_elements': 0,"),
     (lambda: batches(pn.nested_array([[1.0], []]), most_elements=1), ArgumentError,  # type: ignore[arg-type]
-     "takes the lengths of the components, not the array"),
+     r"batches: lengths must be dense\..*x\.lengths_along\(1\)"),
     (lambda: batches([1], most_elements=1, seed="a"), ArgumentError, "seed must be an integer, not 'a'"),  # type: ignore[arg-type]
     (lambda: batches([1], most_elements=1, seed=-1), ArgumentError, "seed must be 0 or above, not -1"),
     (lambda: batches([-1], most_elements=1), StructureError, ""),
@@ -131,6 +132,28 @@ def test_arguments_that_do_not_fit_are_refused(number: int) -> None:
     call, error, text = REFUSED[number]
     with pytest.raises(error, match=text or None):
         call()
+
+
+@pytest.mark.parametrize("kind", [float, np.float16, np.float64, Fraction])
+def test_a_number_of_any_kind_keeps_the_dtype(kind: Any) -> None:
+    """All numbers are powers of 2, which every kind represents."""
+    p, half = pn.array([2.0], dtype=pn.float32), kind(0.5)
+    stepped, state = sgd(p, p, learning_rate=half, momentum=half, weight_decay=half)
+    assert (stepped.dtype, stepped.tolist()) == (np.float32, [2 - (2 + 1) / 2])
+    assert state.velocities[0].dtype == np.float32
+    for step in (adam, pn.training.adamw):
+        stepped, moments = step(p, p, learning_rate=half, betas=(half, half), eps=half, weight_decay=half)
+        assert stepped.dtype == moments.means[0].dtype == moments.squares[0].dtype == np.float32
+    clipped, norm = clip(p, half)
+    assert (clipped.dtype, clipped.tolist(), norm) == (np.float32, [0.5], 2.0)
+
+
+@pytest.mark.parametrize("layout", [pn.strided, pn.jagged])
+def test_gaps_of_gradients_do_not_count(layout: Any) -> None:
+    for rest in (100.0, math.nan):
+        gradient = pn.narrow(pn.array([[3.0, 4.0, rest], [rest, rest, 12.0]]), 1, [0, 2], [2, 1], layout=layout)
+        assert clip(gradient, 13.0) == (gradient, 13.0)
+        assert clip(gradient, 6.5)[0].tolist() == [[1.5, 2.0], [6.0]]
 
 
 def test_a_nested_gradient_has_the_components_of_its_parameter_in_any_places() -> None:
