@@ -45,7 +45,7 @@ def _to_nested_lists(ak: Any, outer: Any, copy: bool | None) -> NestedLists:
     """
     levels: list[Jagged | int] = []  # the places of lists of differing lengths, or the size of lists of one size
     layout, has_gaps = outer, False
-    while not layout.is_numpy:
+    while not layout.is_numpy or layout.parameter("__array__") is not None:  # strings are arrays of "char"
         if layout.is_unknown:
             layout = layout.to_NumpyArray(np.float64)
         elif layout.is_option or layout.is_indexed:
@@ -98,6 +98,8 @@ def to_awkward(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     check_exportable("to_awkward", x, copy)
     ak = import_optional("to_awkward", "awkward")
     if isinstance(x, Array):
+        if not x.ndim:
+            raise ExchangeError("to_awkward: awkward has no array without dimensions. Reshape it: x.reshape(1).")
         return ak.Array(ak.contents.NumpyArray(values_for_export(TO_AWKWARD, x, copy)))
     lists = to_lists(TO_AWKWARD, x, copy)
     layout = ak.contents.NumpyArray(lists.content)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.autograd import Array
-from pynested.backends.errors import StructureError
+from pynested.backends.errors import ExchangeError, StructureError
 from pynested.construct.from_buffers import nested_array_from_jagged, nested_array_from_strided
 from pynested.nested.layout_conversion import elements
 from pynested.nested.nested_array import NestedArray
@@ -69,6 +69,8 @@ def to_lists(receiver: Receiver, x: NestedArray, copy: bool | None) -> NestedLis
     one level for each dimension up to the last irregular dimension, over its elements in C order.
     """
     structure = x.structure
+    if x.ndim == 1:
+        raise ExchangeError(f"{receiver.function}: components without dimensions are no lists. Use nt.values().")
     if isinstance(structure, Jagged) and structure.ragged_dim == 1:
         return NestedLists((structure,), values_for_export(receiver, x.data, copy), len(x))
     if isinstance(structure, Jagged) or not structure.is_contiguous:

@@ -37,6 +37,9 @@ def from_pandas(series: Any, *, copy: bool | None = None) -> NestedArray | Array
         raise ExchangeError(
             f"from_pandas: a column of {series.dtype} holds no lists. Take pn.array(series.to_numpy())."
         )
+    if not (is_list := series.map(pd.api.types.is_list_like)).all():
+        i = int(is_list.argmin())
+        raise ExchangeError(f"from_pandas: entry {i} is {series.iloc[i]!r}, not a list. Drop it, or put a list there.")
     check_may_copy("from_pandas", copy, "the lists of a column of objects lie apart")
     return from_numpy(series.to_numpy(), layout=jagged)
 

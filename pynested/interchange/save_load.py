@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import checked_ndarray
 from pynested.autograd.decorators import operator
-from pynested.backends.errors import ArgumentError, ExchangeError, named_type
+from pynested.backends.errors import ArgumentError, ExchangeError, PynestedError, named_type
 from pynested.backends.repeating_views import unbroadcast_view
 from pynested.nested.layout_conversion import contiguous
 from pynested.nested.nested_array import NestedArray
@@ -56,7 +56,7 @@ def save(path: str | os.PathLike[str], arrays: AnyArray | Mapping[str, AnyArray]
     Raises
     ------
     ArgumentError
-        For a path with another ending, for a name that is not a string, and for a value that is not an array.
+        For a path with another ending, for a name that is empty or no string, and for a value that is not an array.
     GradientError
         For the result of a recorded operation; ``detach`` it first. A leaf that requires grad can be saved.
 
@@ -69,8 +69,7 @@ def save(path: str | os.PathLike[str], arrays: AnyArray | Mapping[str, AnyArray]
     [[1, 2], [3]]
     """
     write = _format_of("save", path)[0]
-    array_by_name = {_UNNAMED: arrays} if isinstance(arrays, Array | NestedArray) else arrays
-    _check_named_arrays(array_by_name)
+    array_by_name = {_UNNAMED: arrays} if isinstance(arrays, Array | NestedArray) else _checked_arrays(arrays)
     header: dict[str, Any] = {"version": VERSION, "arrays": {}}
     parts: Parts = {}
     for name, x in array_by_name.items():
@@ -81,18 +80,19 @@ def save(path: str | os.PathLike[str], arrays: AnyArray | Mapping[str, AnyArray]
     write(Path(path), json.dumps(header), parts)
 
 
-def _check_named_arrays(arrays: Any) -> None:
-    """Raise ArgumentError unless ``arrays`` is a mapping from strings to arrays."""
+def _checked_arrays(arrays: Any) -> Mapping[str, AnyArray]:
+    """Return ``arrays``; raise ArgumentError unless it maps names to arrays."""
     if not isinstance(arrays, Mapping):
         raise ArgumentError(f"save: takes an array, or a mapping from names (str) to arrays, not {named_type(arrays)}.")
     for name, x in arrays.items():
-        if not isinstance(name, str):
-            raise ArgumentError(f"save: takes an array, or a mapping from names (str) to arrays; {name!r} is no text.")
+        if not isinstance(name, str) or name == _UNNAMED:
+            raise ArgumentError(f"save: takes an array, or a mapping from names (str) to arrays; {name!r} is no name.")
         if not isinstance(x, Array | NestedArray):
             raise ArgumentError(
                 f"save: takes an array, or a mapping from names (str) to arrays; {name!r} is {named_type(x)}. Make "
                 "an array of it: pn.array(x), or pn.nested_array(x)."
             )
+    return arrays
 
 
 def _split_parts(x: AnyArray) -> tuple[dict[str, Any], Parts]:
@@ -124,18 +124,19 @@ def load(path: str | os.PathLike[str]) -> AnyArray | dict[str, AnyArray]:
         text, parts = read(Path(path))
         header = json.loads(text)
         version, headers = header["version"], header["arrays"]
-    except (ValueError, KeyError, TypeError, EOFError, BadZipFile):
-        raise ExchangeError(f"load: {path} was not written by pynested.save, or it is damaged.") from None
-    if version != VERSION:
-        raise ExchangeError(
-            f"load: {path} has version {version}, and this pynested reads version {VERSION}. Use a newer pynested."
-        )
-    try:
-        arrays = {name: _join_parts(array_header, name, parts) for name, array_header in headers.items()}
+        arrays = {name: _join_parts(headers[name], name, parts) for name in headers if version == VERSION}
+    except PynestedError:
+        raise
     except KeyError as missing:
         raise ExchangeError(
             f"load: the entry {missing.args[0]!r} of {path} is missing. The file is incomplete or was changed."
         ) from None
+    except (AttributeError, TypeError, ValueError, EOFError, BadZipFile):
+        raise ExchangeError(f"load: {path} was not written by pynested.save, or it is damaged.") from None
+    if version != VERSION:
+        raise ExchangeError(
+            f"load: {path} has version {version!r}, and this pynested reads version {VERSION}. Use a newer pynested."
+        )
     return arrays[_UNNAMED] if set(arrays) == {_UNNAMED} else arrays
 
 
@@ -163,7 +164,7 @@ Read = Callable[[Path], tuple[str, Parts]]
 
 def _format_of(name: str, path: str | os.PathLike[str]) -> tuple[Write, Read]:
     """Return the functions that write and read files with the ending of ``path``."""
-    if isinstance(path, Array | NestedArray):
+    if not isinstance(path, str | os.PathLike):
         raise ArgumentError(f"{name}: the first argument must be a path, a str or a Path, not {named_type(path)}.")
     ending = Path(path).suffix
     if ending not in _FORMATS:

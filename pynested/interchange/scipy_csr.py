@@ -8,7 +8,7 @@ import numpy as np
 
 from pynested.autograd.call_errors import check_optional_flags
 from pynested.autograd.decorators import operator
-from pynested.backends.errors import ExchangeError, ShapeError
+from pynested.backends.errors import ExchangeError, ShapeError, named_type
 from pynested.construct.from_buffers import nested_array_from_jagged
 from pynested.nested.nested_array import NestedArray
 from pynested.structure.layout import jagged
@@ -56,9 +56,9 @@ def from_csr(matrix: Any, *, copy: bool | None = None) -> NestedArray:
 def to_csr(x: NestedArray, *, copy: bool | None = None) -> Any:
     """Convert to a sparse matrix in shared memory: ``(B, *) -> (B, max(*))``.
 
-    An array with gaps is packed first. SciPy counts entries that are not stored as 0. Use the matrix for linear
-    algebra, not for a maximum. ShapeError for an array of more dimensions. DTypeError for float16, which scipy.sparse
-    does not support.
+    Elements that do not lie one after another are copied. SciPy counts entries that are not stored as 0. Use the matrix
+    for linear algebra, not for a maximum. ShapeError for a dense array, and for other dimensions. DTypeError for
+    float16, which scipy.sparse does not support.
 
     >>> pn.to_csr(pn.nested_array([[1, 2], [3]], layout=pn.jagged)).toarray()
     array([[1, 2],
@@ -66,11 +66,11 @@ def to_csr(x: NestedArray, *, copy: bool | None = None) -> Any:
     """
     check_exportable("to_csr", x, copy)
     sparse = import_optional("to_csr", "scipy.sparse", "scipy")
-    if x.ndim != 2:
-        raise ShapeError(f"to_csr: takes an array of two dimensions, (B, *), not of {x.ndim}.")
-    if not x.structure.is_packed:
-        check_may_copy("to_csr", copy, "there are gaps")
+    if not isinstance(x, NestedArray) or x.ndim != 2:
+        raise ShapeError(f"to_csr: takes a nested array of two dimensions, (B, *), not {named_type(x)} of {x.ndim}.")
     packed = x.contiguous().to(layout=jagged)
+    if packed.data.storage is not x.data.storage:
+        check_may_copy("to_csr", copy, "the elements do not lie one after another")
     lengths = packed.lengths_along(1)
     starts = packed.structure.offsets
     column_numbers = np.arange(starts[-1]) - np.repeat(starts[:-1], lengths)

@@ -35,6 +35,7 @@ FROM: dict[str, Callable[..., Any]] = {
     "torch": pn.from_torch,
 }
 Make = Callable[[Any], Any]  # of an array, by the module of a library
+NAN = float("nan")
 pytestmark = pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
 
 
@@ -177,7 +178,9 @@ REFUSED: list[tuple[str, Make, type[Exception], str]] = [
     ("tensorflow", lambda tf: tf.ones(2, tf.bfloat16), DTypeError, "no bfloat16 on the CPU.*tensorflow.cast"),
     ("tensorflow", lambda tf: tf.ragged.constant([["a"]]), ExchangeError, "strings are not numbers"),
     ("tensorflow", lambda tf: [1], ExchangeError, "takes an eager tensor or a ragged tensor, not list"),
-    ("pandas", lambda pd: pd.Series([[1], None]), ExchangeError, "component 1 is None"),
+    *(("pandas", lambda pd, entry=entry: pd.Series([[1], entry]), ExchangeError, f"entry 1 is {entry!r}, not a list")
+      for entry in (None, NAN, 2, "a")),
+    ("awkward", lambda ak: "abc", ExchangeError, "a char holds no numbers"),
     ("pandas", lambda pd: pd.Series([1, 2]), ExchangeError, "a column of int64 holds no lists"),
     ("pandas", lambda pd: [[1]], ExchangeError, "takes a Series"),
     ("scipy.sparse", lambda s: s.csr_array([[1, 2, 0], [0, 0, 3]]), ExchangeError, "row 1 has an entry in column 2"),
@@ -207,6 +210,22 @@ NO_COPY: list[tuple[str, Make, str]] = [
     ("pyarrow", lambda pa: pa.chunked_array([[[1]], [[2]]]), "there are 2 chunks, so the memory cannot be shared"),
     ("pyarrow", lambda pa: pa.array([[True]]), "Arrow packs the bits of bools"),
 ]
+APART: dict[str, Any] = {  # arrays (2, *) whose elements do not lie one after another
+    "out of order": pn.nested_array_from_strided(pn.arange(3), [[2], [1]], offsets=[1, 0]),
+    "with gaps": pn.nested_array_from_jagged(pn.arange(5), [0, 3, 5], [2, 1]),
+    "with steps": pn.nested_array_from_jagged(pn.arange(6)[::2], [0, 2, 3]),
+    "in steps": pn.nested_array_from_strided(pn.arange(4), [[2], [1]], [[2], [1]], [0, 1]),
+}
+
+
+@pytest.mark.parametrize("x", APART.values(), ids=APART)
+def test_elements_that_lie_apart_are_copied_for_scipy(x: Any) -> None:
+    pytest.importorskip("scipy.sparse")
+    with pytest.raises(ExchangeError, match="to_csr: the elements do not lie one after another.*copy=False"):
+        pn.to_csr(x, copy=False)
+    assert pn.from_csr(pn.to_csr(x)).tolist() == x.tolist()
+    for together in (x.contiguous(), x.contiguous()[1:]):  # a view with a gap in front is in one piece
+        assert np.shares_memory(pn.to_csr(together, copy=False).data, together.data.data)
 
 
 @pytest.mark.parametrize(("name", "make", "text"), NO_COPY)
@@ -232,6 +251,13 @@ OUT: list[tuple[str, Callable[..., Any], Any, type[Exception], str]] = [
     ("torch", pn.to_torch, EMPTY, ExchangeError, "no strided nested tensor of no components"),
     ("jax", pn.to_jax, pn.nested_array([[1.0]]), LayoutError, "not jagged along dimension 1"),
     ("scipy", pn.to_csr, pn.nested_array([[[1.0]]]), ShapeError, "two dimensions"),
+    ("scipy", pn.to_csr, pn.ones((2, 2)), ShapeError, "takes a nested array of two dimensions.*not an Array of 2"),
+    *(
+        (name, out, EMPTY, ExchangeError, "components without dimensions are no lists")
+        for name, out in (("awkward", pn.to_awkward), ("pyarrow", pn.to_arrow), ("tensorflow", pn.to_tensorflow))
+    ),
+    ("awkward", pn.to_awkward, pn.array(1.0), ExchangeError, "no array without dimensions"),
+    ("pyarrow", pn.to_arrow, pn.array(1.0), ExchangeError, "an array without dimensions is not a column"),
     ("numpy", pn.to_numpy, [[1.0]], ArgumentError, "to_numpy: takes an array of pynested, not a list"),
     ("numpy", pn.to_numpy, np.ones(2), ArgumentError, "to_numpy: takes an array of pynested, not a"),
 ]

@@ -171,6 +171,10 @@ DAMAGED: list[tuple[Any, dict[str, Any], type[Exception], str]] = [  # bytes or 
     (DENSE, {}, ExchangeError, "the entry 'x/values' of .* is missing"),
     (JAGGED, {"x/values": np.ones(2), "x/offsets": np.array([0, 5])}, StructureError, ""),
     *((text, {}, ExchangeError, NO_FILE + ", or it is damaged") for text in (b"", b"hello")),
+    *(
+        ({"version": 1, "arrays": arrays}, {"x/values": np.ones(2)}, ExchangeError, NO_FILE + ", or it is damaged")
+        for arrays in (["x"], {"x": 3}, *({"x": {"kind": "dense", "shape": shape}} for shape in ("ab", [3], [-1])))
+    ),
 ]
 
 
@@ -196,8 +200,13 @@ def test_files_that_are_cut_short(tmp_path: Path) -> None:
 
 NOT_SAVED = [
     (pn.ones(1), "x.npz", "the first argument must be a path, a str or a Path, not an Array"),
+    (b"x.npz", pn.ones(1), "must be a path, a str or a Path, not a bytes"),
+    (3, pn.ones(1), "must be a path, a str or a Path, not an int"),
     ("x.pt", pn.ones(1), r"ends in '\.pt'\. Use one of \.npz, \.arrow"),
-    *(("x.npz", value, "save: takes an array, or a mapping") for value in ({1: pn.ones(1)}, {"x": np.ones(1)}, [1])),
+    *(
+        ("x.npz", value, "save: takes an array, or a mapping")
+        for value in ({1: pn.ones(1)}, {"": pn.ones(1)}, {"x": np.ones(1)}, [1])
+    ),
 ]
 
 
