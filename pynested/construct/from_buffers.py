@@ -77,7 +77,7 @@ def nested_array_from_jagged(
         raise StructureError(f"{name}: At least one of offsets or lengths is required.")
     ragged_dim = 1 if jagged_dim is None else canonical_int(name, "jagged_dim", jagged_dim)
     if ragged_dim < 1 or ragged_dim > buffer.ndim:
-        plural = "s" if buffer.ndim > 1 else ""
+        plural = "" if buffer.ndim == 1 else "s"
         raise DimensionError(
             f"{name}: Expected jagged_dim >=1 and <={buffer.ndim}, but got {ragged_dim}: it counts the batch as "
             f"dimension 0, and values with {buffer.ndim} dimension{plural} make a nested array with {buffer.ndim + 1}."

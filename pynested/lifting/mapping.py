@@ -29,7 +29,7 @@ from pynested.nested.nested_array import NestedArray, wrap_unchecked
 from pynested.nested.operands import Operand, check_devices, first_nested
 from pynested.nested.shape_comparison import mismatch_message
 from pynested.structure import Jagged, Strided
-from pynested.structure.layout import Layout, jagged
+from pynested.structure.layout import Layout, canonical_layout, jagged
 
 from .broadcasting import (
     align_in_flat_buffers,
@@ -174,10 +174,9 @@ def map_components(
 
     Raises
     ------
-    StructureError
-        If numbers of components, or the ranks of results, differ.
-    ShapeError
-        If a dense operand has no slice for each component.
+    StructureError, ShapeError, LayoutError
+        If numbers of components, or the ranks of results, differ. If a dense operand has no slice for each component.
+        For a ``layout`` that is not a layout.
     ArgumentError
         If no operand is nested, or a result is not an array.
 
@@ -197,13 +196,14 @@ def map_components(
     """
     name = "map_components"
     template = first_nested(name, operands)
+    layout = template.layout if layout is None else canonical_layout(name, layout)
     arrays = [x if isinstance(x, NestedArray) else as_operand(name, x, template.device) for x in operands]
     for x in arrays:
         if isinstance(x, NestedArray) and len(x) != len(template):
             raise StructureError(mismatch_message(name, template, x))
     arguments_by_operand = [_component_arguments(x, template) for x in arrays]
     if not len(template):
-        return _map_empty_batch(function, arrays, layout or template.layout)
+        return _map_empty_batch(function, arrays, layout)
     results = [_as_pynested_array(function(*row), template.device) for row in zip(*arguments_by_operand, strict=True)]
     for i, result in enumerate(results):
         _check_result(name, result, f"for component {i} ")
@@ -212,7 +212,7 @@ def map_components(
                 f"{name}: the function returned {results[0].ndim} dimensions for component 0 and {result.ndim} for "
                 f"component {i}; the numbers must be equal."
             )
-    return nest_results(results, template, layout or template.layout)
+    return nest_results(results, template, layout)
 
 
 def _component_arguments(x: Any, template: NestedArray) -> Sequence[Any]:

@@ -248,7 +248,8 @@ def _reduce_batch(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...]) 
     if len(dims) == x.ndim:
         if reduction.if_empty is None and not x.data.numel():
             raise reduction.empty_error("the nested array has no elements")
-        return reduction.reduce_axes(movement.reshape(x.data, (x.data.numel(),)), (0,))
+        flat = gather_elements(x) if reduction.returns_index else movement.reshape(x.data, (x.data.numel(),))
+        return reduction.reduce_axes(flat, (0,))
     jagged_x = x if isinstance(x.structure, Jagged) else as_jagged_view(x)
     if jagged_x is not None and jagged_x.structure.ragged_dim in dims:  # the rows of all components form one axis
         return reduction.reduce_axes(jagged_x.data, tuple(dim - 1 for dim in dims[1:]))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import numpy_array
-from pynested.backends.errors import DTypeError, PynestedError, StructureError
+from pynested.backends.errors import ArgumentError, DTypeError, PynestedError, StructureError
 from pynested.backends.host import to_host
 from pynested.backends.limits import MOST_DIMENSIONS, MOST_ELEMENTS
 
@@ -29,6 +29,8 @@ _EMPTY_LIST_DTYPE = np.dtype(np.float64)  # the dtype of np.array([])
 
 def as_integers(name: str, argument: str, value: Any, ndim: int | None = None) -> Ints:
     """Return an argument as a read-only int64 array; raise unless it holds integers, in ``ndim`` dimensions if set."""
+    if getattr(value, "is_nested", False):
+        raise ArgumentError(f"{name}: {argument} must be dense. Take lengths from a nested array: x.lengths_along(1).")
     try:
         array = to_host(value.data) if type(value) is Array else numpy_array(name, value)
     except PynestedError:

@@ -57,6 +57,11 @@ JAGGED_ERRORS: list[tuple[Any, Any, type[Exception], str]] = [
     ([7, 7], [0], StructureError, "component 0"),
     ([0, 2**63 - 1], [2**63 - 1], StructureError, "component 0"),
     *[(offsets, None, DTypeError, "integers") for offsets in ([0.0, 6.0], [False, True], ["0", "6"])],
+    *[
+        (pn.nested_array(offsets), None, ArgumentError, "offsets must be dense")
+        for offsets in ([[0, 6]], [[0], [1, 6]])
+    ],
+    ([0, 6], pn.nested_array([6]), ArgumentError, "lengths must be dense"),
 ]
 STRIDED_ERRORS: list[tuple[Any, Any, Any, type[Exception], str]] = [
     ([[9]], None, None, StructureError, "component 0"),
@@ -106,6 +111,8 @@ ERRORS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: pn.nested_array_from_jagged(ROWS, [0, 2, 6], min_seqlen=3), StructureError, "min_seqlen"),
     *[(lambda dim=dim: pn.nested_array_from_jagged(ROWS, [0, 6], jagged_dim=dim), DimensionError, "jagged_dim")
       for dim in (0, 3, -1)],
+    (lambda: pn.nested_array_from_jagged(np.array(1.0), [0, 1]), DimensionError, "values with 0 dimensions make"),
+    (lambda: pn.narrow(ROWS, 1, pn.nested_array([[1]]), 1), ArgumentError, "narrow: start must be dense"),
     (lambda: pn.nested_array_from_strided(ROWS, [[2]]), StructureError, "flat"),
     (lambda: unpickled(Jagged, [0, 3], None, 0), DimensionError, "Jagged"),
     (lambda: unpickled(Jagged, [0, 3], None, 1.0), ArgumentError, "Jagged"),

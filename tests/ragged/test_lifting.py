@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from itertools import product
+from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import ArgumentError, DTypeError, PynestedError, ShapeError, StructureError
+from pynested.backends.errors import ArgumentError, DTypeError, LayoutError, PynestedError, ShapeError, StructureError
 
 from ..nests import LAYOUTS, assert_same, batch, distinct, everywhere, nest, place
 
@@ -132,6 +132,19 @@ def test_errors_of_map_components() -> None:
     ])  # fmt: skip
     with pytest.raises(DTypeError):
         pn.map_components(pn.silu, nest([np.array([1, 2])]))
+    check_errors(lambda layout, x: pn.map_components(lambda c: c, x, layout=layout()), [
+        (lambda: "jagged", LayoutError, "map_components: layout must be pn.strided or pn.jagged, not 'jagged'"),
+    ])  # fmt: skip
+
+
+def test_an_index_of_the_batch_counts_components_wherever_they_lie() -> None:
+    for offsets in permutations(range(3)):
+        x = pn.nested_array_from_strided(pn.array([5.0, 1.0, 7.0]), np.zeros((3, 0), np.int64), offsets=offsets)
+        components = [[5.0, 1.0, 7.0][offset] for offset in offsets]
+        assert x.tolist() == components
+        for keepdim in (False, True):
+            assert pn.argmax(x, 0, keepdim).numpy().ravel().tolist() == [np.argmax(components)]
+            assert pn.argmin(x, 0, keepdim).numpy().ravel().tolist() == [np.argmin(components)]
 
 
 # The function, the layout of the result (None: that of the operand), and the sizes of the result of no components.
