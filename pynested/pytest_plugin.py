@@ -1,4 +1,4 @@
-"""A test for each clause of an operator, in the suite of somebody who has written that operator.
+"""A test for each clause of an operator, in the test suite of another implementation of the operator.
 
     import pytest
     from mine import softmax
@@ -7,12 +7,12 @@
     def test_softmax(clause):
         clause.check(softmax)
 
-pytest shows ``test_softmax[SOFTMAX-1]`` and so on. ``clause.check`` takes what `pynested.conformance.check` takes, all
-but the operator. All cases are run at the first clause, and every difference fails the one clause that it breaks. A
-clause of ``expect`` is expected to fail; once it is kept, its test fails, so that the list stays true. Where no case of
-a clause could be asked, its test is skipped.
+pytest shows ``test_softmax[SOFTMAX-1]`` and so on. ``clause.check`` has the parameters of `pynested.conformance.check`,
+except ``op``. The first test runs all cases, and every difference fails the test of the one clause that it breaks. The
+clauses of ``expect`` are expected failures; the test of one that holds fails, so that the list stays true. A test is
+skipped if no case of its clause can be run.
 
-pytest knows the mark through the module ``pynested_pytest``, which imports this one at the first mark that it meets.
+The module ``pynested_pytest`` registers the mark with pytest, and imports this module for the first marked test.
 """
 
 from __future__ import annotations
@@ -44,39 +44,40 @@ class ClauseTest:
         """The sentence of the clause."""
         return find_clause(self.id).text
 
-    def check(self, function: Callable[..., Any], **how: Any) -> None:
-        """Fail the test where the function breaks this clause; ``how`` is that of `pynested.conformance.check`."""
+    def check(self, function: Callable[..., Any], **options: Any) -> None:
+        """Fail the test if the function breaks this clause; ``options`` are those of `pynested.conformance.check`."""
         __tracebackhide__ = True
-        checked = _checked(function, self.op, tuple(sorted(how.items())))
+        hashable = {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}
+        checked = _checked(function, self.op, tuple(sorted(hashable.items())))
         broken = checked.differences.get(self.id, ())
         if broken:
-            pytest.fail("\n\n".join([f"{self.id}: {self.text}", *map(_told, broken)]), pytrace=False)
+            pytest.fail("\n\n".join([f"{self.id}: {self.text}", *map(_difference_text, broken)]), pytrace=False)
         if not checked.asked(self.id):
             pytest.skip(f"no case of {self.id} could be asked")
 
 
-def _told(finding: Mapping[str, Any]) -> str:
-    """Return one difference in words, and how to see it."""
-    where = f"{finding['id']}, {finding['layout']}, {' '.join(finding['placements'])}"
-    lines = [f"{where}: {finding['call']}", f"expected {finding['want']}", f"got {finding['got']}"]
+def _difference_text(finding: Mapping[str, Any]) -> str:
+    """Return the case of a difference, its call, and the expected and the actual result."""
+    case = f"{finding['id']}, {finding['layout']}, {' '.join(finding['placements'])}"
+    lines = [f"{case}: {finding['call']}", f"expected {finding['want']}", f"got {finding['got']}"]
     return "\n    ".join(lines)
 
 
 @functools.lru_cache(maxsize=8)
-def _checked(function: Callable[..., Any], op: str, how: tuple[tuple[str, Any], ...]) -> Checked:
+def _checked(function: Callable[..., Any], op: str, options: tuple[tuple[str, Any], ...]) -> Checked:
     """Run every case once for all clauses of the function."""
     try:
-        return check(function, op, **dict(how))
+        return check(function, op, **dict(options))
     except Disagreement as disagreement:
         return disagreement.checked
 
 
 def parametrize(metafunc: pytest.Metafunc, mark: pytest.Mark) -> None:
     """Make a test of each clause that the cases of the operator cite."""
-    op, expect = _asked(*mark.args, **mark.kwargs)
     try:
+        op, expect = pynested_mark(*mark.args, **mark.kwargs)
         ids = clauses_of(op)
-    except ArgumentError as error:
+    except (ArgumentError, TypeError) as error:
         raise pytest.UsageError(f"{metafunc.definition.nodeid}: {error}") from error
     if strange := set(expect) - set(ids):
         raise pytest.UsageError(f"{metafunc.definition.nodeid}: no case of {op} is about {', '.join(sorted(strange))}")
@@ -88,5 +89,5 @@ def parametrize(metafunc: pytest.Metafunc, mark: pytest.Mark) -> None:
     )
 
 
-def _asked(op: str, expect: Mapping[str, str] | None = None) -> tuple[str, Mapping[str, str]]:
+def pynested_mark(op: str, expect: Mapping[str, str] | None = None) -> tuple[str, Mapping[str, str]]:
     return op, expect or {}

@@ -46,6 +46,12 @@ def test_each_clause_is_a_test_and_failures_can_be_expected(suite: pytest.Pytest
     done.stdout.fnmatch_lines(["*::test_softmax[[]SOFTMAX-1[]] PASSED*", "*::test_softmax[[]SOFTMAX-4[]] XFAIL*"])
 
 
+def test_layouts_can_be_a_list(suite: pytest.Pytester) -> None:
+    code = MARKED.replace("1 if dim == 0 else dim", "dim").replace('"SOFTMAX-4": "dimension 0 is not refused yet"', "")
+    code = code.replace("check(softmax)", 'check(softmax, layouts=["jagged"], match="*/error/*")')
+    outcome(suite, code, *ONE).assert_outcomes(passed=1, deselected=10)
+
+
 def test_a_failure_shows_the_clause_and_the_case(suite: pytest.Pytester) -> None:
     done = outcome(suite, MARKED.replace('expect={"SOFTMAX-4": "dimension 0 is not refused yet"}', ""), *ONE)
     done.assert_outcomes(failed=1, deselected=10)
@@ -71,6 +77,8 @@ def test_functions_that_are_not_implemented_are_skipped(suite: pytest.Pytester) 
         ('"softmax", expect', '"softmay", expect', "the specification has no operator 'softmay'"),
         ("SOFTMAX-4", "SOFTMAX-99", "no case of softmax is about SOFTMAX-99"),
         ("test_softmax(clause)", "test_softmax()", "takes the argument `clause`"),
+        ('"softmax", expect', "expect", "pynested_mark() missing 1 required positional argument: 'op'"),
+        ("expect=", "expected=", "pynested_mark() got an unexpected keyword argument 'expected'"),
     ],
 )
 def test_a_wrong_mark_is_one_sentence(suite: pytest.Pytester, old: str, new: str, message: str) -> None:
