@@ -65,7 +65,7 @@ from .name_hints import add_hints as _add_hints  # noqa: E402
 from .name_hints import missing_name_error as _missing_name_error  # noqa: E402
 from .nested import autograd_container as _autograd_container  # noqa: E402, F401  registers NestedArray with autograd
 from .nested.nested_array import NestedArray  # noqa: E402
-from .operators.attention import *  # noqa: E402  each chapter, as mypy does not follow a computed __all__
+from .operators.attention import *  # noqa: E402  each chapter: mypy cannot read a computed __all__
 from .operators.comparison import *  # noqa: E402
 from .operators.conversion import *  # noqa: E402
 from .operators.elementwise import *  # noqa: E402

@@ -1,10 +1,4 @@
-"""The command `pynested`: hold an implementation against the specification, and explain what it says.
-
-How a command ends: 0, the target agrees; 1, the target differs, and nothing else is 1; 2, wrong usage, a target or a
-device that is not there; 3, the kit itself: vectors that are damaged, records or a report that cannot be written, an
-adapter or the kit with an error of its own; 4, no check could be made, which is no agreement; 128 + n, ended by signal
-n.
-"""
+"""The command `pynested`: check an implementation against the specification, and explain the specification."""
 
 from __future__ import annotations
 
@@ -38,9 +32,9 @@ from .fuzzing.command import add_fuzz, fuzz
 
 _EMULATION = ("schedule", "seed", "workers", "sanitize")
 _EXIT_CODES = (
-    "exit codes: 0 agrees; 1 the target differs, and nothing else is 1; 2 wrong usage; 3 the kit itself (vectors that "
-    "are inconsistent or damaged, output that cannot be written, an error in the adapter or the kit); 4 no check could "
-    "be made, which is no agreement; 128+n ended by signal n"
+    "exit codes: 0 the target agrees; 1 the target differs (no other cause has code 1); 2 wrong usage, or no such "
+    "target or device; 3 the kit failed (vectors that are inconsistent or damaged, output that cannot be written, an "
+    "error in the adapter or the kit); 4 no check could be made, which is no agreement; 128+n ended by signal n"
 )
 
 _RUNS_CODE = (
@@ -48,12 +42,12 @@ _RUNS_CODE = (
     "yourself, or whose snippets you have read."
 )
 
-_PIPE = 13  # the number of SIGPIPE, which Windows has not
+_PIPE = 13  # the number of SIGPIPE, which Windows does not define
 _SENTENCE = 300  # characters
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose help is written as any other text is."""
+    """A parser that writes its help with `_write`."""
 
     def _print_message(self, message: str, file: object = None) -> None:
         if file is None or file is sys.stdout:
@@ -69,13 +63,13 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     help_ = "check an implementation against the specification"
     add_conform(commands.add_parser("conform", help=help_, epilog=_EXIT_CODES))
-    help_ = "draw calls without end, hold a target against them, and make what differs small"
+    help_ = "check a target with random calls until stopped, and shrink each difference"
     add_fuzz(commands.add_parser("fuzz", help=help_, epilog=_EXIT_CODES))
     help_ = "show a run that was kept with conform --json"
     report = commands.add_parser("report", help=help_, epilog=_EXIT_CODES)
     report.add_argument("file", type=Path, metavar="FILE")
     add_view(report)
-    help_ = "show what has changed from one kept run to another; 1 where something is worse"
+    help_ = "show the changes from one kept run to another; exit code 1 if a check got worse"
     diff = commands.add_parser("diff", help=help_, epilog=_EXIT_CODES)
     diff.add_argument("before", type=Path, metavar="BEFORE")
     diff.add_argument("after", type=Path, metavar="AFTER")
@@ -100,15 +94,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Ended as ended:
         _tell(f"pynested: ended by {ended}\n")
         return SIGNAL + ended.number
-    except BrokenPipeError:  # whoever read the report has seen enough
+    except BrokenPipeError:  # the reader of the output has closed it
         return SIGNAL + _PIPE
-    except OutputError as error:  # not even the help
+    except OutputError as error:  # the help could not be written
         _tell(f"pynested: {error}\n")
         return KIT
 
 
 def _run(options: argparse.Namespace) -> int:
-    """Run one command; whatever keeps it from its end is told in a sentence."""
+    """Run one command and return its exit code; an error becomes one sentence on standard error."""
     commands = {
         "conform": _conform,
         "fuzz": lambda options: fuzz(options, _command(options.adapter), _write),
@@ -133,7 +127,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _reason(error: BaseException) -> tuple[int, str]:
-    """Return the exit code of an error, and a sentence; the traceback of one that nobody foresaw is shown first."""
+    """Return the exit code and the sentence for an error; show the traceback first if the error is unexpected."""
     if isinstance(error, (UsageError, PynestedError)):
         return USAGE, str(error)
     if isinstance(error, KitError):
@@ -180,21 +174,21 @@ def _conform(options: argparse.Namespace) -> int:
 
 
 def _processes(options: argparse.Namespace) -> int:
-    """Return how many processes ask: one where the machine has one device for all, or where somebody listens."""
+    """Return the number of processes that run cases; one by default for an adapter, a GPU or a trace."""
     if options.processes is None:
         alone = options.adapter is not None or options.device == "cuda" or options.trace is not None
         return 1 if alone else forks.usual_number()
     if options.processes == 0:
-        raise UsageError("--processes 0 asks nobody; give 1 or more")
+        raise UsageError("--processes 0 runs no case; give 1 or more")
     if options.processes > 1 and options.trace is not None:
-        raise UsageError("--trace keeps what one process says; give --processes 1")
+        raise UsageError("--trace records the messages of one process; give --processes 1")
     if options.processes > 1 and not forks.POSSIBLE:
         raise UsageError("--processes above 1 needs Linux, where a process can be forked")
     return int(options.processes)
 
 
 def _held(run: Run, expected: Mapping[known.Check, str], code: int) -> int:
-    """Say what is not as expected, and return the exit code that is left."""
+    """Write the differences from the expected results, and return the exit code."""
     found = known.unexpected(run, expected)
     _write("\nAgainst what is expected: " + "\n".join(found.lines()) + "\n")
     return code if code in (KIT, NOTHING) else DIFFERS if found.worse else AGREES
@@ -207,7 +201,7 @@ def _adapter(options: argparse.Namespace) -> int:
 
 
 def _command(text: str | None) -> list[str] | None:
-    """Return the words of ``--adapter``, or None where it is not given."""
+    """Return the words of ``--adapter``, or None if the option is missing."""
     if text is None:
         return None
     try:
@@ -233,7 +227,7 @@ def _diff(options: argparse.Namespace) -> int:
 
 
 def _snippets(options: argparse.Namespace) -> int:
-    from .conformance.pasted import findings, mismatches  # of no use to the other commands
+    from .conformance.pasted import findings, mismatches  # only this command needs the module
     from .conformance.snippets import RUNNABLE
 
     run = read(options.file)
@@ -242,14 +236,14 @@ def _snippets(options: argparse.Namespace) -> int:
         raise UsageError(f"the snippets call own functions of {target['name']}. Import these, and paste a snippet")
     _tell(f"pynested snippets: {_RUNS_CODE.replace('FILE', str(options.file))}\n")
     wrong = list(mismatches(run))
-    for result, finding, said in wrong:
-        _write(f"{result['id']}, {result['layout']}: {finding['verdict']}, {finding['got']}\n  pasted: {said}\n")
+    for result, finding, output in wrong:
+        _write(f"{result['id']}, {result['layout']}: {finding['verdict']}, {finding['got']}\n  pasted: {output}\n")
     _write(f"{len(wrong):,} of {sum(1 for _ in findings(run)):,} snippets do not show what was recorded.\n")
     return KIT if wrong else AGREES
 
 
 def _site(options: argparse.Namespace) -> int:
-    from .conformance.report_html import write_site  # of no use to the other commands
+    from .conformance.report_html import write_site  # only this command needs the module
 
     count = write_site([read(file) for file in options.files], options.out)
     _write(f"{count:,} pages; open {options.out / 'index.html'}\n")
@@ -278,6 +272,6 @@ def _write(text: str) -> None:
 
 
 def _tell(text: str) -> None:
-    """Write to standard error; where nobody listens, the exit code has to do."""
+    """Write to standard error; ignore an error, as the exit code tells the result too."""
     with contextlib.suppress(OutputError, BrokenPipeError):
         write(text, sys.stderr)

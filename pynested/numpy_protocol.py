@@ -1,4 +1,4 @@
-"""NumPy's functions and ufuncs, called with arrays of pynested: which operator computes each of them.
+"""NumPy's functions and ufuncs for arrays of pynested: the operator that computes each function.
 
 If a function of NumPy has no such operator, NumPy computes it for dense arrays. A nested array raises ArgumentError:
 NumPy would convert it to one dense array, which is possible only if all lengths are equal. A call with a
@@ -110,7 +110,7 @@ def _call_problem(function: Any, inputs: tuple[Any, ...], options: dict[str, Any
     return ""
 
 
-# The operators that compute ufuncs: those of the same name, but for `eq`, since `pn.equal` compares whole arrays.
+# Operators of the same name as a ufunc, then operators of another name. `pn.equal` compares whole arrays.
 OPERATOR_NAMES: dict[np.ufunc, str] = {
     **{getattr(np, name): name for name in ops.__all__ if isinstance(getattr(np, name, None), np.ufunc)},
     np.subtract: "sub", np.multiply: "mul", np.divide: "div", np.negative: "neg", np.sign: "sgn",

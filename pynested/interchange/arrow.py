@@ -43,7 +43,7 @@ def from_arrow(array: Any, *, copy: bool | None = None) -> NestedArray | Array:
 
 def _to_nested_lists(pa: Any, outer: Any, copy: bool | None) -> NestedLists:
     """Return the levels of an Arrow array, outermost first, and the numbers inside."""
-    levels: list[Jagged | int] = []  # the places of lists of differing lengths, or the size of lists of one size
+    levels: list[Jagged | int] = []  # the offsets of lists of different lengths, or the length of all lists
     shape: tuple[int, ...] = ()
     array = outer
     while True:

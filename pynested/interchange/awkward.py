@@ -43,7 +43,7 @@ def _to_nested_lists(ak: Any, outer: Any, copy: bool | None) -> NestedLists:
 
     Only the outermost lists of a nested array can have gaps. If inner lists have gaps, the layout is packed first.
     """
-    levels: list[Jagged | int] = []  # the places of lists of differing lengths, or the size of lists of one size
+    levels: list[Jagged | int] = []  # the offsets of lists of different lengths, or the length of all lists
     layout, has_gaps = outer, False
     while not layout.is_numpy or layout.parameter("__array__") is not None:  # strings are arrays of "char"
         if layout.is_unknown:
@@ -88,8 +88,8 @@ def _without_index_or_mask(ak: Any, layout: Any, depth: int, copy: bool | None) 
 def to_awkward(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     """Convert to an awkward array, in shared memory: jagged ``(B, *, D)`` becomes ``B * var * D * float``.
 
-    An array that is not jagged along dimension 1 becomes lists within lists; those behind its last irregular dimension
-    are regular. A dense array becomes a regular array of awkward. Components that are not contiguous are copied.
+    An array that is not jagged along dimension 1 becomes lists within lists; the lists behind its last irregular
+    dimension are regular. A dense array becomes a regular awkward array. Components that are not contiguous are copied.
 
     >>> x = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
     >>> pn.to_awkward(x)  # doctest: +SKIP

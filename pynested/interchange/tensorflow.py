@@ -27,9 +27,7 @@ from .list_arrays import NestedLists, from_lists, level_from_offsets, to_lists
 
 @operator
 def from_tensorflow(tensor: Any, *, copy: bool | None = None) -> NestedArray | Array:
-    """Convert a tensor or a ragged tensor; one ragged level becomes jagged ``(B, *, D)``.
-
-    The result shares the memory of the tensor, and is read-only.
+    """Convert a tensor or a ragged tensor, in its memory, read-only; one ragged level becomes jagged ``(B, *, D)``.
 
     A tensor is eager, and holds numbers or bools. Several ragged levels become a strided array if every component is a
     rectangle. ExchangeError for an object that is not a tensor, and for strings.

@@ -53,7 +53,7 @@ def map_elementwise(name: str, function: Callable[..., Array], *operands: Operan
     # The fast path: if all operands have the same packed placement, the function takes their buffers as they are.
     if structure.is_packed:
         buffers: list[Any] = []
-        # The rows of a component differ from those of others. So a dense operand may vary only behind the ragged axis.
+        # Components have different rows, so a dense operand may vary only behind the ragged axis.
         axis_behind_rows = structure.ragged_dim or 1  # without a ragged axis, the first one holds the elements
         for x in operands:
             if type(x) is NestedArray:

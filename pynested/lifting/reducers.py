@@ -1,7 +1,7 @@
 """Reducers: one interface for reducing a dense array along axes, and rows along segments.
 
 A formula that calls the methods of a `Reducer` works for both. A *slice* is the elements from which one element of the
-result is computed: those along the axes, or the rows of one segment. Components of nested arrays are segments of rows.
+result is computed: the elements along the axes, or the rows of one segment. Components are segments of rows.
 """
 
 # ruff: noqa: D102 - the methods of SegmentReducer are those of AxisReducer

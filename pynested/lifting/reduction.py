@@ -60,8 +60,8 @@ def reduce_dims(
     """Reduce an operand, dense or nested, over ``dims``; None reduces all dimensions.
 
     The ``formula`` computes one element for each slice. ``if_empty`` is its result for a slice without elements; if it
-    is None, such a slice raises EmptyReductionError, whose message calls the result by a ``noun``. ``dtype`` is the
-    dtype that the user requested, an argument of ``convert``. A formula that ``returns_index`` reduces one dimension.
+    is None, such a slice raises EmptyReductionError, whose message calls the result ``noun``. ``dtype`` is the dtype
+    that the user requested, an argument of ``convert``. A formula that ``returns_index`` reduces one dimension.
     """
     reduction = _Reduction(name, formula, if_empty, noun, returns_index)
     if type(x) is not NestedArray:
@@ -108,7 +108,7 @@ class _Reduction:
         return result
 
     def reduce_segments(self, rows: Array, segments: Segments, describe_segment: Callable[[int], str]) -> Array:
-        """Reduce each segment of rows ``(N, ...)``; errors describe a segment by its number."""
+        """Reduce each segment of rows ``(N, ...)``; ``describe_segment(i)`` names segment ``i`` in errors."""
         if self.if_empty is None and segments.any_empty and 0 not in rows.shape[1:]:
             i = int(np.flatnonzero(segments.lengths == 0)[0])
             raise self.empty_error(
@@ -198,7 +198,7 @@ def _reduce_ragged(reduction: _Reduction, x: NestedArray, structure: Jagged, axe
     Rows need the reduced axes side by side. Therefore kept axes between them are moved to the front.
     """
     ragged, shape = structure.ragged_dim - 1, x.data.shape
-    if ragged == 0 and not axes:  # what follows would give the same rows and segments
+    if ragged == 0 and not axes:  # the rows and segments of the code below, without copies
         return reduction.reduce_segments(x.data, structure.segments, lambda i: _describe_component(x, i))
     last = max(ragged, *axes, 0)
     kept_axes = [axis for axis in range(len(shape)) if axis != ragged and axis not in axes]
@@ -275,7 +275,7 @@ def _reduce_positions(reduction: _Reduction, x: NestedArray, dims: tuple[int, ..
 
     rows, segments = movement.take_rows(gather_elements(to_strided(x)), order), Segments.from_lengths(counts)
     result = reduction.reduce_segments(rows, segments, describe_segment)
-    if reduction.returns_index:  # the index among the elements of a position becomes the number of their component
-        component_numbers = from_host(np.repeat(np.arange(len(x)), sizes.prod(axis=1, dtype=np.int64))[order], x.device)
-        result = Array(component_numbers[from_host(segments.offsets[:-1], x.device) + result.data], x.device)
+    if reduction.returns_index:  # the index among the elements of a position becomes the index of a component
+        components = from_host(np.repeat(np.arange(len(x)), sizes.prod(axis=1, dtype=np.int64))[order], x.device)
+        result = Array(components[from_host(segments.offsets[:-1], x.device) + result.data], x.device)
     return movement.reshape(result, shape)
