@@ -134,9 +134,7 @@ def check_exportable(name: str, x: Any, copy: bool | None = None) -> None:
 def check_may_copy(name: str, copy: bool | None, reason: str) -> None:
     """Raise ExchangeError if ``copy=False`` forbids a copy that is needed."""
     if copy is False:
-        raise ExchangeError(
-            f"{name}: {reason}, so the memory cannot be shared. Leave copy=False out to have it copied."
-        )
+        raise ExchangeError(f"{name}: {reason}, so the memory cannot be shared. Leave out copy=False to copy it.")
 
 
 def check_known_dtype(name: str, dtype: str) -> None:

@@ -108,7 +108,7 @@ def from_lists(name: str, lists: NestedLists, copy: bool | None) -> NestedArray 
         return Array.from_memory(content.reshape(lists.count, *levels, *content.shape[1:]))
     rows = len(content) // math.prod(inner_sizes) if 0 not in inner_sizes else outermost.rows
     values = content.reshape(rows, *inner_sizes, *content.shape[1:])
-    return nested_array_from_jagged(values, outermost.offsets, outermost.lengths)
+    return nested_array_from_jagged(Array.from_memory(values), outermost.offsets, outermost.lengths)
 
 
 def _strided_from_lists(name: str, lists: NestedLists, content: NDArray[Any], copy: bool | None) -> NestedArray:
@@ -122,7 +122,7 @@ def _strided_from_lists(name: str, lists: NestedLists, content: NDArray[Any], co
     sizes = np.stack([*sizes_along_dims, *row_sizes], axis=1)
     if not content.flags.c_contiguous:
         check_may_copy(name, copy, f"values of strides {content.strides} are not in C order")
-    return nested_array_from_strided(np.ascontiguousarray(content).reshape(-1), sizes)
+    return nested_array_from_strided(Array.from_memory(np.ascontiguousarray(content).reshape(-1)), sizes)
 
 
 def _component_lengths(

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pynested.autograd import Array
 from pynested.autograd.call_errors import check_optional_flags
 from pynested.autograd.decorators import operator
 from pynested.backends.errors import ExchangeError, ShapeError, named_type
@@ -49,7 +50,7 @@ def from_csr(matrix: Any, *, copy: bool | None = None) -> NestedArray:
             f"{wrong[0] - starts[row]}, so the numbers of columns would be lost. Use its parts: "
             "pn.nested_array_from_jagged(a.data, a.indptr)."
         )
-    return nested_array_from_jagged(values_for_import("from_csr", matrix.data, copy), starts)
+    return nested_array_from_jagged(Array.from_memory(values_for_import("from_csr", matrix.data, copy)), starts)
 
 
 @operator

@@ -326,6 +326,7 @@ class NestedArray(ArrayMethods):
                 return None
             return NestedArray._functions.tangent_values("hook", nested_gradient, replacement)[0]  # type: ignore[no-any-return]
 
+        on_values.__name__ = getattr(hook, "__name__", repr(hook))  # in errors
         return self.data.register_hook(on_values if callable(hook) else hook)
 
 

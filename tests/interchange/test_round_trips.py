@@ -59,6 +59,19 @@ def test_out_and_back(name: str) -> None:
         holds()
 
 
+@pytest.mark.parametrize("name", LIBRARIES)
+@pytest.mark.filterwarnings("ignore")
+def test_memory_is_shared_whatever_the_default_device(name: str) -> None:
+    pytest.importorskip(name)
+    library, x = LIBRARIES[name], pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged, dtype=pn.float32)
+    with pn.set_default_device("plain"):
+        back = library.back(library.out(x))
+        dense = pn.from_numpy(np.ones(2))
+    assert dense.device == "cpu"
+    if name != "numpy":  # whose components are packed into a new buffer
+        assert back.device == "cpu" and back.tolist() == x.tolist()
+
+
 def test_values_of_a_row_are_a_regular_dimension() -> None:
     ak, pa = pytest.importorskip("awkward"), pytest.importorskip("pyarrow")
     x = pn.nested_array([np.ones((2, 3), np.float32), np.ones((1, 3), np.float32)], layout=pn.jagged)
