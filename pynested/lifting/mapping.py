@@ -133,6 +133,7 @@ def elementwise(name: str, function: Callable[..., Array], *operands: Operand) -
             )
         return result.contiguous()
 
+    first_nested(name, operands)  # raises if no operand is nested, or if there are no operands
     return map_elementwise(name, checked_function, *operands)
 
 

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from itertools import permutations, product
 from pathlib import Path
 from typing import Any
@@ -55,9 +56,10 @@ def test_gradients_are_those_of_the_function(layout: Any, placement: str) -> Non
 @pytest.mark.shows("EXTEND-7")
 def test_without_a_nested_operand_both_are_refused() -> None:
     dense = pn.array([1.0, 2.0])
-    for call in (lambda: pn.elementwise("f", pn.add, dense, dense), lambda: pn.map_components(pn.add, dense, 1.0)):
-        with pytest.raises(ArgumentError, match="no operand is nested"):
-            call()
+    for operands in ((), (1.0,), (dense, 1.0)):
+        for call in (partial(pn.elementwise, "f", pn.add), partial(pn.map_components, pn.add)):
+            with pytest.raises(ArgumentError, match="no operand is nested"):
+                call(*operands)
 
 
 @pytest.mark.shows("EXTEND-7", "EXTEND-8", "EXTEND-9")
