@@ -66,7 +66,7 @@ def nested_array(
     requires_grad : bool
         Whether to record operations on the result, which is a leaf.
     pin_memory : bool
-        Page-locked memory, which needs an accelerator.
+        Page-locked memory, which is not supported: True raises DeviceError.
 
     Raises
     ------
@@ -79,11 +79,11 @@ def nested_array(
         For an array whose dtype the first array's dtype cannot represent without loss, such as float64 after int64. For
         floats in an integer ``dtype``.
     OverflowError
-        For an integer that ``dtype`` cannot represent.
+        For an integer that ``dtype`` cannot represent, and for a Python integer beyond int64.
     ArgumentError
         For an argument that is not a sequence of arrays.
     DeviceError
-        For an unknown device, and for ``pin_memory`` without an accelerator.
+        For an unknown device, and for ``pin_memory=True``.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def nested_array(
     device = chosen_device(device, tensor_list, *entries)
     get_backend(device)
     if pin_memory:
-        raise DeviceError("nested_array: pin_memory=True needs an accelerator, and none is in use. Leave it out.")
+        raise DeviceError("nested_array: pin_memory=True is not supported, as no memory can be pinned. Leave it out.")
     arrays = _raw_arrays("nested_array", entries, dtype, device)
     if not arrays and isinstance(tensor_list, Array | np.ndarray):  # the shape of its missing components is known
         batch = array(tensor_list, dtype=dtype, device=device)

@@ -14,7 +14,7 @@ Rules of all functions:
 - Gradients are not exchanged. An array that requires grad raises GradientError; ``detach()`` it first.
 - No information is lost silently. A missing value and a string raise ExchangeError. A dtype that pynested or the other
   library does not have raises DTypeError. A component that is not a rectangle raises StructureError. The messages name
-  the position.
+  the position. The components of an object array raise the errors of `pynested.nested_array` instead.
 - There is one exception: a component of size 0 holds no inner lists, so its size along a following irregular dimension
   is lost. A component of shape ``(0, 5)`` returns as ``(0, 0)``.
 """
