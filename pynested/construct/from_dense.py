@@ -45,7 +45,7 @@ def narrow(
         The dimension of the ranges. For a nested array it can be any dimension; 0 selects components. For a dense array
         it must be 1 if the result is jagged.
     start, length : int or int array (B,)
-        One number for all slices, or one number for each slice of a dense array. ``length`` is required.
+        One integer for all slices, or one integer for each slice of a dense array. ``length`` is required.
     layout : Layout
         The layout of the result if ``array`` is dense.
 
@@ -53,7 +53,7 @@ def narrow(
     ------
     StructureError
         For a negative start or length, and for a range that ends beyond the dimension in some component. For a start or
-        length that is neither one number nor one for each slice. For a dense array of fewer than 2 dimensions.
+        length that is neither one integer nor an integer for each slice. For a dense array of fewer than 2 dimensions.
     DimensionError
         For a ``dim`` that is out of range, and for a ``dim`` other than 1 of a dense array if the result is jagged.
     DTypeError
@@ -145,7 +145,7 @@ def _checked_ranges(start: Ints, length: Ints, num_ranges: int, size: int | Ints
     In an empty batch, the start and the length are checked as for one range.
     """
     starts, lengths, sizes = (
-        np.broadcast_to(numbers if np.size(numbers) else 0, (max(num_ranges, 1),)) for numbers in (start, length, size)
+        np.broadcast_to(values if np.size(values) else 0, (max(num_ranges, 1),)) for values in (start, length, size)
     )
     wrong = np.flatnonzero((starts < 0) | (lengths < 0) | (starts > sizes) | (lengths > sizes - starts))
     if wrong.size:

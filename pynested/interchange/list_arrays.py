@@ -106,8 +106,8 @@ def from_lists(name: str, lists: NestedLists, copy: bool | None) -> NestedArray 
         return _strided_from_lists(name, lists, content, copy)
     if isinstance(outermost, int):
         return Array.from_memory(content.reshape(lists.count, *levels, *content.shape[1:]))
-    rows = len(content) // math.prod(inner_sizes) if 0 not in inner_sizes else outermost.rows
-    values = content.reshape(rows, *inner_sizes, *content.shape[1:])
+    num_rows = len(content) // math.prod(inner_sizes) if 0 not in inner_sizes else outermost.rows
+    values = content.reshape(num_rows, *inner_sizes, *content.shape[1:])
     return nested_array_from_jagged(Array.from_memory(values), outermost.offsets, outermost.lengths)
 
 

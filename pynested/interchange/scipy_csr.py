@@ -47,7 +47,7 @@ def from_csr(matrix: Any, *, copy: bool | None = None) -> NestedArray:
         row = int(np.searchsorted(starts, wrong[0], "right")) - 1
         raise ExchangeError(
             f"from_csr: row {row} has an entry in column {matrix.indices[wrong[0]]} instead of column "
-            f"{wrong[0] - starts[row]}, so the numbers of columns would be lost. Use its parts: "
+            f"{wrong[0] - starts[row]}, so the column numbers would be lost. Use the parts: "
             "pn.nested_array_from_jagged(a.data, a.indptr)."
         )
     return nested_array_from_jagged(Array.from_memory(values_for_import("from_csr", matrix.data, copy)), starts)

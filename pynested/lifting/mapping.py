@@ -77,7 +77,7 @@ def map_elementwise(name: str, function: Callable[..., Array], *operands: Operan
             return NestedArray(function(*aligned), structure.packed)
     else:
         rows = align_to_rows(name, template, arrays)
-        if rows is not None:  # None if the rows of the operands have different sizes or numbers
+        if rows is not None:  # None if the operands have different rows
             return rows_to_strided(function(*rows), structure)
     flats, extents = align_in_flat_buffers(name, template, arrays)
     result = NestedArray(function(*flats), Strided.from_extents(extents, len(template)))

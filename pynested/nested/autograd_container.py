@@ -30,9 +30,9 @@ def cotangent_values(name: str, x: NestedArray, cotangent: Any) -> list[Array]:
 
 
 def tangent_values(name: str, x: NestedArray, tangent: Any) -> list[Array]:
-    """Return a nested tangent, or a gradient, of ``x`` as that of its values, zero in gaps.
+    """Return a nested tangent, or gradient, of ``x`` as an array that lies as the values of ``x``, zero in gaps.
 
-    If components of ``x`` overlap, the tangent must have the same placement.
+    If components of ``x`` overlap, the tangent must have the same placement, so that shared elements count once.
     """
     if not x.structure.has_overlap:
         return cotangent_values(name, x, tangent)

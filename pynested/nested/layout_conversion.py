@@ -237,7 +237,7 @@ def rows_to_strided(values: Array, structure: Strided) -> NestedArray:
 
 
 def place_like(name: str, x: NestedArray, like: NestedArray) -> Array:
-    """Return the elements of ``x`` as values in the placement of ``like``, with zeros in gaps; shapes must be equal."""
+    """Return the elements of ``x`` placed like ``like``: zeros in gaps, sums in overlaps; shapes must be equal."""
     target = like.structure
     if target.is_packed and x.data.shape == like.data.shape and x.structure.same_placement(target):
         return x.data
@@ -256,7 +256,7 @@ def place_like(name: str, x: NestedArray, like: NestedArray) -> Array:
 
 
 def as_gradient(name: str, value: Any, like: NestedArray) -> Array:
-    """Return a gradient of ``like`` as values in the placement of ``like``; raise unless it is nested and fits."""
+    """Return a cotangent of ``like`` in its placement, see `place_like`; raise unless it is nested and fits."""
     if not isinstance(value, NestedArray):
         raise GradientError(f"{name}: the gradient of a nested array must be nested, not {type(value).__name__}.")
     return place_like(name, value, like)

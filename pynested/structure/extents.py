@@ -22,26 +22,26 @@ Ints: TypeAlias = NDArray[np.int64]
 # ---- read-only arrays -----------------------------------------------------------------------------------------------
 
 
-def as_readonly(numbers: Any) -> Ints:
-    """Return ``numbers`` as a read-only, C-contiguous int64 array that owns its memory; it is copied if needed."""
-    array = np.asarray(numbers, dtype=np.int64)
+def as_readonly(integers: Any) -> Ints:
+    """Return ``integers`` as a read-only, C-contiguous int64 array that owns its memory; copy them if needed."""
+    array = np.asarray(integers, dtype=np.int64)
     if array.flags.writeable or array.base is not None or not array.flags.c_contiguous:
         array = np.array(array, order="C")
         array.setflags(write=False)
     return array
 
 
-def make_readonly(numbers: Ints) -> Ints:
+def make_readonly(integers: Ints) -> Ints:
     """Make an array read-only, without a copy, and return it. The caller must hold the only reference to it."""
-    numbers.setflags(write=False)
-    return numbers
+    integers.setflags(write=False)
+    return integers
 
 
-def readonly_copy(numbers: Ints) -> Ints:
+def readonly_copy(integers: Ints) -> Ints:
     """Return a read-only copy for users."""
     # The user can make the copy writeable again. `as_readonly` trusts only arrays that own their memory; so that it
     # copies this one for a new structure, users get a view.
-    copy = np.array(numbers, order="C")[...]
+    copy = np.array(integers, order="C")[...]
     copy.setflags(write=False)
     return copy
 
