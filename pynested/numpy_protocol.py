@@ -1,8 +1,8 @@
 """NumPy's functions and ufuncs for arrays of pynested: the operator that computes each function.
 
-If a function of NumPy has no such operator, NumPy computes it for dense arrays. A nested array raises ArgumentError:
-NumPy would convert it to one dense array, which is possible only if all lengths are equal. A call with a
-parameter that the operator lacks is treated in the same way.
+If a function of NumPy has no such operator, NumPy's implementation gets the dense arrays, whose methods it may call. A
+nested array raises ArgumentError: NumPy would convert it to one dense array, which is possible only if all lengths are
+equal. A call with a parameter that the operator lacks is treated in the same way.
 """
 
 from __future__ import annotations
