@@ -215,7 +215,7 @@ def test_an_entry_shows_the_case_that_tells_most() -> None:
 
 def test_a_placement_is_explained_where_it_matters() -> None:
     text = Report(made(result(1, finding("value", "SUM-1", placements=["bare"])))).text()
-    assert "  memory    bare: packed, and only what is needed is told" in text
+    assert "  memory    bare: packed, and built without optional arguments" in text
     for placements in (["packed", "bare"], ["holes-nan"]):
         assert "  memory  " not in Report(made(result(1, finding("value", "SUM-1", placements=placements)))).text()
 
