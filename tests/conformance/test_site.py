@@ -116,7 +116,7 @@ def test_what_agrees_what_differs_and_what_is_declared_are_the_checks_that_were_
 def test_a_cause_says_what_the_placement_means_where_it_matters() -> None:
     found = made(result(1, finding("value", "SUM-1", placements=["bare"])), result(2, finding("value", "SUM-2")))
     text = Site(found)["targets/torch-2-13-0.html"].text
-    assert text.count("memorybare: packed, and only what is needed is told") == 1
+    assert text.count("memorybare: packed, and built without optional arguments") == 1
 
 
 def test_kinds_come_in_their_order_and_gradients_first() -> None:
