@@ -10,18 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pynested.backends import caching_allocator
 from pynested.backends.cuda.emulated_launcher import Emulator
-from pynested.backends.numpy import (
-    attention_batches,
-    attention_forward,
-    blocks,
-    elementwise,
-    movement,
-    parallel,
-    products,
-    segment,
-)
 
 from .cuda import stand_in
 
@@ -33,68 +22,50 @@ def filled(shape: Any, dtype: Any) -> Any:
     return np.full(shape, np.nan, dtype)
 
 
-PATHS: dict[str, dict[Any, Any]] = {
+# Names in modules of `pynested.backends`, and what they are on each path.
+PATHS: dict[str, dict[str, dict[str, Any]]] = {
     "as it is": {},
     "one by one": {
-        (segment, "FEW_SEGMENTS"): NEVER,
-        (segment, "FEW_COLUMNS"): 0,
-        (segment, "SHORT_ELEMENTS"): 0,
-        (products, "FEW_ROWS"): 2,
-        (segment, "STEP_ELEMENTS"): NEVER,
-        (movement, "LONG_SEGMENT_BYTES"): 0,
-        (movement, "FEW_ELEMENTS"): NEVER,
-        (movement, "FEW_COMPONENTS"): NEVER,
-        (products, "FEW_PRODUCTS"): NEVER,
-        (attention_batches, "BLOCK_SCORES"): 4,
-        (attention_batches, "PADDED_SCORES"): 4,
-        (attention_batches, "LEAST_ROWS"): 1,
-        (attention_batches, "CAUSAL_ROWS"): 2,
-        (attention_forward, "empty"): filled,
+        "numpy.segment": {"FEW_SEGMENTS": NEVER, "FEW_COLUMNS": 0, "SHORT_ELEMENTS": 0, "STEP_ELEMENTS": NEVER},
+        "numpy.products": {"FEW_ROWS": 2, "FEW_PRODUCTS": NEVER},
+        "numpy.movement": {"LONG_SEGMENT_BYTES": 0, "FEW_ELEMENTS": NEVER, "FEW_COMPONENTS": NEVER},
+        "numpy.attention_batches": {"BLOCK_SCORES": 4, "PADDED_SCORES": 4, "LEAST_ROWS": 1, "CAUSAL_ROWS": 2},
+        "numpy.attention_forward": {"empty": filled},
     },
     "all together": {
-        (segment, "FEW_SEGMENTS"): 0,
-        (segment, "LONG_SEGMENT"): NEVER,
-        (segment, "FEW_COLUMNS"): NEVER,
-        (segment, "SHORT_SEGMENT"): 0,
-        (segment, "STEP_ELEMENTS"): 1,
-        (movement, "LONG_SEGMENT_BYTES"): NEVER,
-        (movement, "FEW_ELEMENTS"): 0,
-        (movement, "FEW_COMPONENTS"): 0,
-        (movement, "LONG_COMPONENT"): NEVER,
-        (products, "FEW_PRODUCTS"): 0,
-        (attention_batches, "LENGTH_STEP"): NEVER,
+        "numpy.segment": {
+            "FEW_SEGMENTS": 0, "LONG_SEGMENT": NEVER, "FEW_COLUMNS": NEVER, "SHORT_SEGMENT": 0, "STEP_ELEMENTS": 1,
+        },
+        "numpy.movement": {
+            "LONG_SEGMENT_BYTES": NEVER, "FEW_ELEMENTS": 0, "FEW_COMPONENTS": 0, "LONG_COMPONENT": NEVER,
+        },
+        "numpy.products": {"FEW_PRODUCTS": 0},
+        "numpy.attention_batches": {"LENGTH_STEP": NEVER},
     },
     "tiny blocks on threads": {
-        (segment, "FEW_SEGMENTS"): 0,
-        (segment, "FEW_COLUMNS"): 0,
-        (segment, "STEP_ELEMENTS"): 6,
-        (blocks, "BLOCK_BYTES"): 16,
-        (parallel, "LEAST_THREADED_BYTES"): 0,
-        (parallel, "THREADS"): 2,
-        (products, "LARGE_MATMUL"): 0,
-        (attention_batches, "BLOCK_SCORES"): 30,
-        (attention_batches, "PADDED_SCORES"): 30,
-        (attention_batches, "THREADS"): 2,
-        (attention_batches, "LEAST_ROWS"): 1,
-        (attention_batches, "CAUSAL_ROWS"): 3,
-        (attention_forward, "empty"): filled,
-        **{(module, "LARGE"): 1 for module in (caching_allocator, elementwise, movement)},
+        "numpy.segment": {"FEW_SEGMENTS": 0, "FEW_COLUMNS": 0, "STEP_ELEMENTS": 6},
+        "numpy.blocks": {"BLOCK_BYTES": 16},
+        "numpy.parallel": {"LEAST_THREADED_BYTES": 0, "THREADS": 2},
+        "numpy.products": {"LARGE_MATMUL": 0},
+        "numpy.attention_batches": {
+            "BLOCK_SCORES": 30, "PADDED_SCORES": 30, "THREADS": 2, "LEAST_ROWS": 1, "CAUSAL_ROWS": 3,
+        },
+        "numpy.attention_forward": {"empty": filled},
+        **{module: {"LARGE": 1} for module in ("caching_allocator", "numpy.elementwise", "numpy.movement")},
     },
-}
+}  # fmt: skip
 
 # Schedules of the emulator, and their seeds.
 SCHEDULES = {
-    "forward": ("forward", 0),
-    "reverse": ("reverse", 0),
-    "random": ("random", 1),
-    "eager": ("eager", 0),
+    "forward": ("forward", 0), "reverse": ("reverse", 0), "random": ("random", 1), "eager": ("eager", 0),
     "eager again": ("eager", 1),
-}
+}  # fmt: skip
 
 
 def force(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for (module, name), value in PATHS[path].items():
-        monkeypatch.setattr(module, name, value)
+    for module, values in PATHS[path].items():
+        for name, value in values.items():
+            monkeypatch.setattr(f"pynested.backends.{module}.{name}", value)
 
 
 @pytest.fixture(params=PATHS)

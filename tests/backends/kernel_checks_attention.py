@@ -15,14 +15,10 @@ from .kernel_checks import FLOATS, ROUNDING, check, close, drawn, plain
 MASKS = None, "causal", "bool", "float"
 # Heads of keys, heads of queries for each, queries and keys of components; the elements of a query, and of a value.
 BATCHES = (
-    (((2, 1, 3, 5), (2, 1, 0, 4), (2, 1, 20, 40)), 8, 8),
-    (((1, 2, 17, 33), (2, 2, 2, 0), (1, 1, 1, 1)), 40, 70),
-    (((1, 3, 40, 40),), 70, 5),
-    (((2, 1, 3, 4), (1, 2, 5, 3)) * 3, 3, 2),
-    (((2, 1, 4, 6), (1, 1, 0, 3)) * 3, 8, 16),
-    (((1, 2, 6, 8), (1, 2, 2, 0)) * 2, 0, 3),
-    ((), 2, 2),
-)
+    (((2, 1, 3, 5), (2, 1, 0, 4), (2, 1, 20, 40)), 8, 8), (((1, 2, 17, 33), (2, 2, 2, 0), (1, 1, 1, 1)), 40, 70),
+    (((1, 3, 40, 40),), 70, 5), (((2, 1, 3, 4), (1, 2, 5, 3)) * 3, 3, 2), (((2, 1, 4, 6), (1, 1, 0, 3)) * 3, 8, 16),
+    (((1, 2, 6, 8), (1, 2, 2, 0)) * 2, 0, 3), ((), 2, 2),
+)  # fmt: skip
 
 SCORES = 1, 59, 61, 400  # the greatest of a call: e^89 is beyond float32
 

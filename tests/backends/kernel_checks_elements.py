@@ -14,6 +14,7 @@ from pynested.backends.dtypes import is_float
 from ..conversions import converted, telling
 from .kernel_checks import ALL, CHECKS, FLOATS, Array, agree, check, drawn, like, plain, poisoned
 
+Bound = Callable[[Array, Array], Any]
 EDGES = (0.0, -0.0, np.inf, -np.inf, np.nan, 1e-4, -90.0, 200.0, -700.5, 6.0, -6.0, 1e30, -1e30)
 TAIL = np.concatenate([np.linspace(-28, 28, 400), [-87.5, -95, -103, -700, -704, 80, 1e-30, -1e-12, 1e-6, 0.0]])
 
@@ -34,7 +35,7 @@ def elements(dtype: str) -> Iterator[tuple[Array, Array]]:
     yield poisoned(np.full(4098, np.nan if dtype in FLOATS else 1, dtype)), drawn(rng, 4098, dtype)
 
 
-def accurate(backend: Any, name: str, x: Array, *rest: Any, error: Callable[[Array, Array], Any]) -> None:
+def accurate(backend: Any, name: str, x: Array, *rest: Any, error: Bound) -> None:
     """Assert ``error(x, y)`` roundoffs of the computation at most, one of the result, and two subnormal numbers."""
     kind = finfo(x.dtype)
     computing = min(float(kind.eps), 2.0**-23) / 2
@@ -47,11 +48,7 @@ def accurate(backend: Any, name: str, x: Array, *rest: Any, error: Callable[[Arr
 
 
 def check_elements(
-    name: str,
-    *rest: Any,
-    dtypes: tuple[str, ...] = FLOATS,
-    error: Callable[[Array, Array], Any] | None = None,
-    exact: bool = False,
+    name: str, *rest: Any, dtypes: tuple[str, ...] = FLOATS, error: Bound | None = None, exact: bool = False
 ) -> None:
     """Enter the check of a kernel of single elements; one kernel may have several, one for each option.
 

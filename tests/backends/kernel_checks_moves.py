@@ -12,37 +12,22 @@ import numpy as np
 from pynested.backends import Matrices, Segments, strided_index
 from pynested.backends.dtypes import is_float
 
-from . import kernel_checks_attention, kernel_checks_elements, kernel_checks_rows  # noqa: F401  enter their checks
-from .kernel_checks import (
-    ALL,
-    FLOATS,
-    NUMBERS,
-    POISON,
-    Array,
-    agree,
-    check,
-    check_segments,
-    drawn,
-    like,
-    plain,
-    poisoned,
-    same,
-    whole,
-)
+from . import kernel_checks, kernel_checks_attention, kernel_checks_elements, kernel_checks_rows  # noqa: F401  enter their checks
+from .kernel_checks import ALL, FLOATS, NUMBERS, Array, agree, check, drawn, like, plain, poisoned, same, whole
 
 Placement = tuple[Any, Any, Any, int]  # sizes, strides, offsets, and the size of the buffer
 
 # ---- movement -------------------------------------------------------------------------------------------------------
 
 
-@check_segments(*ALL)
+@kernel_checks.check_segments(*ALL)
 def pad(backend: Any, x: Array, segments: Segments) -> None:
     greatest = np.inf if is_float(x.dtype) else True if x.dtype == bool else np.iinfo(x.dtype).max
     for length, fill in ((segments.longest, 0), (segments.longest + 3, 1), (segments.longest + 1, greatest)):
         agree(backend, "pad", x, segments, length, fill, exact=True)
 
 
-@check_segments(*ALL)
+@kernel_checks.check_segments(*ALL)
 def unpad(backend: Any, x: Array, segments: Segments) -> None:
     for extra in (0, 3):
         padded = poisoned(plain.pad(x, segments, segments.longest + extra, 1))
@@ -188,7 +173,7 @@ SIZES: tuple[Any, ...] = (
 def multiply(backend: Any, sizes: Any, dtype: str, transposed: tuple[bool, bool]) -> None:
     """Check products of matrices that lie apart, with NaN between them and in one of them."""
     rng, sizes = np.random.default_rng(13), np.array(sizes, np.int64).reshape(-1, 3)
-    ends = [np.cumsum(sizes[:, p] * sizes[:, q] + POISON) for p, q in ((0, 1), (1, 2))]
+    ends = [np.cumsum(sizes[:, p] * sizes[:, q] + kernel_checks.POISON) for p, q in ((0, 1), (1, 2))]
     left = Matrices(ends[0] - sizes[:, 0] * sizes[:, 1], sizes[:, 0], sizes[:, 1], transposed[0])
     right = Matrices(ends[1] - sizes[:, 1] * sizes[:, 2], sizes[:, 1], sizes[:, 2], transposed[1])
     a, b = (drawn(rng, end[-1] if len(end) else 0, dtype) for end in ends)

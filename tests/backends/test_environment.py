@@ -13,9 +13,7 @@ NAME = "PYNESTED_NUMBER"
 
 
 @pytest.mark.parametrize(("text", "number"), [("2", 2), ("007", 7), ("9", 9), ("", 1)])
-def test_numbers_in_the_range_and_a_default_that_may_lie_outside(
-    text: str, number: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_numbers_in_the_range_and_a_default_outside(text: str, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(NAME, text)
     assert whole_number(NAME, 1, least=2, greatest=9) == number
 

@@ -62,9 +62,7 @@ def test_the_environment_sets_the_number_of_threads(value: str, threads: int, mo
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_forked_child_starts_its_own_threads_even_if_its_parent_was_computing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_forked_child_of_a_parent_that_computes_starts_its_own_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "THREADS", 2)
     started, done, expected = threading.Event(), [], blas_threads()
 

@@ -34,20 +34,12 @@ def test_repeated_places(dims: int, draws: int) -> None:
     assert bool(count) == bool(dims)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "strides", "expected"),
-    [
-        ([2**40], [0], True),
-        ([2**40, 3], [1, 2**40 - 1], True),
-        ([2**20, 2**20], [1, 2**20], False),
-        ([2**20, 2**20], [2**20, 1], False),
-        ([2**30, 2**30], [3, 2], True),
-        ([2**30, 2], [2, 1], False),
-        ([2**30, 2**28, 2], [0, 0, 1], True),
-        ([2**30, 2**30, 0], [0, 0, 1], False),
-        ([2**20, 2**20, 2, 2], [2**21, 2, 1, 2**50], False),
-    ],
-)
+@pytest.mark.parametrize(("sizes", "strides", "expected"), [
+    ([2**40], [0], True), ([2**40, 3], [1, 2**40 - 1], True), ([2**20, 2**20], [1, 2**20], False),
+    ([2**20, 2**20], [2**20, 1], False), ([2**30, 2**30], [3, 2], True), ([2**30, 2], [2, 1], False),
+    ([2**30, 2**28, 2], [0, 0, 1], True), ([2**30, 2**30, 0], [0, 0, 1], False),
+    ([2**20, 2**20, 2, 2], [2**21, 2, 1, 2**50], False),
+])  # fmt: skip
 def test_huge_views_take_no_memory(sizes: Any, strides: Any, expected: bool) -> None:
     assert bool(repeating_components(np.array([sizes]), np.array([strides]))) is expected
 

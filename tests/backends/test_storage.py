@@ -71,10 +71,9 @@ def test_new_memory_is_filled_for_kernels_too(device: str) -> None:
         with pn.allocators.filled(0, device):
             assert pn.empty(4, device=device).tolist() == [0.0] * 4
         assert np.isnan(allocator(device)((2,), np.float32)).all()
-    with pytest.raises(DeviceError, match="no backend"), pn.allocators.filled(0, "tpu"):
-        pass
-    with pytest.raises(ArgumentError, match="0 to 255"), pn.allocators.filled(256):
-        pass
+    for error, says, arguments in ((DeviceError, "no backend", (0, "tpu")), (ArgumentError, "0 to 255", (256,))):
+        with pytest.raises(error, match=says), pn.allocators.filled(*arguments):
+            pass
 
 
 def test_an_allocator_is_registered_for_a_device(monkeypatch: pytest.MonkeyPatch) -> None:

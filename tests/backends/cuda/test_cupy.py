@@ -87,19 +87,13 @@ def test_cupy_compiles_files_that_include_all_headers(file: str, monkeypatch: py
 
 
 MIXTURES: dict[str, Callable[[Any, Any], Any]] = {
-    "sum": lambda x, y: x + y,
-    "reflected product": lambda x, y: y * x,
-    "comparison": lambda x, y: x == y,
-    "ufunc": lambda x, y: np.add(x, y),
-    "function": lambda x, y: np.concatenate([x, y]),
-    "conversion": lambda x, y: np.asarray(x),
-    "assignment": lambda x, y: x.__setitem__(..., y),
-    "assignment to the host": lambda x, y: y.__setitem__(..., x),
-    "index": lambda x, y: x[y],
-    "ufunc that CuPy lacks": lambda x, y: np.spacing(x),
-    "keyword that CuPy lacks": lambda x, y: np.sum(x, initial=1),
+    "sum": lambda x, y: x + y, "reflected product": lambda x, y: y * x, "comparison": lambda x, y: x == y,
+    "ufunc": lambda x, y: np.add(x, y), "function": lambda x, y: np.concatenate([x, y]),
+    "conversion": lambda x, y: np.asarray(x), "assignment": lambda x, y: x.__setitem__(..., y),
+    "assignment to the host": lambda x, y: y.__setitem__(..., x), "index": lambda x, y: x[y],
+    "ufunc that CuPy lacks": lambda x, y: np.spacing(x), "keyword that CuPy lacks": lambda x, y: np.sum(x, initial=1),
     "index of a list": lambda x, y: [1, 2][x[0]],
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", MIXTURES)
@@ -140,9 +134,7 @@ def test_launches_are_waited_for_on_request(cupy: ModuleType, monkeypatch: pytes
         CupyLauncher(cupy)
 
 
-def test_kernels_are_compiled_once_from_a_text_without_includes(
-    cupy: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_kernels_are_compiled_once_from_a_text_without_includes(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     compiled_by = mock.Mock(side_effect=cupy.RawModule)
     monkeypatch.setattr(cupy, "RawModule", compiled_by)
     for _ in range(2):

@@ -27,12 +27,8 @@ class DynamicLibNotFoundError(RuntimeError):
     __module__ = "cuda.pathfinder"
 
 
-def missing_library(cupy: ModuleType) -> Exception:
-    return DynamicLibNotFoundError('Failure finding "libnvrtc.so.13"')
-
-
 FAILURES: dict[str, Callable[[ModuleType], Exception]] = {
-    "a missing library": missing_library,
+    "a missing library": lambda cupy: DynamicLibNotFoundError('Failure finding "libnvrtc.so.13"'),
     "a missing module": lambda cupy: ImportError("No module named 'cuda.pathfinder'"),
     "the driver": lambda cupy: cupy.cuda.runtime.CUDARuntimeError("cudaErrorIllegalAddress"),
     "the compiler": lambda cupy: cupy.cuda.compiler.CompileException("kern.cu(3): error"),
@@ -40,9 +36,7 @@ FAILURES: dict[str, Callable[[ModuleType], Exception]] = {
 
 
 @pytest.mark.parametrize("name", FAILURES)
-def test_every_failure_of_the_gpu_is_a_device_error(
-    cupy: ModuleType, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_every_failure_of_the_gpu_is_a_device_error(cupy: Any, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     failing = mock.Mock(side_effect=FAILURES[name](cupy))
     error = failing.side_effect
     x = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged, device="cuda")
@@ -63,21 +57,14 @@ def test_every_failure_of_the_gpu_is_a_device_error(
             x.to("cpu")
 
 
-def test_what_a_machine_lacks_is_reported_with_the_first_array(
-    cupy: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    no_driver = mock.Mock(side_effect=cupy.cuda.runtime.CUDARuntimeError("cudaErrorInsufficientDriver"))
-    no_library = missing_library(cupy)
+def test_what_a_machine_lacks_is_reported_with_the_first_array(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    runtime, no_library = cupy.cuda.runtime, FAILURES["a missing library"](cupy)
+    no_driver = mock.Mock(side_effect=runtime.CUDARuntimeError("cudaErrorInsufficientDriver"))
     without_cublas = type("cuda", (), {**vars(cupy.cuda), "cublas": mock.PropertyMock(side_effect=no_library)})()
     needs_libraries = r"needs CUDA's NVRTC and cuBLAS: pip install .*libnvrtc"
     for module, name, value, says in (
-        (
-            cupy.cuda.runtime,
-            "getDeviceCount",
-            no_driver,
-            "needs an NVIDIA driver and a GPU: cudaErrorInsufficientDriver",
-        ),
-        (cupy.cuda.runtime, "getDeviceCount", lambda: 0, "the driver sees none"),
+        (runtime, "getDeviceCount", no_driver, "needs an NVIDIA driver and a GPU: cudaErrorInsufficientDriver"),
+        (runtime, "getDeviceCount", lambda: 0, "the driver sees none"),
         (cupy.cuda.nvrtc, "getVersion", mock.Mock(side_effect=no_library), needs_libraries),
         (cupy, "cuda", without_cublas, needs_libraries),
     ):

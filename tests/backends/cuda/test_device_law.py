@@ -92,9 +92,8 @@ def compare(results: Any, expected: Any, rtol: float) -> None:
     else:
         results, expected = np.asarray(results), np.asarray(expected)
         assert (results.shape, results.dtype) == (expected.shape, expected.dtype)
-        np.testing.assert_allclose(
-            results, expected, rtol, rtol * np.abs(expected[np.isfinite(expected)]).max(initial=1.0), strict=True
-        )
+        atol = rtol * np.abs(expected[np.isfinite(expected)]).max(initial=1.0)
+        np.testing.assert_allclose(results, expected, rtol, atol, strict=True)
 
 
 @pytest.mark.parametrize(("call", "kind", "placement"), samples())
@@ -121,7 +120,6 @@ def test_sample_of_bfloat16(call: Call, kind: Kind, placement: int, compiled: No
 # ---- numbers of NumPy are copied to the device of the other operand -------------------------------------------------
 
 SCALARS = (np.float64(2), np.sqrt(np.float32(4)), np.int64(3), np.int8(1), np.bool_(True))
-
 
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "signs": lambda x, v: [x + v, x / v, x == v, x < v],

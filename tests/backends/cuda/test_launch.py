@@ -29,23 +29,15 @@ def good() -> list[Any]:
     return [x, offsets, np.int64(1), np.int64(2), np.int32(1), out]
 
 
-@pytest.mark.parametrize(
-    ("grid", "block", "shared", "says"),
-    [
-        ((2**31,), (256,), 0, r"the grid is \(2147483648,\)\. It has 1 to 3 numbers, from 1 to at most \(2147483647, "),
-        ((-1,), (256,), 0, r"the grid is \(-1,\)"),
-        ((1, 65536), (256,), 0, r"the grid is \(1, 65536\)"),
-        ((1, 1, 65536), (256,), 0, r"the grid is \(1, 1, 65536\)"),
-        ((1,), (0,), 0, r"the block is \(0,\)"),
-        ((1,), (1025,), 0, r"the block is \(1025,\)"),
-        ((1,), (32, 33), 0, "1056 threads, more than 1024"),
-        ((1,), (1, 1, 65), 0, r"the block is \(1, 1, 65\)"),
-        ((1,), (1, 1, 1, 1), 0, r"the block is \(1, 1, 1, 1\)"),
-        ((), (1,), 0, r"the grid is \(\)"),
-        ((1,), (256,), 227 * 1024 + 1, "bytes of shared memory"),
-        ((1,), (256,), -1, "bytes of shared memory"),
-    ],
-)
+@pytest.mark.parametrize(("grid", "block", "shared", "says"), [
+    ((2**31,), (256,), 0, r"the grid is \(2147483648,\)\. It has 1 to 3 numbers, from 1 to at most \(2147483647, "),
+    ((-1,), (256,), 0, r"the grid is \(-1,\)"), ((1, 65536), (256,), 0, r"the grid is \(1, 65536\)"),
+    ((), (1,), 0, r"the grid is \(\)"), ((1, 1, 65536), (256,), 0, r"the grid is \(1, 1, 65536\)"),
+    ((1,), (0,), 0, r"the block is \(0,\)"), ((1,), (1025,), 0, r"the block is \(1025,\)"),
+    ((1,), (32, 33), 0, "1056 threads, more than 1024"), ((1,), (1, 1, 65), 0, r"the block is \(1, 1, 65\)"),
+    ((1,), (1, 1, 1, 1), 0, r"the block is \(1, 1, 1, 1\)"),
+    ((1,), (256,), 227 * 1024 + 1, "bytes of shared memory"), ((1,), (256,), -1, "bytes of shared memory"),
+])  # fmt: skip
 def test_shapes_beyond_the_limits(device: Any, grid: Any, block: Any, shared: int, says: str) -> None:
     with pytest.raises(DeviceError, match=says):
         device.launch("spread.cu", SPREAD, grid, block, good(), shared)
@@ -87,9 +79,8 @@ def test_wrong_arguments(number: int, wrong: Any, error: type[Exception], says: 
 def test_unsupported_dtypes_and_arrays_of_another_device(device: Any) -> None:
     segments, x = Segments(np.array([0, 2])), np.zeros((2, 1))
     elsewhere = type("Elsewhere", (), {"dtype": x.dtype, "shape": (2, 1), "__len__": lambda self: 2})()
-    with pytest.raises(DTypeError, match="kernels do not support the dtype"):
-        device.segment_max(x.astype(complex), segments)
-    with pytest.raises(DTypeError, match="kernels do not support the dtype"):
-        device.relu(np.zeros(3, np.uint16))
+    for kernel, *args in ((device.segment_max, x.astype(complex), segments), (device.relu, np.zeros(3, np.uint16))):
+        with pytest.raises(DTypeError, match="kernels do not support the dtype"):
+            kernel(*args)
     with pytest.raises(DeviceError, match="Elsewhere was given to .* 'emulated'.*Move all operands"):
         device.segment_sum(elsewhere, segments)

@@ -69,12 +69,8 @@ def test_headers_are_put_into_the_text_once() -> None:
 
 def widened(table: Table, other: Table) -> Table:
     """Return the larger of two tables, number by number."""
-
-    def larger(a: Resources, b: Resources) -> Resources:
-        return Resources(max(a.registers, b.registers), max(a.spilled, b.spilled), max(a.shared, b.shared))
-
     return {
-        name: {architecture: larger(need, other.get(name, row)[architecture]) for architecture, need in row.items()}
+        name: {key: Resources(*map(max, need, other.get(name, row)[key])) for key, need in row.items()}
         for name, row in table.items()
     }
 

@@ -26,14 +26,11 @@ blocks = 2 if sys.argv[2] in ("blocks_race", "write_past_end") else 1
 device.launch("faults.cu", f"{sys.argv[2]}<float>", (blocks,), (128,), (x, out, np.int32(128)))
 """
 FAULTS = {
-    "write_past_end": ("address", "heap-buffer-overflow"),
-    "read_past_end": ("address", "heap-buffer-overflow"),
+    **dict.fromkeys(("write_past_end", "read_past_end"), ("address", "heap-buffer-overflow")),
     "shared_past_end": ("address", "out of bounds"),
     "misaligned": ("address", "misaligned address"),
     "overflow_of_int": ("address", "signed integer overflow"),
-    "missing_barrier": ("thread", "data race"),
-    "missing_second_barrier": ("thread", "data race"),
-    "blocks_race": ("thread", "data race"),
+    **dict.fromkeys(("missing_barrier", "missing_second_barrier", "blocks_race"), ("thread", "data race")),
 }
 INSTANTIATIONS = [f"{fault}<float>" for fault in (*FAULTS, "hole")]
 CHECKED_BETWEEN_BLOCKS = "(spread or segment_max or layer_norm_backward or pad)"

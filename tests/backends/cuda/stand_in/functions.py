@@ -11,24 +11,20 @@ import numpy as np
 from .array import FUNCTIONS, closed, computed, ndarray, quietly, synchronized, use_driver
 
 PARAMETERS = {
+    **dict.fromkeys(("empty", "ones", "zeros"), "shape, dtype=float, order='C'"),
+    **dict.fromkeys(("flatnonzero", "shape"), "a"),
+    **dict.fromkeys(("max", "min"), "a, axis=None, out=None, keepdims=False"),
     "arange": "start, stop=None, step=1, dtype=None",
     "argsort": "a, axis=-1, kind=None",
     "array_equal": "a1, a2, equal_nan=False",
     "broadcast_to": "array, shape",
     "concatenate": "tup, axis=0, out=None, *, dtype=None, casting='same_kind'",
-    "empty": "shape, dtype=float, order='C'",
-    "flatnonzero": "a",
     "full": "shape, fill_value, dtype=None, order='C'",
-    "max": "a, axis=None, out=None, keepdims=False",
-    "min": "a, axis=None, out=None, keepdims=False",
-    "ones": "shape, dtype=float, order='C'",
-    "shape": "a",
     "searchsorted": "a, v, side='left', sorter=None",
     "sum": "a, axis=None, dtype=None, out=None, keepdims=False",
     "unique": ("ar, return_index=False, return_inverse=False, return_counts=False, axis=None, *, equal_nan=True"),
     "unravel_index": "indices, dims, order='C'",
     "where": "condition, x=None, y=None",
-    "zeros": "shape, dtype=float, order='C'",
     "zeros_like": "a, dtype=None, order='K', subok=None, shape=None",
 }
 WAITING = ("flatnonzero", "unique")  # for the number of elements of their results
