@@ -48,16 +48,10 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "text": (lambda: pn.array(["a"]), DTypeError, ""),
     "ragged lists": (lambda: pn.array([[1, 2], [3]]), ArgumentError, "nested_array"),
     "an integer beyond int64 among floats": (
-        lambda: pn.array([2**70, 0.5]),
-        OverflowError,
-        "beyond the range of int64",
-    ),
+        lambda: pn.array([2**70, 0.5]), OverflowError, "beyond the range of int64"),
     "an integer beyond int64 of NumPy": (lambda: pn.array([[2**70], [np.int8(1)]]), OverflowError, "array: .*int64"),
     "a list as a number": (
-        lambda: pn.full(2, [0] * 99),
-        ArgumentError,
-        "fill_value must be a number, not a list of 99",
-    ),
+        lambda: pn.full(2, [0] * 99), ArgumentError, "fill_value must be a number, not a list of 99"),
     "a class as a number": (lambda: pn.full(2, np.float64), ArgumentError, "not <class 'numpy.float64'>"),
     "a long text as a size": (lambda: pn.zeros("2" * 999), ArgumentError, "a size must be an integer, not a str"),
     "negative size": (lambda: pn.zeros(2, -1), ArgumentError, "negative"),
@@ -74,7 +68,7 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a dict in matmul": (lambda: TRACKED @ {}, TypeError, ""),
     "an intermediate result": (lambda: (TRACKED * 2).requires_grad_(False), GradientError, "only a leaf"),
     "another buffer": (lambda: setattr(TRACKED * 2, "data", np.ones(2)), AttributeError, "property 'data' of"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("call", "kind", "text"), ERRORS.values(), ids=ERRORS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -241,7 +240,5 @@ def test_large_cotangents_are_added_as_small_ones_are() -> None:
     infinite, three = pn.array(np.full((3000, 100), np.inf)), pn.array(np.full((3000, 100), 3.0))
     gradient = grad(x * three + x * 4 + x * three, x, pn.ones_like(x.detach()))
     assert (gradient.numpy() == 10).all() and (three.numpy() == 3).all()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        gradient = grad(x * infinite - x * infinite, x, pn.ones_like(x.detach()))
+    gradient = grad(x * infinite - x * infinite, x, pn.ones_like(x.detach()))  # every warning is an error
     assert np.isnan(gradient.numpy()).all()

@@ -126,11 +126,7 @@ OTHER_RESULTS: dict[str, tuple[Any, Any, str]] = {
     "dtype": (lambda x, n: x.to(n), ("float32", "float16"), r"float16 .* instead of .*float32"),
     "number of results": (lambda x, n: [x] * n, (1, 2), r"\[.*, 'float64.*\] instead of \['float64 [^']*'\]"),
     "second of two": (lambda x, n: (x, x[:n]), (1, 2), r"\(40,\).*\(2,\).* instead of .*\(40,\).*\(1,\)"),
-    "requires_grad": (
-        lambda x, n: (x, x * 1 if n else x.detach()),
-        (1, 0),
-        "requires_grad=False.* instead of",
-    ),
+    "requires_grad": (lambda x, n: (x, x * 1 if n else x.detach()), (1, 0), "requires_grad=False.* instead of"),
 }
 
 

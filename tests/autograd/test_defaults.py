@@ -33,14 +33,12 @@ FACTORIES: list[Make] = [
     partial(pn.as_nested_array, VALUES, layout=pn.jagged),
 ]  # fmt: skip
 WITHOUT_DEVICE: list[Make] = [
-    lambda: pn.nested_array_from_jagged(VALUES, [0, 2]),
-    lambda: pn.nested_array_from_strided(VALUES[0], [[1], [1]]),
+    lambda: pn.nested_array_from_jagged(VALUES, [0, 2]), lambda: pn.nested_array_from_strided(VALUES[0], [[1], [1]]),
     lambda: pn.narrow(VALUES, 1, 0, [1, 2], layout=pn.jagged),
     lambda: pn.narrow(VALUES, 1, 0, [1, 2], layout=pn.jagged).offsets(),
     lambda: pn.narrow(VALUES, 1, 0, [1, 2], layout=pn.jagged).lengths(),
-    lambda: pn.zeros_like(VALUES),
-    lambda: pn.rand_like(VALUES),
-]
+    lambda: pn.zeros_like(VALUES), lambda: pn.rand_like(VALUES),
+]  # fmt: skip
 # Functions whose result lies on the device of their argument.
 LIKE: list[Make] = [
     pn.empty_like, pn.zeros_like, pn.ones_like, lambda x: pn.full_like(x, 7), pn.rand_like, pn.randn_like,
@@ -60,10 +58,8 @@ def test_new_arrays_lie_on_the_default_device(make: Make) -> None:
         assert make().device == pn.get_default_device() == "plain"
         if make in FACTORIES:
             assert make(device="cpu:0").device == "cpu"
-            for device, text in (
-                ("nowhere", "'nowhere'"),
-                ("cuda:1", "device 'cuda:1': only number 0 .* 'cuda' or 'cuda:0'.*CUDA_VISIBLE"),
-            ):
+            of_number = "device 'cuda:1': only number 0 .* 'cuda' or 'cuda:0'.*CUDA_VISIBLE"
+            for device, text in (("nowhere", "'nowhere'"), ("cuda:1", of_number)):
                 with pytest.raises(DeviceError, match=text):
                     make(device=device)
 

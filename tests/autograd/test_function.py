@@ -123,9 +123,7 @@ def test_constants_in_a_container_have_no_tangent() -> None:
     product = define(lambda context, pair: pair[0] * pair[1], lambda context, g: (None,), jvp=product_jvp)
     assert jvp(lambda a: product.apply((a, B)), A, pn.array([2.0, 4.0]))[1].tolist() == [1, 12]
     assert tangents[0][0].tolist() == [2, 4] and tangents[0][1] is None
-    sources = define(
-        lambda context, a, pair: a * 1, lambda context, g: (g, None), jvp=lambda context, t, none: none or t
-    )
+    sources = define(lambda c, a, pair: a * 1, lambda c, g: (g, None), jvp=lambda c, t, none: none or t)
     assert jvp(lambda a: sources.apply(a, (B, B)), A, B)[1].tolist() == B.tolist()
 
 
@@ -172,18 +170,15 @@ def test_a_gradient_of_none_is_zero() -> None:
     assert x.grad is None
 
 
-@pytest.mark.parametrize(
-    ("gradients", "message"),
-    [
-        (A, "returned 1 gradients for 2 arguments. Return one for each"),
-        ((A, A), "returned an Array for argument 1, a float. .* or None if it holds no array"),
-        (((A, A), None), "returned a tuple for argument 0, an Array. Return a gradient of the same form"),
-        ((pn.array([1.0]), None), r"gradient of shape \(1,\) and dtype float64 for an array of shape \(2,\)"),
-        ((A.to(pn.float32), None), r"dtype float32 for an array of shape \(2,\) and dtype float64"),
-        ((3.0, None), "returned a float for argument 0"),
-        (([A], None), "returned a list for argument 0, an Array"),
-    ],
-)
+@pytest.mark.parametrize(("gradients", "message"), [
+    (A, "returned 1 gradients for 2 arguments. Return one for each"),
+    ((A, A), "returned an Array for argument 1, a float. .* or None if it holds no array"),
+    (((A, A), None), "returned a tuple for argument 0, an Array. Return a gradient of the same form"),
+    ((pn.array([1.0]), None), r"gradient of shape \(1,\) and dtype float64 for an array of shape \(2,\)"),
+    ((A.to(pn.float32), None), r"dtype float32 for an array of shape \(2,\) and dtype float64"),
+    ((3.0, None), "returned a float for argument 0"),
+    (([A], None), "returned a list for argument 0, an Array"),
+])  # fmt: skip
 def test_wrong_gradients_are_refused(gradients: Any, message: str) -> None:
     with pytest.raises(GradientError, match=f"Defined.backward.*{message}"):
         broken(gradients).apply(leaf(), 2.0).sum().backward()

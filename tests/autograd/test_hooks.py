@@ -13,22 +13,17 @@ from pynested.backends.errors import GradientError
 
 # ---- results and registration -------------------------------------------------------------------------------------
 
-
 ERRORS: dict[str, tuple[Callable[[], Any], str]] = {
     "a constant": (lambda: pn.array(1.0).register_hook(lambda g: g), "register_hook"),
     "retain_grad of a constant": (lambda: pn.array(1.0).retain_grad(), "retain_grad"),
     "another shape": (lambda: run_with_hook(lambda g: pn.array([1.0])), "hook '<lambda>' returned"),
     "another dtype": (lambda: run_with_hook(lambda g: pn.array([1, 2])), "hook '<lambda>' returned"),
     "another dtype of a nested array": (
-        lambda: run_with_hook(lambda g: g.to(pn.float32), pn.nested_array([[1.0, 2.0]], requires_grad=True)),
-        "hook '<lambda>' returned",
-    ),
-    "a dense gradient of a nested array": (
-        lambda: run_with_hook(lambda g: g.values(), pn.nested_array([[1.0, 2.0]], requires_grad=True)),
-        "hook: the gradient of a nested array must be nested, not Array",
-    ),
+        lambda: run_with_hook(lambda g: g.to(pn.float32), make("strided")), "hook '<lambda>' returned"),
+    "a dense gradient of a nested array": (lambda: run_with_hook(lambda g: g.values(), make("strided")),
+        "hook: the gradient of a nested array must be nested, not Array"),
     "a number": (lambda: run_with_hook(lambda g: 3.0), "hook '<lambda>' returned"),
-}
+}  # fmt: skip
 
 
 def run_with_hook(hook: Callable[[Any], Any], array: Any = None) -> None:

@@ -47,13 +47,10 @@ def test_random_numbers_stay_below_1(dtype: str) -> None:
 def test_an_argument_generator_leaves_the_default_stream_where_it_is() -> None:
     x = pn.nested_array([[1.0, 2.0], [3.0]])
     draws: list[Callable[[Any], Any]] = [
-        lambda generator: pn.rand(4, generator=generator),
-        lambda generator: pn.randn(4, generator=generator),
-        lambda generator: pn.randint(-900, 900, (4,), generator=generator),
-        lambda generator: pn.rand_like(x, generator=generator),
-        lambda generator: pn.randn_like(x, generator=generator),
-        lambda generator: pn.randint_like(x, -900, 900, generator=generator),
-    ]
+        lambda g: pn.rand(4, generator=g), lambda g: pn.rand_like(x, generator=g),
+        lambda g: pn.randn(4, generator=g), lambda g: pn.randn_like(x, generator=g),
+        lambda g: pn.randint(-900, 900, (4,), generator=g), lambda g: pn.randint_like(x, -900, 900, generator=g),
+    ]  # fmt: skip
     for draw in draws:
         pn.manual_seed(5)
         expected = drawn(2)

@@ -167,13 +167,10 @@ def test_many_threads_accumulate_into_one_leaf() -> None:
 # ---- wrong derivatives --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("vjp", "text"),
-    [
-        ("lambda g, right: right.reshape(-1)", r"shape \(3,\) .* for an array of shape \(1, 3\)"),
-        ("lambda g, right: right.astype('float64')", "float64 for an array .* dtype float32"),
-    ],
-)
+@pytest.mark.parametrize(("vjp", "text"), [
+    ("lambda g, right: right.reshape(-1)", r"shape \(3,\) .* for an array of shape \(1, 3\)"),
+    ("lambda g, right: right.astype('float64')", "float64 for an array .* dtype float32"),
+])  # fmt: skip
 def test_the_shape_and_dtype_of_a_vjp_are_checked(vjp: str, text: str) -> None:
     x = pn.array([[1.0, 2.0, 3.0]], dtype=pn.float32, requires_grad=True)
     with planted({"primitive": "reshape", "vjp": vjp}), pytest.raises(GradientError, match=rf"reshape: .*{text}"):

@@ -12,28 +12,13 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import (
-    ArgumentError,
-    DTypeError,
-    ExchangeError,
-    GradientError,
-    LayoutError,
-    MissingDependency,
-    ShapeError,
-    StructureError,
-)
+from pynested.backends.errors import DTypeError, ExchangeError, GradientError, MissingDependency, StructureError
 from pynested.interchange.exchange_checks import import_optional
 
 FROM: dict[str, Callable[..., Any]] = {
-    "awkward": pn.from_awkward,
-    "jax.numpy": pn.from_jax,
-    "numpy": pn.from_numpy,
-    "pandas": pn.from_pandas,
-    "pyarrow": pn.from_arrow,
-    "scipy.sparse": pn.from_csr,
-    "tensorflow": pn.from_tensorflow,
-    "torch": pn.from_torch,
-}
+    "awkward": pn.from_awkward, "jax.numpy": pn.from_jax, "numpy": pn.from_numpy, "pandas": pn.from_pandas,
+    "pyarrow": pn.from_arrow, "scipy.sparse": pn.from_csr, "tensorflow": pn.from_tensorflow, "torch": pn.from_torch,
+}  # fmt: skip
 Make = Callable[[Any], Any]  # of an array, by the module of a library
 NAN = float("nan")
 pytestmark = pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
@@ -202,14 +187,11 @@ def test_arrays_are_refused(name: str, make: Make, error: type[Exception], text:
 
 NO_COPY: list[tuple[str, Make, str]] = [
     ("numpy", lambda np: np.array([1.0], ">f8"), "bytes of its numbers are not in native order, .* copy=False"),
-    (
-        "awkward",
-        lambda ak: ak.Array([[[1, 2], [3, 4]], [[5]]])[[1, 0]],
-        "lists within lists do not lie one after another",
-    ),
+    ("awkward", lambda ak: ak.Array([[[1, 2], [3, 4]], [[5]]])[[1, 0]],
+     "lists within lists do not lie one after another"),
     ("pyarrow", lambda pa: pa.chunked_array([[[1]], [[2]]]), "there are 2 chunks, so the memory cannot be shared"),
     ("pyarrow", lambda pa: pa.array([[True]]), "Arrow packs the bits of bools"),
-]
+]  # fmt: skip
 APART: dict[str, Any] = {  # arrays (2, *) whose elements do not lie one after another
     "out of order": pn.nested_array_from_strided(pn.arange(3), [[2], [1]], offsets=[1, 0]),
     "with gaps": pn.nested_array_from_jagged(pn.arange(5), [0, 3, 5], [2, 1]),
@@ -249,18 +231,17 @@ OUT: list[tuple[str, Callable[..., Any], Any, type[Exception], str]] = [
     ("scipy", pn.to_csr, RECORDED, GradientError, r"to_csr\(x\.detach\(\)\)"),
     ("numpy", pn.to_numpy, RECORDED, GradientError, r"to_numpy\(x\.detach\(\)\)"),
     ("torch", pn.to_torch, EMPTY, ExchangeError, "no strided nested tensor of no components"),
-    ("jax", pn.to_jax, pn.nested_array([[1.0]]), LayoutError, "not jagged along dimension 1"),
-    ("scipy", pn.to_csr, pn.nested_array([[[1.0]]]), ShapeError, "two dimensions"),
-    ("scipy", pn.to_csr, pn.ones((2, 2)), ShapeError, "takes a nested array of two dimensions.*not an Array of 2"),
-    *(
-        (name, out, EMPTY, ExchangeError, "components without dimensions are no lists")
-        for name, out in (("awkward", pn.to_awkward), ("pyarrow", pn.to_arrow), ("tensorflow", pn.to_tensorflow))
-    ),
+    ("jax", pn.to_jax, pn.nested_array([[1.0]]), pn.errors.LayoutError, "not jagged along dimension 1"),
+    ("scipy", pn.to_csr, pn.nested_array([[[1.0]]]), pn.errors.ShapeError, "two dimensions"),
+    ("scipy", pn.to_csr, pn.ones((2, 2)), pn.errors.ShapeError,
+     "takes a nested array of two dimensions.*not an Array of 2"),
+    *((name, out, EMPTY, ExchangeError, "components without dimensions are no lists")
+      for name, out in (("awkward", pn.to_awkward), ("pyarrow", pn.to_arrow), ("tensorflow", pn.to_tensorflow))),
     ("awkward", pn.to_awkward, pn.array(1.0), ExchangeError, "no array without dimensions"),
     ("pyarrow", pn.to_arrow, pn.array(1.0), ExchangeError, "an array without dimensions is not a column"),
-    ("numpy", pn.to_numpy, [[1.0]], ArgumentError, "to_numpy: takes an array of pynested, not a list"),
-    ("numpy", pn.to_numpy, np.ones(2), ArgumentError, "to_numpy: takes an array of pynested, not a"),
-]
+    ("numpy", pn.to_numpy, [[1.0]], pn.errors.ArgumentError, "to_numpy: takes an array of pynested, not a list"),
+    ("numpy", pn.to_numpy, np.ones(2), pn.errors.ArgumentError, "to_numpy: takes an array of pynested, not a"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "out", "array", "error", "text"), OUT)
@@ -278,12 +259,9 @@ def test_a_library_that_is_not_installed_is_named() -> None:
 
 
 @pytest.mark.parametrize("line", ["import missing_part", "raise ImportError('no libbroken.so')"])
-def test_a_library_whose_import_fails_is_not_called_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
-) -> None:
+def test_a_library_whose_import_fails_is_not_called_missing(tmp_path: Path, monkeypatch: Any, line: str) -> None:
     (tmp_path / "broken_library.py").write_text(line)
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(
-        MissingDependency, match="broken_library is installed, but its import fails: .*(part|libbroken)"
-    ):
+    text = "broken_library is installed, but its import fails: .*(part|libbroken)"
+    with pytest.raises(MissingDependency, match=text):
         import_optional("to_broken", "broken_library")

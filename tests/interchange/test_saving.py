@@ -171,11 +171,9 @@ DAMAGED: list[tuple[Any, dict[str, Any], type[Exception], str]] = [  # bytes or 
     (DENSE, {}, ExchangeError, "the entry 'x/values' of .* is missing"),
     (JAGGED, {"x/values": np.ones(2), "x/offsets": np.array([0, 5])}, StructureError, ""),
     *((text, {}, ExchangeError, NO_FILE + ", or it is damaged") for text in (b"", b"hello")),
-    *(
-        ({"version": 1, "arrays": arrays}, {"x/values": np.ones(2)}, ExchangeError, NO_FILE + ", or it is damaged")
-        for arrays in (["x"], {"x": 3}, *({"x": {"kind": "dense", "shape": shape}} for shape in ("ab", [3], [-1])))
-    ),
-]
+    *(({"version": 1, "arrays": arrays}, {"x/values": np.ones(2)}, ExchangeError, NO_FILE + ", or it is damaged")
+      for arrays in (["x"], {"x": 3}, *({"x": {"kind": "dense", "shape": shape}} for shape in ("ab", [3], [-1])))),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("head", "entries", "error", "text"), DAMAGED)
@@ -203,11 +201,9 @@ NOT_SAVED = [
     (b"x.npz", pn.ones(1), "must be a path, a str or a Path, not a bytes"),
     (3, pn.ones(1), "must be a path, a str or a Path, not an int"),
     ("x.pt", pn.ones(1), r"ends in '\.pt'\. Use one of \.npz, \.arrow"),
-    *(
-        ("x.npz", value, "save: takes an array, or a mapping")
-        for value in ({1: pn.ones(1)}, {"": pn.ones(1)}, {"x": np.ones(1)}, [1])
-    ),
-]
+    *(("x.npz", value, "save: takes an array, or a mapping")
+      for value in ({1: pn.ones(1)}, {"": pn.ones(1)}, {"x": np.ones(1)}, [1])),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("path", "value", "text"), NOT_SAVED)

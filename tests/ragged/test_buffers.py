@@ -43,44 +43,29 @@ def unpickled(*parts: Any) -> Any:
 
 
 JAGGED_ERRORS: list[tuple[Any, Any, type[Exception], str]] = [
-    ([1, 6], None, StructureError, "run from 1"),
-    ([0, 5], None, StructureError, "to 5"),
-    ([0, 7], None, StructureError, "to 7"),
-    ([0, 4, 2, 6], None, StructureError, "component 1"),
-    ([], None, StructureError, "empty"),
-    ([[0, 6]], None, StructureError, "1 dimension"),
-    ([0, 3, 6], [3], StructureError, "2, lengths"),
-    ([0, 6], [7], StructureError, "component 0"),
-    ([0, 3, 6], [3, -1], StructureError, "component 1"),
-    ([-1, 3], [2], StructureError, "component 0"),
-    ([5, 6], [2], StructureError, "component 0"),
+    ([1, 6], None, StructureError, "run from 1"), ([0, 4, 2, 6], None, StructureError, "component 1"),
+    ([0, 5], None, StructureError, "to 5"), ([0, 7], None, StructureError, "to 7"),
+    ([], None, StructureError, "empty"), ([[0, 6]], None, StructureError, "1 dimension"),
+    ([0, 3, 6], [3], StructureError, "2, lengths"), ([0, 3, 6], [3, -1], StructureError, "component 1"),
+    ([0, 6], [7], StructureError, "component 0"), ([0, 2**63 - 1], [2**63 - 1], StructureError, "component 0"),
+    ([-1, 3], [2], StructureError, "component 0"), ([5, 6], [2], StructureError, "component 0"),
     ([7, 7], [0], StructureError, "component 0"),
-    ([0, 2**63 - 1], [2**63 - 1], StructureError, "component 0"),
     *[(offsets, None, DTypeError, "integers") for offsets in ([0.0, 6.0], [False, True], ["0", "6"])],
-    *[
-        (pn.nested_array(offsets), None, ArgumentError, "offsets must be dense")
-        for offsets in ([[0, 6]], [[0], [1, 6]])
-    ],
+    *[(pn.nested_array(nested), None, ArgumentError, "offsets must be dense") for nested in ([[0, 6]], [[0], [1, 6]])],
     ([0, 6], pn.nested_array([6]), ArgumentError, "lengths must be dense"),
-]
+]  # fmt: skip
 STRIDED_ERRORS: list[tuple[Any, Any, Any, type[Exception], str]] = [
-    ([[9]], None, None, StructureError, "component 0"),
-    ([[2], [2]], [[1], [7]], [0, 2], StructureError, "component 1"),
-    ([[2]], [[-1]], [3], StructureError, "component 0"),
-    ([[2]], [[1]], [-1], StructureError, "component 0"),
-    ([[2]], [[1]], [7], StructureError, "component 0"),
-    ([[-2]], None, None, StructureError, "negative"),
-    ([[1]], [[1, 1]], [0], StructureError, "(B, d)"),
-    ([[1]], [[1]], [0, 0], StructureError, "(B, d)"),
-    ([1], None, None, StructureError, "2 dimensions"),
-    ([[3]], [[2**63 - 1]], [0], StructureError, "component 0"),
+    ([[9]], None, None, StructureError, "component 0"), ([[2], [2]], [[1], [7]], [0, 2], StructureError, "component 1"),
+    ([[2]], [[-1]], [3], StructureError, "component 0"), ([[2]], [[1]], [-1], StructureError, "component 0"),
+    ([[2]], [[1]], [7], StructureError, "component 0"), ([[-2]], None, None, StructureError, "negative"),
+    ([[1]], [[1, 1]], [0], StructureError, "(B, d)"), ([[1]], [[1]], [0, 0], StructureError, "(B, d)"),
+    ([1], None, None, StructureError, "2 dimensions"), ([[1] * 64], None, None, StructureError, "64"),
+    ([[3]], [[2**63 - 1]], [0], StructureError, "component 0"), ([[2**62]], [[4]], [0], StructureError, "component 0"),
     ([[2**32, 2**32]], [[0, 0]], [0], StructureError, "component 0"),
-    ([[2**62]], [[4]], [0], StructureError, "component 0"),
     ([[2]], [[1]], [2**63 - 1], StructureError, "component 0"),
     ([[5, 2**62]], [[0, 0]], [0], StructureError, "component 0"),
-    ([[1] * 64], None, None, StructureError, "64"),
     *[(sizes, None, None, DTypeError, "integers") for sizes in ([[2.0]], [[True]])],
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("offsets", "lengths", "error", "text"), JAGGED_ERRORS)
@@ -92,9 +77,7 @@ def test_jagged_metadata_that_does_not_fit(offsets: Any, lengths: Any, error: ty
 
 
 @pytest.mark.parametrize(("sizes", "strides", "offsets", "error", "text"), STRIDED_ERRORS)
-def test_strided_metadata_that_does_not_fit(
-    sizes: Any, strides: Any, offsets: Any, error: type[Exception], text: str
-) -> None:
+def test_strided_metadata_that_does_not_fit(sizes: Any, strides: Any, offsets: Any, error: Any, text: str) -> None:
     with pytest.raises(error, match=re.escape(text)):
         pn.nested_array_from_strided(FLAT, sizes, strides, offsets)
     with pytest.raises(error, match=re.escape(text)):

@@ -32,11 +32,9 @@ ERRORS: dict[str, tuple[Any, type[Exception], str]] = {
     "a nested component": ([X[0], nest(X)], StructureError, "nested"),
     "a ragged list": ([[[1, 2], [3]]], ArgumentError, "entry 0 is not an array"),
     "a dense vector": (np.ones(3), StructureError, "needs 2 dimensions or more to be a batch; this array has 1"),
-    **{
-        repr(wrong): (wrong, ArgumentError, f"not {type(wrong).__name__}")
-        for wrong in (1, None, "ab", {"a": 1}, np.float64(2))
-    },
-}
+    **{repr(wrong): (wrong, ArgumentError, f"not {type(wrong).__name__}")
+       for wrong in (1, None, "ab", {"a": 1}, np.float64(2))},
+}  # fmt: skip
 
 
 @BOTH_FUNCTIONS
@@ -49,9 +47,7 @@ def test_lists_and_arrays_stand_for_components(layout: Any, make: Callable[..., 
 
 @BOTH_FUNCTIONS
 @pytest.mark.parametrize(("components", "error", "text"), ERRORS.values(), ids=ERRORS)
-def test_components_that_do_not_fit(
-    components: Any, error: type[Exception], text: str, layout: Any, make: Callable[..., Any]
-) -> None:
+def test_components_that_do_not_fit(components: Any, error: Any, text: str, layout: Any, make: Any) -> None:
     with pytest.raises(error, match=text):
         make(components, layout=layout)
 
@@ -86,14 +82,10 @@ def test_layouts() -> None:
         pn.nested_array([np.ones(2, np.int8)], requires_grad=True)
 
 
-@pytest.mark.parametrize(
-    "view",
-    [
-        lambda x: x, lambda x: x[:, :, :1], lambda x: x[:, :1, :], lambda x: x[:, :1, :1], lambda x: x[::2],
-        lambda x: x[::-1], lambda x: x[:, ::-1], lambda x: x[..., ::-2], lambda x: x.T, lambda x: x[:1, ::2],
-    ],
-    ids=range(10),
-)  # fmt: skip
+@pytest.mark.parametrize("view", [
+    lambda x: x, lambda x: x[:, :, :1], lambda x: x[:, :1, :], lambda x: x[:, :1, :1], lambda x: x[::2],
+    lambda x: x[::-1], lambda x: x[:, ::-1], lambda x: x[..., ::-2], lambda x: x.T, lambda x: x[:1, ::2],
+], ids=range(10))  # fmt: skip
 def test_the_slices_of_a_dense_array_of_any_strides(view: Any, layout: Any) -> None:
     numbers = distinct((4, 3, 2))
     expected, dense = list(view(numbers)), pn.array(numbers, requires_grad=True)

@@ -125,9 +125,8 @@ def test_errors_of_map_components() -> None:
         (lambda c: pn.Array(c.numpy() * 1j), DTypeError, "complex128"),
     ]  # fmt: skip
     check_errors(pn.map_components, results)
-    check_errors(lambda function, x: pn.map_components(function, x[:0]), [
-        (function, ArgumentError, "the function returned") for function in kinds
-    ])  # fmt: skip
+    of_none: Errors = [(function, ArgumentError, "the function returned") for function in kinds]
+    check_errors(lambda function, x: pn.map_components(function, x[:0]), of_none)
     check_errors(lambda operand, x: pn.map_components(pn.add, x, operand()), [
         (lambda: distinct((2, 1, 2)), ShapeError, "(2, 1, 2)"),
         (lambda: nest(X[:2]), StructureError, "3 and 2 components"),
@@ -151,13 +150,10 @@ def test_an_index_of_the_batch_counts_components_wherever_they_lie() -> None:
 
 # The function, the layout of the result (None: that of the operand), and the sizes of the result of no components.
 OF_NO_COMPONENTS: list[tuple[Function, Any, tuple[int | None, ...]]] = [
-    (lambda c: c.sum(0), None, (0, None)),
-    (lambda c: c.sum(0), pn.strided, (0, 2)),
-    (lambda c: c, pn.strided, (0, None, 2)),
-    (lambda c: c.transpose(0, 1), None, (0, 2, None)),
-    (lambda c: c @ c.transpose(0, 1), None, (0, None, None)),
-    (lambda c: pn.cat([c, c], 1), None, (0, None, 4)),
-]
+    (lambda c: c.sum(0), None, (0, None)), (lambda c: c.sum(0), pn.strided, (0, 2)),
+    (lambda c: c, pn.strided, (0, None, 2)), (lambda c: c.transpose(0, 1), None, (0, 2, None)),
+    (lambda c: c @ c.transpose(0, 1), None, (0, None, None)), (lambda c: pn.cat([c, c], 1), None, (0, None, 4)),
+]  # fmt: skip
 
 
 @pytest.mark.shows("EXTEND-4")

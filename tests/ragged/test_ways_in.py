@@ -83,9 +83,7 @@ NUMBERS: dict[str, Way] = {  # one number, twice
     "masked_fill_": lambda x, n: x.masked_fill_(TRUE, n),
     "where": lambda x, n: pn.where(~TRUE, x, n),
     "where first": lambda x, n: pn.where(TRUE, n, x),
-    "to_padded_array": lambda x, n: pn.to_padded_array(pn.as_nested_array([x]) if not x.is_nested else x, n, (1, 4))[
-        0, 2:
-    ],
+    "to_padded_array": lambda x, n: pn.to_padded_array(x if x.is_nested else pn.as_nested_array([x]), n, (1, 4))[0, 2:],
 }
 
 

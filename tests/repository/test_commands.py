@@ -20,10 +20,7 @@ from ..conftest import SLOW_FOLDERS
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
-SHOWN = re.compile(
-    r"(?:^|`|&& )((?:\.venv/bin/|python3? -m (?!venv)|bash |nox |pip |pynested )[^`\n&]*[\w'])", re.MULTILINE
-)
-
+SHOWN = re.compile(r"(?:^|`|&& )((?:\.venv/bin/|python3? -m (?!venv)|bash |nox |pip |pynested )[^`\n&]*[\w'])", re.M)
 SESSION = re.compile(r"^@(?:here|nox\.session)\n(?:@.*\n)*def (\w+)\(session\b", re.MULTILINE)
 SCHEDULES = re.compile(r'^    "([\w-]+)": \(', re.MULTILINE)
 NOT_IN_CI = {"quick", "tests", "operator"}  # a part of the README's test command, the command, and a tool

@@ -84,14 +84,11 @@ def test_a_public_name_has_an_example_and_known_sections(name: str) -> None:
 
 # Modules whose examples with the mark +SKIP need a library, and run if it is installed.
 LIBRARIES = {
-    "pynested.interchange.arrow": "pyarrow",
-    "pynested.interchange.awkward": "awkward",
-    "pynested.interchange.jax": "jax",
-    "pynested.interchange.pandas": "pandas",
-    "pynested.interchange.tensorflow": "tensorflow",
-    "pynested.interchange.torch": "torch",
+    "pynested.interchange.arrow": "pyarrow", "pynested.interchange.awkward": "awkward",
+    "pynested.interchange.jax": "jax", "pynested.interchange.pandas": "pandas",
+    "pynested.interchange.tensorflow": "tensorflow", "pynested.interchange.torch": "torch",
     "pynested.training": "torch",
-}
+}  # fmt: skip
 
 
 def test_examples_of(module: str, monkeypatch: pytest.MonkeyPatch) -> None:

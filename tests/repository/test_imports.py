@@ -130,13 +130,10 @@ def test_the_specification_needs_numpy_and_the_standard_library_only(every: list
     assert [each for each in every if folder(each.module) == "spec" and is_wrong(each)] == []
 
 
-@pytest.mark.parametrize(
-    ("names", "use"),
-    [
-        ({"pynested.pictures"}, "assert pn.pictures.picture(pn.array([1.0])).svg.startswith('<svg')"),
-        ({"scipy", "zoneinfo", "unittest"}, "assert abs(pn.erf(pn.array([0.5])).item() - math.erf(0.5)) < 1e-15"),
-    ],
-)
+@pytest.mark.parametrize(("names", "use"), [
+    ({"pynested.pictures"}, "assert pn.pictures.picture(pn.array([1.0])).svg.startswith('<svg')"),
+    ({"scipy", "zoneinfo", "unittest"}, "assert abs(pn.erf(pn.array([0.5])).item() - math.erf(0.5)) < 1e-15"),
+])  # fmt: skip
 def test_large_modules_are_imported_at_their_first_use(names: set[str], use: str) -> None:
     code = f"""if True:
         import math

@@ -84,9 +84,7 @@ def test_rows_are_printed_by_load_with_the_worst_first(status: Any, capsys: Any)
     assert sorted(line.split()[:2] for line in printed.splitlines()[-2:]) == [["long", "linear"], ["tiny", "exp"]]
 
 
-def test_checkouts_run_in_alternated_rounds_and_the_minimum_counts(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_checkouts_run_in_alternated_rounds_and_the_minimum_counts(monkeypatch: Any, tmp_path: Path) -> None:
     old, new, other = tmp_path / "old", tmp_path / "new", TORCH
     order = []
     replies = {old: iter([{ROW: 3.0, other: 7.0}, {ROW: 2.0, other: 8.0}, {ROW: 4.0}]), new: iter([{ROW: 1.0}] * 3)}
@@ -109,9 +107,7 @@ def test_a_checkout_is_run_by_the_given_interpreter(root: Path) -> None:
     assert all(0 < seconds < math.inf for seconds in times.values())
 
 
-def test_times_and_contenders_that_are_no_measure_are_refused(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, status: Any
-) -> None:
+def test_times_and_contenders_that_are_no_measure_are_refused(monkeypatch: Any, tmp_path: Path, status: Any) -> None:
     file = tmp_path / "times.json"
     file.write_text(json.dumps({"checkout": "/elsewhere", "rows": [{**ROW._asdict(), "seconds": 2.0}]}))
     assert read_times(file) == {ROW: 2.0}
@@ -129,13 +125,10 @@ def test_times_and_contenders_that_are_no_measure_are_refused(
 
 
 LINES = {  # of files, and the area that counts them
-    "tests/spec/b.py": (2, "specification"),
-    "tests/operators/c.py": (4, "tests"),
-    "pynested/d.py": (1, "pynested"),
-    "pynested/conformance/f.py": (6, "kit"),
-    "pynested/conformance/report_html/g.py": (7, "services"),
+    "tests/spec/b.py": (2, "specification"), "tests/operators/c.py": (4, "tests"), "pynested/d.py": (1, "pynested"),
+    "pynested/conformance/f.py": (6, "kit"), "pynested/conformance/report_html/g.py": (7, "services"),
     "setup.py": (8, "elsewhere"),
-}
+}  # fmt: skip
 
 
 def test_lines_are_counted_by_the_area_of_the_longest_beginning(tmp_path: Path) -> None:
@@ -153,11 +146,8 @@ def test_functions_count_each_time_and_generators_and_comprehensions_do_not() ->
         def squares(): yield from (inner(x) for x in range(2))
         def outer(): return [inner(x) for x in range(3)], {inner(x) for x in range(4)}, {x: x for x in squares()}
     """
-    for folder, expected in (
-        (calls.COUNTED[0], ["outer"] + ["inner"] * (3 + 4 + 2)),
-        (calls.NOT_COUNTED[0], []),
-        ("/elsewhere/", []),
-    ):
+    due = ["outer"] + ["inner"] * (3 + 4 + 2)
+    for folder, expected in ((calls.COUNTED[0], due), (calls.NOT_COUNTED[0], []), ("/elsewhere/", [])):
         names: dict[str, FunctionType] = {}
         exec(compile(text, f"{folder}made_up.py", "exec"), names)
         assert [code.co_name for code in calls.entered(names["outer"])] == expected
@@ -192,12 +182,8 @@ def test_pieces_are_kept_resumed_and_named_if_they_fail(monkeypatch: pytest.Monk
     assert (status, runs) == (0, 0) and "not asked yet" in page
     status, page, runs = start()
     assert (status, runs) == (1, 1)
-    endings = (
-        "passed",
-        "failed exit status 3",
-        "left out no_such_module is not here",
-        "failed it took more than 2 seconds",
-    )
+    late, absent = "failed it took more than 2 seconds", "left out no_such_module is not here"
+    endings = "passed", "failed exit status 3", absent, late
     for piece, ending in zip(pieces, endings, strict=True):
         assert f"| {piece.name} | Is {piece.name} right? | {ending} |" in page
     assert "all is well" in page and "something broke" in page and "never'" not in page

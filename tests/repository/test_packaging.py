@@ -36,10 +36,8 @@ def folder_of(package: str, root: Path) -> Path:
 
 
 def test_package_list_is_what_is_on_disk(listed: list[str], modules: dict[str, Path], root: Path) -> None:
-    holding_modules = {
-        name if file.name == "__init__.py" else name.rpartition(".")[0] for name, file in modules.items()
-    }
-    assert sorted(holding_modules) == listed
+    packages = {name if file.name == "__init__.py" else name.rpartition(".")[0] for name, file in modules.items()}
+    assert sorted(packages) == listed
     assert [package for package in listed if not (folder_of(package, root) / "__init__.py").exists()] == []
 
 

@@ -184,9 +184,8 @@ def test_the_two_commands_of_the_readme() -> None:
 
 
 def test_names_of_numpy_are_listed() -> None:
-    listed = re.search(
-        r"ufuncs take nested arrays:\s+`(.*?)`;\s+and\s+these\s+functions:\s+`(.*?)`", PAGES["docs/names.md"], re.DOTALL
-    )
+    sentence = r"ufuncs take nested arrays:\s+`(.*?)`;\s+and\s+these\s+functions:\s+`(.*?)`"
+    listed = re.search(sentence, PAGES["docs/names.md"], re.DOTALL)
     assert listed is not None
     of_elements, functions = (set(names.split()) for names in listed.groups())
     known = {ufunc.__name__ for ufunc in numpy_protocol.OPERATOR_NAMES}

@@ -71,16 +71,13 @@ def test_functions_that_are_not_implemented_are_skipped(suite: pytest.Pytester) 
     assert done.parseoutcomes().get("passed", 0) == 0 and done.parseoutcomes()["skipped"] > 0
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ('"softmax", expect', '"softmay", expect', "the specification has no operator 'softmay'"),
-        ("SOFTMAX-4", "SOFTMAX-99", "no case of softmax is about SOFTMAX-99"),
-        ("test_softmax(clause)", "test_softmax()", "takes the argument `clause`"),
-        ('"softmax", expect', "expect", "pynested_mark() missing 1 required positional argument: 'op'"),
-        ("expect=", "expected=", "pynested_mark() got an unexpected keyword argument 'expected'"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "message"), [
+    ('"softmax", expect', '"softmay", expect', "the specification has no operator 'softmay'"),
+    ("SOFTMAX-4", "SOFTMAX-99", "no case of softmax is about SOFTMAX-99"),
+    ("test_softmax(clause)", "test_softmax()", "takes the argument `clause`"),
+    ('"softmax", expect', "expect", "pynested_mark() missing 1 required positional argument: 'op'"),
+    ("expect=", "expected=", "pynested_mark() got an unexpected keyword argument 'expected'"),
+])  # fmt: skip
 def test_a_wrong_mark_is_one_sentence(suite: pytest.Pytester, old: str, new: str, message: str) -> None:
     done = outcome(suite, MARKED.replace(old, new))
     assert message in done.stdout.str() + done.stderr.str() and done.ret != 0
