@@ -44,12 +44,10 @@ LIKE_NUMPY = [name for name in UFUNCS if name not in RULES and name != "matmul"]
 WITH_DTYPE = (*SUMS, "mean", "nanmean", "softmax", "softmin", "log_softmax")
 # Functions of two operands whose result has the dtype to which NumPy promotes these.
 PROMOTING: dict[str, Callable[[Any, Any], Any]] = {
-    "where": lambda a, b: pn.where(a == a, a, b),
-    "clamp": lambda a, b: pn.clamp(a, b),
-    "cat": lambda a, b: pn.cat([a, b]),
-    "stack": lambda a, b: pn.stack([a, b], -1),
+    "where": lambda a, b: pn.where(a == a, a, b), "clamp": lambda a, b: pn.clamp(a, b),
+    "cat": lambda a, b: pn.cat([a, b]), "stack": lambda a, b: pn.stack([a, b], -1),
     "matmul": lambda a, b: pn.matmul(pn.unsqueeze(a, -1), pn.unsqueeze(b, -2)),
-}
+}  # fmt: skip
 
 
 def dtype_of(function: Callable[..., Any], *operands: Any, **options: Any) -> Any:
@@ -131,20 +129,16 @@ def test_gradients_have_the_dtype_of_their_operand(kind: str) -> None:
 HALF, SINGLE, DOUBLE = (np.ones((2, 2), kind) for kind in FLOATS)
 SMALL, LABELS, FLAGS = np.ones((2, 2), np.int8), np.zeros(2, np.int64), np.ones((2, 2), np.bool_)
 PARAMETERS: list[tuple[Callable[[Any], Any], str]] = [
-    (lambda new: new(SINGLE) * pn.array(2.0), "float64"),
-    (lambda new: pn.where(new(FLAGS), new(HALF), 2.0), "float16"),
+    (lambda new: new(SINGLE) * pn.array(2.0), "float64"), (lambda new: pn.where(new(FLAGS), new(HALF), 2.0), "float16"),
     (lambda new: pn.where(new(FLAGS), new(SMALL), 0.5), "float64"),
-    (lambda new: pn.where(new(FLAGS), new(SMALL), 1), "int8"),
+    (lambda new: pn.where(new(FLAGS), new(SMALL), 1), "int8"), (lambda new: pn.where(new(FLAGS), True, False), "bool"),
     (lambda new: pn.where(new(FLAGS), new(SMALL), np.float32(0.5)), "float32"),
-    (lambda new: pn.where(new(FLAGS), True, False), "bool"),
     (lambda new: pn.masked_fill(new(SMALL), new(FLAGS), 5.0), "int8"),
     (lambda new: pn.layer_norm(new(SINGLE), 2, DOUBLE[0], DOUBLE[0]), "float32"),
-    (lambda new: pn.layer_norm(new(SMALL), 2), REFUSED),
-    (lambda new: pn.linear(new(HALF), HALF, HALF[0]), "float16"),
+    (lambda new: pn.layer_norm(new(SMALL), 2), REFUSED), (lambda new: pn.linear(new(HALF), HALF, HALF[0]), "float16"),
     (lambda new: pn.linear(new(HALF), HALF, SINGLE[0]), "float32"),
-    (lambda new: pn.linear(new(HALF), SINGLE), "float32"),
+    (lambda new: pn.linear(new(HALF), SINGLE), "float32"), (lambda new: pn.embedding(new(LABELS), SMALL), "int8"),
     (lambda new: pn.embedding(new(LABELS.astype("uint8")), HALF), "float16"),
-    (lambda new: pn.embedding(new(LABELS), SMALL), "int8"),
     *((lambda new, how=how: pn.cross_entropy(new(HALF), new(LABELS), reduction=how, weight=DOUBLE[0]), "float16")
       for how in ("none", "sum", "mean")),
     (lambda new: pn.cross_entropy(new(FLAGS), new(LABELS)), REFUSED),

@@ -80,8 +80,7 @@ def test_third_derivatives(call: Call) -> None:
 
 
 @pytest.mark.parametrize(
-    ("left", "right"),
-    [((3,), (3,)), ((3,), (3, 2)), ((2, 3), (3,)), ((3,), (4, 3, 2)), ((4, 2, 3), (3,))],
+    ("left", "right"), [((3,), (3,)), ((3,), (3, 2)), ((2, 3), (3,)), ((3,), (4, 3, 2)), ((4, 2, 3), (3,))]
 )
 def test_products_with_dense_vectors(left: tuple[int, ...], right: tuple[int, ...]) -> None:
     generator = np.random.default_rng(0)

@@ -85,19 +85,13 @@ def test_an_operand_can_be_the_array_itself_or_overlap_it(form: str) -> None:
 # ---- refusals -------------------------------------------------------------------------------------------------------
 
 WRITES: dict[str, Callable[[Any], Any]] = {
-    "mul_": lambda x: x.mul_(2),
-    "masked_fill_": lambda x: x.masked_fill_(x > 2, 0.0),
-    "add_": lambda x: x.__iadd__(1),
-    "copy_": lambda x: x.copy_(7.0),
-    "fill_": lambda x: x.fill_(7.0),
-    "zero_": lambda x: x.zero_(),
-    "uniform_": lambda x: x.uniform_(),
-    "normal_": lambda x: x.normal_(),
-    "assignment": lambda x: x.__setitem__(0, 5.0),
+    "mul_": lambda x: x.mul_(2), "masked_fill_": lambda x: x.masked_fill_(x > 2, 0.0), "add_": lambda x: x.__iadd__(1),
+    "copy_": lambda x: x.copy_(7.0), "fill_": lambda x: x.fill_(7.0), "zero_": lambda x: x.zero_(),
+    "uniform_": lambda x: x.uniform_(), "normal_": lambda x: x.normal_(), "assignment": lambda x: x.__setitem__(0, 5.0),
     "assignment to a slice": lambda x: x.__setitem__((slice(None), slice(0, 1)), 5.0),
     "assignment backwards": lambda x: x.__setitem__((slice(None), slice(None, None, -1)), 5.0),
     "assignment by a list": lambda x: x.__setitem__([0], 5.0),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -118,15 +112,11 @@ def test_a_recorded_array_is_written_under_no_grad_only_and_gradients_notice(nam
 
 def test_values_that_do_not_fit_leave_memory_as_it_was(layout: Any, placement: str) -> None:
     backwards, first = (slice(None), slice(None, None, -1)), (slice(None), 0)
-    wider = batch([(3, 5), (4, 5)])
+    wider, counts = batch([(3, 5), (4, 5)]), (([0, 2], 2), (slice(None, None, 2), 2), ([], 0), (slice(0, 0), 0))
     for index, value, error in (
-        (first, np.zeros((3, 4, 5)), (ShapeError, StructureError)),
-        (backwards, np.zeros((3, 4, 5)), (ShapeError, StructureError)),
+        *((index, np.zeros((3, 4, 5)), (ShapeError, StructureError)) for index in (first, backwards)),
         ([0, 0], 1.0, StructureError),
-        *(
-            ((components, ..., slice(0, 1)), nest(wider, layout)[:count], StructureError)
-            for components, count in (([0, 2], 2), (slice(None, None, 2), 2), ([], 0), (slice(0, 0), 0))
-        ),
+        *(((picked, ..., slice(0, 1)), nest(wider, layout)[:count], StructureError) for picked, count in counts),
     ):
         made = place(batch(SHAPES), layout, placement)
         before = Memory.of(made)

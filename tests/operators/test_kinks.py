@@ -49,8 +49,7 @@ KINKS = {
     "var of equal elements": Kink(lambda x: x.var(1), [[0.1, 0.1, 0.1]], [[0, 0, 0]]),
     "std of equal elements": Kink(lambda x: x.std(1), [[1e300, 1e300, 1e300]], [[0, 0, 0]]),
     # Kinks, steps and poles of functions of one element.
-    "1 / x": Kink(lambda x: 1 / x, [[0.0]], [[-INF]]),
-    "0 / x": Kink(lambda x: 0 / x, [[0.0]], [[NAN]]),
+    "1 / x": Kink(lambda x: 1 / x, [[0.0]], [[-INF]]), "0 / x": Kink(lambda x: 0 / x, [[0.0]], [[NAN]]),
     "norm of zeros": Kink(lambda x: pn.sqrt((x * x).sum(1)), [[0.0, 0.0]], [[NAN, NAN]]),
     "a NaN stays where it is": Kink(lambda x: pn.square(x) * x, [[NAN, 1]], [[NAN, 3]]),
     # Pairs.
@@ -59,8 +58,7 @@ KINKS = {
     "pow of exponents": Kink(pn.pow, [[E, 1], [2, 5]], [[2 * E, 5], [E**2, 0]], tol=1e-15),
     "x ** 0": Kink(lambda x: x**0, [[0, 2, -1]], [[0, 0, 0]]),
     "x ** 2": Kink(lambda x: x**2, [[0, 2, -1]], [[0, 4, -2]]),
-    "x ** 3.0": Kink(lambda x: x**3.0, [[0, 2, -1]], [[0, 12, 3]]),
-    "0 ** x": Kink(lambda x: 0**x, [[0, 2]], [[0, 0]]),
+    "x ** 3.0": Kink(lambda x: x**3.0, [[0, 2, -1]], [[0, 12, 3]]), "0 ** x": Kink(lambda x: 0**x, [[0, 2]], [[0, 0]]),
     "remainder": Kink(pn.remainder, [[7, -7], [2, 2]], [[1, 1], [-3, 4]]),
     # An operator that chooses gives +0 to what it does not choose, not 0 times the cotangent.
     "an index chooses": Kink(lambda x: x[:, -1:], [[3, 1]], [[0, NAN]], [NAN]),
@@ -70,7 +68,7 @@ KINKS = {
     "dropout multiplies by 0": Kink(lambda x: pn.dropout(x, 1.0), [[1, 1, 1]], [[NAN, 0, NAN]], [NAN, 2, INF]),
     # Segments.
     "softmax of -inf": Kink(lambda x: x.softmax(1), [[-INF, 0, 0]], [[0, 0.25, -0.25]], [0, 1, 0]),
-}
+}  # fmt: skip
 
 
 def twice(numbers: Any, layout: Any) -> Any:

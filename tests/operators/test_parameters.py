@@ -60,13 +60,9 @@ def arguments(name: str) -> dict[str, Any]:
 
 def parameters(*annotations: str) -> list[tuple[str, str]]:
     """Return pairs of a function and a parameter with one of these annotations."""
-    return [
-        (name, parameter.name)
-        for name, function in PUBLIC.items()
-        if name in ARGUMENTS or name in SAMPLES
-        for parameter in inspect.signature(function).parameters.values()
-        if str(parameter.annotation) in annotations
-    ]
+    callable_names = [name for name in PUBLIC if name in ARGUMENTS or name in SAMPLES]
+    found = [(name, p) for name in callable_names for p in inspect.signature(PUBLIC[name]).parameters.values()]
+    return [(name, p.name) for name, p in found if str(p.annotation) in annotations]
 
 
 def call(name: str, parameter: str, value: Any) -> Any:
@@ -173,9 +169,7 @@ def test_every_spelling_of_one(name: str) -> None:
                 compare(name, value, expected)
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in REAL if name not in OPERANDS and not name.endswith(("value", "padding"))]
-)
+@pytest.mark.parametrize("name", [n for n in REAL if n not in OPERANDS and not n.endswith(("value", "padding"))])
 def test_no_real_parameter_takes_a_bool(name: str) -> None:
     with pytest.raises(ArgumentError):
         REAL[name](True)
@@ -211,10 +205,9 @@ KINDS: dict[str, tuple[Any, list[Any], list[Any], Any]] = {  # annotations, spel
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("kind", "name", "parameter"),
-    [(kind, *pair) for kind, (annotations, *_) in KINDS.items() for pair in parameters(*annotations)],
-)
+@pytest.mark.parametrize(("kind", "name", "parameter"), [
+    (kind, *pair) for kind, (annotations, *_) in KINDS.items() for pair in parameters(*annotations)
+])  # fmt: skip
 def test_other_kinds(kind: str, name: str, parameter: str) -> None:
     _, spellings, none, error = KINDS[kind]
     results = [call(name, parameter, value) for value in spellings]

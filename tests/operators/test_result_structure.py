@@ -110,24 +110,21 @@ STRIDED_NONE = pn.as_nested_array(np.zeros((0, 3, 4)))
 JAGGED_NONE = pn.nested_array_from_jagged(np.zeros((0, 4)), [0])
 UNKNOWN = pn.nested_array_from_strided(np.zeros(0), np.zeros((0, 2), np.int64))
 REGULAR_SIZES: list[tuple[Callable[[], Any], tuple[int | None, ...]]] = [
-    (lambda: STRIDED_NONE, (0, 3, 4)),
-    (lambda: JAGGED_NONE, (0, None, 4)),
-    (lambda: UNKNOWN, (0, None, None)),
+    (lambda: STRIDED_NONE, (0, 3, 4)), (lambda: JAGGED_NONE, (0, None, 4)), (lambda: UNKNOWN, (0, None, None)),
     (lambda: pn.nested_array(np.zeros((0, 3, 4), np.int8)), (0, 3, 4)),
     (lambda: pn.nested_array(np.zeros((0, 3, 4)), layout=pn.jagged), (0, None, 4)),
     (lambda: pn.nested_array([[[1, 2]], [[3, 4]] * 2])[5:], (0, None, 2)),
     (lambda: pn.narrow(np.zeros((0, 3, 4)), 1, 1, 2), (0, 2, 4)),
     (lambda: pn.narrow(np.zeros((0, 3, 4)), 2, [], []), (0, 3, None)),
     (lambda: STRIDED_NONE.to(layout=pn.jagged).to(layout=pn.strided), (0, None, 4)),
-    (lambda: UNKNOWN + STRIDED_NONE, (0, 3, 4)),
-    (lambda: STRIDED_NONE + UNKNOWN, (0, 3, 4)),
+    (lambda: UNKNOWN + STRIDED_NONE, (0, 3, 4)), (lambda: STRIDED_NONE + UNKNOWN, (0, 3, 4)),
     (lambda: UNKNOWN.unsqueeze(1) * pn.as_nested_array(np.zeros((0, 5, 1, 4))), (0, 5, None, 4)),
     (lambda: pn.cat([STRIDED_NONE, UNKNOWN], 1), (0, None, 4)),
     (lambda: pn.cat([STRIDED_NONE, pn.as_nested_array(np.zeros((0, 5, 4)))], 0), (0, None, 4)),
     (lambda: pn.cat([STRIDED_NONE, pn.as_nested_array(np.zeros((2, 5, 4)))], 0), (2, 5, 4)),
     (lambda: pn.zeros_like(STRIDED_NONE, layout=pn.jagged), (0, None, 4)),
     (lambda: pickle.loads(pickle.dumps(STRIDED_NONE)), (0, 3, 4)),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("number", range(len(REGULAR_SIZES)))
@@ -166,7 +163,6 @@ def test_any_range_along_the_ragged_dimension_of_no_components() -> None:
 
 
 # ---- contiguous arrays ----------------------------------------------------------------------------------------------
-
 
 # Operators that return a view of their operand if they can.
 VIEWS = {

@@ -81,17 +81,10 @@ def test_a_ufunc_is_that_of_numpy(name: str, array: Callable[[Any], Any]) -> Non
 
 NUMPY_REDUCTIONS = [name for name, entry in load_table().items() if entry.chapter == "reduction" and hasattr(np, name)]
 SAME: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = [  # NumPy's spelling and ours
-    *[
-        pair
-        for name in NUMPY_REDUCTIONS
-        for theirs, ours in [
-            (getattr(np, name), partial(getattr(pn, name), **{"correction": 0} if name in ("var", "std") else {}))
-        ]
-        for pair in (
-            (lambda x, f=theirs: f(x, 1), lambda x, f=ours: f(x, 1)),
-            (lambda x, f=theirs: f(x, axis=0, keepdims=True), lambda x, f=ours: f(x, 0, True)),
-        )
-    ],
+    *[pair for name in NUMPY_REDUCTIONS for theirs, ours in [
+        (getattr(np, name), partial(getattr(pn, name), **{"correction": 0} if name in ("var", "std") else {}))]
+      for pair in ((lambda x, f=theirs: f(x, 1), lambda x, f=ours: f(x, 1)),
+                   (lambda x, f=theirs: f(x, axis=0, keepdims=True), lambda x, f=ours: f(x, 0, True)))],
     (lambda x: np.max(x, 1), lambda x: pn.amax(x, 1)), (lambda x: np.min(x, 1), lambda x: pn.amin(x, 1)),
     (lambda x: np.sum(x, 1, np.float32), lambda x: pn.sum(x, 1, dtype=pn.float32)),
     (lambda x: np.var(x, 1, ddof=1), lambda x: pn.var(x, 1, correction=1)),

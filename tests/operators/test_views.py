@@ -18,21 +18,7 @@ import pynested as pn
 from pynested.backends.errors import GradientError
 
 from ..batches import ALL, Batch
-from ..nests import (
-    BOTH,
-    DENSE,
-    JAGGED,
-    JAGGED_2,
-    STRIDED,
-    Kind,
-    Placed,
-    assert_same,
-    batch,
-    distinct,
-    nest,
-    place,
-    plain,
-)
+from ..nests import BOTH, DENSE, JAGGED, JAGGED_2, STRIDED, Placed, assert_same, batch, distinct, nest, place, plain
 from ..support.samples import sample_arguments, samples
 from .test_result_structure import LISTS, VIEWS
 
@@ -41,36 +27,23 @@ View = Callable[[Any], Any]
 
 # Views that no sample input makes.
 DENSE_VIEWS: dict[str, View] = {
-    "element": lambda x: x[1, 1],
-    "T": lambda x: x.T,
-    "narrow": lambda x: x.narrow(0, 0, 1),
-    "copy.copy": lambda x: copy.copy(x[0]),
-    "view of a view": lambda x: x[0][1:],
-    "to its own dtype": lambda x: x.to(pn.float64),
-    "as_strided": lambda x: x.as_strided((2,), (3,)),
-    "contiguous": lambda x: x.contiguous(),
-    "as_nested_array": lambda x: pn.as_nested_array(x),
+    "element": lambda x: x[1, 1], "T": lambda x: x.T, "narrow": lambda x: x.narrow(0, 0, 1),
+    "copy.copy": lambda x: copy.copy(x[0]), "view of a view": lambda x: x[0][1:],
+    "to its own dtype": lambda x: x.to(pn.float64), "as_strided": lambda x: x.as_strided((2,), (3,)),
+    "contiguous": lambda x: x.contiguous(), "as_nested_array": lambda x: pn.as_nested_array(x),
     "from_jagged": lambda x: pn.nested_array_from_jagged(x, [0, 1, 3]),
     "narrow, ragged": lambda x: pn.narrow(x, 1, [0, 1, 2], 2, pn.jagged),
     "narrow, strided": lambda x: pn.narrow(x, 1, [0, 1, 2], 2, pn.strided),
-}
+}  # fmt: skip
 NESTED_VIEWS: dict[str, View] = {
-    "values": lambda x: x.values(),
-    "contiguous": lambda x: x.contiguous(),
-    "component": lambda x: x[2][1:],
-    "every other component": lambda x: x[::2],
-    "in the strided layout": lambda x: x.to(layout=pn.strided),
+    "values": lambda x: x.values(), "contiguous": lambda x: x.contiguous(), "component": lambda x: x[2][1:],
+    "every other component": lambda x: x[::2], "in the strided layout": lambda x: x.to(layout=pn.strided),
     "copy.copy": lambda x: copy.copy(x.transpose(1, 2)),
-}
+}  # fmt: skip
 OTHER_VIEWS = {"dense": DENSE_VIEWS, "jagged": NESTED_VIEWS, "strided": NESTED_VIEWS}
-EACH_VIEW = pytest.mark.parametrize(
-    ("form", "view"),
-    [
-        pytest.param(form, view, id=f"{form}-{name}")
-        for form, views in OTHER_VIEWS.items()
-        for name, view in views.items()
-    ],
-)
+EACH_VIEW = pytest.mark.parametrize(("form", "view"), [
+    pytest.param(form, view, id=f"{form}-{name}") for form, views in OTHER_VIEWS.items() for name, view in views.items()
+])  # fmt: skip
 
 
 def make(form: str, grad: bool = False) -> Placed:
@@ -122,14 +95,13 @@ def check_view(made: Placed, result: Any) -> None:
 
 
 # Views that some arrays copy: a jagged structure describes whole rows, a strided one steps from 0 up in a component.
-COPIED: dict[str, tuple[Kind, ...]] = {
+COPIED: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("getitem-list", "getitem-mask"), (*ALL, DENSE)),
     **dict.fromkeys(("select-ragged 0", "select-ragged -1", "getitem-integer"), (JAGGED, JAGGED_2)),
     **dict.fromkeys(("flatten", "flatten-deep 1 2", "flatten-deep 1 3"), (JAGGED_2,)),
     **dict.fromkeys(("getitem-1 slice(None, None, -1)", "getitem-1 slice(2, 0, -1)"), (JAGGED, STRIDED, BOTH)),
-    "getitem-1 slice(None, None, 2)": (JAGGED,),
-    "getitem-2 slice(None, None, -1)": (JAGGED_2, STRIDED, BOTH),
-}
+    "getitem-1 slice(None, None, 2)": (JAGGED,), "getitem-2 slice(None, None, -1)": (JAGGED_2, STRIDED, BOTH),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("op", sorted(VIEWS - LISTS))
@@ -207,7 +179,6 @@ def test_reductions_over_no_dimension_and_casts_share_nothing(form: str) -> None
 
 
 # ---- shapes ---------------------------------------------------------------------------------------------------------
-
 
 MOVABLE = [([(4, 3, 2)], "packed"), ([(4, 0, 2), (4, 3, 2)], "packed")]
 MOVABLE += itertools.product(([(1, 3, 8)], [(4, 0, 2)] * 2, [(4, 2, 0), (4, 1, 0)]), ("packed", "holes"))

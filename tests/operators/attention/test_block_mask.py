@@ -30,12 +30,9 @@ def causal(b: Any, h: Any, i: Any, j: Any) -> Any:
 
 
 MODS: dict[str, Any] = {  # all but the last are the same for all heads
-    "causal": causal,
-    "by component": lambda b, h, i, j: (i + j + b) % 3 != 0,
-    "none": lambda b, h, i, j: i < 0,
-    "all": lambda b, h, i, j: b >= 0,
-    "by head": lambda b, h, i, j: (h == 1) & (i >= j) | (j < b),
-}
+    "causal": causal, "by component": lambda b, h, i, j: (i + j + b) % 3 != 0, "none": lambda b, h, i, j: i < 0,
+    "all": lambda b, h, i, j: b >= 0, "by head": lambda b, h, i, j: (h == 1) & (i >= j) | (j < b),
+}  # fmt: skip
 BOTH = pytest.mark.parametrize("mod", [striped, causal], ids=["striped", "causal"])
 
 
@@ -48,9 +45,7 @@ def check_blocks(states: Any, met: Any, block_size: tuple[int, int] = (2, 2)) ->
 @pytest.mark.parametrize("most", [1, 1 << 20])
 @pytest.mark.parametrize("block_size", [1, (2, 3), (4, 1), 128])
 @pytest.mark.parametrize("name", MODS)
-def test_every_block_is_what_its_pairs_are(
-    name: str, block_size: Any, most: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_block_is_what_its_pairs_are(name: str, block_size: Any, most: int, monkeypatch: Any) -> None:
     monkeypatch.setattr(block_mask_creation, "MOST_PAIRS_OF_CALL", most)
     sizes, mod = block_size if isinstance(block_size, tuple) else (block_size, block_size), MODS[name]
     nested = pn.create_nested_block_mask(mod, Q, K, block_size)

@@ -104,12 +104,8 @@ def test_an_infinite_derivative_at_pairs_that_are_left_out_reaches_no_operand() 
 def test_documents_in_a_nested_array() -> None:
     documents = pn.nested_array([[0, 0, 1], [0], [0, 1, 1]], layout=pn.jagged)
     mask = pn.nested_array([np.equal.outer(ids.numpy(), ids.numpy())[None] for ids in documents.unbind()])
-    mods: list[Any] = [
-        lambda b, h, i, j: documents[b, i] == documents[b, j],
-        lambda b, h, i, j: documents[b][i] == documents[b][j],
-    ]
-    for mod in mods:
-        blocks = pn.create_nested_block_mask(mod, K, BLOCK_SIZE=2)
+    for of in (lambda b, i: documents[b, i], lambda b, i: documents[b][i]):
+        blocks = pn.create_nested_block_mask(lambda b, h, i, j, of=of: of(b, i) == of(b, j), K, BLOCK_SIZE=2)
         assert_same(flex(K, K, K, block_mask=blocks), plain(attend(K, K, K, mask)), 1e-15)
 
 

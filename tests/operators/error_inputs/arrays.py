@@ -92,8 +92,7 @@ ALWAYS: list[ErrorInput] = [
     (lambda nest: pn.ones(1).clamp_(nest([x[:, 0] for x in X])), StructureError,
      "clamp_: the result is nested and cannot be written into a dense array"),
     *[(lambda nest, call=call: call(nest(X), nest(X).to("plain")), DeviceError, text) for call, text in (
-        (lambda x, y: x.copy_(y), "copy_"),
-        (lambda x, y: setitem(x, ALL, y), "assignment"),
+        (lambda x, y: x.copy_(y), "copy_"), (lambda x, y: setitem(x, ALL, y), "assignment"),
         (lambda x, y: x.to_padded_array(0.0, out=y.to_padded_array(0.0)), "to_padded_array"),
         (lambda x, y: pn.map_components(pn.mul, x, y), "mul"),
         (lambda x, y: pn.elementwise("product", pn.mul, x, y), "different devices"))],
@@ -131,8 +130,7 @@ SMALL = pn.nested_array([[1]], dtype=pn.int8)
 DENSE: list[ErrorInput] = [
     # indices
     *[(lambda index=index: A[index], kind, text) for index, kind, text in (
-        (-(2**70), IndexOutOfRange, "beyond int64"),
-        (slice(True), ArgumentError, "an end of a slice"),
+        (-(2**70), IndexOutOfRange, "beyond int64"), (slice(True), ArgumentError, "an end of a slice"),
         (np.ones((2, 3, 1)) > 0, DimensionError, "3 were indexed (the array has shape (2, 3))"))],
     *[(lambda index=index: BLOCK[index], kind, text) for index, kind, text in (
         (([0], [2]), IndexOutOfRange, "2, at position 0 of the index, is out of bounds for dimension 1 of"),
@@ -185,8 +183,7 @@ DENSE: list[ErrorInput] = [
     (lambda: pn.arange(3).uniform_(), DTypeError, "random real numbers need a floating point dtype, not int64"),
     (lambda: pn.normal_([1.0]), ArgumentError, "normal_: takes an array to write to, not a list"),
     # gradients and Python's own functions
-    (lambda: pn.grad(RAGGED.sum(), 3), ArgumentError, "not an int"),
-    (lambda: pn.tape(3), ArgumentError, "not an int"),
+    (lambda: pn.grad(RAGGED.sum(), 3), ArgumentError, "not an int"), (lambda: pn.tape(3), ArgumentError, "not an int"),
     (lambda: pn.hessian(pn.sum, np.ones(2)), ArgumentError, "hessian: x must"),
     (lambda: bool(A > 0), ArgumentError, "not one. Use x.any() or x.all()"),
 ]  # fmt: skip

@@ -7,14 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pynested.backends.errors import (
-    ArgumentError,
-    DeviceError,
-    DTypeError,
-    IndexOutOfRange,
-    ShapeError,
-    StructureError,
-)
+from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, IndexOutOfRange, ShapeError, StructureError
 
 from ...calls import layer_parameters
 from ...nests import batch, distinct, nest

@@ -1,4 +1,4 @@
-"""Error inputs of the operators of single elements: arithmetic, comparisons, choices, reductions, norms and losses."""
+"""Error inputs of operators of elements and of rows: arithmetic, comparisons, choices, reductions, norms and losses."""
 
 from __future__ import annotations
 
@@ -65,6 +65,7 @@ ALWAYS: list[ErrorInput] = [
     (lambda nest: pn.layer_norm(nest(WIDE), nest(WIDE).shape[1:]), StructureError, "includes an irregular"),
     (lambda nest: pn.layer_norm(nest(WIDE), 4), ShapeError, "has size 4 for dimension 2 of size 3"),
     (lambda nest: pn.layer_norm(nest(WIDE), 3, distinct((1, 3))), ShapeError, "weight must have shape (3,), not"),
+    (lambda nest: pn.linear(nest(WIDE), distinct((2, 3)).astype(complex)), DTypeError, "complex"),
     (lambda nest: pn.dropout(nest(X), 1.1), ArgumentError, "p must be"),
     # losses
     (lambda nest: pn.embedding(nest(X), TABLE), DTypeError, "embedding: indices must be integers, not float64"),

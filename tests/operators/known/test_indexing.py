@@ -14,19 +14,7 @@ from hypothesis import strategies as st
 import pynested as pn
 from pynested.backends.errors import ArgumentError, IndexOutOfRange, PynestedError, StructureError
 
-from ...nests import (
-    KINDS,
-    LAYOUTS,
-    PLACEMENTS,
-    Kind,
-    Numbers,
-    assert_same,
-    batch,
-    distinct,
-    place,
-    plain,
-    pull_back,
-)
+from ...nests import KINDS, LAYOUTS, PLACEMENTS, Kind, Numbers, assert_same, batch, distinct, place, plain, pull_back
 
 ALL = slice(None)
 X = batch([(2, 3), (0, 3), (4, 3)])
@@ -58,17 +46,12 @@ OTHERS = st.sampled_from([0, -1, np.int64(2), np.array([-1, -3], np.int8), pn.ar
 
 
 @given(
-    lengths=st.lists(st.integers(0, 4), min_size=1, max_size=4),
-    kind=st.sampled_from(KINDS),
-    first=SLICES | SLICES | NUMBERS | OTHERS,
-    inner=st.lists(SLICES | st.integers(-2, 1) | st.none(), max_size=3),
-    ellipsis=st.none() | st.integers(1, 4),
-    placement=st.sampled_from(PLACEMENTS),
-)
+    lengths=st.lists(st.integers(0, 4), min_size=1, max_size=4), kind=st.sampled_from(KINDS),
+    first=SLICES | SLICES | NUMBERS | OTHERS, inner=st.lists(SLICES | st.integers(-2, 1) | st.none(), max_size=3),
+    ellipsis=st.none() | st.integers(1, 4), placement=st.sampled_from(PLACEMENTS),
+)  # fmt: skip
 @settings(max_examples=250)
-def test_any_index(
-    lengths: list[int], kind: Kind, first: Any, inner: list[Any], ellipsis: int | None, placement: str
-) -> None:
+def test_any_index(lengths: Any, kind: Kind, first: Any, inner: Any, ellipsis: Any, placement: str) -> None:
     """Values, gradients and writes are those of NumPy, of each component that the first entry names."""
     components, index = batch(kind.shapes(lengths, 3)), [first, *inner]
     if ellipsis is not None:
@@ -140,15 +123,11 @@ def picked_or_refused(x: Any, index: tuple[Any, ...], due: Any) -> Any:
 
 
 @given(
-    index=st.lists(st.sampled_from(ENTRIES), min_size=1, max_size=5).map(tuple),
-    number=st.integers(-2, 1),
-    layout=st.sampled_from((None, None, *LAYOUTS)),
-    placement=st.sampled_from(PLACEMENTS),
-)
+    index=st.lists(st.sampled_from(ENTRIES), min_size=1, max_size=5).map(tuple), number=st.integers(-2, 1),
+    layout=st.sampled_from((None, None, *LAYOUTS)), placement=st.sampled_from(PLACEMENTS),
+)  # fmt: skip
 @settings(max_examples=500)
-def test_dense_arrays_and_components_by_anything(
-    index: tuple[Any, ...], number: int, layout: Any, placement: str
-) -> None:
+def test_dense_arrays_and_components_by_anything(index: Any, number: int, layout: Any, placement: str) -> None:
     shapes = [(3, 4, 2), (1 if layout else 3, 4, 2)]
     made = place(batch(shapes), layout, placement, grad=True)
     numbers = np.copy(plain(made.array)[number] if layout else plain(made.array))

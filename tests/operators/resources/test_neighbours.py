@@ -80,19 +80,14 @@ def test_operators_and_their_gradients(every: bool) -> None:
 
 
 LONG: dict[str, Callable[[Any], Any]] = {
-    "softmax, rows": lambda x: pn.softmax(x, 1),
-    "softmax, columns": lambda x: pn.softmax(x, 2),
-    "log_softmax": lambda x: pn.log_softmax(x, 1),
-    "logsumexp": lambda x: pn.logsumexp(x, 1),
-    "amin": lambda x: pn.amin(x, 1),
-    "var": lambda x: pn.var(x, 1),
-    "std": lambda x: pn.std(x, 2),
-    "cumsum": lambda x: pn.cumsum(x, 1),
-    "layer_norm": lambda x: pn.layer_norm(x, (x.size(2),), eps=0),
+    "softmax, rows": lambda x: pn.softmax(x, 1), "softmax, columns": lambda x: pn.softmax(x, 2),
+    "log_softmax": lambda x: pn.log_softmax(x, 1), "logsumexp": lambda x: pn.logsumexp(x, 1),
+    "amin": lambda x: pn.amin(x, 1), "var": lambda x: pn.var(x, 1), "std": lambda x: pn.std(x, 2),
+    "cumsum": lambda x: pn.cumsum(x, 1), "layer_norm": lambda x: pn.layer_norm(x, (x.size(2),), eps=0),
     "attention": lambda x: pn.scaled_dot_product_attention(x, x, x),
     "causal attention": lambda x: pn.scaled_dot_product_attention(x, x, x, is_causal=True, scale=10.0),
     "flex attention": lambda x: pn.flex_attention(x, x, x),
-}
+}  # fmt: skip
 
 
 def kept_of_long(name: str, layout: Any, dtype: str, number: float | None) -> list[bytes]:
