@@ -70,16 +70,12 @@ def with_sizes(x: Any) -> Any:
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "the seed's": lambda x: x.sin() + 1,
-    "chunk": lambda x: x.chunk(2, dim=0)[0],
+    "the seed's": lambda x: x.sin() + 1, "nothing": lambda x: x, "chunk": lambda x: x.chunk(2, dim=0)[0],
     "views": lambda x: (x.transpose(1, 2).unsqueeze(1), x.unbind()[0][0], x.values().T, x[:, :1], x[..., None]),
     "dicts": lambda x: {"a": (x, [x + x]), "b": None, "c": "text"},
-    "nothing": lambda x: x,
-    "written": written,
-    "gradients": with_gradients, "functions": with_functions, "sizes": with_sizes,
-    "of C": operator.abs,
+    "written": written, "gradients": with_gradients, "functions": with_functions, "sizes": with_sizes,
+    "an object": LAYER, "a method": LAYER.method, "partial": partial(pn.add, other=1.0), "of C": operator.abs,
     "a closure": lambda x: x @ HELD["w"] + HELD["list"][0],
-    "an object": LAYER, "a method": LAYER.method, "partial": partial(pn.add, other=1.0),
     "NumPy's": lambda x: np.exp(x) * np.float64(2) + np.array([1.0, 2.0]),
     "made inside": lambda x: pn.nested_array_from_jagged(x.values() * 2, x.offsets()) + x.contiguous(),
     "a copy": lambda x: x.contiguous() * x.values().shape[1] + x.shape[0],

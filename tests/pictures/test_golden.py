@@ -59,5 +59,4 @@ def test_boxes_that_collide_are_found() -> None:
     sheet = Sheet("two words on one spot")
     sheet.text(0, 20, "word")
     sheet.text(10, 24, "other")
-    first, second = sheet.boxes
-    assert overlap(first, second)
+    assert overlap(*sheet.boxes)

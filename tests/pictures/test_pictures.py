@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -47,8 +46,7 @@ def test_colours_can_be_read() -> None:
 def test_a_notebook_gets_an_image_and_a_file_the_document(tmp_path: Path) -> None:
     shown = PICTURES["jagged_packed"]()
     html = ElementTree.fromstring(shown._repr_html_())[1]
-    assert html.tag == "img"
-    assert html.get("alt") == shown.alt
+    assert html.tag == "img" and html.get("alt") == shown.alt
     assert html.get("src", "").startswith("data:image/svg+xml;base64,")
     shown.save(tmp_path / "picture.svg")
     assert (tmp_path / "picture.svg").read_text(encoding="utf-8") == shown.svg
@@ -76,14 +74,11 @@ def test_without_the_library_a_png_is_refused_with_one_line(tmp_path: Path, monk
 
 def test_a_picture_says_what_the_array_is_called() -> None:
     for layout in (pn.jagged, pn.strided):
-        array = pn.nested_array([[1.0, 2], [], [3]], layout=layout)
-        texts = texts_of(picture(array, name="z.grad"))
+        texts = texts_of(picture(pn.nested_array([[1.0, 2], [], [3]], layout=layout), name="z.grad"))
         assert "z.grad[2]" in texts and not [text for text in texts if "x[" in text]
 
 
-# ---- notebooks, devices and refusals --------------------------------------------------------------------------------
-
-REFUSED: list[tuple[Callable[[], Any], str]] = [
+REFUSED: list[tuple[Any, str]] = [
     (lambda: beside({"x": pn.array([1.0])}), "none of the arrays is nested"),
     (lambda: beside({"x": ragged(), "y": ragged()[:2]}), "y has 2 components, the first nested array 4"),
     (lambda: beside({"x": ragged(), "y": pn.zeros((3, 2))}), r"y is \(3, 2\), which has not one row for each"),
@@ -101,18 +96,17 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
 
 
 @pytest.mark.parametrize(("call", "text"), REFUSED, ids=[text for _, text in REFUSED])
-def test_other_arguments_are_refused(call: Callable[[], Any], text: str) -> None:
+def test_other_arguments_are_refused(call: Any, text: str) -> None:
     with pytest.raises(ArgumentError, match=text):
         call()
 
 
-SHOWN: dict[str, Callable[[], Any]] = {
-    "jagged": ragged,
-    "strided": lambda: pn.nested_array([[[1.0]], [[2.0, 3.0]]]),
+SHOWN: dict[str, Any] = {
+    "jagged": ragged, "strided": lambda: pn.nested_array([[[1.0]], [[2.0, 3.0]]]),
     "dense": lambda: pn.array([1.0, 2.0]),
     "tape": lambda: pn.tape(pn.array(1.0, requires_grad=True) * 2),
     "mask": lambda: pn.create_block_mask(lambda b, h, i, j: i >= j, None, None, 4, 4, BLOCK_SIZE=2),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SHOWN)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pynested as pn
 from pynested.pictures.picture import Picture
@@ -14,6 +15,10 @@ from pynested.profiling.timeline_picture import draw_timeline
 
 FOLDER = Path(__file__).parent / "listings"
 DEVICES = ("cpu", "emulated")
+
+
+def ragged(layout: pn.Layout = pn.jagged, **options: Any) -> pn.NestedArray:
+    return pn.nested_array([[1.0, 2.0], [3.0]], layout=layout, **options)
 
 
 def sum_of_a_row_and_a_matrix(device: str) -> pn.timeline:
@@ -36,9 +41,8 @@ def softmax_and_its_gradient(device: str) -> pn.timeline:
 
 
 STORIES: dict[str, Callable[[str], pn.timeline]] = {
-    "sum": sum_of_a_row_and_a_matrix,
-    "softmax": softmax_and_its_gradient,
-}
+    "sum": sum_of_a_row_and_a_matrix, "softmax": softmax_and_its_gradient,
+}  # fmt: skip
 
 
 def listing(name: str, device: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -16,17 +15,12 @@ from hypothesis import strategies as st
 import pynested as pn
 from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, StructureError
 
-NESTEROV = {"momentum": 0.9, "nesterov": True, "weight_decay": 0.01}
 WIDE = {"betas": (0.5, 0.9), "weight_decay": 0.1, "eps": 1e-3}
 OPTIMIZERS: list[tuple[str, str, float, dict[str, Any]]] = [
-    ("sgd", "SGD", 0.1, {}),
-    ("sgd", "SGD", 0.1, {"momentum": 0.9}),
-    ("sgd", "SGD", 0.1, NESTEROV),
-    ("adam", "Adam", 1e-3, {}),
-    ("adam", "Adam", 0.1, WIDE),
-    ("adamw", "AdamW", 0.1, {}),
-    ("adamw", "AdamW", 0.1, WIDE),
-]
+    ("sgd", "SGD", 0.1, {}), ("sgd", "SGD", 0.1, {"momentum": 0.9}),
+    ("sgd", "SGD", 0.1, {"momentum": 0.9, "nesterov": True, "weight_decay": 0.01}),
+    ("adam", "Adam", 1e-3, {}), ("adam", "Adam", 0.1, WIDE), ("adamw", "AdamW", 0.1, {}), ("adamw", "AdamW", 0.1, WIDE),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("ours", "theirs", "rate", "words"), OPTIMIZERS, ids=range(len(OPTIMIZERS)))
@@ -36,8 +30,7 @@ def test_steps_are_those_of_pytorch(ours: str, theirs: str, rate: float, words: 
     start = {"w": generator.standard_normal((3, 2)), "b": generator.standard_normal(2)}
     ours_now: Any = {name: pn.array(numbers, requires_grad=True) for name, numbers in start.items()}
     theirs_now = {name: torch.tensor(numbers, requires_grad=True) for name, numbers in start.items()}
-    optimizer = getattr(torch.optim, theirs)(list(theirs_now.values()), lr=rate, **words)
-    state = None
+    state, optimizer = None, getattr(torch.optim, theirs)(list(theirs_now.values()), lr=rate, **words)
     for _ in range(5):
         slopes = {name: generator.standard_normal(numbers.shape) for name, numbers in start.items()}
         for name, parameter in theirs_now.items():
@@ -76,17 +69,18 @@ def test_trees_keep_their_form_and_the_old_parameters_stay() -> None:
 
 
 W, G = pn.array([1.0]), pn.array([1.0])
-adam, sgd, clip, batches = pn.training.adam, pn.training.sgd, pn.training.clip_by_norm, pn.training.batches
+training: Any = pn.training
+adam, sgd, clip, batches = training.adam, training.sgd, training.clip_by_norm, training.batches
 MOMENTUM, MOMENTS = sgd(W, G, learning_rate=0.1)[1], adam(W, G)[1]
-REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
+REFUSED: list[tuple[Any, type[Exception], str]] = [
     (lambda: sgd(W, G, learning_rate=-1.0), ArgumentError, "must be a number, 0 or above and finite, not -1.0"),
     (lambda: sgd(W, G, learning_rate=math.nan), ArgumentError, "not nan"),
-    (lambda: sgd(W, G, learning_rate="0.1"), ArgumentError, "learning_rate must be a number.*not '0.1'"),  # type: ignore[arg-type]
-    (lambda: sgd(W, G, learning_rate=lambda step: 1.0), ArgumentError, "must be a number.*not <function"),  # type: ignore[arg-type, misc]
+    (lambda: sgd(W, G, learning_rate="0.1"), ArgumentError, "learning_rate must be a number.*not '0.1'"),
+    (lambda: sgd(W, G, learning_rate=lambda step: 1.0), ArgumentError, "must be a number.*not <function"),
     (lambda: sgd(W, G, learning_rate=1.0, nesterov=True), ArgumentError, "momentum must be above 0"),
     (lambda: adam(W, G, betas=(0.9, 1.0)), ArgumentError, "betas are two numbers from 0 to below 1"),
-    (lambda: adam(W, G, betas=0.9), ArgumentError, "betas are two numbers"),  # type: ignore[arg-type]
-    (lambda: adam(W, G, lr=0.1), ArgumentError, "there is no argument 'lr'"),  # type: ignore[call-arg]
+    (lambda: adam(W, G, betas=0.9), ArgumentError, "betas are two numbers"),
+    (lambda: adam(W, G, lr=0.1), ArgumentError, "there is no argument 'lr'"),
     # Trees that differ.
     (lambda: adam({}, {}), ArgumentError, "there is no array among the parameters"),
     (lambda: adam([W, W], [G]), ArgumentError, "gradients: a list of 1 does not have the form of a list of 2"),
@@ -101,35 +95,32 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
      r"parameters\[1\] is an array of NumPy.*pn\.array\(x\)"),
     (lambda: adam([W, W], [G, pn.ones(2)]), ShapeError, r"parameters\[1\] has a gradient of shape \(2,\)"),
     (lambda: adam(W, pn.array([1.0], dtype=pn.float32)), ShapeError, "has a gradient of .* dtype float32 for an array"),
-    (lambda: adam([W, pn.array([1])], [G, pn.array([1])]), DTypeError,
-     r"parameters\[1\] has dtype int64"),
+    (lambda: adam([W, pn.array([1])], [G, pn.array([1])]), DTypeError, r"parameters\[1\] has dtype int64"),
     # A state of another step, or of other parameters.
-    (lambda: adam(W, G, MOMENTUM), ArgumentError,  # type: ignore[arg-type]
-     "the AdamState that the previous step returned.*not this SGDState"),
-    (lambda: adam(W, G, {}), ArgumentError, "the AdamState that the previous step returned.*not this dict"),  # type: ignore[arg-type]
-    (lambda: sgd(W, G, MOMENTS, learning_rate=0.1), ArgumentError, "the SGDState that.*not this AdamState"),  # type: ignore[arg-type]
+    (lambda: adam(W, G, MOMENTUM), ArgumentError, "the AdamState that the previous step returned.*not this SGDState"),
+    (lambda: adam(W, G, {}), ArgumentError, "the AdamState that the previous step returned.*not this dict"),
+    (lambda: sgd(W, G, MOMENTS, learning_rate=0.1), ArgumentError, "the SGDState that.*not this AdamState"),
     (lambda: adam([W, W], [G, G], MOMENTS), ArgumentError, r"here of shapes \[\(1,\), \(1,\)\]"),
     # Norms and weights.
     (lambda: clip(G, 0.0), ArgumentError, "most must be above 0"),
-    (lambda: clip(G, "1"), ArgumentError, "most must be above 0"),  # type: ignore[arg-type]
+    (lambda: clip(G, "1"), ArgumentError, "most must be above 0"),
     (lambda: clip({"a": None}, 1.0), ArgumentError, "there is no array among the gradients"),
-    (lambda: pn.training.from_state_dict([]), ArgumentError,  # type: ignore[arg-type]
-     r"a mapping, such as module\.state_dict\(\), not a list"),
+    (lambda: training.from_state_dict([]), ArgumentError, r"a mapping, such as module\.state_dict\(\), not a list"),
+    (lambda: training.from_state_dict({"x": 1}), ArgumentError, "'x' is int, not a tensor"),
     # Batches.
     (lambda: batches([1]), ArgumentError, "give most_elements or most_components"),
     (lambda: batches([1], most_elements=0), ArgumentError, "1 or above, not {'most_elements': 0,"),
-    (lambda: batches(pn.nested_array([[1.0], []]), most_elements=1), ArgumentError,  # type: ignore[arg-type]
+    (lambda: batches(pn.nested_array([[1.0], []]), most_elements=1), ArgumentError,
      r"batches: lengths must be dense\..*x\.lengths_along\(1\)"),
-    (lambda: batches([1], most_elements=1, seed="a"), ArgumentError, "seed must be an integer, not 'a'"),  # type: ignore[arg-type]
+    (lambda: batches([1], most_elements=1, seed="a"), ArgumentError, "seed must be an integer, not 'a'"),
     (lambda: batches([1], most_elements=1, seed=-1), ArgumentError, "seed must be 0 or above, not -1"),
     (lambda: batches([-1], most_elements=1), StructureError, ""),
-    (lambda: batches([0.5], most_elements=1), DTypeError, ""),  # type: ignore[list-item]
+    (lambda: batches([0.5], most_elements=1), DTypeError, ""),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("number", range(len(REFUSED)))
-def test_arguments_that_do_not_fit_are_refused(number: int) -> None:
-    call, error, text = REFUSED[number]
+@pytest.mark.parametrize(("call", "error", "text"), REFUSED, ids=range(len(REFUSED)))
+def test_arguments_that_do_not_fit_are_refused(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text or None):
         call()
 
@@ -139,8 +130,7 @@ def test_a_number_of_any_kind_keeps_the_dtype(kind: Any) -> None:
     """All numbers are powers of 2, which every kind represents."""
     p, half = pn.array([2.0], dtype=pn.float32), kind(0.5)
     stepped, state = sgd(p, p, learning_rate=half, momentum=half, weight_decay=half)
-    assert (stepped.dtype, stepped.tolist()) == (np.float32, [2 - (2 + 1) / 2])
-    assert state.velocities[0].dtype == np.float32
+    assert stepped.dtype == state.velocities[0].dtype == np.float32 and stepped.tolist() == [2 - (2 + 1) / 2]
     for step in (adam, pn.training.adamw):
         stepped, moments = step(p, p, learning_rate=half, betas=(half, half), eps=half, weight_decay=half)
         assert stepped.dtype == moments.means[0].dtype == moments.squares[0].dtype == np.float32
@@ -161,21 +151,18 @@ def test_a_nested_gradient_has_the_components_of_its_parameter_in_any_places() -
     with pytest.raises(StructureError, match="component 0"):
         pn.training.adam(w, pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged))
     swapped = pn.nested_array_from_jagged(pn.array([20.0, 30.0, 10.0]), [2, 0, 3], [1, 2])
-    made, _ = pn.training.sgd(w, swapped, learning_rate=0.1)
-    assert made.tolist() == [[0.0], [0.0, 0.0]]
+    assert sgd(w, swapped, learning_rate=0.1)[0].tolist() == [[0.0], [0.0, 0.0]]
 
 
 def test_gradients_are_clipped_by_the_norm_of_all() -> None:
     tree = {"a": pn.array([3.0, 0.0]), "b": pn.nested_array([[4.0], [12.0]], layout=pn.jagged)}
     clipped, norm = pn.training.clip_by_norm(tree, 6.5)
-    assert norm == 13.0
-    assert clipped["a"].tolist() == [1.5, 0.0] and clipped["b"].tolist() == [[2.0], [6.0]]
+    assert norm == 13.0 and clipped["a"].tolist() == [1.5, 0.0] and clipped["b"].tolist() == [[2.0], [6.0]]
     assert pn.training.clip_by_norm(tree, 13.0)[0] is tree
     for scale in (1e200, 1e-200):  # whose squares overflow, or vanish
         assert pn.training.clip_by_norm([pn.array([3 * scale, 4 * scale])], 1.0)[1] == pytest.approx(5 * scale)
     for bad in (math.nan, math.inf):
-        tree = [pn.array([1.0, bad])]
-        clipped, norm = pn.training.clip_by_norm(tree, 1.0)
+        clipped, norm = clip(tree := [pn.array([1.0, bad])], 1.0)
         assert clipped is tree and not math.isfinite(norm)
 
 
@@ -187,19 +174,13 @@ def test_state_dicts_of_pytorch() -> None:
     assert weights["weight"].requires_grad and not weights["num_batches_tracked"].requires_grad
     weights["weight"].detach().mul_(2)
     assert module.weight.tolist() == [1, 1]
-    with pytest.raises(ArgumentError, match="'x' is int, not a tensor"):
-        pn.training.from_state_dict({"x": 1})
 
-
-# ---- batches hold every sequence once, keep to their limits, and put similar lengths together -----------------------
 
 LIMITS = st.integers(1, 12) | st.none()
 
 
 @given(st.lists(st.integers(0, 9), max_size=20), LIMITS, LIMITS, st.integers(0, 5) | st.none())
-def test_every_sequence_is_in_one_batch_within_the_limits(
-    lengths: list[int], elements: int | None, components: int | None, seed: int | None
-) -> None:
+def test_every_sequence_is_in_one_batch_within_limits(lengths: Any, elements: Any, components: Any, seed: Any) -> None:
     if elements is None and components is None:
         return
     words: dict[str, Any] = {"most_elements": elements, "most_components": components, "seed": seed}
@@ -214,8 +195,5 @@ def test_every_sequence_is_in_one_batch_within_the_limits(
 
 
 def test_a_seed_draws_the_order() -> None:
-    lengths = np.arange(100)
-    orders = {
-        tuple(batch[0] for batch in pn.training.batches(lengths, most_components=5, seed=seed)) for seed in range(4)
-    }
-    assert len(orders) == 4
+    drawn = [batches(np.arange(100), most_components=5, seed=seed) for seed in range(4)]
+    assert len({tuple(batch[0] for batch in made) for made in drawn}) == 4
