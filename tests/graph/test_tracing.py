@@ -234,9 +234,7 @@ def test_a_missing_attribute_of_a_size_is_that_of_a_number() -> None:
         pn.trace(lambda x: x * x.shape[0].sise, pn.zeros(2))  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
-    "make", [dict, OrderedDict, type("OfAUser", (dict,), {}), lambda items: defaultdict(list, items)]
-)
+@pytest.mark.parametrize("make", [dict, OrderedDict, type("Own", (dict,), {}), lambda items: defaultdict(list, items)])
 def test_the_class_of_a_mapping_stays(make: Callable[..., Any]) -> None:
     graph = pn.trace(lambda mapping: (mapping, make({"y": mapping["x"] * 2})), make({"x": pn.zeros(2)}))
     for result, expected in zip(graph(make({"x": pn.ones(3)})), (1.0, 2.0), strict=True):

@@ -17,6 +17,7 @@ from pynested.pictures.svg import CELL_INK, FILLS, LINES, PAGE_INK, tint_color
 
 from .drawings import PICTURES, ragged, texts_of
 
+DTYPES = ("bool", "int8", "uint8", "int16", "int32", "int64", "float16", "float32", "float64", "bfloat16")
 PAGES = {"light": "#ffffff", "dark": "#111111"}
 
 
@@ -128,9 +129,6 @@ def test_text_is_escaped_in_a_notebook() -> None:
     for text in (shown._repr_html_(), picture(shown).svg):
         ElementTree.fromstring(text)
         assert "<script>" not in text
-
-
-DTYPES = ("bool", "int8", "uint8", "int16", "int32", "int64", "float16", "float32", "float64", "bfloat16")
 
 
 @pytest.mark.parametrize("layout", [pn.jagged, pn.strided], ids=["jagged", "strided"])

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import pynested as pn
 from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, StructureError
 
+LIMITS = st.integers(1, 12) | st.none()
 WIDE = {"betas": (0.5, 0.9), "weight_decay": 0.1, "eps": 1e-3}
 OPTIMIZERS: list[tuple[str, str, float, dict[str, Any]]] = [
     ("sgd", "SGD", 0.1, {}), ("sgd", "SGD", 0.1, {"momentum": 0.9}),
@@ -68,7 +69,7 @@ def test_trees_keep_their_form_and_the_old_parameters_stay() -> None:
         assert np.less(made["a"].values().detach().numpy(), [1.0, 2.0, 3.0]).all()
 
 
-W, G = pn.array([1.0]), pn.array([1.0])
+W, G, NESTED = pn.array([1.0]), pn.array([1.0]), pn.nested_array([[1.0]])
 training: Any = pn.training
 adam, sgd, clip, batches = training.adam, training.sgd, training.clip_by_norm, training.batches
 MOMENTUM, MOMENTS = sgd(W, G, learning_rate=0.1)[1], adam(W, G)[1]
@@ -89,8 +90,7 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
     (lambda: adam({"a": W}, {"a": G, "b": G}), ArgumentError, r"with the keys \['a', 'b'\] does not have the form"),
     (lambda: adam([W], G), ArgumentError, "an Array does not have the form of a list of 1"),
     (lambda: adam([W], [None]), ArgumentError, r"parameters\[0\] has no gradient"),
-    (lambda: adam([W], [pn.nested_array([[1.0]])]), ArgumentError,
-     "gradients: this argument must be dense, not a nested array"),
+    (lambda: adam([W], [NESTED]), ArgumentError, "gradients: this argument must be dense, not a nested array"),
     (lambda: sgd([W, np.ones(1)], [G, G], learning_rate=1.0), ArgumentError,
      r"parameters\[1\] is an array of NumPy.*pn\.array\(x\)"),
     (lambda: adam([W, W], [G, pn.ones(2)]), ShapeError, r"parameters\[1\] has a gradient of shape \(2,\)"),
@@ -174,9 +174,6 @@ def test_state_dicts_of_pytorch() -> None:
     assert weights["weight"].requires_grad and not weights["num_batches_tracked"].requires_grad
     weights["weight"].detach().mul_(2)
     assert module.weight.tolist() == [1, 1]
-
-
-LIMITS = st.integers(1, 12) | st.none()
 
 
 @given(st.lists(st.integers(0, 9), max_size=20), LIMITS, LIMITS, st.integers(0, 5) | st.none())
