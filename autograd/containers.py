@@ -62,7 +62,7 @@ def flatten(value: Any, depth: int = 0) -> tuple[list[Array], Rebuild]:
     if with_entries is None:
         return [], lambda arrays: value
     flattened = [flatten(entry, depth + 1) for entry in entries]
-    parts = [(len(arrays), rebuild_entry) for arrays, rebuild_entry in flattened]  # does not keep the arrays alive
+    parts = [(len(arrays), rebuild_entry) for arrays, rebuild_entry in flattened]  # without the arrays
 
     def rebuild(arrays: Sequence[Any]) -> Any:
         remaining = iter(arrays)
@@ -74,7 +74,7 @@ def flatten(value: Any, depth: int = 0) -> tuple[list[Array], Rebuild]:
 def _open(value: Any, depth: int) -> tuple[Iterable[Any], Callable[[list[Any]], Any] | None]:
     """Return the entries of a tuple, list or dict, and a function that makes such a container of other entries.
 
-    The function is None for any other value. ArgumentError beyond `DEEPEST`, as for a container that holds itself.
+    The function is None for any other value. ArgumentError for containers nested deeper than `DEEPEST`, or endlessly.
     """
     if not isinstance(value, tuple | list | dict):
         return (), None

@@ -63,7 +63,7 @@ def run_backward(
         for i, (source, term) in enumerate(pairs):
             if type(term) is Array and (term._raw.shape != source.shape or term._raw.dtype != source.dtype):
                 pairs[i] = source, _matched_to_source(node, source, term)
-        term = None  # frees the memory of a term as soon as it is added
+        term = None  # or it would keep the last term alive
         _accumulate(pairs, this_pass, heap)
         if not retain_graph:
             node.free()
@@ -122,7 +122,7 @@ def _has_nan(cotangent: Any) -> bool:
 
 
 def _matched_to_source(node: Node, source: Any, cotangent: Array) -> Array:
-    """Return a cotangent in the shape and dtype of its argument, which was broadcast or promoted."""
+    """Sum and cast a cotangent to the shape and dtype of ``source``, which the operation broadcast or promoted."""
     if cotangent.shape == node.shape and _broadcasts(source.shape, node.shape):
         cotangent = summed_to(cotangent, source.shape)
     if cotangent.dtype == node.dtype:
@@ -156,7 +156,7 @@ def vjp_between(
 
 
 def nodes_between(ends: Iterable[Any], starts: Iterable[Any], first_number: int = 0) -> set[Any]:
-    """Return ``starts`` and the nodes on paths from them to ``ends``, but none with a number below ``first_number``."""
+    """Return ``starts``, and the nodes on paths from them to ``ends`` whose numbers are not below ``first_number``."""
     between = set(starts)
     for node in walk_back(ends, first_number)[0]:
         if not between.isdisjoint(node.sources):
@@ -165,7 +165,7 @@ def nodes_between(ends: Iterable[Any], starts: Iterable[Any], first_number: int 
 
 
 def walk_back(ends: Iterable[Any], first_number: int = 0) -> tuple[list[Node], list[Any]]:
-    """Return the nodes among and before ``ends``, from ``first_number`` on, in the order of their numbers.
+    """Return ``ends`` and the nodes that lead to them, if not below ``first_number``, in the order of their numbers.
 
     The second list has the leaves, and the nodes below ``first_number``, at which the walk stops.
     """
@@ -202,7 +202,7 @@ def run_forward(tangents: dict[Any, Any], ends: Sequence[Any], first_number: int
 
 
 def _matched_to_output(node: Node, source_tangents: Sequence[Array | None], tangent: Array) -> Array:
-    """Return a tangent, which can have the shape and dtype of an argument, in the shape and dtype of the output."""
+    """Broadcast and cast a tangent to the output; a jvp may return it in the shape and dtype of an argument."""
     if tangent.shape == node.shape and tangent.dtype == node.dtype:
         return tangent
     known_tangents = [t for t in source_tangents if t is not None]

@@ -14,7 +14,7 @@ from .interface import Backend
 from .numpy import NumpyBackend
 from .plain import PlainBackend
 
-NUMPY_KERNEL_DEVICES = "cpu", "plain"  # NumPy computes their elements; bfloat16 is not supported
+NUMPY_KERNEL_DEVICES = "cpu", "plain"  # their kernels are NumPy calls, so they have no bfloat16
 
 
 def _emulated_backend() -> Backend:

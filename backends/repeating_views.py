@@ -24,7 +24,7 @@ def unbroadcast_view(x: Any) -> Any:
 
 
 class ViewBase:
-    """The base of a read-only view that repeats places, or of a writable part of such a view, without repeats.
+    """The base of a view that repeats places, which nobody can make writable, or of a part of it without repeats.
 
     Its attribute ``base`` is the array whose memory the view shows, as for an ndarray.
     """
@@ -40,7 +40,7 @@ class ViewBase:
 def view_with_base(view: NDArray[Any], memory: NDArray[Any], *, is_read_only: bool) -> NDArray[Any]:
     """Return ``view``, a view of ``memory``, as a view whose base is a `ViewBase`."""
     result = np.asarray(ViewBase(view, memory, is_read_only))
-    return result if result.dtype == view.dtype else result.view(view.dtype)  # NumPy takes bfloat16 for two bytes
+    return result if result.dtype == view.dtype else result.view(view.dtype)  # bfloat16 comes back as two bytes
 
 
 def writable_view(x: Any) -> Any:
@@ -62,12 +62,13 @@ def repeats(x: Any) -> bool:
 
 
 def repeating_components(sizes: NDArray[np.int64], strides: NDArray[np.int64]) -> list[int]:
-    """Return the indices of the components of these sizes and strides, (B, d), that hold a place twice."""
+    """Return the indices of components that hold a place twice; they have these sizes and strides, (B, d)."""
     is_short_stride = strides[:, :-1] < sizes[:, 1:] * strides[:, 1:]  # shorter than the next dimension
     if not np.count_nonzero(is_short_stride) and not np.count_nonzero(strides[:, -1:] <= 0):
         return []  # row-major components, the most common ones
     is_unclear = ~surely_without_repeats(sizes, strides) & (sizes > 0).all(axis=1)
-    # A component repeats a place if a stride is 0, or if it has more elements than places from its first to its last.
+    # A component repeats a place if a stride is 0, or if it has more elements than there are places from the first of
+    # them to the last.
     num_places = ((sizes - 1) * strides).sum(axis=1) + 1
     is_repeating = is_unclear & (((sizes > 1) & (strides == 0)).any(axis=1) | (sizes.prod(axis=1) > num_places))
     for i in np.flatnonzero(is_unclear & ~is_repeating).tolist():

@@ -1,4 +1,4 @@
-"""The memory behind arrays, shared by all views of it, and the table of storages that other libraries hold, too."""
+"""`Storage`: memory that arrays share; and the table of the storages whose memory other libraries share."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ class Storage:
         return f"Storage(device={self.device!r}, version={self.version}, data={type(self.data).__name__})"
 
 
-# The storages whose memory other libraries hold, too, by the device and the address of the memory: arrays whose memory
-# begins at one address share one storage, and so do views of these arrays. Memory that merely overlaps other memory has
+# Storages whose memory other libraries share, by the device and the address of the memory. Arrays whose memory begins
+# at one address share one storage, and so do views of these arrays. Memory that merely overlaps other memory has
 # a storage of its own: a write into one is not noticed in the other. Entries are weak, so a storage is gone when the
 # last array is.
 _storages: WeakValueDictionary[tuple[str, int], Storage] = WeakValueDictionary()

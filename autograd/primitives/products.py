@@ -1,4 +1,4 @@
-"""Products of matrices as primitives: of dense operands, which have at least two dimensions, and of components.
+"""Products of matrices: `matmul` of dense operands with two dimensions or more, `matmul_components` in flat buffers.
 
 ``k`` has the kernels of a backend, ``g`` is the cotangent of the result ``y``, ``t`` a tangent of an operand.
 """

@@ -33,8 +33,8 @@ def cache_folder() -> Path:
 def cached_file(name: str, make: Callable[[Path], object]) -> Path:
     """Return a file of the cache, made if it is missing; another process that needs it waits until it is whole.
 
-    ``make(path)`` writes the file in a temporary folder, which can take other files, too. DeviceError if others can
-    write to the cache, or if it cannot be made.
+    ``make(path)`` writes the file; it may write others beside it, which are deleted. DeviceError if other users own the
+    cache or can write to it, or if it cannot be made.
     """
     folder = cache_folder()
     file = folder / name

@@ -1,4 +1,4 @@
-"""The C++ names of dtypes and of instantiations of kernel templates, and the catalogue of all instantiations.
+"""The C++ names of dtypes and of instantiations of kernel templates, and the catalogue of instantiations.
 
 The catalogue lists, by file, the instantiations that the backend launches: the emulator compiles those of a file at
 once. Generated kernels (pynested/graph/cuda_program.py) are not in the catalogue.
@@ -31,7 +31,7 @@ FLOATS = ("float16", "bfloat16", "float32", "float64")
 WORD_BY_SIZE = {16: "ulonglong2", 8: "unsigned long long", 4: "unsigned int", 2: "unsigned short", 1: "unsigned char"}
 
 GROUP_SIZES = (32, 256)  # threads that compute a segment or a row: a warp or a block
-COLUMNS_IN_16_BYTES = {"__half": 8, "__nv_bfloat16": 8, "float": 4, "double": 2}  # a thread can read as many at once
+COLUMNS_IN_16_BYTES = {"__half": 8, "__nv_bfloat16": 8, "float": 4, "double": 2}  # that a thread reads at once
 ALL_TYPES = tuple(CTYPES.values())
 FLOAT_TYPES = tuple(COLUMNS_IN_16_BYTES)
 HALF_TYPES = FLOAT_TYPES[:2]
@@ -44,7 +44,7 @@ INDEX_TYPES = ("unsigned int", "long long")
 CATALOGUE: dict[str, list[tuple[Any, ...]]] = {
     "segment_reduce.cu": [
         *(("segment_reduce", ("Sum", "Max"), (t,), (t,), (1, n), GROUP_SIZES) for t, n in COLUMNS_IN_16_BYTES.items()),
-        # The pieces of a long segment have sums of type float, and the sum of these sums is a half.
+        # Sums of halves over the pieces of a long segment are floats; the sum of these floats is a half.
         ("segment_reduce", ("Sum",), HALF_TYPES, ("float",), (1, 4), GROUP_SIZES),
         ("segment_reduce", ("Sum",), ("float",), HALF_TYPES, (1, 4), GROUP_SIZES),
         *(("segment_reduce", ("Prod", "Min"), (t,), (t,), (1,), GROUP_SIZES) for t in FLOAT_TYPES),

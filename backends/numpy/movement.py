@@ -1,6 +1,6 @@
 """Quick kernels that move elements.
 
-Many short segments, or small components, are moved by one index of all elements; long ones one after the other. The
+Many short segments, or small components, are moved by one call with an array of indices, and long ones by a loop. The
 memory of large results comes from the caching allocator.
 """
 
@@ -96,7 +96,7 @@ def take_rows(x: NDArray[Any], index: NDArray[np.int64], /) -> NDArray[Any]:
 
 
 def add_rows(x: NDArray[Any], index: NDArray[np.int64], rows: int, /) -> NDArray[Any]:
-    """Multiply with a sparse matrix that has a one in row ``index[j]`` of each column j."""
+    """Add row j of x to row ``index[j]`` of zeros: one by one, or many floats by a product with a sparse matrix."""
     shape = (rows, *x.shape[1:])
     if x.dtype.kind != "f" or x.size <= FEW_ELEMENTS:
         sums = np.zeros(shape, computing_dtype(x.dtype))
@@ -115,7 +115,7 @@ def add_rows(x: NDArray[Any], index: NDArray[np.int64], rows: int, /) -> NDArray
 
 
 def gather_components(buffer: NDArray[Any], sizes: Integers, strides: Integers, offsets: Integers, /) -> NDArray[Any]:
-    """Copy few or long components one after the other, or all their contiguous rows by one index."""
+    """Copy few or long components in a loop, and many short ones row by contiguous row, with one array of indices."""
     width, outer_sizes, outer_strides = _split_contiguous_dims(sizes, strides)
     if _is_loop_quick(width, outer_sizes):
         return plain_kernels.gather_components(np.ascontiguousarray(buffer), sizes, strides, offsets)
@@ -130,7 +130,7 @@ def gather_components(buffer: NDArray[Any], sizes: Integers, strides: Integers, 
 def scatter_components(
     flat: NDArray[Any], sizes: Integers, strides: Integers, offsets: Integers, buffer_size: int, /
 ) -> NDArray[Any]:
-    """Add few or long components one after the other, or all their contiguous rows by one index."""
+    """Add few or long components in a loop, and many short ones row by contiguous row, with one array of indices."""
     width, outer_sizes, outer_strides = _split_contiguous_dims(sizes, strides)
     if _is_loop_quick(width, outer_sizes) and surely_without_repeats(sizes, strides).all():
         sums, start = np.zeros(buffer_size, computing_dtype(flat.dtype)), 0

@@ -22,7 +22,7 @@ from .head_alignment import align_heads
 
 
 class AuxRequest(NamedTuple):
-    """Request for results of `flex_attention` beside its output, as attributes of the `AuxOutput` that it returns.
+    """Which results `flex_attention` returns beside its output, in an `AuxOutput`.
 
     After `torch.nn.attention.flex_attention.AuxRequest`.
 
@@ -110,11 +110,11 @@ def flex_attention(
         ``score_mod(score, b, h, q_idx, kv_idx)`` is called on a block of scores (heads, queries, keys), and returns an
         array of their shape and dtype, made of pynested's operators. The indices are int64 and broadcast against the
         scores. ``b`` is the index of the component, and ``q_idx`` and ``kv_idx`` count within it. ``h`` is the index of
-        the head; if components have several dimensions before the matrices, ``h`` counts their heads in C order.
+        the head; if components have the shape (H1, H2, *, E), it is the index of (H1, H2) in C order.
     block_mask : BlockMask, optional
         The active pairs, by `create_nested_block_mask` or `create_block_mask`. Its function is called again for partial
-        blocks. With ``score_mod``, the empty blocks at both ends of a row of blocks are not computed. Without
-        ``score_mod``, the mask of a component is in memory, one bool for each pair.
+        blocks. Without ``score_mod`` and results beside the output, the masks of all components are in memory, one
+        bool for each pair. Otherwise the empty blocks at both ends of a row of blocks are not computed.
     scale, enable_gqa
         As in `scaled_dot_product_attention`. The function sees scores that are scaled.
     return_lse : bool
@@ -135,8 +135,8 @@ def flex_attention(
     Notes
     -----
     A pair takes no part if the function makes its score -inf, or if the mask leaves it out: its key and value reach
-    neither the result nor the gradient. A query that meets no key becomes +0; its log-sum and its greatest score are
-    -inf. Scores, log-sums and greatest scores of half precision are float32. Log-sums are differentiable.
+    neither the result nor the gradient. The result of a query that meets no key is +0; its log-sum and its greatest
+    score are -inf. Scores, log-sums and greatest scores of half precision are float32. Log-sums are differentiable.
 
     The function is called on every block that is computed, and again in the backward pass, where it must return the
     same. Gradients of every order flow to all arrays that it uses. Each score must not depend on other scores, since

@@ -1,4 +1,4 @@
-"""Conversion of block masks from and to PyTorch's list form.
+"""Conversion of block masks from and to PyTorch's list form. The state of a block is empty, partial or full.
 
 PyTorch has two arrays for the partial blocks, and two for the full ones: ``num_blocks`` (H, rows) and ``indices`` (H,
 rows, columns). The first ``num_blocks`` of the indices of a row are the columns of its listed blocks; the other indices
@@ -65,7 +65,7 @@ def states_of_lists(*lists: Any) -> tuple[list[States], bool]:
 
 
 def _component_arrays(name: str, x: Any) -> list[Ints]:
-    """Return a list as integers (H, rows) or (H, rows, columns) for each component; B and H can be left out."""
+    """Return integers (H, rows) or (H, rows, columns) for each component; in a dense ``x``, B and H can be left out."""
     ndim = 3 if name.endswith("indices") else 2
     if type(x) is NestedArray:
         return [as_integers(CALLER, name, component, ndim) for component in x.unbind()]
