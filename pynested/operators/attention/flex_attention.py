@@ -110,7 +110,7 @@ def flex_attention(
         ``score_mod(score, b, h, q_idx, kv_idx)`` is called on a block of scores (heads, queries, keys), and returns an
         array of their shape and dtype, made of pynested's operators. The indices are int64 and broadcast against the
         scores. ``b`` is the index of the component, and ``q_idx`` and ``kv_idx`` count within it. ``h`` is the index of
-        the head; if components have the shape (H1, H2, *, E), it is the index of (H1, H2) in C order.
+        the head; if components have the shape ``(H1, H2, *, E)``, it is that of (H1, H2) in C order.
     block_mask : BlockMask, optional
         The active pairs, by `create_nested_block_mask` or `create_block_mask`. Its function is called again for partial
         blocks. Without ``score_mod`` and results beside the output, the masks of all components are in memory, one
