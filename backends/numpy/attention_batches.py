@@ -103,7 +103,7 @@ def _length_classes(sizes: Integers, components: Integers) -> list[Integers]:
 
 
 class RowIndex:
-    """Where the rows of one operand of a job lie in a flat buffer. `read` copies them to an array of ``shape``.
+    """The places of the rows of one operand of a job in a flat buffer. `read` copies the rows to an array of ``shape``.
 
     The shape is (K, C, G, R, width), for R rows: the queries or the keys. ``is_row`` (K, C, G, R) is false for padding.
     ``starts`` are the positions of the first elements of rows in the buffer; padding repeats a row of the job. For the

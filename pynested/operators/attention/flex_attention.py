@@ -22,7 +22,7 @@ from .head_alignment import align_heads
 
 
 class AuxRequest(NamedTuple):
-    """Which results `flex_attention` returns beside its output, in an `AuxOutput`.
+    """The choice of results that `flex_attention` returns beside its output, in an `AuxOutput`.
 
     After `torch.nn.attention.flex_attention.AuxRequest`.
 

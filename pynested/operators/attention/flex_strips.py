@@ -1,4 +1,4 @@
-"""What `flex_attention` computes if a function changes the scores, or results beside the output are requested.
+"""The path of `flex_attention` if a function changes the scores, or results beside the output are requested.
 
 A strip is a range of queries of one component, in all heads, with the range of keys from the first to the last block
 that is active for some of them: a `PairBlock`. A batch is a list of strips with at most `MOST_SCORES` scores together.
