@@ -17,7 +17,7 @@ from pynested.nested.operands import Dense, Operand
 from ..block_masks.active_pairs import check_operands, dense_masks
 from ..block_masks.block_mask import BlockMask
 from ..block_masks.mask_functions import SCORE_PARAMETERS, ScoreMod, check_function
-from .flex_strips import NAME, attend_by_strips
+from .flex_strips import NAME, FlexCall
 from .head_alignment import align_heads
 
 
@@ -112,9 +112,10 @@ def flex_attention(
         scores. ``b`` is the index of the component, and ``q_idx`` and ``kv_idx`` count within it. ``h`` is the index of
         the head; if components have the shape ``(H1, H2, *, E)``, it is that of (H1, H2) in C order.
     block_mask : BlockMask, optional
-        The active pairs, by `create_nested_block_mask` or `create_block_mask`. Its function is called again for partial
-        blocks. Without ``score_mod`` and results beside the output, the masks of all components are in memory, one
-        bool for each pair. Otherwise the empty blocks at both ends of a row of blocks are not computed.
+        The active pairs, by `create_nested_block_mask` or `create_block_mask`. Its function is called again. Without
+        ``score_mod`` and results beside the output, the masks of all components are in memory, one bool for each pair.
+        Otherwise some queries are computed at a time, with the keys from the first to the last block that is not empty
+        for any of them.
     scale, enable_gqa
         As in `scaled_dot_product_attention`. The function sees scores that are scaled.
     return_lse : bool
@@ -181,7 +182,7 @@ def flex_attention(
             mask_buffer, layout = Array(raw_mask, q.device), replace(layout, mask_places=mask_places)
         output, aux = attention_primitives.attention_by_kernel(q, k, v, mask_buffer, layout), AuxOutput()
     else:
-        output, *aux_buffers = attend_by_strips(score_mod, block_mask, request, q, k, v, layout)
+        output, *aux_buffers = FlexCall(score_mod, block_mask, *request).attend(q, k, v, layout)
         aux = AuxOutput(*[None if buffer is None else aligned.wrap_query_numbers(buffer) for buffer in aux_buffers])
     result = aligned.wrap_result(output)
     return (result, aux) if return_aux is not None else (result, aux.lse) if return_lse else result

@@ -48,8 +48,8 @@ class BlockMask:
     Attributes
     ----------
     mask_mod : callable
-        The function of the mask, which is called again for partial blocks. If it is replaced, the states of the blocks
-        stay.
+        The function of the mask. Attention calls it again, and uses what it returns for the pairs of partial blocks. If
+        it is replaced, the states of the blocks stay.
     BLOCK_SIZE : tuple of int
         The numbers of queries and of keys in a block; the last block of a component may have fewer.
     blocks : tuple of int8 arrays
@@ -156,17 +156,16 @@ class BlockMask:
             states, (num_heads, num_queries, num_keys) = self.blocks[i], self.extents[i].tolist()
             heads = _selected(of_heads, num_heads, f"the heads of component {i} of a block mask")
             rows = _selected(of_rows, states.shape[1], f"the blocks of queries of component {i} of a block mask")
-            queries = (rows[:, None] * q_size + np.arange(min(q_size, num_queries + 1))).reshape(-1)
-            is_missing = queries >= num_queries  # in the last block of the component
-            count = np.count_nonzero(~is_missing)
-            if is_missing[:count].any():
-                last = states.shape[1] - 1
+            last, size_of_last = states.shape[1] - 1, num_queries % q_size or q_size
+            if size_of_last < q_size and last in rows[:-1]:
                 raise ArgumentError(
-                    f"block {last} of queries of component {i} has {num_queries - last * q_size} queries, the others "
-                    f"{q_size}: an index of a block mask can have it at its end only."
+                    f"block {last} of queries of component {i} has {size_of_last} queries, the others {q_size}: an "
+                    "index of a block mask can have it at its end only."
                 )
+            queries = (rows[:, None] * q_size + np.arange(min(q_size, num_queries))).reshape(-1)
+            queries = queries[queries < num_queries]
             states = states[heads] if len(states) == num_heads else states[: len(heads)]
-            selected.append((heads, queries, (len(heads), count, num_keys), states[:, rows]))
+            selected.append((heads, queries, (len(heads), len(queries), num_keys), states[:, rows]))
         all_heads, all_queries, extents, blocks = zip(*selected, strict=True)
         mask_mod = self.mask_mod
         if any(not isinstance(entry, slice) or entry != ALL for entry in entries):
@@ -273,7 +272,7 @@ class BlockMask:
         lines = []
         for title, grid in grids[:limit]:
             rows = ["".join(row) for row in CHARACTERS[coarse_states(grid, *most)]]
-            lines += [title, *(rows or [""])]
+            lines += [title, *(rows if grid.size else [""])]
         if len(grids) > limit:
             lines.append(f"and {len(grids) - limit} more: to_string(limit={len(grids)})")
         return "\n".join(lines)
@@ -290,17 +289,17 @@ class BlockMask:
 
 
 def coarse_states(states: States, rows: int, columns: int) -> States:
-    """Merge adjacent blocks until there are at most ``rows`` rows and ``columns`` columns of states; -1 keeps all.
+    """Merge adjacent blocks until there are at most ``rows`` rows and ``columns`` columns of states; -1 keeps all."""
+    limits = zip(states.shape, (rows, columns), strict=True)
+    return merged_states(states, *[1 if limit < 0 else -(-size // max(1, limit)) for size, limit in limits])
 
-    Blocks of the same state keep it when they are merged; other blocks become partial.
-    """
-    if not states.size:
-        return states[:0]
-    for axis, limit in enumerate((rows, columns)):
-        size = states.shape[axis]
-        starts = np.arange(0, size, 1 if limit < 0 else -(-size // max(1, limit)))
+
+def merged_states(states: States, rows: int, columns: int) -> States:
+    """Merge ``rows`` times ``columns`` adjacent blocks; a merged block is partial unless they have one state."""
+    for axis, size in (-1, columns), (-2, rows):
+        starts = np.arange(0, states.shape[axis], max(1, size))
         least, most = np.minimum.reduceat(states, starts, axis), np.maximum.reduceat(states, starts, axis)
-        states = np.where(least == most, least, PARTIAL).astype(np.int8)
+        states = np.where(least == most, least, np.int8(PARTIAL))
     return states
 
 

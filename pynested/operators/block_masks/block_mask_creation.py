@@ -15,11 +15,10 @@ from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Operand
 from pynested.structure import Ints
 
-from .block_mask import BlockMask
-from .block_mask_lists import EMPTY, FULL, PARTIAL
+from .block_mask import BlockMask, merged_states
+from .block_mask_lists import EMPTY, FULL
 from .mask_functions import (
     MASK_PARAMETERS,
-    MOST_PAIRS_OF_CALL,
     MaskMod,
     PairBlock,
     check_function,
@@ -176,18 +175,10 @@ def _block_mask(
     If the function ignores the head in a component, the states of one head are kept for it.
     """
     check_function(op, "mask_mod", mod, MASK_PARAMETERS)
-    q_size, kv_size = checked_size_pair(op, "BLOCK_SIZE", block_size, 1)
+    block_sizes = checked_size_pair(op, "BLOCK_SIZE", block_size, 1)
     blocks = []
     for component, (heads, queries, keys) in enumerate(extents[:count].tolist()):
-        column_starts = np.arange(0, keys, kv_size)
-        any_active = np.zeros((heads, -(-queries // q_size), len(column_starts)), np.bool_)
-        all_active, num_heads = ~any_active, 1
         whole = PairBlock(component, heads, range(queries), range(keys))
-        for strip in whole.strips(q_size, MOST_PAIRS_OF_CALL) if any_active.size else ():
-            active, row = evaluate_mask(op, mod, strip, device), strip.queries.start // q_size
-            num_heads = max(num_heads, len(active))
-            any_active[:, row] |= np.logical_or.reduceat(to_host(active.any(axis=1)), column_starts, axis=1)
-            all_active[:, row] &= np.logical_and.reduceat(to_host(active.all(axis=1)), column_starts, axis=1)
-        states = np.where(all_active, FULL, np.where(any_active, PARTIAL, EMPTY)).astype(np.int8)
-        blocks.append(states[:num_heads])
-    return BlockMask(mod, extents, (q_size, kv_size), blocks, is_nested)
+        active = to_host(evaluate_mask(op, mod, whole, device))
+        blocks.append(merged_states(np.where(active, np.int8(FULL), np.int8(EMPTY)), *block_sizes))
+    return BlockMask(mod, extents, block_sizes, blocks, is_nested)

@@ -57,16 +57,11 @@ class PairBlock(NamedTuple):
         indices = np.array(self.component), heads[:, None, None], queries[None, :, None], keys[None, None]
         return tuple(Array(from_host(index, device), device) for index in indices)
 
-    def strips(self, block_rows: int, most_pairs: int) -> Iterator[PairBlock]:
-        """Yield strips of queries, each within a block of ``block_rows`` queries.
-
-        A strip has at most ``most_pairs`` pairs, unless it is a single query.
-        """
+    def strips(self, most_pairs: int) -> Iterator[PairBlock]:
+        """Yield strips of queries, each with at most ``most_pairs`` pairs, unless it is a single query."""
         rows = max(1, most_pairs // max(1, self.num_heads * len(self.keys)))
-        for start in range(0, len(self.queries), block_rows):
-            stop = min(start + block_rows, len(self.queries))
-            for first in range(start, stop, rows):
-                yield self._replace(queries=self.queries[first : min(first + rows, stop)])
+        for start in range(0, len(self.queries), rows):
+            yield self._replace(queries=self.queries[start : start + rows])
 
     def __str__(self) -> str:
         queries, keys = (f"{indices.start} to {indices.stop - 1}" for indices in (self.queries, self.keys))
@@ -136,20 +131,28 @@ def apply_score_mod(op: str, mod: ScoreMod, scores: Array, block: PairBlock, nam
 
 def evaluate_mask(op: str, mod: MaskMod, block: PairBlock, device: str, name: str = "mask_mod") -> Any:
     """Return the active pairs of a block: a raw array of bools (H or 1, queries, keys)."""
+    xp = get_backend(device).xp
+    if not block.numel:
+        return xp.zeros((1, *block.shape[1:]), np.bool_)
+    parts = [_evaluate_strip(op, mod, strip, device, name) for strip in block.strips(MOST_PAIRS_OF_CALL)]
+    heads = max(map(len, parts))
+    return xp.concatenate([xp.broadcast_to(part, (heads, *part.shape[1:])) for part in parts], axis=1)
+
+
+def _evaluate_strip(op: str, mod: MaskMod, strip: PairBlock, device: str, name: str) -> Any:
     with no_grad():
-        result = _call(op, name, mod, block, device)
+        result = _call(op, name, mod, strip, device)
     if result.dtype != np.bool_:
         raise DTypeError(
-            f"{op}: {name} returned {result.dtype}, {block}. It must be bool: True where a query meets a key."
+            f"{op}: {name} returned {result.dtype}, {strip}. It must be bool: True where a query meets a key."
         )
     sizes = (1,) * (3 - result.ndim) + result.shape
-    if len(sizes) > 3 or any(size not in (1, expected) for size, expected in zip(sizes, block.shape, strict=True)):
+    if len(sizes) > 3 or any(size not in (1, expected) for size, expected in zip(sizes, strip.shape, strict=True)):
         raise ShapeError(
-            f"{op}: {name} returned shape {result.shape}, {block}, which does not broadcast against {block.shape}: "
+            f"{op}: {name} returned shape {result.shape}, {strip}, which does not broadcast against {strip.shape}: "
             "heads, queries, keys."
         )
-    xp = get_backend(device).xp
-    return xp.broadcast_to(raw(result).reshape(sizes), (sizes[0], *block.shape[1:]))
+    return get_backend(device).xp.broadcast_to(raw(result).reshape(sizes), (sizes[0], *strip.shape[1:]))
 
 
 def _call(op: str, name: str, mod: Any, block: PairBlock, device: str, *scores: Array) -> Array:

@@ -10,7 +10,7 @@ import pytest
 
 import pynested as pn
 from pynested.backends.errors import ArgumentError
-from pynested.operators.block_masks import block_mask_creation
+from pynested.operators.block_masks import mask_functions
 
 from ...nests import batch, distinct, nest, plain
 from ...support import loops
@@ -46,7 +46,7 @@ def check_blocks(states: Any, met: Any, block_size: tuple[int, int] = (2, 2)) ->
 @pytest.mark.parametrize("block_size", [1, (2, 3), (4, 1), 128])
 @pytest.mark.parametrize("name", MODS)
 def test_every_block_is_what_its_pairs_are(name: str, block_size: Any, most: int, monkeypatch: Any) -> None:
-    monkeypatch.setattr(block_mask_creation, "MOST_PAIRS_OF_CALL", most)
+    monkeypatch.setattr(mask_functions, "MOST_PAIRS_OF_CALL", most)
     sizes, mod = block_size if isinstance(block_size, tuple) else (block_size, block_size), MODS[name]
     nested = pn.create_nested_block_mask(mod, Q, K, block_size)
     assert nested.shape == (3, 2, None, None) and sizes == nested.BLOCK_SIZE

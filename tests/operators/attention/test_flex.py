@@ -63,7 +63,7 @@ def check_masks(
     st.sampled_from([1, 2, (1, 3), (3, 1), 128]), st.booleans(), st.sampled_from([4, 1 << 20]),
 )  # fmt: skip
 def test_any_masks(masks: Any, layout: Any, placement: str, block_size: Any, scored: bool, most: int) -> None:
-    """Strips are computed together, up to a number of scores; the result does not depend on this number."""
+    """The result does not depend on the number of scores of a strip."""
     with mock.patch.object(flex_strips, "MOST_SCORES", most):
         check_masks(masks[0], masks[1:], layout, placement, block_size, scored)
 
@@ -127,32 +127,19 @@ def test_indices_in_several_brackets_are_advised_against() -> None:
 # ---- blocks ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("mask_mod", "keys", "partial"),
-    [(lambda b, h, i, j: i >= j, [2, 4, 6], [0, 2, 4]), (lambda b, h, i, j: j < 4, [4, 4, 4], [])],
-    ids=["causal", "full"],
-)
-def test_outer_empty_blocks_are_not_computed_and_only_partial_ones_call_the_mask(
-    mask_mod: Any, keys: list[int], partial: list[int]
-) -> None:
-    """In blocks of 2 of 6 queries, the first ``keys`` of each strip are computed; partial blocks call the mask."""
-    scored, masked = [], []
+def test_keys_of_outer_empty_blocks_are_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In strips of 2 of 6 queries, only keys from the first to the last block that is not empty are computed."""
+    monkeypatch.setattr(flex_strips, "MOST_SCORES", 2 * 2 * 6)
+    x, strips = pn.array(distinct((1, 2, 6, 2))), []
 
     def score_mod(score: Any, b: Any, h: Any, i: Any, j: Any) -> Any:
         assert (score.shape, h.shape) == ((2, i.numel(), j.numel()), (2, 1, 1))
-        scored.append((i.numpy().ravel().tolist(), j.numpy().ravel().tolist()))
+        strips.append((i.numpy().ravel().tolist(), j.numpy().ravel().tolist()))
         return score
 
-    def recorded(b: Any, h: Any, i: Any, j: Any) -> Any:
-        masked.append((i.numpy().ravel().tolist(), j.numpy().ravel().tolist()))
-        return mask_mod(b, h, i, j)
-
-    x = pn.array(distinct((1, 2, 6, 2)))
-    mask = pn.create_block_mask(recorded, 1, 1, 6, 6, BLOCK_SIZE=2)
-    masked.clear()
+    mask = pn.create_block_mask(lambda b, h, i, j: (i >= j) & (i - j < 3), 1, 1, 6, 6, BLOCK_SIZE=2)
     flex(x, x, x, score_mod, mask)
-    assert scored == [([i, i + 1], [*range(size)]) for i, size in zip((0, 2, 4), keys, strict=True)]
-    assert masked == [([i, i + 1], [i, i + 1]) for i in partial]
+    assert strips == [([0, 1], [0, 1]), ([2, 3], [0, 1, 2, 3]), ([4, 5], [2, 3, 4, 5])]
 
 
 def test_memory_is_that_of_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
