@@ -105,6 +105,12 @@ def mask_of(mod: Any) -> Any:
     return pn.create_nested_block_mask(mod, Q, K)
 
 
+def with_function(mod: Any) -> Any:
+    mask = HALF[:]
+    mask.mask_mod = mod
+    return mask
+
+
 DENSE: list[ErrorInput] = [
     (lambda: attend(*[MATRICES] * 3, pn.zeros(1, 2, 2, 3, 3)), ShapeError, "must have from 0 to 4 dimensions"),
     (lambda: attend(pn.zeros(2), pn.zeros(2), pn.zeros(2)), ShapeError, "it must have from 2 to 2 dimensions"),
@@ -157,6 +163,8 @@ DENSE: list[ErrorInput] = [
         ((Q, K, (1, 2, 3)), ArgumentError, "BLOCK_SIZE must be one size or two, not"))],
     *[(lambda q=q, k=k, mask=mask: flex(q, k, k, block_mask=mask), kind, text) for q, k, mask, kind, text in (
         (X, X, 3, ArgumentError, "block_mask must be a BlockMask, not 3"),
+        (X, X, with_function(3), ArgumentError, "flex_attention: mask_mod must be a function, not 3"),
+        (X, X, with_function(lambda i, j: i >= j), ArgumentError, "mask_mod must be a function of (b, h, q_idx, kv_"),
         (X, X[:, :, :1], HALF, ShapeError, "2 queries, 2 keys and all heads in component 0, which has 2, 1 and 2"),
         (Q[:2], K[:2], NESTED, StructureError, "is for 3 components, and there are 2"),
         (Q[:, :1], K[:, :1], mask_of(lambda b, h, i, j: h >= j), StructureError, "and 2 heads in component 0, which"))],
