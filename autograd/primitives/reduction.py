@@ -27,15 +27,6 @@ def keepdim_shape(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, .
     return tuple([1 if i in axes else size for i, size in enumerate(shape)])
 
 
-def equals_extreme(x: Any, extreme: Any) -> Any:
-    """Return where x is equal to the maximum or minimum, ``extreme``, as a raw bool array; NaN is equal to NaN."""
-    x, extreme = raw(x), raw(extreme)
-    is_equal, is_nan = x == extreme, extreme != extreme
-    if type(is_nan) is np.ndarray and not is_nan.any():
-        return is_equal
-    return is_equal | ((x != x) & is_nan)
-
-
 def divide_by_count(g: Any, count: Any, reduce: Callable[[Any], Any] = lambda g: g) -> Any:
     """Return ``reduce(g) / count``; float16 and bfloat16 are computed in float32, as their sums can overflow."""
     dtype = computing_dtype(g.dtype)
@@ -43,19 +34,27 @@ def divide_by_count(g: Any, count: Any, reduce: Callable[[Any], Any] = lambda g:
 
 
 def _share_between_ties(g: Any, y: Any, x: Any, axes: tuple[int, ...]) -> Any:
-    """Return the cotangent of x: that of each maximum, divided evenly between the elements equal to it."""
+    """Return the cotangent of x: that of each extreme, divided evenly between the elements equal to it.
+
+    No element is equal to NaN. There 0 is divided by 0, so that all elements get NaN.
+    """
+    if not axes:
+        return g
     shape = keepdim_shape(x.shape, axes)
-    ties = equals_extreme(x, raw(y).reshape(shape))
-    share = reshape(g, shape)
-    if not (type(ties) is np.ndarray and np.count_nonzero(ties) == y.size):  # some maximum has ties
-        share = divide_by_count(share, ties.sum(axis=axes, keepdims=True))
-    return where_or_zero(share, ties)
+    extreme = raw(y).reshape(shape)
+    is_equal = raw(x) == extreme
+    share = where_or_zero(reshape(g, shape), is_equal)
+    if type(is_equal) is np.ndarray and np.count_nonzero(is_equal) == y.size and not np.isnan(extreme).any():
+        return share  # no extreme has ties
+    return divide_by_count(share, is_equal.sum(axis=axes, keepdims=True))
 
 
 def _mean_over_ties(t: Any, y: Any, x: Any, axes: tuple[int, ...]) -> Any:
-    """Return the mean of the tangents of the elements equal to the maximum."""
-    ties = equals_extreme(x, raw(y).reshape(keepdim_shape(x.shape, axes)))
-    return divide_by_count(where_or_zero(t, ties), ties.sum(axis=axes), lambda t: sum_axes(t, axes))
+    """Return the mean of the tangents of the elements equal to the extreme: NaN if the extreme is NaN."""
+    if not axes:
+        return t
+    is_equal = raw(x) == raw(y).reshape(keepdim_shape(x.shape, axes))
+    return divide_by_count(where_or_zero(t, is_equal), is_equal.sum(axis=axes), lambda t: sum_axes(t, axes))
 
 
 def _extreme(max_or_min: str, k: Any, x: Any, axes: tuple[int, ...]) -> Any:

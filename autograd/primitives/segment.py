@@ -18,7 +18,7 @@ from ..array import raw
 from .binary import where, where_or_zero
 from .movement import broadcast_to, reshape, take_rows
 from .primitive import LINEAR, Primitive
-from .reduction import divide_by_count, equals_extreme, sum_axes
+from .reduction import divide_by_count, sum_axes
 
 segment_sum: Primitive = Primitive(
     "segment_sum",
@@ -43,11 +43,11 @@ segment_cumsum: Primitive = Primitive(
 
 
 def _mean_over_ties(t: Any, y: Any, x: Any, segments: Segments) -> Any:
-    """Return the mean of the tangents of the rows equal to the maximum, or minimum, ``y`` of their segment."""
+    """Return the mean of the tangents of the rows equal to the extreme ``y`` of their segment: NaN if it is NaN."""
     k = get_backend(y.device)
-    ties = equals_extreme(x, k.spread(raw(y), segments))
-    count = k.xp.maximum(k.segment_sum(ties, segments), 1)  # 1 for an empty segment
-    return divide_by_count(where_or_zero(t, ties), count, lambda t: segment_sum(t, segments))
+    is_equal = raw(x) == k.spread(raw(y), segments)
+    count = k.segment_sum(is_equal, segments)
+    return divide_by_count(where_or_zero(t, is_equal), count, lambda t: segment_sum(t, segments))
 
 
 segment_max = Primitive(

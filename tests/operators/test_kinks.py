@@ -45,6 +45,8 @@ KINKS = {
     # Ties share their cotangent.
     "amax of -inf": Kink(lambda x: x.amax(1), [[-INF, -INF]], [[0.5, 0.5]]),
     "amax of inf": Kink(lambda x: x.amax(1), [[INF, 1]], [[1, 0]]),
+    "amax of NaN": Kink(lambda x: x.amax(1), [[1, NAN, 3, 3]], [[NAN] * 4]),
+    "amin of NaN beside a tie": Kink(lambda x: x[:, None].amin((1, 2)), [[NAN, 3, 3]], [[NAN] * 3]),
     "amax over no dimension": Kink(lambda x: x.amax(()), [[3, 1, NAN]], [[1, 1, 1]]),
     "var of equal elements": Kink(lambda x: x.var(1), [[0.1, 0.1, 0.1]], [[0, 0, 0]]),
     "std of equal elements": Kink(lambda x: x.std(1), [[1e300, 1e300, 1e300]], [[0, 0, 0]]),
@@ -121,6 +123,14 @@ def test_a_reduction_of_no_elements_is_constant(op: str) -> None:
 
 
 # ---- large and narrow numbers ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_tangent_of_a_maximum_is_nan_where_it_is_nan(form: str) -> None:
+    """The rows of the other segments keep theirs; as PyTorch's amax."""
+    x = twice([1.0, NAN, 3.0], FORMS[form])
+    tangent = pn.jvp(lambda x: x.amax(1), (x,), (pn.ones_like(x),))[1]
+    np.testing.assert_array_equal(tangent.numpy(), [NAN, NAN] if form == "dense" else [NAN, 1, NAN])
 
 
 def test_many_ties_in_half_precision() -> None:
