@@ -104,9 +104,15 @@ acosh = Primitive("acosh", lambda k, x: k.arccosh(x), [lambda g, y, x: g / (x * 
 atanh = Primitive("atanh", lambda k, x: k.arctanh(x), [lambda g, y, x: g / square(_root(x))], saves=["x"])
 
 
+# A primitive, as the product rule would return -2 x as the difference of 1 - x and 1 + x, which loses a small x.
+one_minus_square = Primitive(
+    "one_minus_square", lambda k, x: (1 - x) * (1 + x), [lambda g, y, x: g * (-2 * x)], saves=["x"]
+)
+
+
 def _root(x: Any) -> Any:
     """Return sqrt(1 - x**2)."""
-    return sqrt((1 - x) * (1 + x))
+    return sqrt(one_minus_square(x))
 
 
 # ---- error function and activations ---------------------------------------------------------------------------------

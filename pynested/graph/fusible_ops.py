@@ -163,7 +163,10 @@ _PRIMITIVES = {
     for primitive in (*vars(unary).values(), *vars(binary).values())
     if type(primitive) is Primitive and primitive.name == primitive.public
 }
-_NO_OPERATORS = {"dropout", "relu_backward", "silu_backward", "gelu_backward", "gelu_tanh_backward", "zeros_like"}
+_NO_OPERATORS = {
+    "dropout", "gelu_backward", "gelu_tanh_backward", "one_minus_square", "relu_backward", "silu_backward",
+    "zeros_like",
+}  # fmt: skip
 _WHERE = FusibleOp(
     lambda backend, condition, a, b: backend.where(condition, a, b),
     (None, lambda backend, g, y, condition, a, b: backend.where(condition, g, g.dtype.type(0)),

@@ -91,8 +91,8 @@ def test_freed_and_constant_arguments_are_const() -> None:
 
 STEPS = frozenset({
     "add_rows", "alias", "components", "gather", "gelu_backward", "gelu_tanh_backward", "layer_norm_backward",
-    "attention_backward", "cross_entropy_backward", "pair_products", "pieces", "place", "reciprocal_std",
-    "relu_backward", "scatter", "segment_max_backward", "segment_softmax_backward", "silu_backward",
+    "attention_backward", "cross_entropy_backward", "one_minus_square", "pair_products", "pieces", "place",
+    "reciprocal_std", "relu_backward", "scatter", "segment_max_backward", "segment_softmax_backward", "silu_backward",
     "softmax_last_backward", "spread", "sum_to", "unpad", "weighted_rows",
 })  # fmt: skip
 

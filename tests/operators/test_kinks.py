@@ -123,6 +123,28 @@ def test_a_reduction_of_no_elements_is_constant(op: str) -> None:
 
 
 # ---- large and narrow numbers ---------------------------------------------------------------------------------------
+SECOND_DERIVATIVES = {  # the factor of x in the second derivative near 0, by Taylor's series
+    "acos": -1, "asin": 1, "asinh": -1, "atan": -2, "atanh": 2, "erf": -4 / np.sqrt(np.pi), "erfc": 4 / np.sqrt(np.pi),
+    "sin": -1, "sinh": 1, "tan": 2, "tanh": -2,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", SECOND_DERIVATIVES)
+def test_second_derivatives_near_0_lose_no_digits(name: str, form: str) -> None:
+    points = np.array([1e-5, -1e-9, 1e-160, -1e-300])
+    x = twice(points, FORMS[form]).requires_grad_()
+    first = pn.grad(getattr(pn, name)(x).sum(), x, create_graph=True)
+    expected = SECOND_DERIVATIVES[name] * points
+    for second in equal_components(pn.grad(first.sum(), x)):
+        np.testing.assert_allclose(second, expected, rtol=1e-9, atol=0)
+
+
+@pytest.mark.parametrize(("name", "signs"), {"asin": (1, -1), "acos": (-1, 1)}.items())
+def test_second_derivatives_at_a_pole_are_infinite(name: str, signs: tuple[int, int]) -> None:
+    x = pn.array([1.0, -1.0], requires_grad=True)
+    first = pn.grad(getattr(pn, name)(x).sum(), x, create_graph=True)
+    assert pn.grad(first.sum(), x).tolist() == [sign * np.inf for sign in signs]
 
 
 @pytest.mark.parametrize("form", FORMS)
