@@ -189,10 +189,11 @@ def _check_mask(x: NestedArray, mask: NestedArray) -> None:
     masked_dims = mask.ndim - 1
     if mask.dtype != np.bool_:
         raise ArgumentError(f"index: a nested array in an index is a mask of bools, not of {mask.dtype}.")
-    if not 0 < masked_dims < x.ndim or len(mask) != len(x):
+    least = min(2, x.ndim)  # a mask of 1 dimension selects only from components without dimensions
+    if not least <= mask.ndim <= x.ndim or len(mask) != len(x):
         raise StructureError(
             f"index: a mask of {mask.ndim} dimensions and {len(mask)} components cannot select from {x.ndim} "
-            f"dimensions and {len(x)} components. It must have {len(x)} components and 2 to {x.ndim} dimensions."
+            f"dimensions and {len(x)} components. It must have {len(x)} components and {least} to {x.ndim} dimensions."
         )
     extents = x.extents
     difference = first_difference(mask.extents, extents[:, :masked_dims])

@@ -90,6 +90,19 @@ def test_any_index(lengths: Any, kind: Kind, first: Any, inner: Any, ellipsis: A
     np.testing.assert_array_equal(made.holes_of(made.buffer.detach().numpy()), gaps)
 
 
+def test_masks_of_components_without_dimensions() -> None:
+    """As in NumPy, ``np.array(5.0)[np.array(True)]`` is ``array([5.0])``, and empty for False."""
+    kept = [(5.0, True), (6.0, False), (7.0, True)]
+    x, mask = pn.nested_array([5.0, 6.0, 7.0], requires_grad=True), pn.nested_array([True, False, True])
+    assert_same(x[mask], [np.array(number)[np.array(keep)] for number, keep in kept])
+    assert pn.grad(x[mask].values().sum(), x).tolist() == [1, 0, 1]
+    written = x.detach().clone()
+    written[mask] = 0.0
+    assert written.tolist() == [0, 6, 0] and len(x[:0][mask[:0]]) == 0
+    with pytest.raises(StructureError, match="2 to 2 dimensions"):
+        x.unsqueeze(1)[mask]
+
+
 # ---- dense arrays, and one component ---------------------------------------------------------------------------------
 
 ENTRIES: tuple[Any, ...] = (
