@@ -14,13 +14,13 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_device_array
-from pynested.autograd.arguments.shapes import canonical_dim
+from pynested.autograd.arguments.shapes import canonical_dim, canonical_index
 from pynested.autograd.array_methods import ArrayMethods
 from pynested.autograd.array_protocols import refuse_numpy_ma
 from pynested.autograd.call_errors import check_flags, check_optional_flags
 from pynested.autograd.decorators import method
 from pynested.autograd.primitives.movement import alias
-from pynested.backends.errors import ArgumentError, GradientError, LayoutError, StructureError
+from pynested.backends.errors import ArgumentError, DimensionError, GradientError, LayoutError, StructureError
 from pynested.structure import STRUCTURES, Ints, Jagged, Strided, Structure, readonly_copy
 from pynested.structure.layout import Layout
 from pynested.structure.ragged_size import RaggedSize
@@ -127,18 +127,22 @@ class NestedArray(ArrayMethods):
     regular = regular_sizes  # the former name
 
     def component_shape(self, i: int) -> tuple[int, ...]:
-        """Return the shape of component ``i``."""
-        return tuple(self.extents[: self.structure.count][i].tolist())
+        """Return the shape of component ``i``, which is counted as in an index: -1 is the last component."""
+        return tuple(self.extents[canonical_index("component_shape", i, self.structure.count, 0)].tolist())
 
     def lengths_along(self, dim: int) -> Ints:
-        """Return the size of each component along the canonical dimension ``dim``, 1 or more: int64 (B,)."""
+        """Return the size of each component along ``dim``, which is not the batch: int64 (B,)."""
+        dim = canonical_dim("lengths_along", dim, self.ndim)
+        if not dim:
+            raise DimensionError("lengths_along: components have no size along dimension 0, the batch; see len(x).")
         return readonly_copy(self.extents[: self.structure.count, dim - 1])
 
     def regular_size(self, dim: int) -> int | None:
-        """Return the size of all components along the canonical dimension ``dim``; None if it is irregular.
+        """Return the size of all components along ``dim``, of the batch for 0; None if the dimension is irregular.
 
         The ragged dimension, and a dimension of unknown size, are irregular even if all lengths are equal.
         """
+        dim = canonical_dim("regular_size", dim, self.ndim)
         return self.regular_sizes[dim - 1] if dim else self.structure.count
 
     @property

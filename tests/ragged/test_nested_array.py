@@ -12,7 +12,7 @@ import pynested as pn
 from pynested.autograd import flatten
 from pynested.backends.errors import ArgumentError, DTypeError, GradientError, StructureError
 
-from ..nests import assert_same, batch, everywhere, nest, place
+from ..nests import LAYOUTS, assert_same, batch, everywhere, nest, place
 
 NAN = float("nan")
 X = batch([(2, 2), (0, 2), (3, 2)])
@@ -28,6 +28,29 @@ def test_strides_and_offsets_by_dimension() -> None:
     assert strided.stride(2).tolist() == [1, 1, 1] and strided.stride(0).tolist() == [0, 4, 4]
     with pytest.raises(StructureError):
         x.stride(0)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_sizes_by_component_and_by_dimension(layout: Any) -> None:
+    """Components and dimensions are counted from either end, and an integer outside is refused by name."""
+    for x, regular in ((nest(X, layout), (3, None, 2)), (nest(X, layout)[:0], (0, None, 2))):
+        lengths, shapes = [part.shape for part in X][: len(x)], [x.component_shape(i) for i in range(len(x))]
+        assert shapes == lengths and shapes == [x.component_shape(i - len(x)) for i in range(len(x))]
+        for dim in (0, 1, 2):
+            assert x.regular_size(dim) == x.regular_size(dim - 3) == regular[dim]
+        for dim in (1, 2):
+            sizes = [shape[dim - 1] for shape in lengths]
+            assert x.lengths_along(dim).tolist() == x.lengths_along(dim - 3).tolist() == sizes
+        calls: list[tuple[Any, list[Any]]] = [
+            (x.component_shape, [len(x), -len(x) - 1]), (x.regular_size, [3, -4]), (x.lengths_along, [3, -4, 0, -3]),
+        ]  # fmt: skip
+        for call, wrong in calls:
+            for value in wrong:
+                with pytest.raises(IndexError, match=rf"^{call.__name__}: "):
+                    call(value)
+            for value in ("a", 1.0, True, None):
+                with pytest.raises(ArgumentError, match=rf"^{call.__name__}: .* must be an integer"):
+                    call(value)
 
 
 def test_text() -> None:
