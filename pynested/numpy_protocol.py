@@ -143,9 +143,11 @@ def _unsupported_ufunc_error(ufunc: np.ufunc, method: str, options: dict[str, An
             for option in options
         )
         return ArgumentError(f"{name}: the options {', '.join(options)} are not supported; {advice}.")
-    numpy_call = f"pn.array(np.{ufunc.__name__}(x.numpy()))"
+    operands = ", ".join("xy"[: ufunc.nin])
+    values = ", ".join(f"np.asarray({operand})" for operand in "xy"[: ufunc.nin])
+    numpy_call = f"pn.array(np.{ufunc.__name__}({values}))"
     if is_nested:
-        numpy_call = f"pn.map_components(lambda x: {numpy_call}, x)"
+        numpy_call = f"pn.map_components(lambda {operands}: {numpy_call}, {operands})"
     return ArgumentError(
         f"{name}: pynested has no such function. Compute it with operators of pynested, through which gradients flow, "
         f"or with NumPy: {numpy_call}."

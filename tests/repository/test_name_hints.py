@@ -43,6 +43,19 @@ MESSAGES: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
 ]
 
 
+@pytest.mark.parametrize("name", ["degrees", "fabs", "float_power", "fmax", "fmod", "heaviside", "hypot", "rint"])
+def test_the_call_that_replaces_a_ufunc_of_numpy_works(name: str) -> None:
+    ufunc: np.ufunc = getattr(np, name)
+    for x in (nest(X), pn.array(X[2])):
+        with pytest.raises(ArgumentError, match=f"^numpy.{name}: ") as caught:
+            ufunc(*[x, x][: ufunc.nin])
+        replacement = str(caught.value).partition("with NumPy: ")[2].rstrip(".")
+        result = eval(replacement, {"pn": pn, "np": np, "x": x, "y": x})
+        components = X if x.is_nested else [X[2]]
+        for component, numbers in zip(result.unbind() if x.is_nested else [result], components, strict=True):
+            np.testing.assert_array_equal(component.numpy(), ufunc(*[numbers, numbers][: ufunc.nin]))
+
+
 @pytest.mark.parametrize("number", range(len(MESSAGES)))
 def test_a_message_says_what_to_write(number: int) -> None:
     call, kind, pattern = MESSAGES[number]
