@@ -10,10 +10,11 @@ from pynested.autograd import Array
 from pynested.autograd.call_errors import check_optional_flags
 from pynested.autograd.decorators import operator
 from pynested.autograd.dlpack import from_dlpack
-from pynested.backends.errors import ArgumentError, DTypeError, LayoutError
+from pynested.backends.errors import ArgumentError, DTypeError, LayoutError, named_type
 from pynested.construct.from_buffers import nested_array_from_jagged
 from pynested.nested.nested_array import NestedArray
 from pynested.structure import Jagged
+from pynested.structure.validation import as_integers
 
 from .exchange_checks import (
     TO_JAX_32_BIT,
@@ -50,7 +51,15 @@ def from_jax(values: Any, offsets: Any = None, lengths: Any = None, *, copy: boo
     """
     check_optional_flags("from_jax", copy=copy)
     check_known_dtype("from_jax", str(getattr(values, "dtype", "float64")))
-    host_offsets, host_lengths = (None if part is None else np.asarray(part) for part in (offsets, lengths))
+    if not hasattr(values, "__dlpack__"):
+        raise ArgumentError(
+            f"from_jax: values must be an array of JAX, not {named_type(values)}. The parts that to_jax returns are "
+            "separate arguments: pn.from_jax(*parts)."
+        )
+    host_offsets, host_lengths = [
+        None if integers is None else as_integers("from_jax", argument, integers)
+        for argument, integers in (("offsets", offsets), ("lengths", lengths))
+    ]
     return nested_array_from_jagged(from_dlpack(values, copy=copy), host_offsets, host_lengths)
 
 
