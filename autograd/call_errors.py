@@ -50,6 +50,12 @@ def check_flags(name: str, **flags: Any) -> None:
             raise ArgumentError(f"{name}: {parameter!r} must be True or False, not {value_text(value)}.")
 
 
+def check_function(name: str, function: Any) -> None:
+    """Raise ArgumentError for a function that cannot be called, such as the result of a call: ``pn.vjp(f(x), x)``."""
+    if not callable(function):
+        raise ArgumentError(f"{name}: 'function' must be a function, not {value_text(function)}.")
+
+
 def check_optional_flags(name: str, **flags: Any) -> None:
     """Raise ArgumentError for flags that are neither True, False nor None."""
     check_flags(name, **{parameter: value for parameter, value in flags.items() if value is not None})

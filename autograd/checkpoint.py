@@ -9,6 +9,7 @@ from pynested.backends.errors import GradientError
 
 from . import random
 from .array import Array
+from .call_errors import check_function
 from .containers import flatten
 from .decorators import operator
 from .default_device_and_dtype import default_device, default_dtype, set_default_device, set_default_dtype
@@ -43,6 +44,7 @@ def checkpoint(function: Callable[..., Any], *arguments: Any) -> Any:
     >>> x.grad
     array([2., 4.])
     """
+    check_function("checkpoint", function)
     if grad_mode.value == OFF:
         return function(*arguments)
     return _Checkpoint(function).record(arguments)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from pynested.backends import allocator, get_backend, transfer
+from pynested.backends import allocator, transfer
 from pynested.backends.dtypes import is_bfloat16, is_float, promoted
 from pynested.backends.errors import ArgumentError, DTypeError, PynestedError
 from pynested.backends.limits import MOST_ELEMENTS
@@ -77,11 +77,10 @@ def array(
            [3, 4]])
     """
     check_flags("array", requires_grad=requires_grad, copy=copy)
-    device = chosen_device(device, data)
-    get_backend(device)
+    device = chosen_device("array", device, data)
     source = data.detach() if type(data) is Array else (Array if copy else Array.from_memory)(_as_numpy(data))
     check_possible_shape("array", source.shape)
-    dtype = canonical_dtype(dtype_of_data(data, source.dtype) if dtype is None else dtype, device)
+    dtype = canonical_dtype("array", dtype_of_data(data, source.dtype) if dtype is None else dtype, device)
     if source.data.size or not isinstance(data, list | tuple):  # an empty list is float64 by NumPy's convention only
         check_fits("array", source.data, dtype)
     result = converted(source, device, dtype)
@@ -137,16 +136,16 @@ def _new(
 ) -> Array:
     """Return an array with ``value`` everywhere, or with arbitrary values for None; errors begin with ``name``."""
     check_flags(name, requires_grad=requires_grad)
-    device = chosen_device(device)
-    result = Array(allocator(device)(nonnegative_shape(name, shape), dtype_or_default(dtype, device)), device)
+    device = chosen_device(name, device)
+    result = Array(allocator(device)(nonnegative_shape(name, shape), dtype_or_default(name, dtype, device)), device)
     if value is not None:
         result.data[...] = value
     return result.requires_grad_() if requires_grad else result
 
 
-def dtype_or_default(dtype: DTypeLike | None, device: str) -> np.dtype[Any]:
+def dtype_or_default(name: str, dtype: DTypeLike | None, device: str) -> np.dtype[Any]:
     """Return the dtype that the caller names, or the default one."""
-    return canonical_dtype(default_dtype.value if dtype is None else dtype, device)
+    return canonical_dtype(name, default_dtype.value if dtype is None else dtype, device)
 
 
 def nonnegative_shape(name: str, shape: tuple[Any, ...]) -> tuple[int, ...]:
@@ -245,7 +244,8 @@ def arange(
     numbers = [canonical_number("arange", "an argument", argument) for argument in arguments]
     if not all(-math.inf < number < math.inf for number in numbers) or not numbers[2]:
         raise ArgumentError(f"arange: limits and step must be finite, and the step not 0; these are {arguments}.")
-    dtype = _dtype_of_range(arguments, numbers) if dtype is None else canonical_dtype(dtype, chosen_device(device))
+    device = chosen_device("arange", device)
+    dtype = _dtype_of_range(arguments, numbers) if dtype is None else canonical_dtype("arange", dtype, device)
     computing_dtype = _FLOAT64 if is_float(dtype) and float in map(type, numbers) else _INT64
     start, stop, step = (checked_scalar("arange", number, computing_dtype).item() for number in numbers)
     count = (stop - start) / step if computing_dtype is _FLOAT64 else -((start - stop) // step)

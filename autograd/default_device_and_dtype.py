@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from pynested.backends import canonical_device, get_backend
-from pynested.backends.errors import DTypeError
+from pynested.backends.errors import DeviceError, DTypeError
 
 from .decorators import operator
 from .thread_values import ThreadValue, ValueChange
@@ -58,9 +58,16 @@ def set_default_device(device: str | None) -> ValueChange[str]:
     ...     pn.zeros(2).device
     'cpu'
     """
-    name = "cpu" if device is None else canonical_device(device)
-    get_backend(name)
-    return ValueChange(default_device, name)
+    return ValueChange(default_device, checked_device("set_default_device", "cpu" if device is None else device))
+
+
+def checked_device(name: str, device: str) -> str:
+    """Return ``device`` without the number 0; raise DeviceError, which begins with ``name``, for a missing device."""
+    try:
+        get_backend(device)
+        return canonical_device(device)
+    except DeviceError as error:
+        raise DeviceError(f"{name}: {error}") from error.__cause__
 
 
 @operator

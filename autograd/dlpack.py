@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pynested.backends import canonical_device, get_backend
+from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, ExchangeError, PynestedError
 from pynested.backends.host import refuse_masked
 
@@ -17,6 +17,7 @@ from .array import Array
 from .call_errors import check_optional_flags
 from .creation import array
 from .decorators import operator
+from .default_device_and_dtype import checked_device
 
 # The keys are DLPack's numbers for memory of the CPU (1), pinned memory (3), memory of CUDA (2), managed memory (13).
 _DEVICE_BY_TYPE = {1: "cpu", 3: "cpu", 2: "cuda", 13: "cuda"}
@@ -68,8 +69,7 @@ def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = Non
     """
     check_optional_flags("from_dlpack", copy=copy)
     memory_device = _device_of_memory(x)
-    device = memory_device if device is None else canonical_device(device)
-    get_backend(device)
+    device = checked_device("from_dlpack", memory_device if device is None else device)
     if copy is False and device != memory_device:
         raise ArgumentError(
             f"from_dlpack: the memory is on {memory_device!r}; copy=False keeps it there, device={device!r} does not."
@@ -113,5 +113,5 @@ def _raw_array(x: Any, device: str) -> Any:
         raise ExchangeError(f"from_dlpack: {error}") from error
     except (RuntimeError, TypeError) as error:  # NumPy, or CuPy, does not have the dtype
         raise DTypeError(f"from_dlpack: {getattr(x, 'dtype', type(x).__name__)}: {error}") from error
-    canonical_dtype(values.dtype, device)
+    canonical_dtype("from_dlpack", values.dtype, device)
     return values

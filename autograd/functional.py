@@ -19,6 +19,7 @@ from pynested.backends.host import from_host
 
 from .array import Array, check_gradient, new_zeros
 from .backward import checked_seed, grad, ones_like
+from .call_errors import check_function
 from .containers import flatten, flatten_like
 from .decorators import operator
 from .modes import Mode
@@ -83,6 +84,7 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any
     >>> product_vjp(pn.array(1.0))
     (array(3.), array(2.))
     """
+    check_function("vjp", function)
     call = _TracedCall(function, primals)
 
     def function_vjp(cotangent: Any) -> Any:
@@ -137,6 +139,7 @@ def _named_jvp(
     name: str, function: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]
 ) -> tuple[Any, Any]:
     """Return what `jvp` returns; errors begin with ``name``, the public function."""
+    check_function(name, function)
     call = _TracedCall(function, primals)
     arrays = flatten_like(name, primals, tangents, is_tangent=True)
     is_recorded = call.is_recorded or any(t is not None and t.requires_grad for t in arrays)
@@ -178,6 +181,7 @@ def jacobian(function: Callable[[Any], Any], x: Array) -> Array:
 
 def _named_jacobian(name: str, function: Callable[[Any], Any], x: Array) -> Array:
     """Return the Jacobian, by a vjp for each element of the result; errors begin with ``name``."""
+    check_function(name, function)
     if not isinstance(x, Array):
         raise ArgumentError(f"{name}: x must be one dense array, not {named_type(x)}: pn.array(x), or use vjp.")
     if not is_float(x.dtype):
@@ -249,6 +253,7 @@ def hvp(function: Callable[[Any], Any], x: Any, vector: Any) -> tuple[Any, Any]:
 
 def _gradient(name: str, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return the gradient as a function; errors begin with ``name``."""
+    check_function(name, function)
 
     def gradient(x: Any) -> Any:
         output, function_vjp = vjp(function, x)

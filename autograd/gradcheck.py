@@ -29,6 +29,7 @@ from pynested.backends.errors import GradientError
 from pynested.backends.host import from_host, to_host
 
 from .array import Array, raw
+from .call_errors import check_function
 from .containers import flatten, flatten_like
 from .decorators import operator
 from .functional import jvp, vjp
@@ -69,6 +70,7 @@ def gradcheck(function: Callable[..., Any], *inputs: Any, order: int = 2, seed: 
     >>> pn.gradcheck(lambda x, w: (x * w).tanh(), pn.array([1.0, 2.0]), pn.array(3.0))
     True
     """
+    check_function("gradcheck", function)
     if len(inputs) == 1 and isinstance(inputs[0], tuple):
         (inputs,) = inputs
     generator = np.random.default_rng(seed)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from pynested.backends.dtypes import is_float
-from pynested.backends.errors import ArgumentError, DTypeError
+from pynested.backends.errors import ArgumentError, DTypeError, named_type
 
 from .arguments.operands import canonical_dtype, chosen_device, numpy_array
 from .arguments.scalars import check_fits, value_text
@@ -48,16 +48,18 @@ def manual_seed(seed: int) -> np.random.Generator:
     return default_generator.value
 
 
-def canonical_generator(generator: Any = None) -> np.random.Generator:
-    """Return ``generator``, or the default one of this thread for None."""
-    if generator is None:
-        return default_generator.value
-    if not isinstance(generator, np.random.Generator):
+def check_generator(name: str, generator: Any) -> None:
+    """Raise ArgumentError unless ``generator`` is a generator of NumPy, or None."""
+    if generator is not None and not isinstance(generator, np.random.Generator):
         raise ArgumentError(
-            f"generator: {type(generator).__name__} is not a numpy.random.Generator. "
+            f"{name}: generator must be a numpy.random.Generator, not {named_type(generator)}. "
             "Make one with numpy.random.default_rng(seed)."
         )
-    return generator
+
+
+def generator_or_default(generator: np.random.Generator | None) -> np.random.Generator:
+    """Return ``generator``, or the default one of this thread for None."""
+    return default_generator.value if generator is None else generator
 
 
 def get_state() -> Any:
@@ -102,6 +104,7 @@ def rand(
     True
     """
     check_flags("rand", requires_grad=requires_grad)
+    check_generator("rand", generator)
     return empty_floats("rand", shape, dtype, device).uniform_(0.0, 1.0, generator).requires_grad_(requires_grad)
 
 
@@ -126,6 +129,7 @@ def randn(
     True
     """
     check_flags("randn", requires_grad=requires_grad)
+    check_generator("randn", generator)
     return empty_floats("randn", shape, dtype, device).normal_(0.0, 1.0, generator).requires_grad_(requires_grad)
 
 
@@ -159,8 +163,8 @@ def randint(
 
 def empty_floats(name: str, shape: tuple[Any, ...], dtype: DTypeLike | None, device: str | None) -> Array:
     """Return an array for random real numbers; raise DTypeError, for the function ``name``, unless it is floating."""
-    device = chosen_device(device)
-    dtype = dtype_or_default(dtype, device)
+    device = chosen_device(name, device)
+    dtype = dtype_or_default(name, dtype, device)
     if not is_float(dtype):
         raise DTypeError(f"{name}: random real numbers need a floating point dtype, not {dtype}.")
     return empty(nonnegative_shape(name, shape), dtype=dtype, device=device)
@@ -170,13 +174,15 @@ def integers(
     name: str, low: Any, high: Any, shape: Any, dtype: DTypeLike | None, device: str | None, generator: Any
 ) -> Array:
     """Return what `randint` returns; errors begin with ``name``, the function that is called."""
+    check_generator(name, generator)
     low, high = (0, low) if high is None else (low, high)
     low, high = canonical_int(name, "low", low), canonical_int(name, "high", high)
     if low >= high:
         raise ArgumentError(
             f"{name}: there is no integer from {value_text(low)} to {value_text(high)} - 1; high must be above low."
         )
-    dtype = np.dtype(np.int64) if dtype is None else canonical_dtype(dtype, chosen_device(device))
+    device = chosen_device(name, device)
+    dtype = np.dtype(np.int64) if dtype is None else canonical_dtype(name, dtype, device)
     check_fits(name, numpy_array(name, [low, high - 1]), dtype)
-    numbers = canonical_generator(generator).integers(low, high, nonnegative_shape(name, (shape,)), dtype=np.int64)
+    numbers = generator_or_default(generator).integers(low, high, nonnegative_shape(name, (shape,)), dtype=np.int64)
     return array(numbers, dtype=dtype, device=device)

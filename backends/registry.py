@@ -46,7 +46,9 @@ def register_backend(backend: Backend) -> None:
 
 def canonical_device(device: str) -> str:
     """Return ``device`` without the number 0: ``"cuda:0"`` is ``"cuda"``. DeviceError for any other number."""
-    if not isinstance(device, str) or ":" not in device:
+    if not isinstance(device, str):
+        raise _no_backend(device)
+    if ":" not in device:
         return device
     name, _, number = device.partition(":")
     if number == "0":
@@ -79,7 +81,11 @@ def devices() -> list[str]:
 def check_device(device: str) -> None:
     """Raise DeviceError if the device has no backend."""
     if device not in devices():
-        raise DeviceError(f"no backend for device {device!r}: the devices are {', '.join(devices())}.")
+        raise _no_backend(device)
+
+
+def _no_backend(device: object) -> DeviceError:
+    return DeviceError(f"no backend for device {device!r}: the devices are {', '.join(devices())}.")
 
 
 def register_kernel(name: str, device: str, function: Callable[..., Any]) -> None:

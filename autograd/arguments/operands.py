@@ -10,13 +10,13 @@ from pynested.backends.dtypes import bfloat16, is_bfloat16
 from pynested.backends.errors import ArgumentError, DTypeError
 from pynested.backends.host import as_raw_array, from_host, refuse_masked
 from pynested.backends.limits import MOST_ELEMENTS
-from pynested.backends.registry import NUMPY_KERNEL_DEVICES, canonical_device
+from pynested.backends.registry import NUMPY_KERNEL_DEVICES
 
 from ..array import Array
-from ..default_device_and_dtype import default_device
+from ..default_device_and_dtype import checked_device, default_device
 from ..primitives.movement import to_device
 from ..primitives.primitive import same_device
-from .scalars import canonical_number, checked_scalar, dtype_of
+from .scalars import canonical_number, checked_scalar, dtype_of, value_text
 from .shapes import check_possible_shape
 
 DTYPES = tuple(
@@ -28,32 +28,32 @@ _PYTHON_NUMBERS = frozenset((int, float, bool))
 _OPERANDS = _PYTHON_NUMBERS | {Array}
 
 
-def canonical_dtype(dtype: Any, device: str = "cpu") -> np.dtype[Any]:
-    """Return ``dtype`` as a NumPy dtype; raise DTypeError for a dtype that is not supported on ``device``."""
+def canonical_dtype(name: str, dtype: Any, device: str = "cpu") -> np.dtype[Any]:
+    """Return ``dtype`` as a NumPy dtype; raise DTypeError for a dtype that is not supported on ``device``.
+
+    Errors begin with ``name``, the public function.
+    """
     has_bfloat16 = device not in NUMPY_KERNEL_DEVICES
     names = f"{_DTYPE_NAMES}, bfloat16" if has_bfloat16 else _DTYPE_NAMES
     try:
         canonical: np.dtype[Any] = bfloat16() if isinstance(dtype, str) and dtype == "bfloat16" else np.dtype(dtype)
     except (TypeError, ValueError, SyntaxError):
-        raise DTypeError(f"{dtype!r} is not a dtype. Use one of {names}.") from None
+        raise DTypeError(f"{name}: {value_text(dtype)} is not a dtype. Use one of {names}.") from None
     if canonical in _DTYPE_SET or (has_bfloat16 and is_bfloat16(canonical)):
         return canonical
     if is_bfloat16(canonical):
         raise DTypeError(
-            "bfloat16 is computed on the devices 'cuda' and 'emulated': give device= where an array is made, or "
-            "convert to float32 first: x.to(dtype=pn.float32)."
+            f"{name}: bfloat16 is computed on the devices 'cuda' and 'emulated': give device= where an array is made, "
+            "or convert to float32 first: x.to(dtype=pn.float32)."
         )
-    raise DTypeError(f"dtype {canonical} is not supported. Convert to one of {names}.")
+    raise DTypeError(f"{name}: dtype {canonical} is not supported. Convert to one of {names}.")
 
 
 def checked_ndarray(name: str, value: np.ndarray[Any, Any], device: str = "cpu") -> np.ndarray[Any, Any]:
     """Return ``value`` as an ndarray of no subclass, in the same memory; raise for an unsupported dtype or shape."""
     if type(value) is not np.ndarray:
         value = as_raw_array(name, value)
-    try:
-        canonical_dtype(value.dtype, device)
-    except DTypeError as error:
-        raise DTypeError(f"{name}: {error}") from None
+    canonical_dtype(name, value.dtype, device)
     if not 0 < value.size <= MOST_ELEMENTS:
         check_possible_shape(name, value.shape)
     return value
@@ -103,7 +103,7 @@ def as_operand(name: str, value: Any, device: str = "cpu") -> Any:
     if type(value) in _OPERANDS:
         return value
     if isinstance(value, np.generic):
-        canonical_dtype(value.dtype, device)
+        canonical_dtype(name, value.dtype, device)
         return Array(from_host(np.asarray(value), device), device)
     if isinstance(value, np.ndarray):
         return Array.from_memory(checked_ndarray(name, value, device))
@@ -133,9 +133,9 @@ def device_of(*values: Any, default: str = "cpu") -> str:
     return next((value.storage.device for value in values if type(value) is Array), default)
 
 
-def chosen_device(device: str | None, *values: Any) -> str:
-    """Return ``device`` if it is named, else the device of the first Array among ``values``, else the default one."""
-    return device_of(*values, default=default_device.value) if device is None else canonical_device(device)
+def chosen_device(name: str, device: str | None, *values: Any) -> str:
+    """Return ``device`` if it is given, else the device of the first Array among ``values``, else the default one."""
+    return device_of(*values, default=default_device.value) if device is None else checked_device(name, device)
 
 
 def as_array(name: str, value: Any, device: str = "cpu") -> Array:
@@ -151,7 +151,7 @@ def as_device_array(name: str, value: Any, device: str | None = None) -> Array:
 
     An `Array` on this device is returned as it is. A NumPy array shares its memory on the CPU.
     """
-    target = chosen_device(device, value)
+    target = chosen_device(name, device, value)
     x = as_array(name, value, target)
     return x if x.device == target else to_device(x, target, x.device)
 

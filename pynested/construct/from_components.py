@@ -96,8 +96,7 @@ def nested_array(
     check_flags("nested_array", requires_grad=requires_grad, pin_memory=pin_memory)
     layout = canonical_layout("nested_array", layout)
     entries = _list_entries("nested_array", tensor_list, device)
-    device = chosen_device(device, tensor_list, *entries)
-    get_backend(device)
+    device = chosen_device("nested_array", device, tensor_list, *entries)
     if pin_memory:
         raise DeviceError("nested_array: pin_memory=True is not supported, as no memory can be pinned. Leave it out.")
     arrays = _raw_arrays("nested_array", entries, dtype, device)
@@ -105,7 +104,7 @@ def nested_array(
         batch = array(tensor_list, dtype=dtype, device=device)
         return slices_as_nested("nested_array", batch, layout).requires_grad_(requires_grad)
     if not arrays:
-        return _empty_batch(layout, dtype, device, requires_grad)
+        return _empty_batch("nested_array", layout, dtype, device, requires_grad)
     _check_ranks("nested_array", arrays)
     dtype, is_mixed = _common_dtype("nested_array", arrays, dtype, device)
     arrays, packing_device = _on_one_device(arrays, device)
@@ -133,11 +132,11 @@ def _on_one_device(arrays: list[Any], device: str) -> tuple[list[Any], str]:
     return [x if type(x) is device_type else transfer(x, device) for x in arrays], device
 
 
-def _empty_batch(layout: Layout, dtype: Any, device: str, requires_grad: bool) -> NestedArray:
+def _empty_batch(name: str, layout: Layout, dtype: Any, device: str, requires_grad: bool) -> NestedArray:
     """Return a strided batch of no components."""
     if layout is jagged:
         raise StructureError(
-            "nested_array: an empty list does not define the number of dimensions of a component. Use "
+            f"{name}: an empty list does not define the number of dimensions of a component. Use "
             "pn.nested_array_from_jagged(values, offsets=[0]) for a jagged array without components."
         )
     values = array([], dtype=dtype, device=device, requires_grad=requires_grad)
@@ -157,7 +156,7 @@ def _pack_arrays(arrays: list[Any], layout: Layout, device: str) -> NestedArray:
         return NestedArray(Array(rows, device), Jagged.from_lengths(lengths))
     sizes = np.array([x.shape for x in arrays], np.int64).reshape(len(arrays), rank)
     if layout is jagged:
-        ragged_dim = layout_conversion.irregular_dim(regular_sizes(sizes))
+        ragged_dim = layout_conversion.irregular_dim("nested_array", regular_sizes(sizes))
         values = backend.xp.concatenate(arrays, axis=ragged_dim - 1)
         return NestedArray(Array(values, device), Jagged.from_lengths(sizes[:, ragged_dim - 1], ragged_dim))
     flat = backend.xp.concatenate(arrays, axis=None)
@@ -202,23 +201,22 @@ def as_nested_array(
     >>> a.grad, b.grad
     (array([3., 3.]), array([3.]))
     """
-    if device is not None:
-        get_backend(device)
+    target_layout = canonical_layout("as_nested_array", layout)
     if type(tensor_list) is NestedArray:
-        x = tensor_list if device is None else tensor_list.to(device=device)
-        if dtype is not None and canonical_dtype(dtype, x.device) != x.dtype:
+        new_device = chosen_device("as_nested_array", device, tensor_list.data)
+        x = tensor_list if device is None else tensor_list.to(device=new_device)
+        if dtype is not None and canonical_dtype("as_nested_array", dtype, x.device) != x.dtype:
             packed = layout_conversion.packed(x)
             x = NestedArray(_with_dtype(packed.data, dtype), packed.structure)
-        return x if layout is None else layout_conversion.to_layout(x, canonical_layout("as_nested_array", layout))
-    layout = canonical_layout("as_nested_array", layout)
+        return x if layout is None else layout_conversion.to_layout("as_nested_array", x, target_layout)
     if isinstance(tensor_list, Array | np.ndarray):
         dense = as_device_array("as_nested_array", tensor_list, device)
-        return slices_as_nested("as_nested_array", dense if dtype is None else _with_dtype(dense, dtype), layout)
+        return slices_as_nested("as_nested_array", dense if dtype is None else _with_dtype(dense, dtype), target_layout)
     entries = _list_entries("as_nested_array", tensor_list, device)
-    new_device = chosen_device(device, *entries)
+    new_device = chosen_device("as_nested_array", device, *entries)
     arrays = _raw_arrays("as_nested_array", entries, dtype, new_device)
     if not arrays:
-        return _empty_batch(layout, dtype, new_device, False)
+        return _empty_batch("as_nested_array", target_layout, dtype, new_device, False)
     components = [
         as_device_array("as_nested_array", entry, device)
         if type(entry) is Array
@@ -230,12 +228,13 @@ def as_nested_array(
     devices = {component.device for component in components}
     if len(devices) > 1:
         raise DeviceError(f"as_nested_array: the arrays lie on different devices: {', '.join(sorted(devices))}.")
-    return layout_conversion.nest([to_dtype(component, dtype) for component in components], layout)
+    converted_components = [to_dtype(component, dtype) for component in components]
+    return layout_conversion.nest("as_nested_array", converted_components, target_layout)
 
 
 def _with_dtype(x: Array, dtype: Any) -> Array:
     """Convert ``x`` to ``dtype``, which must be able to represent its values."""
-    dtype = canonical_dtype(dtype, x.device)
+    dtype = canonical_dtype("as_nested_array", dtype, x.device)
     check_fits("as_nested_array", x.data, dtype)
     return to_dtype(x, dtype)
 
@@ -248,7 +247,7 @@ def _list_entries(name: str, components: Any, device: str | None) -> list[Any]:
     if type(components) is NestedArray:
         raise ArgumentError(f"{name}: the input is nested already; use pn.as_nested_array, .to(layout=…) or .clone().")
     if isinstance(components, Array | np.ndarray):
-        values = as_array(name, components, chosen_device(device, components))
+        values = as_array(name, components, chosen_device(name, device, components))
         check_is_batch(name, values)
         return list(values.data)
     if isinstance(components, str | bytes | dict) or not hasattr(components, "__iter__"):
@@ -265,7 +264,7 @@ def _raw_arrays(name: str, entries: list[Any], dtype: Any, device: str) -> list[
     is_empty = [type(entry) in (list, tuple) and not x.size for entry, x in zip(entries, arrays, strict=True)]
     if True not in is_empty or (dtype is None and all(is_empty)):
         return arrays
-    dtype = canonical_dtype(arrays[is_empty.index(False)].dtype if dtype is None else dtype, device)
+    dtype = canonical_dtype(name, arrays[is_empty.index(False)].dtype if dtype is None else dtype, device)
     return [x.astype(dtype) if empty else x for x, empty in zip(arrays, is_empty, strict=True)]
 
 
@@ -300,8 +299,8 @@ def _common_dtype(name: str, arrays: list[Any], dtype: Any, device: str) -> tupl
     array_dtypes = {x.dtype for x in arrays}
     for array_dtype in array_dtypes:
         if dtype is None or (array_dtype.kind not in "biufc" and not is_bfloat16(array_dtype)):
-            canonical_dtype(array_dtype, device)
-    result_dtype = canonical_dtype(arrays[0].dtype if dtype is None else dtype, device)
+            canonical_dtype(name, array_dtype, device)
+    result_dtype = canonical_dtype(name, arrays[0].dtype if dtype is None else dtype, device)
     for array_dtype in array_dtypes:
         if np.can_cast(array_dtype, result_dtype):
             continue

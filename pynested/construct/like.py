@@ -21,7 +21,7 @@ from pynested.autograd import Array, creation
 from pynested.autograd.arguments.operands import as_array, canonical_dtype, chosen_device
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.decorators import operator
-from pynested.autograd.random import empty_floats, integers
+from pynested.autograd.random import check_generator, empty_floats, integers
 from pynested.backends.errors import StructureError
 from pynested.nested.layout_conversion import to_layout
 from pynested.nested.nested_array import NestedArray
@@ -38,15 +38,15 @@ def _like(
     """Return an array with the shape of ``x`` and values from ``make``."""
     check_flags(name, requires_grad=requires_grad)
     template = x if isinstance(x, NestedArray) else as_array(name, x)
-    dtype = template.dtype if dtype is None else canonical_dtype(dtype, template.device)
+    dtype = template.dtype if dtype is None else canonical_dtype(name, dtype, template.device)
     if isinstance(template, NestedArray):
         if layout is not None:
-            template = to_layout(template.detach(), canonical_layout(name, layout))
+            template = to_layout(name, template.detach(), canonical_layout(name, layout))
         values = make(_packed_shape(template), dtype=dtype, device=template.device)
         return NestedArray(values, template.structure.packed).requires_grad_(requires_grad)
     if layout is not None:
         raise StructureError(f"{name}: a dense array has no nested layout; nest it: pn.as_nested_array(x, layout=…).")
-    device = chosen_device(None, x)  # for a NumPy array, which has no device, the default device
+    device = chosen_device(name, None, x)  # for a NumPy array, which has no device, the default device
     return make(template.shape, dtype=dtype, device=device).requires_grad_(requires_grad)
 
 
@@ -131,6 +131,7 @@ def rand_like(
     >>> drawn.shape, bool((drawn.values() < 1).numpy().all())
     ((2, j1), True)
     """
+    check_generator("rand_like", generator)
     return _like(
         "rand_like", x, dtype, requires_grad,
         lambda shape, dtype, device: empty_floats("rand_like", shape, dtype, device).uniform_(generator=generator),
@@ -150,6 +151,7 @@ def randn_like(
     >>> pn.equal(first, second)
     True
     """
+    check_generator("randn_like", generator)
     return _like(
         "randn_like", x, dtype, requires_grad,
         lambda shape, dtype, device: empty_floats("randn_like", shape, dtype, device).normal_(generator=generator),

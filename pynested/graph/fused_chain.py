@@ -55,7 +55,7 @@ class FusedChain:
         self.device = facts[outputs[0].number].device
         self.is_tracked = [facts[value.number].tracked for value in outputs]
         self.one_by_one = Replay(inputs, nodes, tuple(outputs))
-        self.inputs = [LazyArray(canonical_dtype(facts[x.number].dtype, self.device)) for x in inputs]
+        self.inputs = [LazyArray(canonical_dtype(self.name, facts[x.number].dtype, self.device)) for x in inputs]
         # The positions of the nested inputs.
         self.nested = frozenset(i for i, x in enumerate(inputs) if facts[x.number].kind == "nested")
         lazy: dict[Any, LazyArray] = dict(zip(inputs, self.inputs, strict=True))

@@ -218,7 +218,9 @@ def _lower_masked_fill(made: Fact, self: Any, mask: Any, value: Any) -> list[Cal
 def _lower_cast(made: Fact, self: Any, *targets: Any, **named: Any) -> list[Call]:
     """To another dtype of floats; not to another device or layout."""
     try:
-        (dtype,) = [canonical_dtype(target, "cuda") for target in (*targets, *named.values())]  # "cuda": has all dtypes
+        (dtype,) = [
+            canonical_dtype("to", target, "cuda") for target in (*targets, *named.values())
+        ]  # "cuda": has all dtypes
     except (DTypeError, ValueError):
         return []
     op = FusibleOp(lambda backend, x: backend.cast(x, dtype), (lambda backend, g, y, x: g,))

@@ -18,8 +18,10 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_array, as_operand, canonical_dtype
+from pynested.autograd.arguments.scalars import value_text
 from pynested.autograd.arguments.shapes import broadcast_shape
 from pynested.autograd.array import new_zeros
+from pynested.autograd.call_errors import check_function
 from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import movement
 from pynested.backends.errors import ArgumentError, ShapeError, StructureError
@@ -105,7 +107,7 @@ def elementwise(name: str, function: Callable[..., Array], *operands: Operand) -
         If the operands do not broadcast or lie on different devices. If the result of ``function`` does not have the
         shape to which its operands broadcast.
     ArgumentError
-        If no operand is nested, or a result is not an array.
+        If ``name`` is not a string, ``function`` not a function, a result not an array, or no operand is nested.
 
     Notes
     -----
@@ -121,6 +123,9 @@ def elementwise(name: str, function: Callable[..., Array], *operands: Operand) -
     >>> pn.elementwise("cube", lambda x: x * x * x, nt).unbind()
     (array([1., 8.]), array([27.]))
     """
+    if not isinstance(name, str):
+        raise ArgumentError(f"elementwise: 'name' must be a string, not {value_text(name)}.")
+    check_function("elementwise", function)
 
     def checked_function(*arrays: Any) -> Array:
         result = function(*arrays)
@@ -149,7 +154,7 @@ def _check_result(name: str, result: Any, origin: str = "") -> None:
             f"{name}: {origin}the function returned {type(result).__name__}; it must return a dense pn.Array, such "
             "as pn.array(result)."
         )
-    canonical_dtype(result.dtype, result.device)
+    canonical_dtype(name, result.dtype, result.device)
 
 
 # ---- any function: one call for each component ----------------------------------------------------------------------
@@ -196,6 +201,7 @@ def map_components(
     (array([-0.5,  0.5]), array([0.]))
     """
     name = "map_components"
+    check_function(name, function)
     template = first_nested(name, operands)
     layout = template.layout if layout is None else canonical_layout(name, layout)
     arrays = [x if isinstance(x, NestedArray) else as_operand(name, x, template.device) for x in operands]

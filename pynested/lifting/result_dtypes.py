@@ -25,14 +25,14 @@ INT64 = np.dtype(np.int64)
 def convert_for_sum(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
     """Convert for a sum: floats to their dtype or a wider one, bools and integers to int64."""
     default = x.dtype if is_float(x.dtype) else INT64
-    return _convert_to_add_up(x, default if dtype is None else canonical_dtype(dtype, x.device))
+    return _convert_to_add_up(x, default if dtype is None else canonical_dtype(name, dtype, x.device))
 
 
 def convert_for_mean(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
     """Convert for a mean: floats to their dtype or a wider one, bools and integers to float64."""
     result_dtype = x.dtype if is_float(x.dtype) else np.dtype(np.float64)
     if dtype is not None:
-        result_dtype = canonical_dtype(dtype, x.device)
+        result_dtype = canonical_dtype(name, dtype, x.device)
         if not is_float(result_dtype):
             raise DTypeError(f"{name}: a mean is a floating point number, which dtype={result_dtype} cannot represent.")
     return _convert_to_add_up(x, result_dtype)
@@ -61,7 +61,7 @@ def detach_for_index(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[A
 
 def convert_to_float(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
     """Convert to ``dtype`` if it is given. A kernel that needs a wider dtype to compute in converts by itself."""
-    x = x if dtype is None else to_dtype(x, canonical_dtype(dtype, x.device))
+    x = x if dtype is None else to_dtype(x, canonical_dtype(name, dtype, x.device))
     result_dtype = x._raw.dtype
     if not is_float(result_dtype):
         raise not_float_error(name, x._raw.dtype)

@@ -50,7 +50,7 @@ def nest_results(results: Sequence[Array], template: NestedArray, layout: Layout
         return movement.stacked([movement.to_dtype(result, dtype) for result in results])
     sizes = np.array([result.shape for result in results], np.int64)
     ragged = ragged_dim_of_results(regular_sizes(sizes), template) if layout is jagged else None
-    return nest(results, strided if ragged is None else jagged, ragged)
+    return nest("map_components", results, strided if ragged is None else jagged, ragged)
 
 
 def ragged_dim_of_results(regular: Sequence[int | None], template: NestedArray) -> int | None:

@@ -182,33 +182,34 @@ def contiguous_parts(x: NestedArray) -> tuple[Array, Strided]:
     return ordered, strided_structure
 
 
-def to_jagged(x: NestedArray, ragged_dim: int | None = None) -> NestedArray:
-    """Return ``x`` in the jagged layout, by default along its irregular dimension, or 1 if all are regular."""
+def to_jagged(x: NestedArray, ragged_dim: int) -> NestedArray:
+    """Return ``x`` in the jagged layout, a strided array along ``ragged_dim``."""
     if isinstance(x.structure, Jagged):
         return x
-    dim = irregular_dim(x.regular_sizes) if ragged_dim is None else ragged_dim
-    order = axis_first(dim - 1, x.ndim - 1)
+    order = axis_first(ragged_dim - 1, x.ndim - 1)
     flat = gather_elements(x, order)
-    structure = Jagged.from_lengths(x.structure.sizes[:, dim - 1], dim)
+    structure = Jagged.from_lengths(x.structure.sizes[:, ragged_dim - 1], ragged_dim)
     values = movement.reshape(flat, (structure.rows, *[x.regular_sizes[i] or 0 for i in order[1:]]))
-    return NestedArray(front_to_axis(values, dim - 1).contiguous() if dim > 1 else values, structure)
+    return NestedArray(front_to_axis(values, ragged_dim - 1).contiguous() if ragged_dim > 1 else values, structure)
 
 
-def to_layout(x: NestedArray, layout: Layout) -> NestedArray:
-    """Return ``x`` in ``layout``."""
-    return to_strided(x) if layout is strided else to_jagged(x)
+def to_layout(name: str, x: NestedArray, layout: Layout) -> NestedArray:
+    """Return ``x`` in ``layout``; jagged along its irregular dimension, or along 1 if all are regular."""
+    if layout is strided:
+        return to_strided(x)
+    return x if isinstance(x.structure, Jagged) else to_jagged(x, irregular_dim(name, x.regular_sizes))
 
 
-def irregular_dim(regular: Sequence[int | None]) -> int:
+def irregular_dim(name: str, regular: Sequence[int | None]) -> int:
     """Return the only irregular dimension, or dimension 1 if all are regular; raise an error for several."""
     if not regular:
         raise StructureError(
-            "jagged: components without dimensions cannot have a ragged dimension. Use layout=pn.strided."
+            f"{name}: components without dimensions cannot have a ragged dimension. Use layout=pn.strided."
         )
     irregular = [dim for dim, size in enumerate(regular, 1) if size is None]
     if len(irregular) > 1:
         raise LayoutError(
-            f"jagged: dimensions {' and '.join(map(str, irregular))} are irregular, and only one can be in the jagged "
+            f"{name}: dimensions {' and '.join(map(str, irregular))} are irregular, and only one can be in the jagged "
             "layout, (B, *, D). Use layout=pn.strided."
         )
     return irregular[0] if irregular else 1
@@ -265,13 +266,16 @@ def as_gradient(name: str, value: Any, like: NestedArray) -> Array:
 # ---- dense arrays ---------------------------------------------------------------------------------------------------
 
 
-def nest(components: Sequence[Array], layout: Layout, ragged_dim: int | None = None) -> NestedArray:
-    """Return dense components of equal rank, one or more, as a nested array of their promoted dtype."""
+def nest(name: str, components: Sequence[Array], layout: Layout, ragged_dim: int | None = None) -> NestedArray:
+    """Return dense components of equal rank, one or more, as a nested array of their promoted dtype.
+
+    Errors begin with ``name``, the public function.
+    """
     dtype = np.result_type(*{component.dtype for component in components})
     arrays = [movement.to_dtype(component, dtype) for component in components]
     sizes = np.array([array.shape for array in arrays], np.int64).reshape(len(arrays), arrays[0].ndim)
     if layout is jagged:
-        dim = irregular_dim(regular_sizes(sizes)) if ragged_dim is None else ragged_dim
+        dim = irregular_dim(name, regular_sizes(sizes)) if ragged_dim is None else ragged_dim
         return NestedArray(movement.concatenate(arrays, dim - 1), Jagged.from_lengths(sizes[:, dim - 1], dim))
     flat = movement.concatenate([movement.reshape(array, (array.numel(),)) for array in arrays], 0)
     return NestedArray(flat, Strided.from_extents(sizes, len(arrays)))

@@ -16,6 +16,7 @@ from pynested.autograd.arguments.operands import as_array, as_arrays_on_one_devi
 from pynested.autograd.arguments.scalars import checked_scalar
 from pynested.autograd.arguments.shapes import canonical_shape, check_possible_shape
 from pynested.autograd.decorators import operator
+from pynested.autograd.default_device_and_dtype import checked_device
 from pynested.autograd.primitives import movement
 from pynested.backends import packed_strides, strided_index
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, GradientError, ShapeError, StructureError
@@ -119,12 +120,12 @@ def to(
         return _convert_dense(as_array("to", self), *targets, dtype=dtype, device=device)
     values = _convert_dense(self.data, *targets, dtype=dtype, device=device)
     x = self if values is self.data else NestedArray(values, self.structure)
-    return x if layout is None else layout_conversion.to_layout(x, canonical_layout("to", layout))
+    return x if layout is None else layout_conversion.to_layout("to", x, canonical_layout("to", layout))
 
 
 def _convert_dense(x: Array, *targets: Any, dtype: Any, device: str | None) -> Array:
     """Convert a dense array to a new dtype, a new device, or both. If nothing changes, the result is ``x``."""
-    target_devices = [] if device is None else [canonical_device(device)]
+    target_devices = [] if device is None else [checked_device("to", device)]
     target_dtypes = [] if dtype is None else [dtype]
     for target in targets:
         device_name = canonical_device(target) if isinstance(target, str) else ""
@@ -140,12 +141,12 @@ def _convert_dense(x: Array, *targets: Any, dtype: Any, device: str | None) -> A
     new_device = target_devices[0] if target_devices else x.device
     dtype = target_dtypes[0] if target_dtypes else x.dtype
     try:
-        new_dtype = canonical_dtype(dtype, new_device)
+        new_dtype = canonical_dtype("to", dtype, new_device)
     except DTypeError as error:
         if not isinstance(dtype, str):
             raise
         # The unknown name could mean a dtype or a device.
-        raise DTypeError(f"to: {error} Devices are {', '.join(map(repr, devices()))}.") from None
+        raise DTypeError(f"{error} Devices are {', '.join(map(repr, devices()))}.") from None
     return movement.converted(x, new_device, new_dtype)
 
 

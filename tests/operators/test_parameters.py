@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import enum
 import inspect
+import re
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -198,8 +199,9 @@ def test_numbers_beyond_everything(name: str) -> None:
 
 KINDS: dict[str, tuple[Any, list[Any], list[Any], Any]] = {  # annotations, spellings of one value, none, their class
     "dtype": (("DType | None", "DTypeLike | None"), ["float32", "f4", np.float32, np.dtype("float32"), pn.float32],
-              ["float33", "complex64", complex, 5, object], DTypeError),
-    "device": (("str | None",), ["cpu"], ["", "nowhere"], (DeviceError, DTypeError)),
+              ["float33", "complex64", complex, 5, object, np.ones(2)], DTypeError),
+    "device": (("str | None",), ["cpu"], ["", "nowhere", "cuda:1", 3, float("nan"), np.ones(2), pn.ones(2)],
+               DeviceError),
     "layout": (("Layout | None", "Layout"), [pn.jagged], ["jagged", 1], (LayoutError, ArgumentError)),
     "generator": (("np.random.Generator | None",), [], [3, "a", np.random], ArgumentError),
 }  # fmt: skip
@@ -215,4 +217,16 @@ def test_other_kinds(kind: str, name: str, parameter: str) -> None:
     for value in none:
         with pytest.raises(error) as caught:
             call(name, parameter, value)
-        assert len(str(caught.value)) > 20
+        assert re.match(rf"{name}(?![a-z_])", str(caught.value)) and len(str(caught.value)) > len(name) + 20
+
+
+@pytest.mark.parametrize("name", [name for name, x in PUBLIC.items() if "function" in inspect.signature(x).parameters])
+def test_what_is_no_function_is_refused(name: str) -> None:
+    """As the result of a call in place of the function: ``pn.vjp(f(x), x)``."""
+    accepted = [p for p in inspect.signature(PUBLIC[name]).parameters.values() if p.kind != p.KEYWORD_ONLY]
+    for no_function in (DENSE, JAGGED_X, 3, "relu"):
+        values = {"function": no_function, "name": "the name"}
+        positional = [values.get(p.name, DENSE) for p in accepted if p.default is p.empty or p.name == "function"]
+        with pytest.raises(ArgumentError, match=rf"^{name}: ") as caught:
+            PUBLIC[name](*positional)
+        assert "function" in str(caught.value)

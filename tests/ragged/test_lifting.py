@@ -78,6 +78,9 @@ def test_errors_of_elementwise() -> None:
         (lambda: "a", ArgumentError, "f: str"),
     ]
     check_errors(lambda operand, x: pn.elementwise("f", pn.add, x, operand()), operands)
+    without_name: Any = pn.elementwise
+    with pytest.raises(ArgumentError, match="^elementwise: 'name' must be a string, not a function"):
+        without_name(lambda a: a, nest(X))
     thin = nest([x[:, :1] for x in X])
     for other in (distinct((1, 4)), nest(X)):
         with pytest.raises(ShapeError, match="broadcast to"):

@@ -12,7 +12,7 @@ from pynested.autograd import Array, array
 from pynested.autograd.arguments.operands import chosen_device
 from pynested.autograd.arguments.scalars import value_text
 from pynested.autograd.arguments.shapes import canonical_index_entry, canonical_slice
-from pynested.backends import get_backend
+from pynested.autograd.default_device_and_dtype import checked_device
 from pynested.backends.errors import ArgumentError, ShapeError
 from pynested.backends.host import from_host
 from pynested.construct import nested_array
@@ -228,7 +228,7 @@ class BlockMask:
 
     def to(self, device: str) -> BlockMask:
         """Return the mask itself, which serves operands on every device; arrays that its function uses stay."""
-        get_backend(device)
+        checked_device("to", device)
         return self
 
     def to_dense(self) -> Any:
@@ -252,7 +252,7 @@ class BlockMask:
 
     def _array(self, components: list[Any]) -> Any:
         """Return an array of the default device, nested if the mask is."""
-        device = chosen_device(None)
+        device = chosen_device("BlockMask", None)
         if self.is_nested:
             return nested_array(components, device=device)[: len(self.blocks)]
         return Array(from_host(np.stack(components)[: len(self.blocks)], device), device)

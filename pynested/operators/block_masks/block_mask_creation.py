@@ -72,7 +72,7 @@ def create_block_mask(
     op = "create_block_mask"
     count, *sizes = checked_sizes(op, B, H, Q_LEN, KV_LEN)
     extents = np.tile(np.array(sizes, np.int64), (max(count, 1), 1))
-    return _block_mask(op, mask_mod, extents, count, chosen_device(device), BLOCK_SIZE, False)
+    return _block_mask(op, mask_mod, extents, count, chosen_device(op, device), BLOCK_SIZE, False)
 
 
 @overload

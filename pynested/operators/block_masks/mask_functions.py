@@ -197,7 +197,7 @@ def create_mask(
     """
     op = "create_mask"
     count, heads, queries, keys = checked_sizes(op, B, H, Q_LEN, KV_LEN)
-    device = chosen_device(device)
+    device = chosen_device(op, device)
     mod: Any = mod_fn
     is_of_masks = check_function(op, "mod_fn", mod, MASK_PARAMETERS, SCORE_PARAMETERS) == MASK_PARAMETERS
     xp = get_backend(device).xp
