@@ -77,6 +77,10 @@ class CompiledFunction:
         """Return a compiled method of an object."""
         return self if owner is None else MethodType(self, owner)
 
+    def __reduce__(self) -> Any:
+        """Copy and pickle the function without its graphs, which a copy makes anew."""
+        return CompiledFunction, (self.function, self.fullgraph)
+
     def _replayed(self, key: Any, arrays: list[Any], args: Any, kwargs: Any) -> Any:
         """Return the result of a fitting graph. If the graph raises an error, the function itself is called."""
         for graph in self._graphs.get(key, ()):
@@ -171,7 +175,7 @@ def compile(function: Callable[..., Any], *, fullgraph: bool = False) -> Compile
     CompiledFunction
         A graph is recorded at the first call of each signature: layouts, dtypes, ranks, devices, ``requires_grad``, and
         the values of all arguments that are no arrays, and the default device and dtype. Lengths and sizes are not part
-        of a signature. Another number or another array in a variable of the function, or in an attribute, makes a new
+        of a signature. Another number, array or entry in a variable of the function, or in an attribute, makes a new
         graph. Operations that a graph cannot contain raise TraceError, as in `pynested.trace`.
 
     Notes

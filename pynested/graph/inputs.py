@@ -10,7 +10,8 @@ import operator
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
-from types import CodeType, FunctionType, MemberDescriptorType, ModuleType
+from inspect import getattr_static
+from types import CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from pynested.structure.layout import Layout
 CONTAINERS = (tuple, list, dict, slice)
 NUMBERS = (int, float, complex, str, bytes, type(None), np.dtype, np.generic, Layout)
 _LEAF_TYPES = (*NUMBERS, ArrayMethods, np.ndarray, np.random.Generator)
+_WITHOUT_ATTRIBUTES = (*_LEAF_TYPES, FunctionType, MethodType, ModuleType, type)
 _MAX_SOURCES = 2_000
 
 
@@ -108,11 +110,21 @@ def constant_key(constant: Any) -> Any:
         return type(constant), constant.hex()
     if isinstance(constant, np.ndarray | np.generic):
         return type(constant), constant.dtype, constant.shape, constant.tobytes()
+    if isinstance(constant, NUMBERS) or _is_value(constant):
+        return type(constant), constant
+    return _Identity(constant)
+
+
+def _is_value(constant: Any) -> bool:
+    """Return whether a hash and equality describe the whole constant: it has no attributes that could differ."""
+    kind: Any = type(constant)
+    if kind.__eq__ is object.__eq__ or next(_inner_sources(constant, ""), None) is not None:
+        return False
     try:
         hash(constant)
-    except TypeError:  # a mutable object: its contents may change without notice, so its identity is the key
-        return _Identity(constant)
-    return type(constant), constant
+    except TypeError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,19 +200,31 @@ def _roots(function: Any) -> Iterator[Source]:
 
 
 def _variables(function: FunctionType) -> Iterator[Source]:
-    """Yield the closure, the globals and the defaults of a function, and the members of modules that it reads."""
+    """Yield the closure, globals and defaults of a function, and the members of modules and classes that it reads."""
     if _is_library_code(function):
         return
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        yield from _read_source(name, cell, "cell_contents", getattr)
     names = _names(function.__code__)
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    variables = [source for name, cell in cells for source in _read_source(name, cell, "cell_contents", getattr)]
     for name in names:
-        yield from _read_source(name, function.__globals__, name, operator.getitem)
-        module = function.__globals__.get(name)
-        if isinstance(module, ModuleType) and not _is_library_code(module):
-            for inner in filter(vars(module).__contains__, names):
-                yield from _read_source(f"{name}.{inner}", module, inner, getattr)
+        variables += _read_source(name, function.__globals__, name, operator.getitem)
+    for variable in variables:
+        yield variable
+        yield from _members(variable, names)
     yield from _inner_sources([function.__defaults__, function.__kwdefaults__], "default")
+
+
+def _members(variable: Source, names: list[str]) -> Iterator[Source]:
+    """Yield the members called one of ``names`` of a module or a class, unless it belongs to a library."""
+    owner = variable.content
+    if not isinstance(owner, ModuleType | type) or _is_library_code(owner):
+        return
+    if isinstance(owner, ModuleType):
+        members = [name for name in names if name in vars(owner)]
+    else:
+        members = [name for name in names if _is_shared(getattr_static(owner, name, None))]
+    for name in members:
+        yield from _read_source(f"{variable.text}.{name}", owner, name, getattr)
 
 
 def _names(code: CodeType) -> list[str]:
@@ -210,20 +234,35 @@ def _names(code: CodeType) -> list[str]:
 
 
 def _inner_sources(holder: Any, text: str) -> Iterator[Source]:
-    """Yield the items of a container, or the attributes of an object of a user's class."""
+    """Yield the items of a container, or the attributes of an object of a user's class, and the number of them."""
+    entries: Any = holder
+    items: list[tuple[str, Any, Any]]
     if isinstance(holder, dict):
-        for key in [key for key in holder if isinstance(key, str | int)]:
-            yield from _read_source(f"{text}[{key!r}]", holder, key, operator.getitem)
+        items = [(f"{text}[{key!r}]", key, operator.getitem) for key in holder if isinstance(key, str | int)]
     elif isinstance(holder, tuple | list):
-        for i in range(len(holder)):
-            yield from _read_source(f"{text}[{i}]", holder, i, operator.getitem)
-    elif not isinstance(holder, (*_LEAF_TYPES, FunctionType, ModuleType, type)) and not _is_library_code(type(holder)):
+        items = [(f"{text}[{i}]", i, operator.getitem) for i in range(len(holder))]
+    elif isinstance(holder, set):
+        items = [(f"{item!r} in {text}", item, operator.contains) for item in holder]
+    elif not isinstance(holder, _WITHOUT_ATTRIBUTES) and not _is_library_code(type(holder)):
+        entries = getattr(holder, "__dict__", ())
         members = [member for cls in type(holder).__mro__ for member in list(vars(cls).items())]
-        # Slots, and values that all objects of a class share.
-        shared = (MemberDescriptorType, *_LEAF_TYPES, tuple, list, dict)
-        inherited = [name for name, member in members if isinstance(member, shared) and not name.startswith("__")]
-        for name in dict.fromkeys([*getattr(holder, "__dict__", {}), *inherited]):
-            yield from _read_source(f"{text}.{name}", holder, name, getattr)
+        inherited = [name for name, member in members if _is_shared(member) and not name.startswith("__")]
+        items = [(f"{text}.{name}", name, getattr) for name in dict.fromkeys([*entries, *inherited])]
+    else:
+        return
+    for source_text, key, read in items:
+        yield from _read_source(source_text, holder, key, read)
+    if not isinstance(entries, tuple):  # which cannot grow
+        yield from _read_source(f"the number of entries of {text}", entries, None, _length)
+
+
+def _is_shared(member: Any) -> bool:
+    """Return whether a member of a class is a slot, or a value that all objects of the class share."""
+    return isinstance(member, (MemberDescriptorType, *_LEAF_TYPES, tuple, list, dict, set))
+
+
+def _length(entries: Any, _: None) -> int:
+    return len(entries)
 
 
 def _read_source(text: str, holder: Any, key: Any, read: Any) -> Iterator[Source]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
+from datetime import date
 from functools import partial
 from typing import Any
 
@@ -121,6 +124,90 @@ def test_an_object_that_is_called_is_compiled_and_its_attributes_are_read_anew()
     assert layer.method(x).tolist() == [[[0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]]
     assert Slotted(3.0).method(x).tolist() == [[[3.0, 6.0]], [[9.0, 12.0], [12.0, 18.0]]]
     assert pn.compile(layer.__call__)(x).tolist() == pn.trace(layer, x)(x).tolist() == compiled(x).tolist()
+
+
+class Holder:
+    """An object whose attributes are numbers."""
+
+    shared = 2.0
+
+
+def sum_of(numbers: Any, x: Any) -> Any:
+    """Return x times the sum of ``numbers``: a container, or an object that has them as attributes."""
+    values = vars(numbers).values() if isinstance(numbers, Holder) else numbers
+    return x * sum(values.values() if isinstance(values, dict) else values)
+
+
+def grow(numbers: Any) -> None:
+    """Add the number 4."""
+    if isinstance(numbers, list):
+        numbers.append(4.0)
+    elif isinstance(numbers, set):
+        numbers.add(4.0)
+    elif isinstance(numbers, dict):
+        numbers["new"] = 4.0
+    else:
+        numbers.new = 4.0
+
+
+@pytest.mark.parametrize("make", [list, set, Holder, lambda: {"old": 0.0}], ids=["list", "set", "object", "dict"])
+@pytest.mark.parametrize("is_argument", [False, True])
+def test_an_entry_that_is_added_to_a_variable_makes_another_graph(make: Any, is_argument: bool) -> None:
+    numbers, x = make(), pn.array([1.0, 2.0])
+    compiled = pn.compile(sum_of if is_argument else lambda x: sum_of(numbers, x))
+    call = partial(compiled, numbers) if is_argument else compiled
+    assert call(x).tolist() == [0, 0]
+    grow(numbers)
+    assert call(x).tolist() == call(x).tolist() == [4, 8] and len(compiled.graphs) == 2
+
+
+def test_values_of_a_class_are_read_anew() -> None:
+    class Inherited(Holder):
+        """A class in a variable of the function."""
+
+    compiled, x = pn.compile(lambda x: x * Inherited.shared * Holder.shared), pn.array([1.0])
+    assert compiled(x).tolist() == [4]
+    Inherited.shared = 3.0
+    assert compiled(x).tolist() == [6]
+
+
+class Named:
+    """An object that is equal to every other object of its name."""
+
+    def __init__(self, name: str, weight: Any) -> None:
+        self.name, self.weight = name, weight
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Named) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    @pn.compile
+    def method(self, x: Any) -> Any:
+        return x * self.weight
+
+
+def test_equal_objects_with_other_attributes_have_graphs_of_their_own() -> None:
+    x = pn.array([1.0])
+    for weight in (2.0, pn.array(3.0), pn.array(4.0), 5.0):
+        assert Named("same", weight).method(x).item() == float(weight)
+
+
+def test_equal_values_without_attributes_share_a_graph() -> None:
+    compiled, x = pn.compile(lambda x, value: x * 2), pn.array([1.0])
+    for make in (lambda: frozenset({1, 2}), lambda: date(2000, 1, 2), lambda: Holder.__init__, lambda: x.sin):
+        before = len(compiled.graphs)
+        assert [compiled(x, make()).tolist() for _ in range(3)] == [[2]] * 3 and len(compiled.graphs) == before + 1
+
+
+def test_a_compiled_function_can_be_copied_and_pickled() -> None:
+    layer, x = Slotted(2.0), pn.nested_array([[[1.0, 0.0]], [[0.0, 1.0]]], layout=pn.jagged)
+    compiled = pn.compile(layer, fullgraph=True)
+    for made in (copy.deepcopy(compiled), copy.copy(compiled), pickle.loads(pickle.dumps(compiled))):
+        assert_same(made(x), compiled(x))
+        assert made.fullgraph and [graph.calls for graph in made.graphs] == [1]
+    assert copy.deepcopy(compiled).function.weight is not layer.weight
 
 
 def drawn_then_counted(x: Any) -> Any:
