@@ -40,8 +40,10 @@ REPLACED_KERNELS: defaultdict[str, dict[str, Callable[..., Any]]] = defaultdict(
 
 
 def register_backend(backend: Backend) -> None:
-    """Let ``backend`` compute for its device."""
-    _made[backend.device] = backend
+    """Let ``backend`` compute for its device. Kernels of the device that were replaced stay replaced."""
+    device = canonical_device(backend.device)
+    vars(backend).update(REPLACED_KERNELS[device])
+    _made[device] = backend
 
 
 def canonical_device(device: str) -> str:
@@ -68,9 +70,8 @@ def get_backend(device: str) -> Backend:
     if name != device:
         return get_backend(name)
     check_device(device)
-    backend = _made[device] = BACKENDS[device]()
-    vars(backend).update(REPLACED_KERNELS[device])
-    return backend
+    register_backend(BACKENDS[device]())
+    return _made[device]
 
 
 def devices() -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends import PlainBackend, allocator, get_backend, register_allocator
+from pynested.backends import PlainBackend, allocator, get_backend, register_allocator, register_backend, registry
 from pynested.backends.caching_allocator import ALIGNMENT
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError
 from pynested.backends.interface import ALLOCATORS
@@ -59,6 +59,25 @@ def test_devices_and_dtypes_of_devices_that_do_not_exist_are_refused() -> None:
         pn.ones(1, device="plain").to("bfloat16")
     with pytest.raises(DeviceError, match="the devices are cpu, cuda, emulated, plain"):
         pn.zeros(1, device="tpu")
+
+
+class OnesBackend(PlainBackend):
+    """A backend of a device of its own, with another `relu`."""
+
+    device = "ones:0"
+    relu = staticmethod(np.ones_like)
+
+
+def test_a_replaced_kernel_stays_replaced_in_a_backend_that_is_registered_later() -> None:
+    register_backend(OnesBackend())
+    try:
+        assert pn.relu(pn.array([5.0], device="ones")).tolist() == [1]
+        pn.kernel("relu", device="ones")(lambda x, /: x + 1)
+        register_backend(OnesBackend())
+        assert pn.relu(pn.array([5.0], device="ones:0")).tolist() == [6]
+    finally:
+        registry._made.pop("ones")
+        registry.REPLACED_KERNELS.pop("ones", None)
 
 
 # ---- allocators -----------------------------------------------------------------------------------------------------
