@@ -105,9 +105,10 @@ def _apply_vjp_checked(node: Node, cotangent: Any, this_pass: BackwardPass) -> S
         if not _has_nan(cotangent):
             for source, term in pairs:
                 if _has_nan(term):
+                    positions = " or ".join(str(i) for i, other in enumerate(node.sources) if other is source)
                     raise GradientError(
-                        f"{node.operation.name}: the gradient of its argument {list(node.sources).index(source)} holds "
-                        "NaN, and the cotangent that came in held none."
+                        f"{node.operation.name}: the gradient of its argument {positions} holds NaN, and the cotangent "
+                        "that came in held none."
                     )
     except Exception as error:
         lines = node.stack.format() if node.stack else []

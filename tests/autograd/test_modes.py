@@ -117,6 +117,14 @@ def test_anomaly_names_the_operator_and_argument_of_a_nan() -> None:
             (first * 0.0).sum().backward()
 
 
+def test_anomaly_names_every_argument_that_is_the_same_array() -> None:
+    with anomaly():
+        x = pn.array(0.0, requires_grad=True)
+        for y, arguments in ((x / x, "0 or 1"), (x * 2 / x, "0")):
+            with pytest.raises(GradientError, match=f"the gradient of its argument {arguments} holds NaN"):
+                y.backward(pn.array(0.0))
+
+
 def test_other_modes_keep_the_anomaly_around_them() -> None:
     x = pn.array(0.0, requires_grad=True)
     with anomaly(), no_grad(), enable_grad():
