@@ -54,10 +54,7 @@ def backward(
     check_optional_flags("backward", retain_graph=retain_graph)
     seeds = _seeds("backward", outputs, gradients, create_graph)
     if not seeds:
-        raise GradientError(
-            "backward: no output requires grad. Give requires_grad=True to an array it is computed from, and do not "
-            "compute inside no_grad()."
-        )
+        raise _no_grad_error("backward")
     nodes, leaves = walk_back([node for node, _ in seeds])
     this_pass = BackwardPass(create_graph, {*nodes, *leaves})
     cotangents = _run_quietly(this_pass, seeds, retain_graph)
@@ -95,6 +92,13 @@ def _in_own_memory(cotangent: Array, this_pass: BackwardPass) -> Array:
         return Array(get_backend(cotangent.device).copy(cotangent.data), cotangent.device)
     storages.add(cotangent.storage)
     return cotangent
+
+
+def _no_grad_error(name: str) -> GradientError:
+    return GradientError(
+        f"{name}: no output requires grad. Give requires_grad=True to an array it is computed from, and do not compute "
+        "inside no_grad()."
+    )
 
 
 def _seeds(name: str, outputs: Any, gradients: Any, create_graph: bool) -> SourceCotangents:
@@ -176,6 +180,8 @@ def grad(
     if None in nodes:
         raise GradientError(f"grad: input {nodes.index(None)} does not require grad.")
     seeds = _seeds("grad", outputs, gradients, create_graph)
+    if arrays and not seeds and not allow_unused:
+        raise _no_grad_error("grad")
     this_pass = BackwardPass(create_graph, nodes_between([node for node, _ in seeds], nodes))
     cotangents = _run_quietly(this_pass, seeds, retain_graph, set(nodes))
     unused = [i for i, node in enumerate(nodes) if node not in cotangents]

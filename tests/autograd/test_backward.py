@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.autograd import Array, backward, grad
+from pynested.autograd import Array, backward, grad, no_grad
 from pynested.backends.errors import ArgumentError, GradientError
 
 from .test_function import define
@@ -48,6 +48,7 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: (X * 2).backward(pn.array([1.0])), GradientError, r"shape \(1,\) .* an array of shape \(2"),
     "integers": (lambda: (X * 2).backward(pn.array([1, 2])), GradientError, "must be floating point, not int64"),
     "a constant": (lambda: pn.array(1.0).backward(), GradientError, "no output requires grad"),
+    "grad of a constant": (lambda: grad(no_grad(pn.square)(X), X, X), GradientError, "^grad: no output requires grad"),
     "no flag": (lambda: backward(X.sum(), create_graph="no"), ArgumentError, "'create_graph' must be True or False"),
     "no optional flag": (lambda: backward(X.sum(), retain_graph=1), ArgumentError, "'retain_graph' must be True or"),
     "an unused input": (lambda: grad(X.sum(), [X, UNUSED]), GradientError, "input 1 was not used"),
