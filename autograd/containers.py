@@ -98,6 +98,11 @@ def map_values(function: Callable[[Any], Any], value: Any, depth: int = 0) -> An
     return with_entries([map_values(function, entry, depth + 1) for entry in entries])
 
 
+def without_constants(value: Any) -> Any:
+    """Return ``value`` with None in the place of each entry that holds no array."""
+    return map_values(lambda entry: entry if flatten(entry)[0] else None, value)
+
+
 def flatten_like(name: str, value: Any, cotangent: Any, is_tangent: bool = False) -> list[Array | None]:
     """Return the arrays of a cotangent, or a tangent, of ``value``: one for each array in ``value``.
 

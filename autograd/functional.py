@@ -20,7 +20,7 @@ from pynested.backends.host import from_host
 from .array import Array, check_gradient, new_zeros
 from .backward import checked_seed, grad, ones_like
 from .call_errors import check_function
-from .containers import flatten, flatten_like, map_values
+from .containers import flatten, flatten_like, map_values, without_constants
 from .decorators import operator
 from .modes import Mode
 from .primitives.movement import alias, copy, stacked, to_dtype
@@ -70,8 +70,8 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any
         The outputs of the function.
     function_vjp : callable
         Can be called any number of times. It takes cotangents in the same containers as the outputs, and returns one
-        cotangent, or a tuple for several primals: None for integers and bools, and zeros for a primal that the function
-        does not use.
+        cotangent, or a tuple for several primals: None for integers, bools and everything that is not an array, and
+        zeros for a primal that the function does not use.
 
     Raises
     ------
@@ -98,7 +98,8 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any
         )
         pairs = zip(gradients, call.inputs, strict=True)
         gradients_or_zeros = iter([zeros_like(view) if g is None else g for g, view in pairs])
-        result = call.rebuild([next(gradients_or_zeros) if view.requires_grad else None for view in call.views])
+        cotangents = [next(gradients_or_zeros) if view.requires_grad else None for view in call.views]
+        result = without_constants(call.rebuild(cotangents))
         return result[0] if len(primals) == 1 else result
 
     return call.outputs, function_vjp
@@ -107,6 +108,8 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any
 @operator
 def jvp(function: Callable[..., Any], primals: Any, tangents: Any) -> tuple[Any, Any]:
     """Return ``function(*primals)`` and its directional derivative along ``tangents``, by forward mode.
+
+    The derivative of an output that is not an array is None.
 
     Parameters
     ----------

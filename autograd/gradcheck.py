@@ -25,9 +25,10 @@ from numpy.random import Generator
 
 from pynested.backends import transfer
 from pynested.backends.dtypes import is_float
-from pynested.backends.errors import GradientError
+from pynested.backends.errors import ArgumentError, GradientError
 from pynested.backends.host import from_host, to_host
 
+from .arguments.scalars import value_text
 from .array import Array, raw
 from .call_errors import check_function
 from .containers import flatten, flatten_like
@@ -56,14 +57,17 @@ def gradcheck(function: Callable[..., Any], *inputs: Any, order: int = 2, seed: 
         If there is one tuple alone, it holds all inputs, as in torch. The arrays that require grad are varied, in
         float64; if none does, every floating point array is varied.
     order : int
-        2 also checks the derivatives of the derivatives.
+        1 or 2; 2 also checks the derivatives of the derivatives.
     seed : int
         Of the random cotangents, tangents and directions.
 
     Raises
     ------
     GradientError
-        For the first test that failed; it names the argument, the element, and the expected and the found number.
+        For the first test that failed; it names the argument, the element, and the expected and the found number. Also
+        for a value or a derivative that is not finite.
+    ArgumentError
+        For a function that is not callable, and another order.
 
     Examples
     --------
@@ -71,6 +75,8 @@ def gradcheck(function: Callable[..., Any], *inputs: Any, order: int = 2, seed: 
     True
     """
     check_function("gradcheck", function)
+    if isinstance(order, bool) or order not in (1, 2):
+        raise ArgumentError(f"gradcheck: order must be 1 or 2, not {value_text(order)}.")
     if len(inputs) == 1 and isinstance(inputs[0], tuple):
         (inputs,) = inputs
     generator = np.random.default_rng(seed)
@@ -105,6 +111,11 @@ def _check(f: VectorFunction, generator: Generator) -> None:
         raise GradientError(f"gradcheck: {f.prefix}the function is not finite at the inputs; choose others.")
     a, b, v = (generator.standard_normal(size) for size in (y.size, y.size, x.size))
     gradient, tangent = f.vjp(x, a), f.jvp(x, v)
+    for index in np.flatnonzero(f.is_varied & ~np.isfinite(gradient))[:1]:
+        raise GradientError(
+            f"gradcheck: {f.prefix}the gradient of {f.inputs.name_of(index)} is {gradient[index]}. If the "
+            "function has no finite derivative there, choose other inputs."
+        )
     scale = _largest(gradient, a)
     f.check_equal("determinism", f.outputs, y, f.values(x), 0)
     f.check_equal("determinism", f.inputs, gradient, f.vjp(x, a), 0)

@@ -12,7 +12,7 @@ import pynested as pn
 from pynested.autograd import Array, gradcheck
 from pynested.autograd.primitives import binary, segment, unary
 from pynested.backends import Segments
-from pynested.backends.errors import GradientError
+from pynested.backends.errors import ArgumentError, GradientError
 from tests.mutation.plant import load, planted
 
 from ..nests import batch, nest
@@ -104,6 +104,8 @@ ERRORS: dict[str, tuple[Callable[..., Any], Any, str]] = {
     "an input of integers": (lambda i: i, pn.array([1]), "no floating point"),
     "an output of bools": (lambda x: x > 0, X, "no floating point"),
     "a value that is not finite": (lambda x: x.log(), pn.array([-1.0]), "not finite"),
+    "a gradient that is not finite": (lambda x: x.sqrt(), pn.array([1.0, 0.0]), r"argument 0, element \(1,\) is -?inf"),
+    "a gradient of NaN": (lambda x: x.sqrt() * 0, pn.array([1.0, 0.0]), r"argument 0, element \(1,\) is nan"),
     "0 * NaN of an element without influence": (lambda x: pn.where(pn.array([True, False]), x * x, 0.0),
         pn.array([1.0, NAN]), r"gaps: argument 0, element \(1,\): expected 0.0, found nan"),
 }  # fmt: skip
@@ -117,6 +119,9 @@ def test_errors(function: Callable[..., Any], x: Any, text: str) -> None:
 
 def test_the_second_order_can_be_left_out() -> None:
     assert gradcheck(Square.apply, X, order=1)
+    for order in (0, 3, True, None, "2"):
+        with pytest.raises(ArgumentError, match="gradcheck: order must be 1 or 2, not"):
+            gradcheck(pn.sin, X, order=order)
 
 
 # ---- elements without influence: in gaps, or not finite -------------------------------------------------------------
