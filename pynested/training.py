@@ -259,8 +259,9 @@ def clip_by_norm(gradients: Any, most: float) -> tuple[Any, float]:
         norm *= float(np.linalg.norm(values / largest))  # so that no square overflows or vanishes
     if not most < norm < math.inf:
         return gradients, norm
-    with no_grad():
-        return rebuild([array.detach() * float(most / norm) for array in arrays]), norm
+    with no_grad():  # in float64, as other dtypes round a small factor, even to 0
+        scaled = [(x.detach().to(np.float64) * float(most / norm), x.dtype) for x in arrays]
+        return rebuild([y.to(dtype) if is_float(dtype) else y for y, dtype in scaled]), norm
 
 
 @method

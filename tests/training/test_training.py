@@ -154,6 +154,15 @@ def test_a_nested_gradient_has_the_components_of_its_parameter_in_any_places() -
     assert sgd(w, swapped, learning_rate=0.1)[0].tolist() == [[0.0], [0.0, 0.0]]
 
 
+@pytest.mark.parametrize(("dtype", "large", "most"), [("float16", 6e4, 1e-3), ("float32", 3e38, 1e-3)])
+@pytest.mark.parametrize("device", ["cpu", "emulated"])
+def test_a_small_factor_of_clipping_is_not_rounded(dtype: str, large: float, most: float, device: str) -> None:
+    gradient = pn.nested_array([[large], [0.0, -large]], dtype=dtype, device=device)
+    clipped, _ = pn.training.clip_by_norm(gradient, most)
+    assert (clipped.dtype, clipped.device) == (gradient.dtype, device)
+    assert np.allclose(clipped.to("cpu")[1].numpy(), [0, -most / math.sqrt(2)], rtol=2**-10, atol=0)
+
+
 def test_gradients_are_clipped_by_the_norm_of_all() -> None:
     tree = {"a": pn.array([3.0, 0.0]), "b": pn.nested_array([[4.0], [12.0]], layout=pn.jagged)}
     clipped, norm = pn.training.clip_by_norm(tree, 6.5)
