@@ -68,14 +68,20 @@ def gelu_backward(cotangent: RawArray, x: RawArray, /, approximate: str = "none"
     return (cotangent * slope).astype(x.dtype)
 
 
+def _logistic(x: RawArray) -> RawArray:
+    """``1 / (1 + exp(-x))``."""
+    decay = np.exp(-np.abs(x))  # cannot overflow
+    return np.where(x < 0, decay, 1) / (1 + decay)
+
+
 def silu(x: RawArray, /) -> RawArray:
     """``x / (1 + exp(-x))``."""
-    return (wide(x) * special().expit(wide(x))).astype(x.dtype)
+    return (wide(x) * _logistic(wide(x))).astype(x.dtype)
 
 
 def silu_backward(cotangent: RawArray, x: RawArray, /) -> RawArray:
     """``cotangent * silu'(x)``."""
-    s = special().expit(wide(x))
+    s = _logistic(wide(x))
     return (cotangent * (s + wide(x) * s * (1 - s))).astype(x.dtype)
 
 

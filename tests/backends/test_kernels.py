@@ -6,6 +6,7 @@ the others, and all schedules of the emulated device.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cache
 from itertools import product
@@ -71,6 +72,14 @@ def test_slopes_are_0_and_1_far_from_0(name: str, device: str, compiled: None) -
         for options in [(), ("tanh",)] if name == "gelu_backward" else [()]:
             slopes = getattr(QuietKernels(device), name)(np.ones(2, dtype), np.array([-huge, huge], dtype), *options)
             np.testing.assert_array_equal(slopes, np.array([0, 1], dtype))
+
+
+@pytest.mark.parametrize("device", ["plain", "cpu", "emulated"])
+def test_silu_is_a_number_where_exp_overflows(device: str, compiled: None) -> None:
+    """There 1 + exp(-x) is exp(-x) but for its rounding, so that silu(x) is x exp(x)."""
+    for dtype, x in (("float64", -714.5), ("float64", -711.0), ("float32", -91.0)):
+        silu = QuietKernels(device).silu(np.array([x], dtype))
+        np.testing.assert_allclose(silu, [-math.exp(x + math.log(-x))], rtol=1e-5 if dtype == "float32" else 1e-12)
 
 
 # ---- the emulated device --------------------------------------------------------------------------------------------
