@@ -50,6 +50,11 @@ class Mode(ContextDecorator):
         return super().__call__(function)
 
 
+def num_mode_blocks() -> int:
+    """Return the number of modes around this call, in the current thread."""
+    return len(_modes_before_blocks.value)
+
+
 def _mode_or_decorated(mode: int, function: Any) -> Any:
     """Return the mode; or ``function`` decorated with it, for ``@no_grad`` without parentheses."""
     return Mode(mode) if function is None else Mode(mode)(function)

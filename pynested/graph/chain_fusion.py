@@ -74,7 +74,9 @@ def _fused(nodes: list[Node], recording: Recording) -> list[Node]:
 
 def is_fusible(node: Node, recording: Recording) -> bool:
     """Return whether a chain can compute a call: from arrays of one device and numbers to floats or bools."""
-    if node.kind not in (FUNCTION, METHOD) or node.mode is not None or node.effect or type(node.results) is not Value:
+    if node.kind not in (FUNCTION, METHOD) or node.effect or type(node.results) is not Value:
+        return False
+    if node.mode not in (None, recording.mode):
         return False
     made = recording.facts[node.results.number]
     calls = lower_call(node, made)

@@ -94,6 +94,7 @@ class Recording:
     """One run of a function, as the calls that it made."""
 
     inputs: Any
+    mode: int  # the gradient mode around the run
     captured: dict[Value, Source] = field(default_factory=dict)  # arrays and generators from variables and attributes
     constants: list[Source] = field(default_factory=list)  # whose contents must be the same in a replay
     nodes: list[Node] = field(default_factory=list)

@@ -11,6 +11,7 @@ import numpy as np
 
 from pynested.autograd import Array, random
 from pynested.autograd.decorators import Call, thread_watchers, watching
+from pynested.autograd.modes import num_mode_blocks
 from pynested.autograd.tape import grad_mode
 from pynested.autograd.thread_values import ValueChange
 from pynested.backends.errors import ArgumentError, TraceError, named_type
@@ -54,7 +55,7 @@ class Recorder:
     """
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-        self.function, self.mode = function, grad_mode.value
+        self.function, self.num_mode_blocks = function, num_mode_blocks()
         self.reals: dict[int, Any] = {}
         self.stand_ins: dict[int, Any] = {}
         self.values: dict[int, Value] = {}
@@ -65,7 +66,7 @@ class Recorder:
         self.used: set[int] = set()
         contents = [source.content for source in self.sources]
         self.outside = {id(content): content for content in contents if isinstance(content, _ARRAYS)}
-        self.recording = Recording(map_leaves((args, dict(kwargs)), self._argument))
+        self.recording = Recording(map_leaves((args, dict(kwargs)), self._argument), mode=grad_mode.value)
 
     def run(self) -> tuple[Recording, Any]:
         """Run the function; return the recording, and what the function returned."""
@@ -132,7 +133,7 @@ class Recorder:
             results = map_leaves(result, partial(self._result, name))
             shown = substitute(results, self.stand_ins)
         effect = target is not None or name == "backward" or runs_code or random_state != random.get_state()
-        mode = grad_mode.value if grad_mode.value != self.mode else None
+        mode = grad_mode.value if num_mode_blocks() > self.num_mode_blocks else None
         self.recording.nodes.append(Node(name, kind, function, node_args, node_kwargs, results, mode, effect, line))
         return shown
 

@@ -95,6 +95,29 @@ def test_arguments_that_do_not_fit_are_refused() -> None:
         pn.trace(3)  # type: ignore[arg-type]
 
 
+def in_blocks(x: Any) -> tuple[Any, ...]:
+    with pn.no_grad():
+        first = x * 2
+        with pn.enable_grad():
+            second = x * 2
+    with pn.enable_grad():
+        third = x * 2
+    return first, second, third, x * 2
+
+
+@pytest.mark.parametrize("mode_of_recording", [pn.no_grad, pn.enable_grad])
+@pytest.mark.parametrize("mode_of_replay", [pn.no_grad, pn.enable_grad])
+def test_blocks_of_a_mode_hold_in_every_replay(mode_of_recording: Any, mode_of_replay: Any) -> None:
+    x = jagged(2, 3).requires_grad_()
+    with mode_of_recording():
+        graph, compiled = pn.trace(in_blocks, x), pn.compile(in_blocks)
+        compiled(x)
+    with mode_of_replay():
+        for function in (graph, compiled, compiled):
+            is_tracked = [y.requires_grad for y in function(x)]
+            assert is_tracked == [False, True, True, mode_of_replay is pn.enable_grad]
+
+
 def test_a_graph_reads_like_its_function() -> None:
     def function(pair: Any, weights: Any) -> Any:
         rows = pair[0].values().shape[0]
