@@ -36,7 +36,18 @@ class Specialization:
     reason: str  # what was new about the call for which it was recorded
     program: Recording  # with fused chains
     replay: Callable[..., Any]
+    constants: list[Any]  # the arrays in variables to which no gradient flows in the graph
     calls: int = 1  # the number of uses
+
+    @property
+    def is_current(self) -> bool:
+        """Whether variables hold what they held when the graph was recorded, and gradients flow to no more of them."""
+        return changed_source(self.program) is None and not self.has_other_gradients
+
+    @property
+    def has_other_gradients(self) -> bool:
+        """Whether gradients flow to an array that was a constant when the graph was recorded."""
+        return any(array.requires_grad for array in self.constants)
 
     @property
     def chains(self) -> list[FusedChain]:
@@ -84,7 +95,7 @@ class CompiledFunction:
     def _replayed(self, key: Any, arrays: list[Any], args: Any, kwargs: Any) -> Any:
         """Return the result of a fitting graph. If the graph raises an error, the function itself is called."""
         for graph in self._graphs.get(key, ()):
-            if changed_source(graph.program) is not None:
+            if not graph.is_current:
                 continue
             try:
                 result = graph.replay(*arrays)
@@ -107,7 +118,11 @@ class CompiledFunction:
         kept = []
         for graph in self._graphs.get(key, ()):
             changed = [source for source in graph.program.constants if not source.is_current()]
-            reason = f"another {changed[0].text}" if changed else "other sizes, on which the function branches"
+            reason = "other sizes, on which the function branches"
+            if changed:
+                reason = f"another {changed[0].text}"
+            elif graph.has_other_gradients:
+                reason = "a variable that requires grad now"
             kept += [graph] * all(isinstance(source.content, NUMBERS) for source in changed)  # numbers may come back
         recording, result = record(self.function, args, kwargs)
         program = fuse_chains(recording)
@@ -122,7 +137,9 @@ class CompiledFunction:
                 raise TraceError(f"compile: the function has no graph: {reason}. Leave fullgraph out.")
             self._uncompiled[key] = reason
             return result
-        self._graphs[key] = [*kept, Specialization(reason, program, replay_of(program))][-_MAX_GRAPHS:]
+        facts = [(source.content, program.facts[value.number]) for value, source in program.captured.items()]
+        constants = [array for array, fact in facts if fact.kind != "other" and not fact.tracked]
+        self._graphs[key] = [*kept, Specialization(reason, program, replay_of(program), constants)][-_MAX_GRAPHS:]
         self._recordings += 1
         if self._recordings == _MAX_GRAPHS + 1:
             name, advice = getattr(self, "__name__", "the function"), "Give numbers as arrays, or look at explain()"

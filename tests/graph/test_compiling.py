@@ -94,6 +94,23 @@ def test_variables_are_read_anew() -> None:
         compiled(x)
 
 
+@pytest.mark.parametrize("toggles", [(True,), (True, False, True)])
+def test_gradients_flow_to_a_variable_that_requires_grad_only_later(toggles: tuple[bool, ...]) -> None:
+    held = {"w": jagged(2, 3), "b": pn.array([3.0, 4.0])}
+    compiled = pn.compile(function := lambda x: ((y := x * held["w"] + held["b"]), (y.sin() * y).exp()))
+    x = jagged(2, 3)
+    assert not compiled(x)[0].requires_grad
+    for requires_grad in toggles:
+        for w in held.values():
+            w.requires_grad = requires_grad
+        for i, (result, expected) in enumerate(zip(compiled(x), function(x), strict=True)):
+            assert result.requires_grad == requires_grad
+            if requires_grad:
+                slopes = [pn.grad(y.sum(), held, retain_graph=i == 0) for y in (result, expected)]
+                assert_same(*slopes)
+    assert len(compiled.graphs) == 2 and "a variable that requires grad now" in compiled.explain()
+
+
 class Slotted:
     """An object that is called as a function, with arrays in its attributes, in slots and in its class."""
 
