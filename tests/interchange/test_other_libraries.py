@@ -157,6 +157,7 @@ REFUSED: list[tuple[str, Make, type[Exception], str]] = [
     ("pyarrow", lambda pa: pa.array([["a"]]), ExchangeError, "string holds no numbers"),
     ("pyarrow", lambda pa: pa.array([{"x": 1}]), ExchangeError, "struct<x: int64> holds no numbers"),
     ("torch", lambda t: t.ones(2, requires_grad=True), GradientError, r"Detach it: from_torch\(tensor\.detach\(\)\)"),
+    ("torch", lambda t: t.nested.nested_tensor([]), ExchangeError, "^from_torch: .* has no number of dimensions"),
     ("torch", lambda t: [1, 2], ExchangeError, "takes a tensor of PyTorch, not list"),
     ("torch", lambda t: t.ones(2, dtype=t.bfloat16), DTypeError, r"bfloat16 .*tensor\.to\(torch\.float32\)"),
     ("jax.numpy", lambda jnp: jnp.ones(2, jnp.bfloat16), DTypeError, r"bfloat16 .*values\.astype\(jax\.numpy\.float"),
