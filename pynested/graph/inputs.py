@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import getattr_static
 from types import CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
@@ -155,6 +155,10 @@ class Source:
     read: Callable[[Any, Any], Any]
     content: Any
 
+    def after_run(self) -> Source:
+        """Return the source for later calls: entries that the function itself adds make no other graph."""
+        return replace(self, content=num_entries(self.holder, None)) if self.read is num_entries else self
+
     def is_current(self) -> bool:
         """Return whether the source holds the same object as in the recording, or an equal number."""
         try:
@@ -253,7 +257,7 @@ def _inner_sources(holder: Any, text: str) -> Iterator[Source]:
     for source_text, key, read in items:
         yield from _read_source(source_text, holder, key, read)
     if not isinstance(entries, tuple):  # which cannot grow
-        yield from _read_source(f"the number of entries of {text}", entries, None, _length)
+        yield from _read_source(f"the number of entries of {text}", entries, None, num_entries)
 
 
 def _is_shared(member: Any) -> bool:
@@ -261,7 +265,8 @@ def _is_shared(member: Any) -> bool:
     return isinstance(member, (MemberDescriptorType, *_LEAF_TYPES, tuple, list, dict, set))
 
 
-def _length(entries: Any, _: None) -> int:
+def num_entries(entries: Any, _: None) -> int:
+    """Return the number of items of a container, or of attributes of an object."""
     return len(entries)
 
 

@@ -21,7 +21,7 @@ from pynested.structure.ragged_size import RaggedSize
 
 from .inputs import CONTAINERS, NUMBERS, Value, children, find_sources, map_leaves, substitute
 from .nodes import FUNCTION, NUMBER, SETTING, Node, Recording, fact_of
-from .traced_values import stand_in
+from .traced_values import Traced, stand_in
 from .unsupported import FUNCTIONS, Reason, current_line, definition_of, unsupported_error
 
 _MODES = frozenset({"no_grad", "enable_grad", "anomaly"})  # each node has its mode
@@ -64,8 +64,8 @@ class Recorder:
         self.sources = find_sources(function, (args, dict(kwargs)))
         self.source_by_id = {id(source.content): source for source in self.sources}
         self.used: set[int] = set()
-        contents = [source.content for source in self.sources]
-        self.outside = {id(content): content for content in contents if isinstance(content, _ARRAYS)}
+        arrays = [source.content for source in self.sources if isinstance(source.content, _ARRAYS)]
+        self.outside = {id(array): array for array in arrays if not isinstance(array, Traced)}  # of an earlier run
         self.recording = Recording(map_leaves((args, dict(kwargs)), self._argument), mode=grad_mode.value)
 
     def run(self) -> tuple[Recording, Any]:
@@ -86,7 +86,7 @@ class Recorder:
                 "a write into an array from outside", Reason.WRITES_OUTSIDE, definition_of(self.function)
             )
         unused = {id(x) for source in self.sources if isinstance(x := source.content, _CAPTURED)} - self.used
-        recording.constants = [source for source in self.sources if id(source.content) not in unused]
+        recording.constants = [source.after_run() for source in self.sources if id(source.content) not in unused]
         names: dict[RaggedSize, str] = {}
         recording.facts = {number: fact_of(real, names) for number, real in self.reals.items()}
         return recording, substitute(recording.outputs, self.reals)

@@ -178,6 +178,22 @@ def test_an_entry_that_is_added_to_a_variable_makes_another_graph(make: Any, is_
     assert call(x).tolist() == call(x).tolist() == [4, 8] and len(compiled.graphs) == 2
 
 
+def test_entries_that_the_function_itself_adds_make_no_other_graph() -> None:
+    """They are added while a graph is recorded only."""
+    results: list[Any] = []
+    holder = Holder()
+
+    def function(x: Any) -> Any:
+        results.append(x * 2)
+        holder.last = results[-1]  # type: ignore[attr-defined]
+        return holder.last + 1  # type: ignore[attr-defined]
+
+    compiled, x = pn.compile(function), pn.array([1.0])
+    assert [compiled(x).tolist() for _ in range(3)] == [[3]] * 3 and len(compiled.graphs) == len(results) == 1
+    assert [compiled(x.to(pn.float32)).tolist() for _ in range(3)] == [[3]] * 3 and len(compiled.graphs) == 2
+    assert pn.trace(function, x)(x).tolist() == [3]
+
+
 def test_values_of_a_class_are_read_anew() -> None:
     class Inherited(Holder):
         """A class in a variable of the function."""
