@@ -56,9 +56,12 @@ class Traced:
             return getattr(real, name)
         if name in FUNCTIONS:
             raise unsupported_error(f"x.{name}", FUNCTIONS[name])
-        if isinstance(getattr_static(type(real), name, None), property):
+        member = getattr_static(type(real), name, None)
+        if member is None:
+            return getattr(real, name)  # AttributeError, which says what to use
+        if isinstance(member, property):
             return recorder.call(ATTRIBUTE, name, operator.attrgetter(name), (self,))
-        function = getattr(type(real), name)  # AttributeError of an unknown name says what to use
+        function = getattr(type(real), name)
         if name.startswith("_") or not callable(function):
             raise unsupported_error(f"x.{name}", Reason.READS_ATTRIBUTE)
         kind = FUNCTION if hasattr(ops, name) else METHOD

@@ -257,6 +257,17 @@ def test_a_missing_attribute_of_a_size_is_that_of_a_number() -> None:
         pn.trace(lambda x: x * x.shape[0].sise, pn.zeros(2))  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("x", [pn.zeros(2), jagged(2)], ids=["dense", "nested"])
+@pytest.mark.parametrize("name", ["sise", "ravel"])
+def test_a_missing_attribute_of_an_array_is_that_of_the_array(x: Any, name: str) -> None:
+    errors = []
+    for call in (getattr, pn.compile(getattr)):
+        with pytest.raises(AttributeError) as caught:
+            call(x, name)
+        errors.append(str(caught.value))
+    assert errors[0] == errors[1]
+
+
 @pytest.mark.parametrize("make", [dict, OrderedDict, type("Own", (dict,), {}), lambda items: defaultdict(list, items)])
 def test_the_class_of_a_mapping_stays(make: Callable[..., Any]) -> None:
     graph = pn.trace(lambda mapping: (mapping, make({"y": mapping["x"] * 2})), make({"x": pn.zeros(2)}))
