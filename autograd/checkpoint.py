@@ -100,8 +100,10 @@ class _Checkpoint:
         """Call again, recorded, and return the cotangents of the sources."""
         first_number = next_node_number()
         sources = this_pass.nodes_to_visit.intersection(node.sources)
+        results = self.repeat(node)
+        # The pass begins after the call, so that it calls the hooks that the function registers.
         new_pass = BackwardPass(this_pass.is_recorded, caller_storages=this_pass.caller_storages)
-        return [*vjp_between(self.repeat(node), cotangent, sources, first_number, new_pass).items()]
+        return [*vjp_between(results, cotangent, sources, first_number, new_pass).items()]
 
     def apply_jvp(self, node: Node, tangents: Sequence[Any]) -> Any:
         """Call again, recorded, and return the tangents of the results."""

@@ -43,6 +43,22 @@ def test_arrays_of_the_closure_have_gradients() -> None:
         np.testing.assert_allclose(gradient.numpy(), right.numpy(), rtol=1e-15)
 
 
+def hooked(x: Any) -> Any:
+    """Return x * x, with a hook that multiplies the gradient of one of its results by 10."""
+    y = x * x
+    if y.requires_grad:
+        y.register_hook(lambda g: g * 10)
+    return y * 1
+
+
+@pytest.mark.parametrize("function", [hooked, lambda x: checkpoint(hooked, x)], ids=["once", "twice"])
+def test_hooks_of_the_function_are_called(function: Any) -> None:
+    for x in (pn.array([3.0], requires_grad=True), pn.nested_array([[3.0]], layout=pn.jagged, requires_grad=True)):
+        gradient = grad(checkpoint(function, x).sum(), x, create_graph=True)
+        second = grad(gradient.sum(), x)
+        assert gradient.sum().item() == 60 and second.sum().item() == 20  # of 10 x x
+
+
 def test_containers_nested_arrays_and_constants() -> None:
     def function(x: Any, table: dict[str, Any], power: int) -> Any:
         return {"a": x * table["w"] * power, "b": [x.sum(), 3]}
