@@ -184,5 +184,8 @@ def integers(
     device = chosen_device(name, device)
     dtype = np.dtype(np.int64) if dtype is None else canonical_dtype(name, dtype, device)
     check_fits(name, numpy_array(name, [low, high - 1]), dtype)
+    ends = [low, min(low + 1, high - 1), max(low, high - 2), high - 1]  # a dtype that rounds changes one of a pair
+    if [int(x) for x in np.array(ends, np.int64).astype(dtype)] != ends:
+        raise OverflowError(f"{name}: dtype {dtype} does not represent every integer from {low} to {high - 1}.")
     numbers = generator_or_default(generator).integers(low, high, nonnegative_shape(name, (shape,)), dtype=np.int64)
     return array(numbers, dtype=dtype, device=device)

@@ -43,6 +43,24 @@ def test_random_numbers_stay_below_1(dtype: str) -> None:
     assert (pn.rand(4, dtype=dtype, generator=Largest(np.random.PCG64())) < 1.0).tolist() == [True] * 4
 
 
+BITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}  # of a significand
+
+
+@pytest.mark.parametrize("dtype", BITS)
+def test_integers_that_a_dtype_of_floats_would_round_are_refused(dtype: str) -> None:
+    largest = 2 ** BITS[dtype]
+    draws: list[Callable[..., Any]] = [
+        lambda low, high: pn.randint(low, high, (9,), dtype=dtype, device="emulated"),
+        lambda low, high: pn.randint_like(pn.zeros(9, dtype=dtype, device="emulated"), low, high),
+    ]
+    for draw in draws:
+        assert draw(largest - 1, largest + 1).dtype.name == draw(-largest, 1 - largest).dtype.name == dtype
+        assert draw(largest + 2, largest + 3).tolist() == [largest + 2] * 9
+        for low, high in ((0, largest + 2), (0, largest + 3), (-largest - 1, 0), (-largest - 2, 0)):
+            with pytest.raises(OverflowError, match=f"^randint.*: dtype {dtype} does not represent every integer"):
+                draw(low, high)
+
+
 @pytest.mark.shows("RANDOM-10")
 def test_an_argument_generator_leaves_the_default_stream_where_it_is() -> None:
     x = pn.nested_array([[1.0, 2.0], [3.0]])

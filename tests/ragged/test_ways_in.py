@@ -173,7 +173,8 @@ def test_numbers_that_are_counted_or_drawn(dtype: str) -> None:
     if dtype in ENDS:
         least, greatest = ENDS[dtype]
         assert pn.arange(least, least + 2, dtype=dtype).tolist() == converted([least, least + 1], np.dtype(dtype))
-        assert pn.randint(greatest, greatest + 1, (1,), dtype=dtype).tolist() == converted([greatest], np.dtype(dtype))
+        drawn = 65504 if dtype == "float16" else greatest  # random integers are not rounded
+        assert pn.randint(drawn, drawn + 1, (1,), dtype=dtype).tolist() == [drawn]
         for call in (
             lambda: pn.arange(greatest, greatest + 2, dtype=dtype),
             lambda: pn.arange(least, least - 2, -1, dtype=dtype),
