@@ -19,7 +19,7 @@ from pynested.pictures.picture import Picture
 from pynested.pictures.svg import PAGE, Sheet, assign_lanes, line_color, text_width
 from pynested.structure.layout import Layout
 
-from .inputs import CONTAINERS, Value, children, values_in
+from .inputs import CONTAINERS, ArrayConstant, Value, children, values_in
 from .nodes import ATTRIBUTE, METHOD, SETTING, Node, Recording
 
 _SIGNS = {
@@ -114,6 +114,8 @@ def _expression(tree: Any, names: Names) -> str:
     if isinstance(tree, tuple | list):
         inner = ", ".join(_expression(item, names) for item in tree)
         return f"[{inner}]" if isinstance(tree, list) else f"({inner}{',' * (len(tree) == 1)})"
+    if type(tree) is ArrayConstant:
+        return _expression(tree.content, names)
     if isinstance(tree, np.ndarray):
         return repr(tree.tolist()) if tree.size <= _MAX_SHOWN else f"<{tree.dtype} array of shape {tree.shape}>"
     if callable(tree):

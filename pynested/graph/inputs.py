@@ -7,7 +7,7 @@ trees; a `Value` stands for each object that differs from replay to replay.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, replace
 from inspect import getattr_static
@@ -37,6 +37,14 @@ class Value:
     """A placeholder for an object that each replay computes or receives; ``number`` identifies the placeholder."""
 
     number: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ArrayConstant:
+    """A NumPy array that the function makes. Calls can share and write its memory, so each replay has a copy."""
+
+    number: int
+    content: np.ndarray[Any, Any]
 
 
 def children(container: Any) -> list[Any]:
@@ -73,9 +81,13 @@ def values_in(tree: Any) -> Iterator[Value]:
             yield from values_in(item)
 
 
-def substitute(tree: Any, objects: Mapping[int, Any]) -> Any:
+def substitute(tree: Any, objects: dict[int, Any]) -> Any:
     """Return ``tree`` with each value replaced by its object; ``objects`` maps the numbers of values to objects."""
     if type(tree) is Value:
+        return objects[tree.number]
+    if type(tree) is ArrayConstant:
+        if tree.number not in objects:
+            objects[tree.number] = tree.content.copy("K")
         return objects[tree.number]
     if isinstance(tree, CONTAINERS):
         return rebuild(tree, [substitute(item, objects) for item in children(tree)])

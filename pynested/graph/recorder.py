@@ -15,11 +15,22 @@ from pynested.autograd.modes import num_mode_blocks
 from pynested.autograd.tape import grad_mode
 from pynested.autograd.thread_values import ValueChange
 from pynested.backends.errors import ArgumentError, TraceError, named_type
+from pynested.backends.storage import Storage, storage_of_imported
 from pynested.nested.nested_array import NestedArray
 from pynested.structure.layout import Layout
 from pynested.structure.ragged_size import RaggedSize
 
-from .inputs import CONTAINERS, NUMBERS, Value, children, find_sources, map_leaves, substitute
+from .inputs import (
+    CONTAINERS,
+    NUMBERS,
+    ArrayConstant,
+    Value,
+    children,
+    constant_key,
+    find_sources,
+    map_leaves,
+    substitute,
+)
 from .nodes import FUNCTION, NUMBER, SETTING, Node, Recording, fact_of
 from .traced_values import Traced, stand_in
 from .unsupported import FUNCTIONS, Reason, current_line, definition_of, unsupported_error
@@ -50,8 +61,9 @@ class Recorder:
     """One run of ``function``.
 
     ``reals`` and ``stand_ins`` hold, by the number of a value, the real array or number and the stand-in that the
-    function sees; ``values`` holds the values by the ids of the stand-ins. ``outside`` are the arrays that the function
-    did not make, by id. ``used`` are the ids of the contents of variables that calls have used.
+    function sees; ``values`` holds the values by the ids of the stand-ins. ``array_constants`` are the constants of
+    NumPy's arrays by id, with the storage and its version. ``outside`` are the arrays that the function did not make,
+    by id. ``used`` are the ids of the contents of variables that calls have used.
     """
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
@@ -59,6 +71,7 @@ class Recorder:
         self.reals: dict[int, Any] = {}
         self.stand_ins: dict[int, Any] = {}
         self.values: dict[int, Value] = {}
+        self.array_constants: dict[int, tuple[ArrayConstant, Storage, int]] = {}
         self.is_computing = False
         self.caught: TraceError | None = None  # raised if the function catches the error of a call
         self.sources = find_sources(function, (args, dict(kwargs)))
@@ -200,7 +213,19 @@ class Recorder:
             value = self._new_value(leaf, leaf)
             self.recording.captured[value] = source
             return value
-        return leaf.copy() if isinstance(leaf, np.ndarray) and source is None else leaf
+        return self._array_constant(leaf) if isinstance(leaf, np.ndarray) and source is None else leaf
+
+    def _array_constant(self, array: Any) -> ArrayConstant:
+        """Return the constant for an array that the function makes; a new one after NumPy has written to the array."""
+        if id(array) in self.array_constants:
+            constant, storage, version = self.array_constants[id(array)]
+            if storage.version > version or constant_key(constant.content) == constant_key(array):
+                return constant  # also if a recorded call has written to it, as it will in each replay
+        storage = storage_of_imported(array, "cpu")
+        constant = ArrayConstant(len(self.reals), array.copy("K"))
+        self.reals[constant.number] = array
+        self.array_constants[id(array)] = constant, storage, storage.version
+        return constant
 
     def _result(self, name: str, leaf: Any) -> Any:
         """Return the tree of a result of the call ``name``: a constant, or a new value."""

@@ -292,6 +292,40 @@ def test_threads_that_call_a_function_for_the_first_time_at_once_record_it_once(
         assert len(compiled.graphs) == 1
 
 
+def shared_twice(x: Any) -> Any:
+    memory = np.zeros(2)
+    pn.from_numpy(memory).add_(x)
+    return pn.from_numpy(memory) * 1
+
+
+def written_by_numpy(x: Any) -> Any:
+    numbers = np.ones(2)
+    y = x * numbers
+    numbers *= 10
+    return y * numbers
+
+
+MEMORY_OF_NUMPY: dict[str, tuple[Any, list[float]]] = {  # the results for (1, 2)
+    "from_numpy": (lambda x: pn.from_numpy(np.zeros(2)).add_(x), [1, 2]),
+    "from_dlpack": (lambda x: pn.from_dlpack(np.zeros(2)).add_(x), [1, 2]),
+    "nested": (lambda x: pn.nested_array_from_jagged(np.zeros(2), [0, 1, 2]).add_(1).values() * x, [1, 2]),
+    "shared twice": (shared_twice, [1, 2]),
+    "written by NumPy": (written_by_numpy, [10, 20]),
+    "a result": (lambda x: pn.from_numpy(np.array([3.0, 4.0])), [3, 4]),
+}
+
+
+@pytest.mark.parametrize(("function", "expected"), MEMORY_OF_NUMPY.values(), ids=MEMORY_OF_NUMPY)
+def test_memory_of_numpy_that_the_function_makes_is_new_in_each_replay(function: Any, expected: Any) -> None:
+    x = pn.array([1.0, 2.0])
+    for call in (pn.compile(function), pn.trace(function, x)):
+        for _ in range(3):
+            y = call(x)
+            assert y.tolist() == expected
+            y.fill_(100.0)
+        assert call(x * 0).tolist() == function(x * 0).tolist()
+
+
 def test_numbers_of_numpy_are_told_apart_by_their_bits() -> None:
     compiled = pn.compile(lambda x, number: x * number)
     for kind in (np.float64, np.float32):
