@@ -38,14 +38,14 @@ class Job:
         in this job, and G heads of queries for each head of keys.
     num_queries, num_keys : int
         The largest numbers of queries and keys, L and S. Components with fewer queries or keys are padded.
-    log_sum_positions : slice
-        Where the log-sums of this job are among the saved log-sums of all jobs; the padding has log-sums, too.
+    saved_positions : slice
+        Where the maxima and the sums of this job are among those of all jobs; the padding has them, too.
     """
 
     heads: Integers
     num_queries: int
     num_keys: int
-    log_sum_positions: slice
+    saved_positions: slice
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -66,7 +66,7 @@ def attention_jobs(layout: HeadLayout) -> list[Job]:
         group_size = sizes.item(components[0], 1)
         heads_of_component = np.arange(key_heads.start * group_size, key_heads.stop * group_size)
         heads = first_heads[components][:, None, None] + heads_of_component.reshape(-1, group_size)
-        start = jobs[-1].log_sum_positions.stop if jobs else 0
+        start = jobs[-1].saved_positions.stop if jobs else 0
         jobs.append(Job(heads, num_queries, num_keys, slice(start, start + heads.size * num_queries)))
 
     for components in _length_classes(sizes, np.flatnonzero(is_small)):

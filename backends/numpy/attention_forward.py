@@ -1,7 +1,8 @@
 """Attention in blocks of queries, and the scores and products that its gradient shares.
 
-For the gradient, a call saves the log-sum of each query: the logarithm of the sum of the exponentials of its scores.
-The gradient computes the weights again from the log-sums.
+For the gradient, a call saves two numbers of each query: the maximum of its scores, and the sum of
+``exp(score - maximum)``. As one number, ``maximum + log(sum)``, they would be rounded: nothing would be left of the sum
+beside a large maximum.
 """
 
 from __future__ import annotations
@@ -32,28 +33,28 @@ class HeadBatch(NamedTuple):
     mask: RawArray | None  # (K, C, G, L, S)
     active: RawArray | None  # (K, 1, 1, L, S), see `JobIndex`
     causal: bool  # whether pairs of this one component must be causal as well
-    log_sums: RawArray | None  # (K, C, G, L, 1): memory that is saved for the gradient
+    saved: RawArray | None  # (2, K, C, G, L, 1): maxima and sums, memory that the gradient reads
 
 
 def attention(
     q: RawArray, k: RawArray, v: RawArray, mask: RawArray | None, layout: HeadLayout, needs_gradient: bool = True, /
 ) -> tuple[RawArray, RawArray | None]:
-    """Flat buffers -> the flat result, and the log-sums of all jobs, None unless ``needs_gradient``."""
+    """Flat buffers -> the flat result; the maxima and the sums of all jobs, None unless ``needs_gradient``."""
     jobs, operands = attention_jobs(layout), contiguous(q, k, v, mask)
-    out, log_sums = empty((layout.result_numel,), q.dtype), None
+    out, saved = empty((layout.result_numel,), q.dtype), None
     if needs_gradient:
-        log_sums = empty((jobs[-1].log_sum_positions.stop if jobs else 0,), computing_dtype(q.dtype))
+        saved = empty((2, jobs[-1].saved_positions.stop if jobs else 0), computing_dtype(q.dtype))
 
     def work(job: Job) -> None:
         index = job_index(layout, job)
-        batch = read_batch(job, index, operands, layout, log_sums)
+        batch = read_batch(job, index, operands, layout, saved)
         results = np.empty(index.results.shape, q.dtype)
         for rows in index.row_blocks:
             _attend(batch, rows, results[..., rows, :])
         index.results.write(results, out)
 
     run(work, [(job,) for job in jobs], layout.total_scores * q.itemsize)
-    return out, log_sums
+    return out, saved
 
 
 def contiguous(*buffers: RawArray | None) -> tuple[Any, ...]:
@@ -62,20 +63,20 @@ def contiguous(*buffers: RawArray | None) -> tuple[Any, ...]:
 
 
 def read_batch(
-    job: Job, index: JobIndex, operands: tuple[Any, ...], layout: HeadLayout, log_sums: RawArray | None
+    job: Job, index: JobIndex, operands: tuple[Any, ...], layout: HeadLayout, saved: RawArray | None
 ) -> HeadBatch:
-    """Return the operands of a job, and the memory of its log-sums."""
+    """Return the operands of a job, and the memory of its maxima and sums."""
     q, k, v, mask = operands
     queries = index.queries.read(q)
     # The queries are scaled, not the scores: products with keys that are not scaled could overflow.
     queries *= queries.dtype.type(layout.scale)
     keys, values = index.keys.read(k), index.values.read(v)
-    if log_sums is not None:
-        log_sums = log_sums[job.log_sum_positions].reshape(*queries.shape[:-1], 1)
+    if saved is not None:
+        saved = saved[:, job.saved_positions].reshape(2, *queries.shape[:-1], 1)
     is_single = len(job.heads) == 1
     if mask is not None:  # the elements for padding are arbitrary
         mask = mask_view(mask, layout, job) if is_single else mask.take(mask_index(layout, job), mode="clip")
-    return HeadBatch(queries, keys, values, mask, index.active, layout.causal and is_single, log_sums)
+    return HeadBatch(queries, keys, values, mask, index.active, layout.causal and is_single, saved)
 
 
 # ---- blocks ---------------------------------------------------------------------------------------------------------
@@ -93,12 +94,12 @@ def active_keys(batch: HeadBatch, rows: slice) -> slice:
 
 
 def _attend(batch: HeadBatch, rows: slice, out: RawArray) -> None:
-    """Write the results of a block of queries into ``out``, and their log-sums if these are saved.
+    """Write the results of a block of queries into ``out``, and save their maxima and sums.
 
-    The softmax of a query without active keys is NaN. Its result is 0, and its log-sum changes no gradient.
+    A query without active keys has NaN weights and a NaN sum; its result is overwritten with 0.
     """
     columns = active_keys(batch, rows)
-    if columns.stop == 0:  # The gradient reads no log-sum of these queries, as they have no scores.
+    if columns.stop == 0:  # nothing is saved, as the gradient of these queries has no scores
         out[...] = 0
         return
     scores, active = block_scores(batch, rows, columns), active_pairs(batch, rows, columns)
@@ -107,8 +108,8 @@ def _attend(batch: HeadBatch, rows: slice, out: RawArray) -> None:
     maxima = np.maximum.reduce(scores, axis=-1, keepdims=True)
     weights = np.exp(np.subtract(scores, maxima, out=scores), out=scores)
     sums = np.add.reduce(weights, axis=-1, keepdims=True)
-    if batch.log_sums is not None:
-        batch.log_sums[..., rows, :] = maxima + np.log(sums)
+    if batch.saved is not None:
+        batch.saved[0, ..., rows, :], batch.saved[1, ..., rows, :] = maxima, sums
     np.divide(multiply_active(weights, batch.values[..., columns, :], active), sums, out=out)
     if batch.mask is not None and np.isneginf(maxima).any():
         np.copyto(out, 0, where=~active.any(axis=-1, keepdims=True))

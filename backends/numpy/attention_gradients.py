@@ -1,4 +1,4 @@
-"""The gradient of attention, block by block, from weights that are computed again from the saved log-sums."""
+"""The gradient of attention, block by block, from weights that are computed again."""
 
 from __future__ import annotations
 
@@ -67,12 +67,15 @@ def _add_block(
 
     The gradient of a score is ``weight * (d_weight - mean)``. Here ``d_weight`` is the gradient of the weight, and
     ``mean`` the average of ``d_weight`` weighted by the weights of the query, which is the inner product of its
-    cotangent and result. Queries are scaled already; the caller multiplies their gradient by the scale.
+    cotangent and result. A weight is ``exp(score - maximum) / sum``; instead of the weights, the cotangents are divided
+    by the sums. Queries are scaled already; the caller multiplies their gradient by the scale.
     """
-    assert batch.log_sums is not None
+    assert batch.saved is not None
+    maxima, sums = batch.saved[..., rows, :]
+    g = np.divide(g, sums, out=np.zeros_like(g), where=sums > 0)  # the sum of a query without active keys is NaN
     queries, keys, values = batch.queries[..., rows, :], batch.keys[..., columns, :], batch.values[..., columns, :]
     scores, active = block_scores(batch, rows, columns), active_pairs(batch, rows, columns)
-    weights = np.exp(np.subtract(scores, batch.log_sums[..., rows, :], out=scores), out=scores)
+    weights = np.exp(np.subtract(scores, maxima, out=scores), out=scores)  # times the sums
     active_transposed = None if active is None else active.swapaxes(-1, -2)
     if active is not None:
         np.copyto(weights, 0, where=~active)

@@ -116,3 +116,10 @@ def attention(backend: Any, dtype: str) -> None:
         q[...] = rng.choice(ends, q.size) * rng.choice([0.25, 1.0], q.size)
         k[...] = np.sort(rng.uniform(0.9, 1, k.size)) * most
         compare_attention(backend, [q, k, *others], replace(heads, scale=1.0), terms=most, least=1)
+    # All scores of a query are equal, and so large that the logarithm of a sum, added to them, is lost.
+    for kind in MASKS:
+        (q, k, v, mask, g), heads = attention_operands(0, [[1, 2, 5, 6]], 1, 1, kind, dtype)
+        q[...], k[...] = np.array([-250, 200], dtype)[np.arange(q.size) % 2], 250
+        if kind == "float":
+            mask[mask != -np.inf] = 0
+        compare_attention(backend, [q, k, v, mask, g], replace(heads, scale=1.0), terms=8, least=250)
