@@ -17,8 +17,10 @@ from ..component_layout import Integers, strided_index, surely_without_repeats
 from ..dtypes import computing_dtype
 from ..plain import movement as plain_kernels
 from ..plain.segment import rows_of_segments
+from ..plain.widening import wide
 from ..segments import Segments
 from .blocks import as_matrix, rows_as_elements, run_shares, widened
+from .products import LONGEST_SUM
 
 FEW_ELEMENTS = 256  # up to this number, adding elements one by one costs less than a sparse matrix
 FEW_COMPONENTS = 8  # up to this number, a Python call for each component costs less than an index of all elements
@@ -102,7 +104,8 @@ def add_rows(x: NDArray[Any], index: NDArray[np.int64], rows: int, /) -> NDArray
         sums = np.zeros(shape, computing_dtype(x.dtype))
         np.add.at(sums, index, x)
         return sums.astype(x.dtype, copy=False)
-    terms = widened(as_matrix(x))
+    terms = as_matrix(x)
+    terms = wide(terms) if np.bincount(index).max() > LONGEST_SUM else widened(terms)
     if terms.shape[1] == 1:
         sums = np.bincount(index, terms[:, 0], rows)
     else:

@@ -19,7 +19,7 @@ LARGE_MATMUL = 1 << 20  # multiplications; a smaller product takes less time tha
 FEW_PRODUCTS = 4  # up to this number, a Python call for each product costs less than sorting them by size
 FEW_ROWS = 16  # up to this number, rows are added one after the other, in float64
 SHORT_ROW = 32  # elements of a row whose extremum is found in a transposed matrix
-LONGEST_SUM = 512  # elements of a row; the sum of a longer row in float32 is not accurate enough
+LONGEST_SUM = 512  # terms; a longer sum in float32 is not accurate enough
 
 
 def matmul(a: NDArray[Any], b: NDArray[Any], /) -> NDArray[Any]:

@@ -21,6 +21,7 @@ from .blocks import as_matrix, rows_in_block, widened
 from .elementwise import keep_where
 from .movement import take_rows
 from .parallel import run
+from .products import LONGEST_SUM
 
 FEW_SEGMENTS = 8  # up to this number, a Python call for each segment costs less than a sparse matrix
 LONG_SEGMENT = 4096  # elements; the sum of a longer segment is worth a Python call
@@ -184,7 +185,7 @@ def softmax_shift(minimum: RawArray, maximum: RawArray) -> RawArray:
 
 
 def segment_cumsum(x: RawArray, segments: Segments, backwards: bool = False, /) -> RawArray:
-    """Add in the order of the plain kernel, with the same bits if elements have 8 bytes.
+    """Add in the order of the plain kernel, with the same bits if elements have 8 bytes; long segments in float64.
 
     Step r adds the sum of the rows before it to row r of every segment that has one. Once a step has few elements, the
     rest of each segment is accumulated alone.
@@ -192,7 +193,8 @@ def segment_cumsum(x: RawArray, segments: Segments, backwards: bool = False, /) 
     rows, dtype = as_matrix(x), sum_dtype(x)
     if backwards:
         segments = segments.cached("backwards", lambda: Segments.from_lengths(segments.lengths[::-1]))
-    sums = np.array(rows[::-1] if backwards else rows, computing_dtype(dtype))
+    is_long = segments.longest > LONGEST_SUM and dtype.kind == "f"
+    sums = np.array(rows[::-1] if backwards else rows, np.float64 if is_long else computing_dtype(dtype))
     starts, lengths = _longest_first(segments)
     row = 1
     while (count := int(np.searchsorted(-lengths, -row))) * sums.shape[1] >= STEP_ELEMENTS:

@@ -63,6 +63,20 @@ def test_many_segments_of_a_thousand_rows() -> None:
     assert np.median(np.abs(sums[:, 0] - exact)) <= PYTORCH[10**3][1]
 
 
+@pytest.mark.parametrize("columns", [1, 2])
+@pytest.mark.parametrize(("dtype", "term"), [(np.float32, 0.1), (np.float16, 0.0003)])
+def test_a_hundred_thousand_equal_terms(dtype: Any, term: float, columns: int) -> None:
+    """One after the other, in float32, they would make an error of 1 in 1,000."""
+    x = np.full((10**5, columns), term, dtype)
+    nested = jagged(x).requires_grad_()
+    sums = pn.cumsum(nested, 1)
+    gradient = pn.grad(sums, nested, jagged(x))  # the sums from the other end
+    table = pn.array(np.zeros((3, columns), dtype), requires_grad=True)
+    of_index = pn.grad(table[pn.array(np.ones(len(x), np.int64))], table, pn.array(x))
+    for longest in (sums.detach().values()[-1], gradient.values()[0], of_index[1]):
+        np.testing.assert_allclose(longest.numpy(), 10**5 * term, rtol=5e-4)
+
+
 def test_normalized_rows_beside_a_large_mean() -> None:
     signs = np.tile([-1, 1], 8)
     x = (np.arange(10007, 10057)[:, None] + 2 * signs).astype(np.float32)
