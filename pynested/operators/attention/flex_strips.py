@@ -1,9 +1,9 @@
 """The path of `flex_attention` if a function changes the scores, or results beside the output are requested.
 
-A strip is a range of queries of one component, in all heads, with the keys from the first to the last one that some of
-them can meet: a `PairBlock` of at most `MOST_SCORES` scores, unless it is a single query. Each strip is computed inside
-a `checkpoint`: the backward pass computes it again, with the functions of the user. Only the scores of one strip are in
-memory at a time, and there are derivatives of every order.
+A strip is a `PairRange`: a range of queries of one component, in all heads, and the smallest range of keys that
+contains all blocks that are not empty for these queries. It has at most `MOST_SCORES` scores, or is a single query.
+Each strip is computed inside a `checkpoint`: the backward pass computes it again, with the functions of the user. Only
+the scores of one strip are in memory at a time, and there are derivatives of every order.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from pynested.autograd.primitives.reduction import amax
 from pynested.autograd.primitives.segment import softmax_last
 from pynested.backends import HeadLayout, get_backend
 
-from ..block_masks.active_pairs import active_keys, active_pairs
+from ..block_masks.active_pairs import active_key_range, active_pairs
 from ..block_masks.block_mask import BlockMask
-from ..block_masks.mask_functions import PairBlock, ScoreMod, apply_score_mod
+from ..block_masks.mask_functions import PairRange, ScoreMod, apply_score_mod
 from ..reduction import logsumexp
 
 NAME = "flex_attention"
@@ -50,11 +50,11 @@ class FlexCall(NamedTuple):
         keys, values = stacked_heads(k, layout.key_matrices, heads), stacked_heads(v, layout.value_matrices, heads)
         components = []
         for i, (num_heads, num_queries, num_keys) in enumerate(sizes):
-            whole = PairBlock(i, num_heads, range(num_queries), range(num_keys))
+            whole = PairRange(i, num_heads, range(num_queries), range(num_keys))
             parts = []
-            for strip in whole.strips(MOST_SCORES) if whole.numel else [whole]:
-                if self.block_mask is not None:
-                    strip = strip._replace(keys=active_keys(self.block_mask, strip))
+            for all_keys in whole.strips(MOST_SCORES):
+                mask = self.block_mask
+                strip = all_keys if mask is None else all_keys._replace(keys=active_key_range(mask, all_keys))
                 rows = (queries[i], strip.queries), (keys[i], strip.keys), (values[i], strip.keys)
                 parts.append(checkpoint(self.flex_attention, strip, *[_rows(x, indices) for x, indices in rows]))
             joined = _concatenated(parts, axis=1)
@@ -63,7 +63,7 @@ class FlexCall(NamedTuple):
         output = movement.to_dtype(output, q.dtype)
         return movement.scatter(output, *layout.result_matrices, layout.result_numel), *aux
 
-    def flex_attention(self, strip: PairBlock, q: Array, k: Array, v: Array) -> Results:
+    def flex_attention(self, strip: PairRange, q: Array, k: Array, v: Array) -> Results:
         """Return the results of the queries of a strip. Errors of `checkpoint` contain the name of this method."""
         scores, active = self.modified_scores(strip, q, k, self.pairs_of_mask(strip, q.device))
         masked = active_scores(scores, active)
@@ -75,21 +75,22 @@ class FlexCall(NamedTuple):
             aux = [x if x is None else where(x, lowest, has_keys) for x in aux]
         return output, *aux
 
-    def pairs_of_mask(self, strip: PairBlock, device: str) -> Any:
+    def pairs_of_mask(self, strip: PairRange, device: str) -> Any:
         """Return the active pairs by the block mask, as raw bools, or None if all are active."""
-        if self.block_mask is None or not strip.numel:
+        if self.block_mask is None or not strip.num_pairs:
             return None
         active = active_pairs(NAME, self.block_mask, strip, device)
         return None if active.all() else get_backend(device).xp.broadcast_to(active, strip.shape)
 
-    def modified_scores(self, strip: PairBlock, q: Array, k: Array, active: Any) -> tuple[Array, Any]:
+    def modified_scores(self, strip: PairRange, q: Array, k: Array, active: Any) -> tuple[Array, Any]:
         """Return the scores as the function leaves them, and which of them are active.
 
-        The function makes pairs inactive by -inf. If no pair of a query is left, those whose scores were -inf before
-        the function stay active: their softmax is NaN, as that of infinite scores is without a function.
+        A score of -inf that the function returns makes its pair inactive. There is one exception: if a query is left
+        without pairs, its pairs whose scores were already -inf before the function stay active. Their weights are NaN,
+        as they would be without the function.
         """
         scores = pair_products(q, k, active)
-        if self.score_mod is None or not strip.numel:
+        if self.score_mod is None or not strip.num_pairs:
             return scores, active
         modified = apply_score_mod(NAME, self.score_mod, scores, strip)
         was_active = True if active is None else active
@@ -98,10 +99,10 @@ class FlexCall(NamedTuple):
             return modified, active
         still_active = is_left | (raw(scores) == -np.inf) & was_active & ~is_left.any(axis=2, keepdims=True)
         isfinite = get_backend(scores.device).xp.isfinite
-        is_finite = isfinite(raw(q)).all() and isfinite(raw(k)).all()
-        if is_finite or (still_active == was_active).all():
+        has_finite_operands = isfinite(raw(q)).all() and isfinite(raw(k)).all()
+        if has_finite_operands or (still_active == was_active).all():
             return modified, still_active
-        # The gradient would be NaN: 0 times the NaN of a pair that the function made inactive. Without such pairs:
+        # The score of an inactive pair can be NaN, and 0 times NaN would enter the gradient. So begin without the pair.
         return self.modified_scores(strip, q, k, still_active)
 
 
@@ -111,7 +112,7 @@ def _rows(x: Array, rows: range) -> Array:
 
 
 def _concatenated(parts: list[Any], axis: int) -> Any:
-    """Return the parts of each result as one array."""
+    """Concatenate tuples of results, result by result; None stays None."""
     if len(parts) == 1:
         return parts[0]
     return tuple([None if x[0] is None else movement.concatenate(x, axis) for x in zip(*parts, strict=True)])

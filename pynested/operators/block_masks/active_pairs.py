@@ -12,8 +12,8 @@ from pynested.backends.host import from_host
 from pynested.structure import Ints
 
 from .block_mask import BlockMask
-from .block_mask_lists import EMPTY, FULL, States
-from .mask_functions import MASK_PARAMETERS, PairBlock, check_function, evaluate_mask
+from .block_mask_lists import EMPTY, FULL
+from .mask_functions import MASK_PARAMETERS, PairRange, check_function, evaluate_mask
 
 
 def check_operands(op: str, mask: BlockMask, layout: HeadLayout, is_nested: bool) -> None:
@@ -40,36 +40,37 @@ def _component_of_mask(mask: BlockMask, component: int) -> int:
     return component if len(mask.blocks) > 1 else 0
 
 
-def _states(mask: BlockMask, pairs: PairBlock) -> States:
-    """Return for each pair the state of its block of the mask: (H or 1, queries, keys)."""
+def active_key_range(mask: BlockMask, pairs: PairRange) -> range:
+    """Return the range of all keys in blocks that are not empty for some of the queries; ``pairs`` has all keys."""
+    component, (q_size, kv_size) = _component_of_mask(mask, pairs.component), mask.BLOCK_SIZE
+    rows = mask.blocks[component][:, pairs.queries.start // q_size : -(-pairs.queries.stop // q_size)]
+    columns = np.flatnonzero((rows != EMPTY).any(axis=(0, 1)))
+    return pairs.keys[columns[0] * kv_size : (columns[-1] + 1) * kv_size] if columns.size else range(0)
+
+
+def active_pairs(op: str, mask: BlockMask, pairs: PairRange, device: str) -> Any:
+    """Return which pairs are active: a raw array of bools (H or 1, queries, keys).
+
+    The function of the mask is called for all pairs, and decides about those of partial blocks.
+    """
+    component = _component_of_mask(mask, pairs.component)
+    num_heads = 1 if mask.extents[component, 0] == 1 else pairs.num_heads
     indices = zip((pairs.queries, pairs.keys), mask.BLOCK_SIZE, strict=True)
     rows, columns = (np.arange(axis.start, axis.stop) // size for axis, size in indices)
-    return np.asarray(mask.blocks[_component_of_mask(mask, pairs.component)][:, rows[:, None], columns])
-
-
-def active_keys(mask: BlockMask, pairs: PairBlock) -> range:
-    """Return the keys from the first to the last one in a block that is not empty."""
-    columns = np.flatnonzero((_states(mask, pairs) != EMPTY).any(axis=(0, 1)))
-    return pairs.keys[columns[0] : columns[-1] + 1] if columns.size else range(0)
-
-
-def active_pairs(op: str, mask: BlockMask, pairs: PairBlock, device: str) -> Any:
-    """Return which pairs are active: a raw array of bools (H or 1, queries, keys). Full blocks ask no function."""
-    states, component = from_host(_states(mask, pairs), device), _component_of_mask(mask, pairs.component)
-    num_heads = 1 if mask.extents[component, 0] == 1 else pairs.num_heads
-    pairs = pairs._replace(component=component, num_heads=num_heads)
-    return evaluate_mask(op, mask.mask_mod, pairs, device) & (states != EMPTY) | (states == FULL)
+    states = from_host(mask.blocks[component][:, rows[:, None], columns], device)  # of the block of each pair
+    by_function = evaluate_mask(op, mask.mask_mod, pairs._replace(component=component, num_heads=num_heads), device)
+    return by_function & (states != EMPTY) | (states == FULL)
 
 
 def dense_masks(op: str, mask: BlockMask, layout: HeadLayout, device: str) -> tuple[Any, Ints]:
-    """Return the active pairs of all components, flat raw bools, and their `HeadLayout.mask_places`."""
+    """Return the active pairs of all components, flat raw bools, and the table `mask_places` for their `HeadLayout`."""
     num_heads = layout.num_query_heads.tolist()
     if len(mask.blocks) == 1:  # it serves all components, also the one with the most heads
         num_heads = sorted(num_heads)[-1:]
     masks = []
     for component, heads in enumerate(num_heads):
         _, queries, keys = mask.extents[component].tolist()
-        masks.append(active_pairs(op, mask, PairBlock(component, heads, range(queries), range(keys)), device))
+        masks.append(active_pairs(op, mask, PairRange(component, heads, range(queries), range(keys)), device))
     all_heads, rows, columns = np.array([dense.shape for dense in masks], np.int64).reshape(-1, 3).T
     numels, xp = all_heads * rows * columns, get_backend(device).xp
     places = np.cumsum(numels) - numels, np.where(all_heads == 1, 0, rows * columns), columns, np.ones_like(columns)

@@ -52,6 +52,10 @@ class BlockMask:
         it is replaced, the states of the blocks stay.
     BLOCK_SIZE : tuple of int
         The numbers of queries and of keys in a block; the last block of a component may have fewer.
+    extents : int64 (components, 3)
+        The numbers of heads, queries and keys of each component.
+    is_nested : bool
+        Whether the mask was made for nested arrays; its lists are nested then.
     blocks : tuple of int8 arrays
         The states of the blocks of each component, (heads, blocks of queries, blocks of keys): 0 for empty, 1 for
         partial, 2 for full. There is one head if the function ignores the head.
@@ -118,7 +122,8 @@ class BlockMask:
             For one list of full blocks without the other, a block that is listed twice, and a ``mask_mod`` that is not
             a function.
         ShapeError, IndexOutOfRange, DTypeError, StructureError
-            For lists that do not fit each other or the lengths, indices out of range or of int64, and other dtypes.
+            For lists that do not fit each other or the lengths, indices that are no columns, integers beyond int64, and
+            anything but integers.
 
         Examples
         --------
@@ -159,17 +164,19 @@ class BlockMask:
             last, size_of_last = states.shape[1] - 1, num_queries % q_size or q_size
             if size_of_last < q_size and last in rows[:-1]:
                 raise ArgumentError(
-                    f"block {last} of queries of component {i} has {size_of_last} queries, the others {q_size}: an "
-                    "index of a block mask can have it at its end only."
+                    f"block {last} of queries of component {i} has {size_of_last} queries, the others {q_size}: it can "
+                    "only be the last one that an index of a block mask selects."
                 )
             queries = (rows[:, None] * q_size + np.arange(min(q_size, num_queries))).reshape(-1)
             queries = queries[queries < num_queries]
-            states = states[heads] if len(states) == num_heads else states[: len(heads)]
+            if not _is_all(of_heads):
+                states = np.broadcast_to(states, (num_heads, *states.shape[1:]))[heads]
             selected.append((heads, queries, (len(heads), len(queries), num_keys), states[:, rows]))
         all_heads, all_queries, extents, blocks = zip(*selected, strict=True)
         mask_mod = self.mask_mod
-        if any(not isinstance(entry, slice) or entry != ALL for entry in entries):
-            mask_mod = _function_of_selected(mask_mod, components, all_heads, all_queries)
+        if not all(map(_is_all, entries)):
+            heads_or_all = None if _is_all(of_heads) else all_heads
+            mask_mod = _function_of_selected(mask_mod, components, heads_or_all, all_queries)
         return BlockMask(mask_mod, np.array(extents, np.int64), self.BLOCK_SIZE, blocks, self.is_nested)
 
     # ---- sizes and lists ----
@@ -245,7 +252,7 @@ class BlockMask:
     full_q_indices = _list_property(FULL, "queries", is_index=True)
 
     def states_of_all_heads(self) -> list[States]:
-        """Return (heads, rows, columns) for each component; without components, for one that has no active pairs."""
+        """Return (heads, rows, columns) for each component; if there is none, for a component of empty blocks."""
         sizes = np.maximum(self.extents, 0)  # unknown sizes are -1
         blocks = self.blocks or [np.zeros((1, *-(-sizes[0, 1:] // self.BLOCK_SIZE)), np.int8)]
         return [np.broadcast_to(x, (heads, *x.shape[1:])) for x, heads in zip(blocks, sizes[:, 0], strict=True)]
@@ -288,15 +295,15 @@ class BlockMask:
         )
 
 
-def coarse_states(states: States, rows: int, columns: int) -> States:
-    """Merge adjacent blocks until there are at most ``rows`` rows and ``columns`` columns of states; -1 keeps all."""
-    limits = zip(states.shape, (rows, columns), strict=True)
+def coarse_states(states: States, max_rows: int, max_columns: int) -> States:
+    """Merge adjacent blocks until there are at most so many rows and columns of states; -1 keeps all."""
+    limits = zip(states.shape, (max_rows, max_columns), strict=True)
     return merged_states(states, *[1 if limit < 0 else -(-size // max(1, limit)) for size, limit in limits])
 
 
-def merged_states(states: States, rows: int, columns: int) -> States:
-    """Merge ``rows`` times ``columns`` adjacent blocks; a merged block is partial unless they have one state."""
-    for axis, size in (-1, columns), (-2, rows):
+def merged_states(states: States, rows_per_block: int, columns_per_block: int) -> States:
+    """Merge blocks of adjacent states; a merged state is partial unless all states in the block are equal."""
+    for axis, size in (-1, columns_per_block), (-2, rows_per_block):
         starts = np.arange(0, states.shape[axis], max(1, size))
         least, most = np.minimum.reduceat(states, starts, axis), np.maximum.reduceat(states, starts, axis)
         states = np.where(least == most, least, np.int8(PARTIAL))
@@ -314,15 +321,25 @@ def _selected(entry: Any, size: int, axis_text: str) -> Ints:
     return positions(axis_text, read_array(vector, entry), size)
 
 
-def _function_of_selected(mod: MaskMod, components: Ints, heads: Sequence[Ints], queries: Sequence[Ints]) -> MaskMod:
+def _is_all(entry: Any) -> bool:
+    return isinstance(entry, slice) and entry == ALL
+
+
+def _function_of_selected(
+    mod: MaskMod, components: Ints, heads: Sequence[Ints] | None, queries: Sequence[Ints]
+) -> MaskMod:
     """Return the function of selected pairs: it calls ``mod`` with their indices in the whole mask.
 
-    ``heads`` and ``queries`` have a vector of indices for each selected component.
+    ``heads`` and ``queries`` have a vector of indices for each selected component; None stands for all heads, also
+    those of operands that have more heads than the mask.
     """
-    tables: Any = array(components), nested_array(heads), nested_array(queries)
+    component_table: Any = array(components)
+    head_table: Any = None if heads is None else nested_array(heads)
+    query_table: Any = nested_array(queries)
 
     def mask_mod(b: Array, h: Array, q_idx: Array, kv_idx: Array) -> Array:
-        component, head, query = (table.to(device=b.device) for table in tables)
-        return mod(component[b], head[b, h], query[b, q_idx], kv_idx)
+        if head_table is not None:
+            h = head_table.to(device=b.device)[b, h]
+        return mod(component_table.to(device=b.device)[b], h, query_table.to(device=b.device)[b, q_idx], kv_idx)
 
     return mask_mod

@@ -20,7 +20,7 @@ from .block_mask_lists import EMPTY, FULL
 from .mask_functions import (
     MASK_PARAMETERS,
     MaskMod,
-    PairBlock,
+    PairRange,
     check_function,
     checked_size_pair,
     checked_sizes,
@@ -178,7 +178,7 @@ def _block_mask(
     block_sizes = checked_size_pair(op, "BLOCK_SIZE", block_size, 1)
     blocks = []
     for component, (heads, queries, keys) in enumerate(extents[:count].tolist()):
-        whole = PairBlock(component, heads, range(queries), range(keys))
+        whole = PairRange(component, heads, range(queries), range(keys))
         active = to_host(evaluate_mask(op, mod, whole, device))
         blocks.append(merged_states(np.where(active, np.int8(FULL), np.int8(EMPTY)), *block_sizes))
     return BlockMask(mod, extents, block_sizes, blocks, is_nested)

@@ -1,8 +1,8 @@
 """Conversion of block masks from and to PyTorch's list form. The state of a block is empty, partial or full.
 
-PyTorch has two arrays for the partial blocks, and two for the full ones: ``num_blocks`` (H, rows) and ``indices`` (H,
-rows, columns). The first ``num_blocks`` of the indices of a row are the columns of its listed blocks; the other indices
-are ignored.
+A row is a block of queries, a column a block of keys. PyTorch has two arrays for the partial blocks, and two for the
+full ones: ``num_blocks`` (H, rows) and ``indices`` (H, rows, columns). The first ``num_blocks`` of the indices of a row
+are the columns of its listed blocks; the other indices are ignored.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NAMES = ("kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices")
 
 
 def lists_of_blocks(is_listed: Bools) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the number of listed blocks of each row, and all columns, those of listed blocks first."""
+    """Return ``num_blocks`` and ``indices``: all columns of each row, those of listed blocks first."""
     return is_listed.sum(axis=2, dtype=np.int32), np.argsort(~is_listed, axis=2, kind="stable").astype(np.int32)
 
 

@@ -30,10 +30,10 @@ ScoreMod = Callable[[Array, Array, Array, Array, Array], Array]
 MaskMod = Callable[[Array, Array, Array, Array], Array]
 MASK_PARAMETERS = ("b", "h", "q_idx", "kv_idx")
 SCORE_PARAMETERS = ("score", *MASK_PARAMETERS)
-MOST_PAIRS_OF_CALL = 1 << 20  # of the function of a mask, unless a single query has more
+MOST_PAIRS_OF_CALL = 1 << 20  # in one call of the function of a mask, unless a single query has more
 
 
-class PairBlock(NamedTuple):
+class PairRange(NamedTuple):
     """The pairs of some queries and some keys of a component, in its first ``num_heads`` heads."""
 
     component: int
@@ -47,8 +47,8 @@ class PairBlock(NamedTuple):
         return self.num_heads, len(self.queries), len(self.keys)
 
     @property
-    def numel(self) -> int:
-        """The number of scores."""
+    def num_pairs(self) -> int:
+        """The number of pairs in all heads."""
         return prod(self.shape)
 
     def indices(self, device: str) -> tuple[Array, ...]:
@@ -57,10 +57,10 @@ class PairBlock(NamedTuple):
         indices = np.array(self.component), heads[:, None, None], queries[None, :, None], keys[None, None]
         return tuple(Array(from_host(index, device), device) for index in indices)
 
-    def strips(self, most_pairs: int) -> Iterator[PairBlock]:
-        """Yield strips of queries, each with at most ``most_pairs`` pairs, unless it is a single query."""
+    def strips(self, most_pairs: int) -> Iterator[PairRange]:
+        """Yield one or more strips of the queries, each with at most ``most_pairs`` pairs, or with a single query."""
         rows = max(1, most_pairs // max(1, self.num_heads * len(self.keys)))
-        for start in range(0, len(self.queries), rows):
+        for start in range(0, max(1, len(self.queries)), rows):
             yield self._replace(queries=self.queries[start : start + rows])
 
     def __str__(self) -> str:
@@ -113,33 +113,33 @@ def checked_size_pair(op: str, name: str, sizes: Any, least: int) -> tuple[int, 
 # ---- calls ----------------------------------------------------------------------------------------------------------
 
 
-def apply_score_mod(op: str, mod: ScoreMod, scores: Array, block: PairBlock, name: str = "score_mod") -> Array:
-    """Return what a function makes of the scores of a block: an array of their shape and dtype."""
-    result = _call(op, name, mod, block, scores.device, scores)
+def apply_score_mod(op: str, mod: ScoreMod, scores: Array, pairs: PairRange, name: str = "score_mod") -> Array:
+    """Return what a function makes of the scores of some pairs: an array of their shape and dtype."""
+    result = _call(op, name, mod, pairs, scores.device, scores)
     if result.shape != scores.shape:
         raise ShapeError(
-            f"{op}: {name} returned shape {result.shape} for scores of shape {scores.shape}, {block}. Return an "
+            f"{op}: {name} returned shape {result.shape} for scores of shape {scores.shape}, {pairs}. Return an "
             "array like score."
         )
     if result.dtype != scores.dtype:
         raise DTypeError(
-            f"{op}: {name} returned {result.dtype} for scores of {scores.dtype}, {block}. The indices are int64, "
+            f"{op}: {name} returned {result.dtype} for scores of {scores.dtype}, {pairs}. The indices are int64, "
             "which makes float64 of float32: convert them, such as (q_idx - kv_idx).to(score.dtype)."
         )
     return result
 
 
-def evaluate_mask(op: str, mod: MaskMod, block: PairBlock, device: str, name: str = "mask_mod") -> Any:
-    """Return the active pairs of a block: a raw array of bools (H or 1, queries, keys)."""
+def evaluate_mask(op: str, mod: MaskMod, pairs: PairRange, device: str, name: str = "mask_mod") -> Any:
+    """Return which pairs are active: a raw array of bools (H or 1, queries, keys)."""
     xp = get_backend(device).xp
-    if not block.numel:
-        return xp.zeros((1, *block.shape[1:]), np.bool_)
-    parts = [_evaluate_strip(op, mod, strip, device, name) for strip in block.strips(MOST_PAIRS_OF_CALL)]
+    if not pairs.num_pairs:
+        return xp.zeros((1, *pairs.shape[1:]), np.bool_)
+    parts = [_evaluate_strip(op, mod, strip, device, name) for strip in pairs.strips(MOST_PAIRS_OF_CALL)]
     heads = max(map(len, parts))
     return xp.concatenate([xp.broadcast_to(part, (heads, *part.shape[1:])) for part in parts], axis=1)
 
 
-def _evaluate_strip(op: str, mod: MaskMod, strip: PairBlock, device: str, name: str) -> Any:
+def _evaluate_strip(op: str, mod: MaskMod, strip: PairRange, device: str, name: str) -> Any:
     with no_grad():
         result = _call(op, name, mod, strip, device)
     if result.dtype != np.bool_:
@@ -155,21 +155,21 @@ def _evaluate_strip(op: str, mod: MaskMod, strip: PairBlock, device: str, name: 
     return get_backend(device).xp.broadcast_to(raw(result).reshape(sizes), (sizes[0], *strip.shape[1:]))
 
 
-def _call(op: str, name: str, mod: Any, block: PairBlock, device: str, *scores: Array) -> Array:
-    """Return what a function of users returns for a block: an array on the device of the operands."""
+def _call(op: str, name: str, mod: Any, pairs: PairRange, device: str, *scores: Array) -> Array:
+    """Return what a function of users returns for some pairs: an array on the device of the operands."""
     try:
-        result = mod(*scores, *block.indices(device))
+        result = mod(*scores, *pairs.indices(device))
     except IndexOutOfRange as error:  # users of PyTorch write bias[h][kv_idx], which works there
         error.add_note("Indices stand in one pair of brackets: bias[h, kv_idx], not bias[h][kv_idx].")
         raise
     if type(result) is not Array:
         raise ArgumentError(
-            f"{op}: {name} returned {named_type(result)}, {block}. It must be an array; make it of operators of "
+            f"{op}: {name} returned {named_type(result)}, {pairs}. It must be an array; make it of operators of "
             "pynested."
         )
     if result.device != device:
         raise DeviceError(
-            f"{op}: {name} returned an array on {result.device!r}, {block}, where the operands are on {device!r}. "
+            f"{op}: {name} returned an array on {result.device!r}, {pairs}, where the operands are on {device!r}. "
             f"Move what it uses: x.to({device!r})."
         )
     return result
@@ -203,12 +203,12 @@ def create_mask(
     xp = get_backend(device).xp
     mask = xp.zeros((count, heads, queries, keys), np.bool_)
     for component in range(count):
-        block = PairBlock(component, heads, range(queries), range(keys))
+        pairs = PairRange(component, heads, range(queries), range(keys))
         if is_of_masks:
-            mask[component] = evaluate_mask(op, mod, block, device, "mod_fn")
+            mask[component] = evaluate_mask(op, mod, pairs, device, "mod_fn")
         else:
             with no_grad():
-                scores = apply_score_mod(op, mod, Array(xp.zeros(block.shape, np.float32), device), block, "mod_fn")
+                scores = apply_score_mod(op, mod, Array(xp.zeros(pairs.shape, np.float32), device), pairs, "mod_fn")
             mask[component] = raw(scores) != -np.inf
     return Array(mask, device)
 
@@ -269,7 +269,10 @@ def or_masks(*mask_mods: MaskMod) -> MaskMod:
 
 
 def _joined(op: str, mask_mods: tuple[MaskMod, ...], join: Any, neutral: Any) -> MaskMod:
-    """Return a function that joins the results of functions; ``neutral(b, b)`` is its result for no function."""
+    """Return a function that joins the results of functions.
+
+    ``neutral(b, b)`` is its result for no function: True by `eq`, or False by `ne`, on the device of the operands.
+    """
     for mod in mask_mods:
         check_function(op, "each argument", mod, MASK_PARAMETERS)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import ArgumentError
+from pynested.backends.errors import ArgumentError, ShapeError
 from pynested.operators.block_masks import mask_functions
 
 from ...nests import batch, distinct, nest, plain
@@ -222,6 +222,18 @@ def test_a_mask_of_one_component_serves_any_number() -> None:
     for index, b, heads in ((1, 1, ALL), (slice(2, 3), 2, ALL), ([0], 0, ALL), ((1, 1), 1, 1)):
         due = attend(*x, pn.array(loops.met_pairs(striped, b, 2, 4, 6)[heads]))
         np.testing.assert_allclose(flex(*x, block_mask=mask[index]).numpy(), due.numpy(), rtol=1e-14)
+
+
+@pytest.mark.parametrize("index", [(ALL, ALL, slice(1)), (ALL, ALL, [1, 0]), 0, slice(None, None, -1)], ids=str)
+def test_a_mask_for_all_heads_stays_one(index: Any) -> None:
+    """Its function ignores the head, so it serves any number of heads, also if components and queries are selected."""
+    x = pn.array(distinct((1, 8, 4, 2)))
+    made_for_two, made_for_eight = (pn.create_block_mask(causal, 1, n, 4, 4, BLOCK_SIZE=2)[index] for n in (2, 8))
+    queries = x[:, :, : made_for_two.shape[2]]
+    results = [flex(queries, x, x, block_mask=mask).numpy() for mask in (made_for_two, made_for_eight)]
+    np.testing.assert_array_equal(*results)
+    with pytest.raises(ShapeError, match="keys and 2 heads in component 0, which has"):
+        flex(queries, x, x, block_mask=made_for_two[:, [0, 1]])
 
 
 def test_a_last_block_with_fewer_queries_stays_last() -> None:
