@@ -16,7 +16,6 @@ from .kernel_source import source_with_headers
 from .launching_backend import POISON, Dim3
 
 OPTIONS = ("-std=c++17", "-lineinfo")
-SHARED_BY_DEFAULT = 48 * 1024  # bytes of shared memory; a launch with more must first raise the limit of its kernel
 MATMUL_THRESHOLD = 64.0**3  # multiplications; for fewer, our own kernel takes less time than a call of cuBLAS
 
 
@@ -33,7 +32,7 @@ class CupyLauncher:
         self._cupy = cupy
         self._functions: dict[tuple[str, str], Any] = {}
 
-    def run(self, file: str, name: str, grid: Dim3, block: Dim3, args: Sequence[Any], shared: int) -> None:
+    def run(self, file: str, name: str, grid: Dim3, block: Dim3, args: Sequence[Any]) -> None:
         """Launch a kernel, which runs after all that was launched before it.
 
         DeviceError in place of an error of CuPy's compiler, of a missing library, or of the driver.
@@ -43,10 +42,7 @@ class CupyLauncher:
                 code = source_with_headers(file)
                 module = self._cupy.RawModule(code=code, options=OPTIONS, name_expressions=(name,))
                 self._functions[file, name] = module.get_function(name)
-            function = self._functions[file, name]
-            if shared > SHARED_BY_DEFAULT:
-                function.max_dynamic_shared_size_bytes = shared
-            function(grid, block, args, shared_mem=shared)
+            self._functions[file, name](grid, block, args)
             if self.check:
                 self._cupy.cuda.get_current_stream().synchronize()
         except (RuntimeError, ImportError, OSError, self._cupy.cuda.compiler.CompileException) as error:

@@ -100,14 +100,14 @@ class Emulator:
         nbytes = prod(shape) * np.dtype(dtype).itemsize
         return np.full(nbytes, POISON, np.uint8).view(dtype).reshape(shape)
 
-    def run(self, file: str, name: str, grid: Dim3, block: Dim3, args: Sequence[Any], shared: int) -> None:
+    def run(self, file: str, name: str, grid: Dim3, block: Dim3, args: Sequence[Any]) -> None:
         """Run a kernel to its end; raise DeviceError if the emulation noticed a fault in it."""
         launch, types = self._functions.get((file, name)) or self._load(file, name)
         check_arguments(name, types, args)
         # A launch takes the addresses of the arguments. The argument for an array is the address of its memory.
         arguments = [np.array(x.ctypes.data if isinstance(x, np.ndarray) else x) for x in args]
         addresses = (ctypes.c_void_p * len(args))(*(argument.ctypes.data for argument in arguments))
-        sizes = (ctypes.c_uint * 3)(*grid), (ctypes.c_uint * 3)(*block), ctypes.c_size_t(shared)
+        sizes = (ctypes.c_uint * 3)(*grid), (ctypes.c_uint * 3)(*block)
         schedule = SCHEDULES.index(self.schedule), ctypes.c_uint64(self.seed)
         if error := launch(*sizes, addresses, *schedule, self.workers):
             raise DeviceError(f"{name}: {error.decode()}")

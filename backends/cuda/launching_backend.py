@@ -20,11 +20,10 @@ from .instantiations import WORD_BY_SIZE
 
 RawArray = Any  # an array of the device's xp
 BLOCK = 256  # threads in a block of most kernels
-# Limits of every GPU that CUDA 12 supports: threads and blocks along x, y and z, and bytes of a block.
+# Limits of every GPU that CUDA 12 supports: blocks and threads along x, y and z.
 MAX_GRID = (2**31 - 1, 65535, 65535)
 MAX_BLOCK = (1024, 1024, 64)
 MAX_THREADS_PER_BLOCK = 1024
-SHARED_BYTES = 227 * 1024
 
 Dim3 = tuple[int, ...]  # numbers along x, y and z
 NULL_POINTER = np.uint64(0)
@@ -38,7 +37,7 @@ class Launcher(Protocol):
     def new(self, shape: tuple[int, ...], dtype: DTypeLike) -> RawArray:
         """Return a new array whose contents are arbitrary."""
 
-    def run(self, file: str, name: str, grid: Dim3, block: Dim3, args: Sequence[Any], shared: int) -> None:
+    def run(self, file: str, name: str, grid: Dim3, block: Dim3, args: Sequence[Any]) -> None:
         """Run ``name``, such as ``"spread<unsigned int, 32>"``, of ``file``.
 
         The grid and the block are within the limits of the hardware. ``args`` are arrays and scalars of NumPy;
@@ -76,23 +75,21 @@ class LaunchingBackend(Backend):
         takes_numbers = isinstance(function, self.xp.ufunc) or function is self.xp.where
         return with_bfloat16_numbers(function) if takes_numbers else function
 
-    def launch(
-        self, file: str, name: str, grid: Sequence[int], block: Sequence[int], args: Sequence[Any], shared: int = 0
-    ) -> None:
+    def launch(self, file: str, name: str, grid: Sequence[int], block: Sequence[int], args: Sequence[Any]) -> None:
         """Run the kernel ``name`` of ``file`` over a grid of blocks; an empty grid computes nothing.
 
         ``args`` are arrays, scalars of NumPy, an int for a ``long long``, and None for a null pointer.
-        DeviceError if the grid, the block or the ``shared`` bytes of a block are beyond a limit of the hardware.
+        DeviceError if the grid or the block is beyond a limit of the hardware.
         """
         if 0 in grid:
             return
-        blocks, threads = checked_grid_and_block(name, grid, block, shared)
+        blocks, threads = checked_grid_and_block(name, grid, block)
         arguments = tuple(NULL_POINTER if x is None else np.int64(x) if type(x) is int else x for x in args)
         run = self.launcher.run
         if LISTENERS:
-            emit_around("launch", name, run, file, name, blocks, threads, arguments, shared)
+            emit_around("launch", name, run, file, name, blocks, threads, arguments)
         else:
-            run(file, name, blocks, threads, arguments, shared)
+            run(file, name, blocks, threads, arguments)
 
     def launch_tiles(
         self,
@@ -159,14 +156,13 @@ def with_bfloat16_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def checked_grid_and_block(name: str, grid: Sequence[int], block: Sequence[int], shared: int) -> tuple[Dim3, Dim3]:
+def checked_grid_and_block(name: str, grid: Sequence[int], block: Sequence[int]) -> tuple[Dim3, Dim3]:
     """Return grid and block as three numbers each; raise DeviceError if one is beyond a limit of the hardware."""
     for title, numbers, limits in (("grid", grid, MAX_GRID), ("block", block, MAX_BLOCK)):
         fits = all(1 <= number <= limit for number, limit in zip(numbers, limits, strict=False))
         if not fits or not 1 <= len(numbers) <= 3:
-            raise DeviceError(f"{name}: the {title} is {numbers}. It has 1 to 3 numbers, from 1 to at most {limits}.")
+            advice = f"It must have 1 to 3 numbers, each at least 1 and at most {limits} along x, y and z."
+            raise DeviceError(f"{name}: the {title} is {numbers}. {advice}")
     if prod(block) > MAX_THREADS_PER_BLOCK:
         raise DeviceError(f"{name}: a block of {block} is {prod(block)} threads, more than {MAX_THREADS_PER_BLOCK}.")
-    if not 0 <= shared <= SHARED_BYTES:
-        raise DeviceError(f"{name}: {shared} bytes of shared memory are requested; a block has {SHARED_BYTES}.")
     return (*grid, 1, 1)[:3], (*block, 1, 1)[:3]

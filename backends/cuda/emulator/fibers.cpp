@@ -7,7 +7,6 @@
 #include "block.hpp"
 
 __thread uint3 threadIdx, blockIdx, blockDim, gridDim;
-alignas(1024) thread_local unsigned char dynamic_shared[emulation::SHARED_BYTES];
 
 extern "C" void emulation_switch(void **save, void *load);
 

@@ -18,7 +18,7 @@
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
-// At block scope `thread_local` implies `static`, and `extern thread_local` parses, so both forms of `__shared__` work.
+// At block scope `thread_local` implies `static`, as `__shared__` does.
 #define __shared__ thread_local
 
 struct uint3 { unsigned x, y, z; };
@@ -28,15 +28,13 @@ extern __thread uint3 threadIdx, blockIdx, blockDim, gridDim;
 constexpr int warpSize = 32;
 
 namespace emulation {
-constexpr size_t SHARED_BYTES = 227 * 1024;  // what a block of an H100 may ask for
-
 struct Where { const char *file; int line; };
 int lane();
 void block_barrier(int vote, int result[3], Where);  // result: and, or, count
 void warp_exchange(unsigned mask, const void *in, void *out, size_t bytes, int source, Where);
 unsigned warp_vote(unsigned mask, bool vote, Where);
-const char *launch(const unsigned grid[3], const unsigned block[3], size_t shared, void (*body)(void *), void *args,
-                   int order, uint64_t seed, int workers);
+const char *launch(const unsigned grid[3], const unsigned block[3], void (*body)(void *), void *args, int order,
+                   uint64_t seed, int workers);
 const char *signature(const std::type_info &kernel);  // "void (*)(float const*, long long)"
 
 inline int block_vote(int p, int which, Where at) {
@@ -71,15 +69,13 @@ template <class... A> struct Kernel<void (*)(A...)> {
 };
 }  // namespace emulation
 
-extern thread_local unsigned char dynamic_shared[];
-
-#define EMULATION_EXPORT(ID, ...)                                                                            \
-  extern "C" const char *ID##_signature() { return emulation::signature(typeid(&__VA_ARGS__)); }              \
-  extern "C" const char *ID##_launch(const unsigned *grid, const unsigned *block, size_t shared, void **cells, \
-                                     int order, uint64_t seed, int workers) {                                \
-    using K = emulation::Kernel<decltype(&__VA_ARGS__)>;                                                     \
-    typename K::Call call{&__VA_ARGS__, cells};                                                              \
-    return emulation::launch(grid, block, shared, &K::body, &call, order, seed, workers);                    \
+#define EMULATION_EXPORT(ID, ...)                                                                         \
+  extern "C" const char *ID##_signature() { return emulation::signature(typeid(&__VA_ARGS__)); }          \
+  extern "C" const char *ID##_launch(const unsigned *grid, const unsigned *block, void **cells, int order, \
+                                     uint64_t seed, int workers) {                                        \
+    using K = emulation::Kernel<decltype(&__VA_ARGS__)>;                                                  \
+    typename K::Call call{&__VA_ARGS__, cells};                                                           \
+    return emulation::launch(grid, block, &K::body, &call, order, seed, workers);                         \
   }
 
 // ---- intrinsics: macros where the place in the source is worth reporting

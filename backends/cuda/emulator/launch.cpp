@@ -66,7 +66,6 @@ static bool run_block() {
 
 struct Launch {
   const unsigned *grid, *block;
-  size_t shared;
   void (*body)(void *);
   void *args;
   int order;
@@ -77,7 +76,6 @@ static void place(const Launch &L, Block &b, long long number) {
   b.random = L.seed * 0x9E3779B97F4A7C15ull + (uint64_t)number + 1;
   blockIdx = {unsigned(number % L.grid[0]), unsigned(number / L.grid[0] % L.grid[1]),
               unsigned(number / L.grid[0] / L.grid[1])};
-  memset(dynamic_shared, 0xFB, L.shared);  // so that memory that no thread has written is not zero
 }
 
 static std::string worker(const Launch &L, std::atomic<long long> &next, long long total) {
@@ -128,12 +126,12 @@ static std::string worker(const Launch &L, std::atomic<long long> &next, long lo
   return b.error;
 }
 
-const char *launch(const unsigned grid[3], const unsigned block[3], size_t shared, void (*body)(void *), void *args,
-                   int order, uint64_t seed, int workers) {
+const char *launch(const unsigned grid[3], const unsigned block[3], void (*body)(void *), void *args, int order,
+                   uint64_t seed, int workers) {
   static thread_local std::string error;
   static thread_local std::deque<Slots> stacks;  // of each worker, kept between launches: TSan is slow to make fibers
   const long long total = (long long)grid[0] * grid[1] * grid[2];
-  const Launch L{grid, block, shared, body, args, order, seed};
+  const Launch L{grid, block, body, args, order, seed};
   std::atomic<long long> next{0};
   const int n = (int)std::min<long long>(workers < 1 ? 1 : workers, total);
   while ((int)stacks.size() < n) stacks.emplace_back();

@@ -29,9 +29,9 @@ def device(request: pytest.FixtureRequest) -> Any:
     return planted(*request.param)
 
 
-def test_arguments_and_dynamic_shared_memory(device: Any) -> None:
+def test_arguments_and_shared_memory(device: Any) -> None:
     x, out = np.arange(128.0), np.zeros(128)
-    device.launch("features.cu", "reversed<double>", (1,), (128,), (x, out, np.int32(128)), 1024)
+    device.launch("features.cu", "reversed<double>", (1,), (128,), (x, out, np.int32(128)))
     assert (out == x[::-1]).all()
     numbers = np.int64(2**40), np.int32(-3), np.float64(0.25), np.float32(0.5)
     for place in (out, None):  # the kernel writes nothing to a null pointer

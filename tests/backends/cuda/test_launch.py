@@ -29,25 +29,24 @@ def good() -> list[Any]:
     return [x, offsets, np.int64(1), np.int64(2), np.int32(1), out]
 
 
-@pytest.mark.parametrize(("grid", "block", "shared", "says"), [
-    ((2**31,), (256,), 0, r"the grid is \(2147483648,\)\. It has 1 to 3 numbers, from 1 to at most \(2147483647, "),
-    ((-1,), (256,), 0, r"the grid is \(-1,\)"), ((1, 65536), (256,), 0, r"the grid is \(1, 65536\)"),
-    ((), (1,), 0, r"the grid is \(\)"), ((1, 1, 65536), (256,), 0, r"the grid is \(1, 1, 65536\)"),
-    ((1,), (0,), 0, r"the block is \(0,\)"), ((1,), (1025,), 0, r"the block is \(1025,\)"),
-    ((1,), (32, 33), 0, "1056 threads, more than 1024"), ((1,), (1, 1, 65), 0, r"the block is \(1, 1, 65\)"),
-    ((1,), (1, 1, 1, 1), 0, r"the block is \(1, 1, 1, 1\)"),
-    ((1,), (256,), 227 * 1024 + 1, "bytes of shared memory"), ((1,), (256,), -1, "bytes of shared memory"),
+@pytest.mark.parametrize(("grid", "block", "says"), [
+    ((2**31,), (256,), r"the grid is \(2147483648,\)\. .* at least 1 and at most \(2147483647, 65535, "),
+    ((-1,), (256,), r"the grid is \(-1,\)"), ((1, 65536), (256,), r"the grid is \(1, 65536\)"),
+    ((), (1,), r"the grid is \(\)"), ((1, 1, 65536), (256,), r"the grid is \(1, 1, 65536\)"),
+    ((1,), (0,), r"the block is \(0,\)"), ((1,), (1025,), r"the block is \(1025,\)"),
+    ((1,), (32, 33), "1056 threads, more than 1024"), ((1,), (1, 1, 65), r"the block is \(1, 1, 65\)"),
+    ((1,), (1, 1, 1, 1), r"the block is \(1, 1, 1, 1\)"),
 ])  # fmt: skip
-def test_shapes_beyond_the_limits(device: Any, grid: Any, block: Any, shared: int, says: str) -> None:
+def test_shapes_beyond_the_limits(device: Any, grid: Any, block: Any, says: str) -> None:
     with pytest.raises(DeviceError, match=says):
-        device.launch("spread.cu", SPREAD, grid, block, good(), shared)
+        device.launch("spread.cu", SPREAD, grid, block, good())
 
 
 def test_shapes_at_the_limits(device: Any) -> None:
     device.launch("spread.cu", SPREAD, (1, 0), (256,), good())  # an empty grid launches nothing
-    assert checked_grid_and_block("k", (1,), (1,), 0) == ((1, 1, 1), (1, 1, 1))
+    assert checked_grid_and_block("k", (1,), (1,)) == ((1, 1, 1), (1, 1, 1))
     limits = (2**31 - 1, 65535, 65535), (16, 1, 64)
-    assert checked_grid_and_block("k", *limits, 227 * 1024) == limits
+    assert checked_grid_and_block("k", *limits) == limits
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,9 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-extern __shared__ unsigned char dynamic_shared[];
-
 template <class T>
 __global__ void reversed(const T *x, T *out, int n) {
-  T *s = reinterpret_cast<T *>(dynamic_shared);
+  __shared__ T s[128];
   const int t = threadIdx.x;
   s[t] = x[t];
   __syncthreads();

@@ -28,7 +28,6 @@ from pynested.backends.cuda.kernel_source import source_with_headers
 from .array import FUNCTIONS, CUDARuntimeError, ndarray, synchronized, use_driver
 from .functions import array, as_strided, asarray, ascontiguousarray, ufunc
 
-SHARED_BY_DEFAULT = 48 * 1024
 emulator = Emulator.from_environment()
 
 
@@ -66,20 +65,16 @@ class RawModule:
 class RawKernel:
     """A kernel, which runs at once, on arguments that are not converted, as CuPy does it."""
 
-    max_dynamic_shared_size_bytes = SHARED_BY_DEFAULT  # to be raised before a launch takes more
-
     def __init__(self, file: str, name: str) -> None:
         self._file, self._name = file, name
 
-    def __call__(self, grid: Any, block: Any, args: tuple[Any, ...], *, shared_mem: int = 0) -> None:
-        if shared_mem > self.max_dynamic_shared_size_bytes:
-            raise CUDARuntimeError("cudaErrorInvalidValue: invalid argument")
+    def __call__(self, grid: Any, block: Any, args: tuple[Any, ...]) -> None:
         for arg in args:
             if not isinstance(arg, ndarray | np.generic):
                 raise TypeError(f"Unsupported type {type(arg)}")
         use_driver()
         memory = [arg._memory if isinstance(arg, ndarray) else arg for arg in args]
-        emulator.run(self._file, self._name, grid, block, memory, shared_mem)
+        emulator.run(self._file, self._name, grid, block, memory)
 
 
 def module() -> ModuleType:
