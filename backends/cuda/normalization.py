@@ -40,25 +40,23 @@ class NormalizationKernels(ProductKernels):
         mean: RawArray,
         std: RawArray,
         /,
-        with_bias: bool = True,
-    ) -> tuple[RawArray, RawArray | None, RawArray | None]:
+    ) -> tuple[RawArray, RawArray | None, RawArray]:
         """Launch the other two kernels of layer_norm.cu: for the cotangent of x, and for those of the parameters."""
         rows, cotangents, means, stds = (self.as_contiguous(operand) for operand in (x, cotangent, mean, std))
         (count, width), accumulator = x.shape, computing_dtype(x.dtype)
         out = self.empty(x.shape, x.dtype)
         inputs = cotangents, rows, self._astype(weight, accumulator), means, stds
         self._launch_rows("layer_norm.cu", "layer_norm_backward", x, inputs, (out,))
-        # The sums of each chunk of rows, which add up to the cotangent of a parameter; None without the parameter.
+        # The sums of each chunk of rows, which add up to the cotangent of a parameter; None without a weight.
         rows_per_chunk = max(CHUNK, -(-count // MOST_TILES))
         num_chunks = -(-count // rows_per_chunk)
         weight_sums = None if weight is None else self.empty((num_chunks, width), accumulator)
-        bias_sums = self.empty((num_chunks, width), accumulator) if with_bias else None
-        if weight is not None or with_bias:
-            name = instantiation("layer_norm_parameters", x.dtype)
-            args = cotangents, rows, means, stds, count, width, rows_per_chunk, weight_sums, bias_sums
-            self.launch("layer_norm.cu", name, (-(-width // 32), num_chunks), (32, 8), args)
-        weight_dtype = x.dtype if weight is None else weight.dtype
-        return out, self._total(weight_sums, weight_dtype), self._total(bias_sums, x.dtype)
+        bias_sums = self.empty((num_chunks, width), accumulator)
+        name = instantiation("layer_norm_parameters", x.dtype)
+        args = cotangents, rows, means, stds, count, width, rows_per_chunk, weight_sums, bias_sums
+        self.launch("layer_norm.cu", name, (-(-width // 32), num_chunks), (32, 8), args)
+        weight_gradient = None if weight is None else self._total(weight_sums, weight.dtype)
+        return out, weight_gradient, self._total(bias_sums, x.dtype)
 
     def cross_entropy(
         self, x: RawArray, target: RawArray, weight: RawArray | None, ignore_index: int, label_smoothing: float, /
@@ -105,10 +103,8 @@ class NormalizationKernels(ProductKernels):
     def _astype(self, x: RawArray | None, dtype: np.dtype[np.generic]) -> RawArray | None:
         return None if x is None else self.as_contiguous(x).astype(dtype, copy=False)
 
-    def _total(self, sums: RawArray | None, dtype: np.dtype[np.generic]) -> RawArray | None:
+    def _total(self, sums: RawArray, dtype: np.dtype[np.generic]) -> RawArray:
         """Return the sum of the rows of ``sums``."""
-        if sums is None:
-            return None
         if not len(sums):  # zeros that take no memory, as there may be many columns
             return self.xp.broadcast_to(self.xp.zeros((), dtype), sums.shape[1])
         return self.segment_sum(sums, Segments(np.array([0, len(sums)])))[0].astype(dtype, copy=False)

@@ -115,7 +115,7 @@ layer_norm_backward(const T *__restrict__ cotangent, const T *__restrict__ x, co
        [&](i64 i, Slope<A> v) { out[row * columns + i] = down<T>(own.divided(v.h - along - v.n * across)); });
 }
 
-// The sums of cotangent * n and of cotangent over `chunk` rows each, (chunks, columns); either result may be null.
+// The sums of cotangent * n and of cotangent over `chunk` rows each, (chunks, columns); `weight_sums` may be null.
 // Block (32, 8): columns, and rows taking turns. Grid: (tiles of 32 columns, chunks).
 template <class T>
 __global__ void __launch_bounds__(256)
@@ -147,5 +147,5 @@ layer_norm_parameters(const T *__restrict__ cotangent, const T *__restrict__ x, 
     b += of_bias[k][threadIdx.x];
   }
   if (weight_sums) weight_sums[blockIdx.y * columns + col] = w;
-  if (bias_sums) bias_sums[blockIdx.y * columns + col] = b;
+  bias_sums[blockIdx.y * columns + col] = b;
 }

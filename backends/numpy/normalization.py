@@ -82,14 +82,14 @@ def _doubtful_rows(means: RawArray, variances: RawArray, width: int, eps: float)
 
 
 def layer_norm_backward(
-    cotangent: RawArray, x: RawArray, weight: RawArray | None, mean: RawArray, std: RawArray, /, with_bias: bool = True
-) -> tuple[RawArray, RawArray | None, RawArray | None]:
+    cotangent: RawArray, x: RawArray, weight: RawArray | None, mean: RawArray, std: RawArray, /
+) -> tuple[RawArray, RawArray | None, RawArray]:
     """Compute the formula of the plain kernel block by block."""
     rows, width, dtype = np.ascontiguousarray(x), x.shape[1], computing_dtype(x.dtype)
     out = empty(rows.shape, x.dtype)
     if not out.size:
         zeros = np.broadcast_to(x.dtype.type(0), width)  # without memory, as there may be many columns
-        return out, None if weight is None else zeros.astype(weight.dtype, copy=False), zeros if with_bias else None
+        return out, None if weight is None else zeros.astype(weight.dtype, copy=False), zeros
     weights = np.ones(width, dtype) if weight is None else weight.astype(dtype, copy=False)
     large_std = 1 / LEAST_STD[dtype]
     row_blocks = blocks(len(rows), 2 * rows[:1].nbytes)
@@ -112,7 +112,7 @@ def layer_norm_backward(
 
     run(work, [(i, *start_and_stop) for i, start_and_stop in enumerate(row_blocks)], rows.nbytes)
     weight_gradient = None if weight is None else weight_gradients.sum(axis=0).astype(weight.dtype, copy=False)
-    return out, weight_gradient, bias_gradients.sum(axis=0).astype(x.dtype, copy=False) if with_bias else None
+    return out, weight_gradient, bias_gradients.sum(axis=0).astype(x.dtype, copy=False)
 
 
 def cross_entropy(

@@ -27,7 +27,7 @@ def layer_norm(
 ) -> tuple[RawArray, RawArray, RawArray]:
     """(N, D) -> (N, D), the means (N,) and the stds (N,): (x - mean) / std * weight + bias.
 
-    The std is sqrt(variance + eps). Means and stds of halves are float32.
+    The std is sqrt(variance + eps), or inf if that is 0. Means and stds of halves are float32.
     """
     # A power of two makes the largest element of each row nearly 1, so that no square overflows or vanishes.
     exponent = np.maximum(np.frexp(abs(wide(x)).max(axis=1, initial=0, keepdims=True))[1], -1000)
@@ -45,9 +45,9 @@ def layer_norm(
 
 
 def layer_norm_backward(
-    cotangent: RawArray, x: RawArray, weight: RawArray | None, mean: RawArray, std: RawArray, /, with_bias: bool = True
-) -> tuple[RawArray, RawArray | None, RawArray | None]:
-    """Return the cotangents of x, of the weight (None if there is none) and of the bias (None unless ``with_bias``)."""
+    cotangent: RawArray, x: RawArray, weight: RawArray | None, mean: RawArray, std: RawArray, /
+) -> tuple[RawArray, RawArray | None, RawArray]:
+    """Return the cotangents of x, of the weight (None if there is none) and of the bias."""
     mean, std = wide(mean)[:, None], wide(std)[:, None]
     normalized = 2 * ((wide(x) / 2 - mean / 2) / std)  # elements are divided by 2: no difference overflows
     weighted = wide(cotangent) * (1 if weight is None else weight)
@@ -56,8 +56,7 @@ def layer_norm_backward(
     )
     x_gradient = (weighted - mean_of_weighted - normalized * mean_of_product) / std
     weight_gradient = None if weight is None else (cotangent * normalized).sum(axis=0).astype(weight.dtype)
-    bias_gradient = wide(cotangent).sum(axis=0).astype(x.dtype) if with_bias else None
-    return x_gradient.astype(x.dtype), weight_gradient, bias_gradient
+    return x_gradient.astype(x.dtype), weight_gradient, wide(cotangent).sum(axis=0).astype(x.dtype)
 
 
 def cross_entropy(

@@ -86,9 +86,8 @@ def layer_norm_backward(backend: Any, dtype: str) -> None:
     for x in rows_of_norms(rng, dtype):
         g, w = drawn(rng, x.shape, dtype, 1), drawn(rng, x.shape[1], dtype, 1)
         _, mean, std = plain.layer_norm(x, None, None, 1e-5)
-        for weight, with_bias in ((w, True), (None, True), (w, False), (None, False)):
-            args = g, x, weight, mean, std, with_bias
-            agree(backend, "layer_norm_backward", *args, terms=8, magnitude=30)
+        for weight in (w, None):
+            agree(backend, "layer_norm_backward", g, x, weight, mean, std, terms=8, magnitude=30)
 
 
 def losses(dtype: str) -> Iterator[tuple[Any, ...]]:
