@@ -121,7 +121,7 @@ def gather_components(buffer: NDArray[Any], sizes: Integers, strides: Integers, 
     """Copy few or long components in a loop, and many short ones row by contiguous row, with one array of indices."""
     width, outer_sizes, outer_strides = _split_contiguous_dims(sizes, strides)
     if _is_loop_quick(width, outer_sizes):
-        return plain_kernels.gather_components(np.ascontiguousarray(buffer), sizes, strides, offsets)
+        return plain_kernels.gather_components(buffer, sizes, strides, offsets)
     if not width:
         return np.zeros(0, buffer.dtype)
     index = strided_index(outer_sizes, outer_strides, offsets)

@@ -46,7 +46,11 @@ def add_rows(x: RawArray, index: RawArray, rows: int, /) -> RawArray:
 
 
 def strided_views(buffer: RawArray, sizes: RawArray, strides: RawArray, offsets: RawArray) -> Iterator[RawArray]:
-    """Yield a view of each component in a flat buffer; strides and offsets count elements."""
+    """Yield a view of each component in a flat buffer, or in a copy of one that is not contiguous.
+
+    Strides and offsets count elements.
+    """
+    buffer = np.ascontiguousarray(buffer)
     for shape, steps, offset in zip(sizes.tolist(), strides.tolist(), offsets.tolist(), strict=True):
         strides_in_bytes = [step * buffer.itemsize for step in steps]
         yield np.ndarray(shape, buffer.dtype, buffer[offset:], 0, strides_in_bytes)

@@ -68,7 +68,7 @@ def cross_entropy(
     w_c l_c. The derivative needs the maximum of each row, and log sum exp(x - maximum). They are two numbers, because
     their sum would lose a small log-sum beside a large maximum. For halves they are float32.
     """
-    loss, classes = np.zeros(len(x), x.dtype), x.shape[1]
+    loss, classes = np.zeros(len(x)), x.shape[1]
     weights = np.ones(classes) if weight is None else wide(weight)
     maximum = wide(x).max(axis=1, initial=-np.inf)
     shifted = wide(x) - maximum[:, None]
@@ -78,7 +78,7 @@ def cross_entropy(
         loss[i] = (1 - label_smoothing) * class_losses[target[i]]
         if label_smoothing:  # otherwise 0 times the infinite loss of a class with -inf is NaN
             loss[i] += label_smoothing / classes * class_losses.sum()
-    return loss, np.stack([maximum, log_sum]).astype(computing_dtype(x.dtype))
+    return loss.astype(x.dtype), np.stack([maximum, log_sum]).astype(computing_dtype(x.dtype))
 
 
 def cross_entropy_backward(

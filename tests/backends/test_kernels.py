@@ -7,7 +7,7 @@ the others, and all schedules of the emulated device.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import product
 from typing import Any
@@ -18,6 +18,7 @@ import pytest
 from pynested.backends.cuda import KernelBackend
 from pynested.backends.cuda.emulated_launcher import Emulator, emulated_backend
 from pynested.backends.numpy import products
+from pynested.backends.quiet import quietly
 
 from . import kernel_checks_moves  # noqa: F401  enters its checks
 from .conftest import PATHS, SCHEDULES, force
@@ -62,6 +63,57 @@ def test_plain_kernels_return_new_contiguous_arrays(name: str) -> None:
     for dtype in dtypes:
         if dtype != "bfloat16":
             kernel_check(QuietKernels("plain"), dtype)
+
+
+class TwiceComputed(QuietKernels):
+    """The plain kernels, which must round once: their results are those of float64 operands, rounded."""
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        kernel = super().__getattr__(name)
+
+        def compute(*args: Any) -> Any:
+            result = kernel(*args)
+            wide = kernel(*[x.astype(np.float64) if getattr(x, "dtype", None) in FLOATS else x for x in args])
+            for narrow_part, wide_part in zip(*[x if type(x) is tuple else (x,) for x in (result, wide)], strict=True):
+                if narrow_part is not None:
+                    same(narrow_part, quietly(wide_part.astype, narrow_part.dtype))
+            return result
+
+        return compute
+
+
+@pytest.mark.parametrize("name", sorted(CHECKS.keys() - {"beyond_32_bits"}))
+def test_plain_kernels_compute_in_float64_and_round_once(name: str) -> None:
+    dtypes, kernel_check = CHECKS[name]
+    for dtype in {"float16", "float32"} & {*dtypes}:
+        kernel_check(TwiceComputed("plain"), dtype)
+
+
+def spaced(x: Any) -> Any:
+    """Return an array with the elements of ``x`` that is contiguous in no dimension; any other value as it is."""
+    if not isinstance(x, np.ndarray) or not x.ndim:
+        return x
+    every_second = (slice(None, None, 2),) * x.ndim
+    copy = np.zeros([2 * size for size in x.shape], x.dtype)[every_second]
+    copy[...] = x
+    return copy
+
+
+class SpacedOperands:
+    """The kernels of a backend, which get arrays that are not contiguous."""
+
+    def __init__(self, backend: Any) -> None:
+        self.backend = backend
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        return lambda *args: getattr(self.backend, name)(*map(spaced, args))
+
+
+@pytest.mark.parametrize("device", ["plain", "cpu", "emulated"])
+@pytest.mark.parametrize("name", sorted(CHECKS.keys() - {"beyond_32_bits"}))
+def test_operands_need_not_be_contiguous(name: str, device: str, compiled: None) -> None:
+    dtypes, kernel_check = CHECKS[name]
+    kernel_check(SpacedOperands(QuietKernels(device)), "float32" if "float32" in dtypes else dtypes[0])
 
 
 @pytest.mark.parametrize("device", ["plain", "cpu", "emulated"])
