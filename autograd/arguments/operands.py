@@ -15,7 +15,7 @@ from pynested.backends.registry import NUMPY_KERNEL_DEVICES
 from ..array import Array
 from ..default_device_and_dtype import checked_device, default_device
 from ..primitives.movement import to_device
-from ..primitives.primitive import same_device
+from ..primitives.primitive import common_device
 from .scalars import canonical_number, checked_scalar, dtype_of, value_text
 from .shapes import check_possible_shape
 
@@ -166,7 +166,7 @@ def as_arrays_on_one_device(name: str, *values: Any, optional: int = 0) -> list[
         x if type(x) is Array or (x is None and i >= num_required) else as_array(name, x, device)
         for i, x in enumerate(values)
     ]
-    same_device(name, arrays)
+    common_device(name, arrays)
     return arrays
 
 
@@ -174,9 +174,9 @@ def as_raw_bools(name: str, argument: str, value: Any, *others: Any) -> Any:
     """Return ``value`` as a raw bool array on the device of the arrays among ``others``; raise for other dtypes."""
     mask = as_operand(name, value, device_of(*others))
     if type(mask) is bool:
-        return from_host(np.asarray(mask), same_device(name, others))
+        return from_host(np.asarray(mask), common_device(name, others))
     if type(mask) is not Array or mask.dtype != np.bool_:
         kind = mask.dtype if type(mask) is Array else type(mask).__name__
         raise DTypeError(f"{name}: {argument} must be bool, not {kind}. Make one with a comparison, such as x < 0.")
-    same_device(name, (mask, *others))
+    common_device(name, (mask, *others))
     return mask.data

@@ -14,7 +14,7 @@ from .primitive import Derivative
 
 
 def derivatives_of(formula: Callable[..., Any]) -> tuple[Derivative, Derivative]:
-    """Return the vjp and the jvp of a formula, each one function for all arguments; `Primitive` takes them as they are.
+    """Return the vjp and the jvp of a formula: two functions, each for all arguments, as `Primitive` takes them.
 
     Both record ``formula`` on fresh views of the arguments. Then the vjp runs reverse mode, and the jvp forward mode,
     between the views and the results. The formula returns an array, or a tuple of arrays and None.

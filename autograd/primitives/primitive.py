@@ -27,7 +27,7 @@ from typing import Any, Literal, TypeVar, overload
 
 from pynested.backends import get_backend, register_kernel
 from pynested.backends.dtypes import is_float
-from pynested.backends.errors import DeviceError
+from pynested.backends.errors import ArgumentError, DeviceError
 from pynested.backends.events import LISTENERS, ObservedBackend, emit_around
 from pynested.backends.quiet import quiet_context
 
@@ -40,7 +40,7 @@ Derivative = Callable[..., Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
 LINEAR: Literal["linear"] = "linear"  # the function is linear in all of its arrays together: it is its own jvp
 OUTPUT = -1  # the position of the output among the saved values
-PRIMITIVES: dict[str, Primitive] = {}  # by name, for tools and tests
+PRIMITIVES: dict[str, Primitive] = {}  # by name, for tests
 
 
 class Primitive:
@@ -49,26 +49,28 @@ class Primitive:
     Parameters
     ----------
     name : str
-        The name in events and of nodes: that of the public operator if only this primitive computes the operator.
+        The name that events and nodes show. It is usually that of the public operator.
     compute : callable
-        ``compute(k, *args)`` returns the value, a tuple or list of values and None, or an `Array` on another device.
+        ``compute(k, *args)`` returns the value, or an `Array` on another device. It returns a tuple or list, of values
+        and None, if there are several outputs.
     vjps : list of callables, or callable, optional
         ``vjps[i](g, y, *args)`` returns the cotangent of argument ``i``, given ``g``, the cotangent of the output
-        ``y``. None stands for an argument without derivative; so does a position behind the end of the list. A
-        function in place of the list returns the cotangents of all arguments. If there are several outputs, ``g`` is a
-        list, with None for an output without cotangent.
+        ``y``. None, or a list that ends earlier, means that an argument has no derivative. A function in place of the
+        list returns the cotangents of all arguments. If there are several outputs, ``g`` is a list, with None for an
+        output without cotangent, and ``y`` is None.
     jvps : list of callables, callable or LINEAR, optional
         ``jvps[i](t, y, *args)`` returns the tangent of the output for ``t``, the tangent of argument ``i``; a function
         in place of the list gets a list of all tangents, with None for an argument without tangent. The default is
-        ``vjps``, which is right if each Jacobian is symmetric, as that of an elementwise function.
+        ``vjps``, a list, which is right if each Jacobian is symmetric, as that of an elementwise function.
     saves : list of str
         For each argument a string, such as "y x", with the names of the values that its vjp and its jvp read:
-        parameters of ``compute``, and ``y``. If ``vjps`` is a function, one string for all arguments. In ``args`` an
-        `Unsaved`, with the shape and dtype of the array, replaces an array that no string of a tracked argument names.
+        parameters of ``compute``, and ``y``. If ``vjps`` is a function, one string for all arguments. Derivatives get
+        an `Unsaved` (shape and dtype alone) in place of each array that no string of a tracked argument names.
     public : str, optional
-        The public operator that errors and `pynested.tape` name, if its name is another one.
+        The name of the public operator, for errors and `pynested.tape`; by default ``name``.
     has_residuals : bool
-        Whether ``compute`` returns raw results after the value, which derivatives get as their last arguments.
+        If True, ``compute`` returns ``(value, *residuals)``, and derivatives get the residuals after ``args``. Not
+        supported for several outputs.
     """
 
     def __init__(
@@ -84,6 +86,8 @@ class Primitive:
     ) -> None:
         self.name, self.public = name, public or name
         self.compute = compute
+        if callable(vjps) and jvps is None:
+            raise ArgumentError(f"{name}: `vjps` is one function, which cannot be `jvps` as well. Pass `jvps`.")
         parameters = list(inspect.signature(compute).parameters)[1:]  # without the backend
         self.vjps: Any = vjps or [None] * len(parameters)
         self.jvps: Any = vjps if jvps is None else self._linear_jvp if jvps == LINEAR else jvps
@@ -108,7 +112,7 @@ class Primitive:
     @overload
     def __call__(self, *args: Any) -> Any: ...
     def __call__(self, *args: Any) -> Any:
-        """Return the value; it is recorded if an array requires grad. The value of raw arrays alone is a raw array."""
+        """Return the value, recorded if an array requires grad; of raw arrays alone, what ``compute`` returns."""
         if LISTENERS:
             return emit_around("primitive", self.name, self.apply, *args)
         return self.apply(*args)
@@ -128,7 +132,7 @@ class Primitive:
             if device is None:
                 device = arg.storage.device
             elif arg.storage.device != device:
-                same_device(self.public, args)
+                common_device(self.public, args)
         kernels: Any = get_backend(device or "cpu")
         if LISTENERS:
             kernels = ObservedBackend(kernels)
@@ -210,8 +214,9 @@ class Primitive:
 def kernel(name: str, *, device: str) -> Callable[[Function], Function]:
     """Register a function as a kernel of a device. It replaces the kernel of this name.
 
-    The kernels, their arguments and their results are those of `pynested.backends.PlainBackend`. A name says the
-    layout, too: ``segment_softmax`` computes segments of rows, ``softmax_last`` the last axis of an array.
+    The kernels, their arguments and their results are those of `pynested.backends.PlainBackend`, and functions of
+    NumPy, such as ``sin``. A name says the layout, too: ``segment_softmax`` computes segments of rows, ``softmax_last``
+    the last axis of an array. The function runs in a context of its own, without the context variables of the caller.
 
     Examples
     --------
@@ -233,7 +238,7 @@ def kernel(name: str, *, device: str) -> Callable[[Function], Function]:
 
 
 class ListedOutput:
-    """The operation of a node that stands for one output in the list of outputs of its source."""
+    """The operation of the node of one output. The only source of the node is the node that has made all outputs."""
 
     name = public = "part"
 
@@ -249,11 +254,11 @@ class ListedOutput:
 LISTED_OUTPUT = ListedOutput()
 
 
-def attach_outputs(results: Sequence[Array | None], node: Node, which: Sequence[bool] | None = None) -> None:
-    """Make ``results`` the outputs of ``node``, one after the other, but only floats, and only if ``which`` is True."""
+def attach_outputs(results: Sequence[Array | None], node: Node, is_tracked: Sequence[bool] | None = None) -> None:
+    """Make ``results[i]`` output ``i`` of ``node``, unless it is None or no float, or ``is_tracked[i]`` is False."""
     node.num_listed_outputs = len(results)
     for i, result in enumerate(results):
-        if result is not None and is_float(result.dtype) and (which is None or which[i]):
+        if result is not None and is_float(result.dtype) and (is_tracked is None or is_tracked[i]):
             attach_output(result, node, i)
 
 
@@ -264,8 +269,8 @@ def attach_output(result: Array, node: Node, index: int) -> Array:
     return result
 
 
-def same_device(name: str, arrays: Iterable[Any]) -> str:
-    """Return the one device on which all of ``arrays`` lie."""
+def common_device(name: str, arrays: Iterable[Any]) -> str:
+    """Return the device on which all of ``arrays`` lie; DeviceError if there are several."""
     devices = {array.storage.device for array in arrays if type(array) is Array}
     if len(devices) != 1:
         raise device_mismatch_error(name, devices)

@@ -13,8 +13,9 @@ import pytest
 import pynested as pn
 from pynested import NestedArray
 from pynested.autograd import Array, checkpoint, grad, hessian, hvp, jvp, vjp
+from pynested.autograd.primitives.primitive import PRIMITIVES, Primitive
 from pynested.autograd.tape import Node
-from pynested.backends.errors import GradientError
+from pynested.backends.errors import ArgumentError, GradientError
 from pynested.backends.storage import Storage
 from tests.mutation.plant import planted
 
@@ -175,3 +176,9 @@ def test_the_shape_and_dtype_of_a_vjp_are_checked(vjp: str, text: str) -> None:
     x = pn.array([[1.0, 2.0, 3.0]], dtype=pn.float32, requires_grad=True)
     with planted({"primitive": "reshape", "vjp": vjp}), pytest.raises(GradientError, match=rf"reshape: .*{text}"):
         pn.reshape(x, 3).sum().backward()
+
+
+def test_one_function_of_all_cotangents_is_not_taken_as_the_jvp() -> None:
+    with pytest.raises(ArgumentError, match="twice: `vjps` is one function, .* Pass `jvps`"):
+        Primitive("twice", lambda k, x: k.add(x, x), lambda g, y, x: [2 * g], saves=["x"])
+    assert "twice" not in PRIMITIVES

@@ -18,7 +18,7 @@ from pynested.autograd.arguments.operands import as_array, device_of
 from pynested.autograd.arguments.scalars import canonical_number, checked_scalar, promote_dtype, value_text
 from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import binary, movement, unary
-from pynested.autograd.primitives.primitive import same_device
+from pynested.autograd.primitives.primitive import common_device
 from pynested.backends.dtypes import is_float, promoted
 from pynested.backends.errors import ArgumentError, DTypeError
 from pynested.lifting.mapping import map_elementwise
@@ -41,7 +41,7 @@ def _scaled_operand(name: str, a: Any, b: Any, alpha: Any) -> Any:
     if type(factor) is bool:
         raise ArgumentError(f"{name}: alpha must be a number, not {factor!r}.")
     if type(a) is Array and type(b) is Array:
-        same_device(name, (a, b))
+        common_device(name, (a, b))
         dtype = promoted(a.dtype, b.dtype)
     elif type(b) is Array:
         dtype = promote_dtype(a, b.dtype)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import numpy_array
 from pynested.autograd.arguments.shapes import canonical_index_entry, canonical_slice, is_sequence
-from pynested.autograd.primitives.primitive import same_device
+from pynested.autograd.primitives.primitive import common_device
 from pynested.backends.errors import ArgumentError, IndexOutOfRange, ShapeError, StructureError
 from pynested.backends.host import to_host
 
@@ -97,7 +97,7 @@ def read_array(entry: Any, indexed: Array) -> NDArray[Any]:
     if getattr(entry, "is_nested", False):
         raise StructureError("index: the mask is nested and the array is dense. Nest the array first.")
     if type(entry) is Array:
-        same_device("index", (indexed, entry))
+        common_device("index", (indexed, entry))
         parsed: NDArray[Any] = to_host(entry.data)
     else:
         try:
