@@ -19,7 +19,7 @@ from pynested.backends.dtypes import is_float
 from pynested.backends.errors import DeviceError, DTypeError, GradientError, named_type
 from pynested.backends.events import LISTENERS, emit
 from pynested.backends.host import as_raw_array
-from pynested.backends.repeating_views import writable
+from pynested.backends.repeating_views import is_writable
 from pynested.backends.storage import Storage, share_base, storage_of_imported
 
 from .arguments.shapes import canonical_dim
@@ -151,7 +151,7 @@ class Array(ArrayMethods, ArrayProtocols):
 
     def is_writable(self) -> bool:
         """Return whether elements can be written; False for a gradient given to a hook, and for a view with repeats."""
-        return self.write_guard != READ_ONLY and writable(self._raw)
+        return self.write_guard != READ_ONLY and is_writable(self._raw)
 
     @property
     def T(self) -> Array:

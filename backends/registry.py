@@ -29,20 +29,20 @@ def _cuda_backend() -> Backend:
     return cuda_backend()
 
 
-BACKENDS: dict[str, Callable[[], Backend]] = {  # by device, a function that returns a new backend
+BACKEND_FACTORIES: dict[str, Callable[[], Backend]] = {  # by device
     "cpu": NumpyBackend,
     "plain": PlainBackend,
     "emulated": _emulated_backend,
     "cuda": _cuda_backend,
 }
-_made: dict[str, Backend] = {}  # by device, the backends of the devices that were used
-REPLACED_KERNELS: defaultdict[str, dict[str, Callable[..., Any]]] = defaultdict(dict)  # by device and name
+_made: dict[str, Backend] = {}  # by device, only of devices that were used
+REPLACEMENT_KERNELS: defaultdict[str, dict[str, Callable[..., Any]]] = defaultdict(dict)  # by device and name
 
 
 def register_backend(backend: Backend) -> None:
     """Let ``backend`` compute for its device. Kernels of the device that were replaced stay replaced."""
     device = canonical_device(backend.device)
-    vars(backend).update(REPLACED_KERNELS[device])
+    vars(backend).update(REPLACEMENT_KERNELS[device])
     _made[device] = backend
 
 
@@ -70,13 +70,13 @@ def get_backend(device: str) -> Backend:
     if name != device:
         return get_backend(name)
     check_device(device)
-    register_backend(BACKENDS[device]())
+    register_backend(BACKEND_FACTORIES[device]())
     return _made[device]
 
 
 def devices() -> list[str]:
     """Return the devices that have a backend, used before or not."""
-    return sorted({*BACKENDS, *_made})
+    return sorted({*BACKEND_FACTORIES, *_made})
 
 
 def check_device(device: str) -> None:
@@ -99,6 +99,6 @@ def register_kernel(name: str, device: str, function: Callable[..., Any]) -> Non
         )
     device = canonical_device(device)
     check_device(device)
-    REPLACED_KERNELS[device][name] = function
+    REPLACEMENT_KERNELS[device][name] = function
     if device in _made:
         setattr(_made[device], name, function)

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from .component_layout import strided_index, surely_without_repeats
 
 
-def writable(x: Any) -> bool:
-    """Return whether each element of ``x`` can be written."""
+def is_writable(x: Any) -> bool:
+    """Return whether the elements of ``x`` can be written."""
     if isinstance(x, np.ndarray):
         return x.flags.writeable
-    return not repeats(x)  # arrays of CuPy have no such flag
+    return not has_repeated_places(x)  # arrays of CuPy have no such flag
 
 
 def unbroadcast_view(x: Any) -> Any:
@@ -24,7 +24,7 @@ def unbroadcast_view(x: Any) -> Any:
 
 
 class ViewBase:
-    """The base of a view that repeats places, which nobody can make writable, or of a part of it without repeats.
+    """The base of a view that repeats places, so that nobody makes it writable; or of a writable part without repeats.
 
     Its attribute ``base`` is the array whose memory the view shows, as for an ndarray.
     """
@@ -45,17 +45,17 @@ def view_with_base(view: NDArray[Any], memory: NDArray[Any], *, is_read_only: bo
 
 def writable_view(x: Any) -> Any:
     """Return ``x``, or a writable view of it if its memory is writable and it repeats no place; otherwise None."""
-    if writable(x):
+    if is_writable(x):
         return x
     base = x.base
     while isinstance(base, np.ndarray):
         base = base.base
-    if type(base) is not ViewBase or not base.base.flags.writeable or repeats(x):
+    if type(base) is not ViewBase or not base.base.flags.writeable or has_repeated_places(x):
         return None
     return view_with_base(x, base.base, is_read_only=False)
 
 
-def repeats(x: Any) -> bool:
+def has_repeated_places(x: Any) -> bool:
     """Return whether an array holds a place twice."""
     sizes, strides = np.array([x.shape], np.int64), abs(np.array([x.strides], np.int64)) // x.itemsize
     return bool(repeating_components(sizes, strides))

@@ -39,7 +39,7 @@ from pynested.backends.dtypes import computing_dtype, is_float, is_half
 from pynested.backends.errors import DTypeError
 from pynested.backends.plain.elementwise import cast
 from pynested.backends.quiet import without_warnings
-from pynested.backends.registry import REPLACED_KERNELS
+from pynested.backends.registry import REPLACEMENT_KERNELS
 
 from .fusible_ops import LazyArray, resolve_dtypes, topological_order
 
@@ -173,7 +173,7 @@ def functor_of(function: Any) -> str:
 
 def has_custom_kernels(device: str) -> bool:
     """Return whether `pynested.kernel` has replaced a function that a chain would compute itself."""
-    return any(_camel(kernel) in _functors() for kernel in REPLACED_KERNELS[device])
+    return any(_camel(kernel) in _functors() for kernel in REPLACEMENT_KERNELS[device])
 
 
 @cache

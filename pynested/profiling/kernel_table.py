@@ -10,7 +10,7 @@ from pynested.autograd.decorators import method
 from pynested.backends import devices, get_backend
 from pynested.backends.cuda import KernelBackend
 from pynested.backends.errors import ArgumentError, named_type
-from pynested.backends.registry import REPLACED_KERNELS
+from pynested.backends.registry import REPLACEMENT_KERNELS
 
 from .function_location import FunctionLocation, function_location
 from .timeline import timeline
@@ -20,7 +20,7 @@ def kernel_location(kernel: str, device: str) -> FunctionLocation:
     """Return the place of the function that computes ``kernel`` on ``device``, whether or not the device is present."""
     if device not in ("cuda", "emulated"):
         return function_location(getattr(get_backend(device), kernel))
-    function = REPLACED_KERNELS[device].get(kernel) or getattr(KernelBackend, kernel, None)
+    function = REPLACEMENT_KERNELS[device].get(kernel) or getattr(KernelBackend, kernel, None)
     if function is not None:
         return function_location(function)
     return FunctionLocation(f"cupy.{kernel}") if device == "cuda" else kernel_location(kernel, "cpu")

@@ -137,7 +137,7 @@ def test_a_custom_kernel_is_called(device: str, when: str) -> None:
         assert compiled(x).values().tolist() == (x * 2).sin().values().tolist()
     finally:
         pn.kernel("sin", device=device)(usual)
-        registry.REPLACED_KERNELS[device].pop("sin")
+        registry.REPLACEMENT_KERNELS[device].pop("sin")
 
 
 def files_of(compiled: Any) -> list[str]:
