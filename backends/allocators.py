@@ -1,4 +1,4 @@
-"""The table of allocators, one for each device, and a tool that fills new memory for tests."""
+"""Allocators of devices, which users can replace, and a tool that fills new memory for tests."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from numpy.typing import DTypeLike
 
 from .errors import ArgumentError, named_type
 from .interface import ALLOCATORS, Allocator
-from .registry import canonical_device, get_backend
+from .registry import canonical_device, check_device, get_backend
 
 
 def register_allocator(device: str, allocate: Allocator) -> None:
-    """Let ``allocate(shape, dtype)`` return the new arrays of ``device``, in place of the allocator before it."""
+    """Let ``allocate(shape, dtype)`` return the new arrays of ``device``. It replaces the allocator of the device."""
     if not callable(allocate):
         raise ArgumentError(f"register_allocator: `allocate` must be a function, not {named_type(allocate)}.")
-    ALLOCATORS[canonical_device(device)] = allocate
+    device = canonical_device(device)
+    check_device(device)
+    ALLOCATORS[device] = allocate
 
 
 def allocator(device: str) -> Allocator:
@@ -31,10 +33,10 @@ def allocator(device: str) -> Allocator:
 
 @contextmanager
 def filled(byte: int, *devices: str) -> Iterator[None]:
-    """Fill new memory of the named devices, or of the CPU, with ``byte`` inside a ``with`` block: a tool of tests.
+    """Fill new memory of ``devices``, by default of the CPU, with ``byte`` inside a ``with`` block, in all threads.
 
-    0 hides that something reads uninitialised memory; 0xFF shows it, as NaN in floats and -1 in integers. Memory that
-    NumPy allocates itself, as for the result of a ufunc, is not filled.
+    It is a tool for tests. 0 hides that something reads uninitialised memory; 0xFF shows it, as NaN in floats and -1 in
+    integers. Memory that NumPy allocates itself, as for the result of a ufunc, is not filled.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """A caching allocator for large arrays of the CPU.
 
 The operating system clears fresh memory page by page when it is first touched, which takes about as long as a copy.
-Therefore a block that no array refers to any more is kept, and the next array of its size gets the block with its old
-contents. At most `MOST_KEPT` bytes are kept: if a block exceeds them, or memory is short, all kept blocks are freed.
+Therefore a block that no array refers to any more is kept for the next array of its size class, with its old contents.
+At most `MOST_KEPT` bytes are kept: before a block would exceed them, or if memory is short, all kept blocks are freed.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from .interface import ALLOCATORS, Allocator
 
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
 LARGE = 1024 * 1024  # bytes; malloc itself keeps smaller blocks
-SIZES_PER_DOUBLING = 8  # block sizes between two powers of two, so that arrays of similar size share blocks
+SIZES_PER_DOUBLING = 8  # size classes between two powers of two, so that arrays of similar size share blocks
 MOST_KEPT = whole_number("PYNESTED_KEPT_MIB", 512) * 1024 * 1024  # bytes
-np.empty(4 * LARGE, np.uint8)  # freed at once: from here on malloc of Linux keeps up to 8 MiB of freed memory
-counters = SimpleNamespace(fresh=0, reused=0, in_use=0, peak=0)  # large blocks: two counts, two sums of bytes
-kept_blocks: dict[int, list[NDArray[np.uint8]]] = {}  # by size; without a lock, since a race can only lose a block
+np.empty(4 * LARGE, np.uint8)  # freed at once, which lets malloc of Linux keep up to 8 MiB of freed memory from here on
+counters = SimpleNamespace(fresh=0, reused=0, in_use=0, peak=0)  # of large blocks: counts, then bytes
+kept_blocks: dict[int, list[NDArray[np.uint8]]] = {}  # by size; a race loses a block or a count, or keeps too much
 
 
 class Block:

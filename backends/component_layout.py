@@ -1,6 +1,7 @@
 """Strides and offsets of components and matrices in a flat buffer, and the places of their elements.
 
-Sizes (B, d), strides (B, d), offsets (B,) and places count elements.
+The place of an element is its index in the flat buffer. Sizes (B, d), strides (B, d), offsets (B,) and places count
+elements.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def strided_index(sizes: Integers, strides: Integers, offsets: Integers) -> Inte
 
 
 def groups_of_equal_rows(table: Integers) -> list[Integers]:
-    """Return the row indices of a table, (N, d), in groups: the rows of a group are equal."""
+    """Return the row indices of a table (N, d), d > 0, in groups: the rows of a group are equal."""
     order = np.lexsort(table.T)
     columns = table.T[:, order]
     is_first = (columns[:, 1:] != columns[:, :-1]).any(axis=0)

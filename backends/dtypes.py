@@ -32,7 +32,7 @@ def computing_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def promoted(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype to which NumPy promotes. With bfloat16, for which it has no rule, `np.add` gives the dtype."""
+    """Return the dtype to which NumPy promotes; if it has no rule, as for bfloat16 and int32, that of `np.add`."""
     if dtypes.count(dtypes[0]) == len(dtypes):
         return dtypes[0]
     try:

@@ -15,10 +15,10 @@ class Backend:
     """The array module of a device, its memory, and its kernels: methods that compute on flat arrays and segments.
 
     `PlainBackend` lists the kernels, and its functions say what each computes. An array argument is any array of
-    ``xp``, contiguous or not; a result is a new C-contiguous array, but zeros for no rows can repeat one element. The
-    callers have checked that the shapes, ranges and dtypes of the arguments fit together. What one segment holds, NaN
-    and infinities included, never changes the result of another. Primitives call kernels inside a
-    `pynested.backends.quiet.quiet_context`: no kernel warns.
+    ``xp``, contiguous or not; a result is a new C-contiguous array, except that a sum over no rows can be a view that
+    repeats one zero. The callers have checked that the shapes, ranges and dtypes of the arguments fit together. The
+    numbers of one segment, NaN and infinities included, never change the result of another. Primitives call kernels
+    inside a `pynested.backends.quiet.quiet_context`: no kernel warns, and none sees the caller's context variables.
 
     Notation: ``N`` rows in ``B`` segments; ``(N, ...)`` are rows of any shape. Floats keep their dtype; float16, and
     bfloat16 on the devices with CUDA kernels, are computed in float32 or wider and rounded once.
@@ -36,7 +36,7 @@ class Backend:
 
     def __getattr__(self, name: str) -> Any:
         """Return the function of ``xp`` with this name; Python calls this if the backend has no kernel of the name."""
-        if name.startswith("_"):
+        if name == "xp" or name.startswith("_"):
             raise AttributeError(name)
         function = self.wrap_function(getattr(self.xp, name))
         setattr(self, name, function)  # so that the next look-up is an ordinary one

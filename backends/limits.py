@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-MOST_DIMENSIONS = 64  # NumPy's own limit; dimensions of a nested array count with its batch, so that it can be padded
+MOST_DIMENSIONS = 64  # NumPy's own limit; the batch counts, so that a nested array can be padded to a dense one
 MOST_ELEMENTS = 2**59 - 1  # of 8 bytes, so that int64 can count the bytes; sizes of 0 count as 1

@@ -82,7 +82,7 @@ class Segments:
         return self.cached(("repeated", copies, pieces), make)
 
     def blocks(self, most_rows: int) -> list[tuple[slice, slice, Segments]]:
-        """Cut the rows into blocks of whole segments, of up to ``most_rows`` rows: a block fits in the CPU's cache.
+        """Cut the rows into blocks of whole segments, of up to ``most_rows`` rows, for kernels that compute in a cache.
 
         A block is the slice of its rows, the slice of its segments, and the segments of the block alone. A segment with
         more than ``most_rows`` rows is a block of its own.

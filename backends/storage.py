@@ -23,7 +23,7 @@ class Storage:
     Attributes
     ----------
     data : array
-        The flat array that was allocated, or an array of the caller. Either keeps the memory alive.
+        The flat array that was allocated, or an array of any shape from the caller. Either keeps the memory alive.
     device : str
         ``"cpu"`` or the name of another registered device.
     version : int
@@ -54,10 +54,9 @@ class Storage:
         return f"Storage(device={self.device!r}, version={self.version}, data={type(self.data).__name__})"
 
 
-# Storages whose memory other libraries share, by the device and the address of the memory. Arrays whose memory begins
-# at one address share one storage, and so do views of these arrays. Memory that merely overlaps other memory has
-# a storage of its own: a write into one is not noticed in the other. Entries are weak, so a storage is gone when the
-# last array is.
+# Storages of memory that another library also holds, by device and address. Arrays that begin at the same address share
+# one storage, and so do views of these arrays. Memory that merely overlaps other memory has a storage of its own: a
+# write into one is not noticed in the other. Entries are weak, so a storage is gone when the last array is.
 _storages: WeakValueDictionary[tuple[str, int], Storage] = WeakValueDictionary()
 
 

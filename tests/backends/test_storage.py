@@ -9,9 +9,17 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends import PlainBackend, allocator, get_backend, register_allocator, register_backend, registry
+from pynested.backends import (
+    Backend,
+    PlainBackend,
+    allocator,
+    get_backend,
+    register_allocator,
+    register_backend,
+    registry,
+)
 from pynested.backends.caching_allocator import ALIGNMENT
-from pynested.backends.errors import ArgumentError, DeviceError, DTypeError
+from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, named_type
 from pynested.backends.interface import ALLOCATORS
 
 from .kernel_checks import KERNELS
@@ -54,6 +62,24 @@ def test_a_backend_has_the_kernels_of_the_interface_and_the_functions_of_numpy(d
         _ = backend.no_such_function
 
 
+def test_a_backend_without_an_array_module_has_no_functions() -> None:
+    for name in ("xp", "add", "_private"):
+        with pytest.raises(AttributeError, match="xp|_private"):
+            getattr(Backend(), name)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "an Array", "an int", "an object", "an Unsaved", "an UnboundLocalError", "an ndarray", "an NDArray", "an SVD",
+        "a list", "a NoneType", "a NestedArray", "a Series", "a ufunc", "a uint8", "a UserDict", "a Union", "a UUID",
+    ],
+)  # fmt: skip
+def test_messages_name_types_with_the_right_article(text: str) -> None:
+    _, _, name = text.partition(" ")
+    assert named_type(type(name, (), {})()) == text
+
+
 def test_devices_and_dtypes_of_devices_that_do_not_exist_are_refused() -> None:
     with pytest.raises(DTypeError, match="bfloat16 is computed on the devices 'cuda' and 'emulated'"):
         pn.ones(1, device="plain").to("bfloat16")
@@ -77,7 +103,7 @@ def test_a_replaced_kernel_stays_replaced_in_a_backend_that_is_registered_later(
         assert pn.relu(pn.array([5.0], device="ones:0")).tolist() == [6]
     finally:
         registry._made.pop("ones")
-        registry.REPLACED_KERNELS.pop("ones", None)
+        registry.REPLACEMENT_KERNELS.pop("ones", None)
 
 
 # ---- allocators -----------------------------------------------------------------------------------------------------
@@ -96,11 +122,14 @@ def test_new_memory_is_filled_for_kernels_too(device: str) -> None:
 
 
 def test_an_allocator_is_registered_for_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(ALLOCATORS, "elsewhere", None)
-    register_allocator("elsewhere", lambda shape, dtype: ("memory", shape, dtype))
-    assert allocator("elsewhere")((2,), np.int8) == ("memory", (2,), np.int8)
+    monkeypatch.setitem(ALLOCATORS, "plain", None)
+    register_allocator("plain", lambda shape, dtype: ("memory", shape, dtype))
+    assert allocator("plain")((2,), np.int8) == ("memory", (2,), np.int8)
     with pytest.raises(ArgumentError, match="`allocate` must be a function, not an int"):
-        register_allocator("elsewhere", 3)  # type: ignore[arg-type]
+        register_allocator("plain", 3)  # type: ignore[arg-type]
+    for device in ("nonsense", "cpu:1", 3):
+        with pytest.raises(DeviceError, match="no backend for device 'nonsense'|only number 0|no backend for device 3"):
+            register_allocator(device, np.empty)  # type: ignore[arg-type]
 
 
 def test_devices_of_allocators_and_kernels_can_have_the_number_0(monkeypatch: pytest.MonkeyPatch) -> None:
