@@ -1,4 +1,4 @@
-"""Functions of two elements, ``a`` and ``b``, one of which can be a number.
+"""Elementwise functions of two operands, ``a`` and ``b``, at most one of which is a Python number.
 
 ``k`` has the kernels of a backend, ``g`` is the cotangent of the result ``y``. `pynested.compile` calls the derivatives
 with lazy arrays, `LazyArray`, to fuse them.
@@ -21,7 +21,7 @@ from .unary import log, sigmoid, zeros_like
 
 _FLOAT64 = np.dtype(np.float64)
 
-# ---- values that take several steps ---------------------------------------------------------------------------------
+# ---- values computed by formulas ------------------------------------------------------------------------------------
 
 
 def is_number(x: Any) -> bool:
@@ -40,13 +40,13 @@ def common_dtype(a: Any, b: Any) -> np.dtype[Any]:
 def _in_computing_dtype(k: Any, a: Any, b: Any) -> tuple[Any, Any, Any]:
     """Return two operands in the dtype of the computation, and the dtype of the result."""
     dtype = common_dtype(a, b)
-    computing = computing_dtype(dtype)
-    a, b = (computing.type(x) if is_number(x) else k.cast(x, computing) for x in (a, b))
+    compute_dtype = computing_dtype(dtype)
+    a, b = (compute_dtype.type(x) if is_number(x) else k.cast(x, compute_dtype) for x in (a, b))
     return a, b, dtype
 
 
 def _remainder(k: Any, a: Any, b: Any) -> Any:
-    """Return the remainder with the sign of the divisor, rounded once. Other modules than NumPy need the formula."""
+    """Return the remainder with the sign of the divisor: NumPy's own, or a formula that is rounded once."""
     if k.device in NUMPY_KERNEL_DEVICES or not is_float(common_dtype(a, b)):
         return k.remainder(a, b)
     a, b, dtype = _in_computing_dtype(k, a, b)
@@ -62,14 +62,14 @@ def _floor_divide(k: Any, a: Any, b: Any) -> Any:
     a, b, dtype = _in_computing_dtype(k, a, b)
     fmod = k.fmod(a, b)
     quotient = (a - fmod) / b - ((fmod != 0) & ((fmod < 0) != (b < 0)))
-    floor = k.floor(quotient)
+    floor = k.floor(quotient)  # as NumPy: rounded to the nearest integer, which (a - fmod) / b may just miss
     floor = k.where(quotient - floor > 0.5, floor + 1, floor)
     floor = k.where(quotient == 0, k.copysign(k.absolute(quotient), a / b), floor)
     return k.cast(k.where(b == 0, a / b, floor), dtype)
 
 
 def _logaddexp(k: Any, a: Any, b: Any) -> Any:
-    """Return ``log(e**a + e**b)``. Modules that return NaN for equal infinities need the formula."""
+    """Return ``log(e**a + e**b)``. Array modules that return NaN for equal infinities need the formula."""
     if k.device in NUMPY_KERNEL_DEVICES:
         return k.logaddexp(a, b)
     a, b, dtype = _in_computing_dtype(k, a, b)
@@ -109,28 +109,28 @@ def vjp_from_slope(slope: Callable[..., Any]) -> Callable[..., Any]:
 
     def vjp(g: Any, *operands: Any) -> Any:
         dtype = computing_dtype(g.dtype)
-        return _in_dtype(g * slope(*[_in_dtype(x, dtype) for x in operands]), g.dtype)
+        return _array_to_dtype(g * slope(*[_array_to_dtype(x, dtype) for x in operands]), g.dtype)
 
     return vjp
 
 
-def _in_dtype(x: Any, dtype: Any) -> Any:
+def _array_to_dtype(x: Any, dtype: Any) -> Any:
     """Return an array, which can be lazy, in ``dtype``; any other value as it is."""
     return x.to(dtype) if hasattr(x, "to") and x.dtype != dtype else x
 
 
 def pow_slope_by_base(y: Any, a: Any, b: Any) -> Any:
-    """Return ``b * a**(b - 1)``; 0 where the exponent is 0, also where 1 / a is an infinity."""
+    """Return ``b * a**(b - 1)``; 0 where the exponent is 0, even if 1 / a is an infinity or NaN."""
     if is_number(b):
         return b * pow_(a, b - 1) if b else 0
-    is_tiny = abs(raw(a)) < np.finfo(b.dtype).tiny
-    exponent = where(b, b.dtype.type(1), ~(is_tiny & (raw(b) == 0)))
+    is_tiny_or_nan = ~(abs(raw(a)) >= np.finfo(b.dtype).tiny)
+    exponent = where(b, b.dtype.type(1), ~(is_tiny_or_nan & (raw(b) == 0)))
     return b * pow_(a, exponent - 1)
 
 
 def pow_slope_by_exponent(y: Any, a: Any, b: Any) -> Any:
     """Return ``a**b * log(a)``; 0 where 0 is raised to a power that is not negative."""
-    if is_number(a):  # b is lazy if `pynested.compile` fuses the derivative
+    if is_number(a):  # b of a fused derivative is a LazyArray, which has no device
         a = new_zeros((), b.dtype, b.device) + a if isinstance(b, Array) else b.dtype.type(a)
     return y * log(where(a, a.dtype.type(1), ~((raw(a) == 0) & (raw(b) >= 0))))
 
@@ -199,7 +199,7 @@ where: Primitive = Primitive(
 
 
 def _dropout(k: Any, x: Any, mask: Any, p: float) -> Any:
-    """Return x / (1 - p) where the mask is True, rounded once; elsewhere 0 * x, which keeps NaN."""
+    """Return x / (1 - p) where the mask is True, rounded once; elsewhere 0 * x, so NaN and infinities give NaN."""
     if p == 1:
         return x * x.dtype.type(0)
     scaled = k.xp.multiply(x, mask, dtype=_FLOAT64) / (1 - p)
@@ -212,14 +212,14 @@ dropout: Primitive = Primitive("dropout", _dropout, [lambda g, y, x, mask, p: dr
 
 
 def _logical(name: str) -> Primitive:
-    """Return a logical function, for which a number is true or false, whatever the dtype of the other operand."""
+    """Return a logical function. It converts a number to bool first, so the dtype of the other operand need not fit."""
     return Primitive(
         name, lambda k, a, b: getattr(k, name)(*[bool(x) if isinstance(x, int | float) else x for x in (a, b)])
     )
 
 
 def _comparison(compare: Callable[..., Any]) -> Callable[..., Any]:
-    """Return ``compare`` for every Python integer: one beyond float64 compares as the nearest float does."""
+    """Return ``compare`` for every Python integer: one that is too large for float64 compares as an infinity does."""
 
     def call(k: Any, a: Any, b: Any) -> Any:
         try:

@@ -56,6 +56,7 @@ KINKS = {
     "a NaN stays where it is": Kink(lambda x: pn.square(x) * x, [[NAN, 1]], [[NAN, 3]]),
     # Pairs.
     "pow of zeros": Kink(pn.pow, [[0.0, 0.0, 0.0, 0.0], [0, 1, 2, 0.5]], [[0, 1, 0, INF], [0, 0, 0, 0]]),
+    "pow of NaN to the power 0": Kink(pn.pow, [[NAN, NAN], [0, 1]], [[0, 1], [NAN, NAN]]),
     "pow of negative bases": Kink(pn.pow, [[-2, -2, -1], [3, 0, -2]], [[12, 0, 2], [NAN, NAN, NAN]]),
     "pow of exponents": Kink(pn.pow, [[E, 1], [2, 5]], [[2 * E, 5], [E**2, 0]], tol=1e-15),
     "x ** 0": Kink(lambda x: x**0, [[0, 2, -1]], [[0, 0, 0]]),
