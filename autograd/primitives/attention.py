@@ -2,7 +2,8 @@
 
 A pair of a query and a key is *active* if it takes part in the softmax. The other pairs must not change a result, even
 if they hold NaN. Two products of matrices leave them out: `pair_products` of rows with rows is 0 for a pair that is not
-active, and `weighted_rows` adds nothing for it. Each product is the adjoint of the other. Matrices have the shape
+active, and `weighted_rows` adds nothing for it. The vjps of `pair_products` are `weighted_rows`; those of
+`weighted_rows` are `pair_products` for the weights, and `weighted_rows` for the rows. Matrices have the shape
 (heads, rows, columns). ``active`` has raw bools, which broadcast against the scores (heads, queries, keys), or is None
 if all pairs are active.
 
@@ -48,9 +49,9 @@ def _weighted_rows(k: Any, weights: Any, rows: Any, active: Any) -> Any:
     weights = k.where(active, weights, zero)
     if is_finite.all():
         return k.matmul(weights, rows)
-    sums, infinite_rows = k.matmul(weights, k.where(is_finite, rows, zero)), k.where(is_finite, zero, rows)
+    sums, nonfinite_rows = k.matmul(weights, k.where(is_finite, rows, zero)), k.where(is_finite, zero, rows)
     for j in range(rows.shape[1]):
-        row, column = infinite_rows[:, j : j + 1], slice(j, j + 1)
+        row, column = nonfinite_rows[:, j : j + 1], slice(j, j + 1)
         if row.any():  # true of a NaN, too
             sums = sums + k.where(active[..., column] & (row != 0), weights[..., column] * row, zero)
     return sums
@@ -92,7 +93,7 @@ weighted_rows: Primitive = Primitive(
 
 
 def stacked_heads(x: Any, matrices: HeadMatrices, groups: Sequence[Integers], scale: float = 1.0) -> list[Any]:
-    """Return scaled matrices of each group of heads of equal sizes, (heads, rows, width), in the computing dtype."""
+    """Return a stack (heads, rows, width) for each group of heads of equal sizes, scaled, in the computing dtype."""
     packed = gather(reshape(x, (x.numel(),)), *matrices.select(np.concatenate(groups)))
     packed = to_dtype(packed, computing_dtype(x.dtype))
     sizes = np.array([(len(group), *matrices.sizes[group].max(axis=0, initial=0)) for group in groups], np.int64)
@@ -112,9 +113,9 @@ def attention_by_formula(
     q: Any, keys: Any, v: Any, mask: Any, layout: HeadLayout,
     drop: Callable[[Any], Any] | None = None, needs_weights: bool = False,
 ) -> tuple[Any, Any]:  # fmt: skip
-    """Return attention by other primitives, and its weights if they are needed; the function ``drop`` drops weights.
+    """Return attention by other primitives, and its weights if they are needed.
 
-    Heads with equal numbers of queries and keys are computed together.
+    ``drop(weights)`` applies dropout to them. Heads with equal numbers of queries and keys are computed together.
     """
     groups = groups_of_equal_rows(layout.score_matrices.sizes) or [np.zeros(0, np.int64)]
     operands = zip(
@@ -204,6 +205,6 @@ attention_backward: Primitive = Primitive(
 
 
 def attention_by_kernel(q: Any, keys: Any, v: Any, mask: Any, layout: HeadLayout) -> Any:
-    """Return flat attention of buffers of any shape; what its gradient reads is saved if there can be a gradient."""
+    """Return flat attention of buffers of any shape. It saves what its gradient reads only if an operand is tracked."""
     needs_gradient = bool(grad_mode.value) and any(x is not None and x.tracked for x in (q, keys, v, mask))
     return attention(q, keys, v, mask, layout, mask is not None and mask.tracked, needs_gradient)

@@ -1,4 +1,4 @@
-"""Primitives that move elements, and are linear in the array.
+"""Primitives that move elements, or add up those that meet. They are linear, but `cast` rounds, and `pad` adds a fill.
 
 ``a <-> b`` says that each is the other's adjoint, ``a -> b`` that the adjoint of a uses b:
 
@@ -50,7 +50,7 @@ def _sum_to(k: Any, x: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _slice(k: Any, x: Any, index: Any) -> Any:
-    """Return a view. If ``index`` leaves no dimension, it needs an ellipsis, or NumPy would copy the element."""
+    """Return a view. An ellipsis is added, because without it NumPy copies an element instead of returning a view."""
     items = index if type(index) is tuple else (index,)
     return x[items if Ellipsis in items else (*items, Ellipsis)]
 
@@ -59,6 +59,11 @@ def _place(k: Any, x: Any, shape: tuple[int, ...], index: Any) -> Any:
     zeros = k.xp.zeros(shape, x.dtype)
     zeros[index] = x
     return zeros
+
+
+def inverse_permutation(axes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the permutation of axes that undoes ``axes``."""
+    return tuple(axes.index(i) for i in range(len(axes)))
 
 
 def strided_view(k: Any, flat: Any, sizes: Any, strides: Any, offset: int) -> Any:
@@ -80,7 +85,7 @@ reshape: Primitive = Primitive(
 transpose: Primitive = Primitive(
     "transpose",
     lambda k, x, axes: x.transpose(axes),
-    [lambda g, y, x, axes: transpose(g, tuple(axes.index(i) for i in range(len(axes))))],
+    [lambda g, y, x, axes: transpose(g, inverse_permutation(axes))],
     LINEAR,
     public="permute",
 )
@@ -198,7 +203,7 @@ to_device: Primitive = Primitive(
 
 def converted(x: Array, device: str, dtype: np.dtype[Any]) -> Array:
     """Return ``x`` in ``dtype`` on ``device``; ``x`` itself if nothing changes."""
-    if not is_bfloat16(dtype):  # the device of x may lack bfloat16, which its new device has
+    if not is_bfloat16(dtype):  # which only the new device may have
         x = to_dtype(x, dtype)
     moved = x if device == x.device else to_device(x, device, x.device)
     return to_dtype(moved, dtype)
@@ -245,7 +250,7 @@ def _pieces_vjp(g: list[Any], y: Any, x: Any, axis: int, starts: tuple[int, ...]
     index = np.concatenate([np.arange(start, start + length) for start, length in zip(starts, lengths, strict=True)])
     order = (axis, *[i for i in range(len(x.shape)) if i != axis])
     rows = add_rows(transpose(joined, order), index, x.shape[axis])
-    return transpose(rows, tuple(order.index(i) for i in range(len(order))))
+    return transpose(rows, inverse_permutation(order))
 
 
 pieces: Any = Primitive("pieces", _pieces, [_pieces_vjp], LINEAR)

@@ -1,9 +1,9 @@
 """Layer normalization and cross entropy of the rows of a matrix, as primitives.
 
 The kernels ``k`` also return residuals, which the kernels of the gradients read: `layer_norm` the mean and std of each
-row, `cross_entropy` its maximum and log sum. The derivatives of a gradient are those of a formula for the same gradient
-in other primitives, such as `_layer_norm_gradients`, which needs no residuals. ``g`` is the cotangent of the result
-``y``, and `Primitive` explains ``saves``.
+row, `cross_entropy` its maximum and log sum. A second derivative is that of a formula for the gradient, such as
+`_layer_norm_gradients`, which is written in other primitives. ``g`` is the cotangent of the result ``y``, and
+`Primitive` explains ``saves``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ from .segment import softmax_last, spread_sum_last
 
 
 def _layer_norm_gradients(g: Any, x: Any, weight: Any, mean: Any, std: Any, eps: float) -> tuple[Any, Any, Any]:
-    """Return the cotangents of x, weight and bias without ``mean`` and ``std``; halves are computed in float32."""
+    """Return the cotangents of x, weight and bias; halves are computed in float32.
+
+    ``mean`` and ``std`` are not read: they are computed again from x, so that they are differentiated.
+    """
     dtype, size = computing_dtype(x.dtype), max(x.shape[-1], 1)
     x_computed, g_result = to_dtype(x, dtype), to_dtype(g, dtype)
     normalized, rstd = layer_norm(x_computed, None, None, eps), reciprocal_std(x_computed, eps)
@@ -70,32 +73,34 @@ layer_norm_backward: Primitive = Primitive(
 )
 
 
-def _cross_entropy_gradient(g: Any, x: Any, target: Any, weight: Any, ignore: int, smoothing: float, _: Any) -> Any:
+def _cross_entropy_gradient(
+    g: Any, x: Any, target: Any, weight: Any, ignore_index: int, label_smoothing: float, _: Any
+) -> Any:
     """Return the cotangent of x: ``g * (softmax(x) * sum(w) - w)`` in each row, and zero in an ignored row.
 
     The loss of a row is ``-sum(w * log(softmax(x)))``. For class c of C, ``w`` is the weight of c times
-    ``smoothing / C``, plus ``1 - smoothing`` times the weight of c if c is the target.
+    ``label_smoothing / C``, plus ``1 - label_smoothing`` times the weight of c if c is the target.
     """
     rows, classes = x.shape
     is_target = (target[:, None] == get_backend(x.device).xp.arange(classes)).astype(x.dtype)
-    distribution = is_target * (1 - smoothing) + smoothing / max(classes, 1)
+    distribution = is_target * (1 - label_smoothing) + label_smoothing / max(classes, 1)
     w = Array(distribution if weight is None else distribution * weight.astype(x.dtype), x.device)
-    is_valid = (target != ignore)[:, None]
+    is_valid = (target != ignore_index)[:, None]
     slope = where_or_zero(softmax_last(x) * spread_sum_last(w) - w, is_valid)
     return where_or_zero(reshape(g, (rows, 1)) * slope, is_valid)
 
 
-def _cross_entropy_jvp(t: Any, y: Any, x: Any, target: Any, weight: Any, ignore: int, *others: Any) -> Any:
+def _cross_entropy_jvp(t: Any, y: Any, x: Any, target: Any, weight: Any, ignore_index: int, *others: Any) -> Any:
     """Return the tangent of each loss: the sum of its gradient times the tangent of its row."""
     ones = Array(get_backend(x.device).xp.ones(len(target), x.dtype), x.device)
-    product = t * cross_entropy_backward(ones, x, target, weight, ignore, *others)
-    return sum_axes(where_or_zero(product, (target != ignore)[:, None]), (1,))
+    product = t * cross_entropy_backward(ones, x, target, weight, ignore_index, *others)
+    return sum_axes(where_or_zero(product, (target != ignore_index)[:, None]), (1,))
 
 
 cross_entropy = Primitive(
     "cross_entropy",
-    lambda k, x, target, weight, ignore, smoothing: k.cross_entropy(
-        x, target, None if weight is None else weight.astype(x.dtype, copy=False), ignore, smoothing
+    lambda k, x, target, weight, ignore_index, label_smoothing: k.cross_entropy(
+        x, target, None if weight is None else weight.astype(x.dtype, copy=False), ignore_index, label_smoothing
     ),
     vjps=[lambda g, y, x, *others: cross_entropy_backward(g, x, *others)],
     jvps=[_cross_entropy_jvp],

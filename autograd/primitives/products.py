@@ -1,4 +1,4 @@
-"""Products of matrices: `matmul` of dense operands with two dimensions or more, `matmul_components` in flat buffers.
+"""Products of matrices: `matmul` of dense arrays of two or more dimensions, `matmul_components` of flat buffers.
 
 ``k`` has the kernels of a backend, ``g`` is the cotangent of the result ``y``, ``t`` a tangent of an operand.
 """
@@ -30,6 +30,7 @@ def swapped(x: Any) -> Any:
 
 
 def _cotangent_of_left(g: Any, y: Any, a: Any, b: Any, left: Matrices, right: Matrices) -> Any:
+    """Return g b^T, or its transpose b g^T if the left matrices are stored transposed."""
     product = Matrices.of_sizes(left.rows, right.cols)
     if left.is_transposed:
         return reshape(matmul_components(b, g, right, product.transposed), a.shape)
@@ -37,6 +38,7 @@ def _cotangent_of_left(g: Any, y: Any, a: Any, b: Any, left: Matrices, right: Ma
 
 
 def _cotangent_of_right(g: Any, y: Any, a: Any, b: Any, left: Matrices, right: Matrices) -> Any:
+    """Return a^T g, or its transpose g^T a if the right matrices are stored transposed."""
     product = Matrices.of_sizes(left.rows, right.cols)
     if right.is_transposed:
         return reshape(matmul_components(g, a, product.transposed, left), b.shape)

@@ -1,4 +1,4 @@
-"""Primitives that reduce axes of a dense array. The axes are canonical, and the result keeps none of them.
+"""Primitives that reduce ``axes``, a tuple of distinct axes, none negative. The result does not keep them.
 
 ``k`` has the kernels of a backend, ``g`` is the cotangent of the result ``y``, ``t`` a tangent of ``x``. The string in
 ``saves`` names the values that the derivatives for ``x`` read.
@@ -58,10 +58,10 @@ def _mean_over_ties(t: Any, y: Any, x: Any, axes: tuple[int, ...]) -> Any:
 
 
 def _extreme(max_or_min: str, k: Any, x: Any, axes: tuple[int, ...]) -> Any:
-    """Return the maximum (minimum) over ``axes``: the least (greatest) value of the dtype if there is no element."""
+    """Return the maximum (minimum) over ``axes``; over no elements, the least (greatest) value of the dtype."""
     if not axes:
         return x.copy()
-    if x.size == 0 and 0 in [x.shape[i] for i in axes]:
+    if 0 in [x.shape[i] for i in axes]:
         result_shape = tuple(size for i, size in enumerate(x.shape) if i not in axes)
         segment_extreme = getattr(k, f"segment_{max_or_min}")
         return segment_extreme(k.xp.empty((0, *result_shape), x.dtype), Segments(np.zeros(2, np.int64)))[0]

@@ -53,7 +53,7 @@ def _mean_over_ties(t: Any, y: Any, x: Any, segments: Segments) -> Any:
 segment_max = Primitive(
     "segment_max",
     lambda k, x, segments: k.segment_max(x, segments),
-    [lambda g, y, x, segments: segment_max_backward(g, y, x, segments)],
+    [lambda g, y, x, segments: segment_max_backward(g, x, y, segments)],
     [_mean_over_ties],
     saves=["y x"],
     public="amax",
@@ -61,7 +61,7 @@ segment_max = Primitive(
 segment_min = Primitive(
     "segment_min",
     lambda k, x, segments: k.segment_min(x, segments),
-    [lambda g, y, x, segments: segment_max_backward(g, y, x, segments)],
+    [lambda g, y, x, segments: segment_max_backward(g, x, y, segments)],
     [_mean_over_ties],
     saves=["y x"],
     public="amin",
@@ -69,15 +69,18 @@ segment_min = Primitive(
 # Also the vjp of segment_min: the rows equal to the extreme of their segment share its cotangent.
 segment_max_backward: Primitive = Primitive(
     "segment_max_backward",
-    lambda k, g, extreme, x, segments: k.segment_max_backward(g, x, extreme, segments),
-    [lambda gg, _, g, extreme, x, segments: _mean_over_ties(gg, extreme, x, segments), None, None],
-    [lambda t, _, g, extreme, x, segments: segment_max_backward(t, extreme, x, segments)],
-    saves=["extreme x"],
+    lambda k, g, x, extreme, segments: k.segment_max_backward(g, x, extreme, segments),
+    [lambda gg, _, g, x, extreme, segments: _mean_over_ties(gg, extreme, x, segments), None, None],
+    [lambda t, _, g, x, extreme, segments: segment_max_backward(t, x, extreme, segments)],
+    saves=["x extreme"],
 )
 
 
-def _row_before(x: Any, segments: Segments, step: int) -> Any:
-    """Return for each row of ``x`` the row ``step`` rows before it, or ones if that row is not in the same segment."""
+def _shifted_rows(x: Any, segments: Segments, step: int) -> Any:
+    """Return for each row of ``x`` the row ``step`` rows before it, or ones if that row is not in the same segment.
+
+    A negative step gives rows after it.
+    """
 
     def find() -> tuple[Any, Any]:
         rows, segment_of_row = np.arange(segments.rows), segments.segment_of_row
@@ -85,20 +88,21 @@ def _row_before(x: Any, segments: Segments, step: int) -> Any:
         is_inside = (before == rows - step) & (segment_of_row[before] == segment_of_row)
         return np.where(is_inside, before, rows), is_inside
 
-    before, is_inside = (from_host(array, x.device) for array in segments.cached(("row before", step), find))
+    before, is_inside = (from_host(array, x.device) for array in segments.cached(("shifted rows", step), find))
     return where(take_rows(x, before), x.dtype.type(1), is_inside.reshape(-1, *[1] * (len(x.shape) - 1)))
 
 
 def products_of_others(x: Any, segments: Segments) -> Any:
     """Return for each row the product of the other rows of its segment.
 
-    It is the product of the rows before it and of the rows after it. Each step doubles the number of rows in the two
-    products. Nothing is divided, so zeros are no special case, and every order of derivative follows.
+    It is the product of the rows before it and of the rows after it. After s steps, the two products have up to 2**s
+    rows each. Nothing is divided, so zeros are no special case, and every order of derivative follows.
     """
-    before, after = _row_before(x, segments, 1), _row_before(x, segments, -1)
+    before, after = _shifted_rows(x, segments, 1), _shifted_rows(x, segments, -1)
     step = 1
     while step < segments.longest:
-        before, after = before * _row_before(before, segments, step), after * _row_before(after, segments, -step)
+        before = before * _shifted_rows(before, segments, step)
+        after = after * _shifted_rows(after, segments, -step)
         step *= 2
     return before * after
 
@@ -131,18 +135,18 @@ softmax_last = Primitive(
 )
 
 
-def _softmax_backward(name: str, compute: Callable[..., Any], own_sum: Callable[..., Any]) -> Primitive:
-    """Return the vjp of a softmax; ``own_sum`` returns at each element the sum over its segment, or the last axis."""
+def _softmax_backward(name: str, compute: Callable[..., Any], spread_sum: Callable[..., Any]) -> Primitive:
+    """Return the vjp of a softmax; ``spread_sum`` returns at each element the sum over its segment or row."""
     backward: Primitive = Primitive(
         name,
         compute,
         vjps=[
             lambda gg, _, g, p, *segments: backward(gg, p, *segments),
-            lambda gg, _, g, p, *segments: gg * (g - own_sum(p * g, *segments)) - g * own_sum(gg * p, *segments),
+            lambda gg, _, g, p, *segments: gg * (g - spread_sum(p * g, *segments)) - g * spread_sum(gg * p, *segments),
         ],
         jvps=[
             lambda t, _, g, p, *segments: backward(t, p, *segments),
-            lambda t, _, g, p, *segments: t * (g - own_sum(p * g, *segments)) - p * own_sum(t * g, *segments),
+            lambda t, _, g, p, *segments: t * (g - spread_sum(p * g, *segments)) - p * spread_sum(t * g, *segments),
         ],
         saves=["p", "g p"],
     )
@@ -155,6 +159,7 @@ def spread_sum_last(x: Any) -> Any:
     return broadcast_to(reshape(sum_axes(x, (axis,)), (*x.shape[:-1], 1)), x.shape)
 
 
+# A sum over no rows may take memory: one row for each segment, of any number of columns.
 segment_softmax_backward: Primitive = _softmax_backward(
     "segment_softmax_backward",
     lambda k, g, p, segments: k.segment_softmax_backward(g, p, segments),

@@ -1,9 +1,8 @@
 """Functions of one element ``x``. ``k`` has the kernels of a backend, ``g`` is the cotangent of the result ``y``.
 
 At kinks the derivative is the one that the specification names: ``abs`` and ``relu`` have 0 at 0. ``saves`` names the
-values that a vjp reads, and ``public`` the public function, if it has another name; see `Primitive`. Some vjps have a
-kernel of their own, so they are primitives, such as ``relu_backward``. Their first argument is ``g``, and ``gg`` is the
-cotangent of their result.
+values that a vjp reads, and ``public`` the public function, if it has another name; see `Primitive`. A vjp with a
+kernel of its own is itself a primitive, such as ``relu_backward(g, y)``. The cotangent of its result is called ``gg``.
 """
 
 from __future__ import annotations
@@ -21,13 +20,15 @@ Compute = Callable[[Any, Any], Any]
 _DENSITY_AT_0 = 0.3989422804014327  # 1 / sqrt(2 pi), of the normal distribution
 _ERF_SLOPE_AT_0 = 1.1283791670955126  # 2 / sqrt(pi)
 _TANH_SCALE, _TANH_CUBE = 0.7978845608028654, 0.044715  # sqrt(2 / pi), and the factor of x**3 in gelu's approximation
+_SQRT_LOG_2, _LOG2_E, _LOG10_E = 0.8325546111576977, 1.4426950408889634, 0.4342944819032518
+_RADIANS_PER_DEGREE = 0.017453292519943295
 
 
 # ---- dtypes ---------------------------------------------------------------------------------------------------------
 
 
 def _convert_integers(compute: Compute) -> Compute:
-    """Return ``compute`` for all dtypes: bools and integers become floats as in NumPy's own functions."""
+    """Return ``compute`` for all dtypes: bools and integers are first cast to the floats that NumPy's exp returns."""
 
     def call(k: Any, x: Any) -> Any:
         return compute(k, k.cast(x, np.exp.resolve_dtypes((x.dtype, None))[-1]) if x.dtype.kind in "biu" else x)
@@ -50,8 +51,8 @@ def _sigmoid(k: Any, x: Any) -> Any:
     return k.where(x < 0, decay, x.dtype.type(1)) / (1 + decay)
 
 
-def _step_function(name: str, kernel: str) -> Primitive:
-    """Return a function that rounds to integers. It copies integers, of which some array modules would make floats."""
+def _rounding_function(name: str, kernel: str) -> Primitive:
+    """Return a function that rounds to integers. It copies integers, for which some array modules return floats."""
     return Primitive(
         name,
         lambda k, x: k.copy(x) if x.dtype.kind in "iu" else getattr(k, kernel)(x),
@@ -77,31 +78,34 @@ cbrt = Primitive("cbrt", lambda k, x: k.cbrt(x), [lambda g, y, x: g / (3 * y * y
 exp = Primitive("exp", lambda k, x: k.exp(x), [lambda g, y, x: g * y], saves=["y"])
 # The derivative is log(2) * 2**x. It can be finite where y = 2**x is not, so it is the square of a smaller number.
 exp2: Primitive = Primitive(
-    "exp2", lambda k, x: k.exp2(x), [lambda g, y, x: g * square(0.8325546111576977 * exp2(x / 2))], saves=["x"]
+    "exp2", lambda k, x: k.exp2(x), [lambda g, y, x: g * square(_SQRT_LOG_2 * exp2(x / 2))], saves=["x"]
 )
 expm1 = Primitive("expm1", lambda k, x: k.expm1(x), [lambda g, y, x: g * exp(x)], saves=["x"])
 log = Primitive("log", lambda k, x: k.log(x), [lambda g, y, x: g / x], saves=["x"])
 log1p = Primitive("log1p", lambda k, x: k.log1p(x), [lambda g, y, x: g / (1 + x)], saves=["x"])
-log2 = Primitive("log2", lambda k, x: k.log2(x), [lambda g, y, x: g / x * 1.4426950408889634], saves=["x"])
-log10 = Primitive("log10", lambda k, x: k.log10(x), [lambda g, y, x: g * 0.4342944819032518 / x], saves=["x"])
+log2 = Primitive("log2", lambda k, x: k.log2(x), [lambda g, y, x: g / x * _LOG2_E], saves=["x"])
+log10 = Primitive("log10", lambda k, x: k.log10(x), [lambda g, y, x: g * _LOG10_E / x], saves=["x"])
 
 # ---- trigonometric and hyperbolic functions -------------------------------------------------------------------------
 
 sin = Primitive("sin", lambda k, x: k.sin(x), [lambda g, y, x: g * cos(x)], saves=["x"])
 cos: Primitive = Primitive("cos", lambda k, x: k.cos(x), [lambda g, y, x: g * -sin(x)], saves=["x"])
 tan = Primitive("tan", lambda k, x: k.tan(x), [lambda g, y, x: g * (1 + y * y)], saves=["y"])
-# The derivative at ±1 is an infinity. Outside of the domain it is NaN, as the function is: `_root` is NaN.
-asin = Primitive("asin", lambda k, x: k.arcsin(x), [lambda g, y, x: g / _root(x)], saves=["x"])
-acos = Primitive("acos", lambda k, x: k.arccos(x), [lambda g, y, x: g / -_root(x)], saves=["x"])
+# The derivatives of asin, acos and atanh are infinities at ±1, and NaN beyond, as `_sqrt_one_minus_square` is.
+asin = Primitive("asin", lambda k, x: k.arcsin(x), [lambda g, y, x: g / _sqrt_one_minus_square(x)], saves=["x"])
+acos = Primitive("acos", lambda k, x: k.arccos(x), [lambda g, y, x: g / -_sqrt_one_minus_square(x)], saves=["x"])
 atan = Primitive("atan", lambda k, x: k.arctan(x), [lambda g, y, x: g / (1 + x * x)], saves=["x"])
-deg2rad = Primitive("deg2rad", lambda k, x: k.deg2rad(x), [lambda g, y, x: g * 0.017453292519943295])
+deg2rad = Primitive("deg2rad", lambda k, x: k.deg2rad(x), [lambda g, y, x: g * _RADIANS_PER_DEGREE])
 sinh = Primitive("sinh", lambda k, x: k.sinh(x), [lambda g, y, x: g * cosh(x)], saves=["x"])
 cosh: Primitive = Primitive("cosh", lambda k, x: k.cosh(x), [lambda g, y, x: g * sinh(x)], saves=["x"])
 tanh = Primitive("tanh", lambda k, x: k.tanh(x), [lambda g, y, x: g * (1 - y * y)], saves=["y"])
-# y and x together give sqrt(x**2 + 1) and sqrt(x**2 - 1) without x**2, which may overflow.
+# sqrt(x**2 + 1) is x * tanh(y) + 1 / cosh(y) for y = asinh(x), and sqrt(x**2 - 1) is x * tanh(y) for y = acosh(x). They
+# are computed so, because x**2 may overflow.
 asinh = Primitive("asinh", lambda k, x: k.arcsinh(x), [lambda g, y, x: g / (x * tanh(y) + 1 / cosh(y))], saves=["y x"])
 acosh = Primitive("acosh", lambda k, x: k.arccosh(x), [lambda g, y, x: g / (x * tanh(y))], saves=["y x"])
-atanh = Primitive("atanh", lambda k, x: k.arctanh(x), [lambda g, y, x: g / square(_root(x))], saves=["x"])
+atanh = Primitive(
+    "atanh", lambda k, x: k.arctanh(x), [lambda g, y, x: g / square(_sqrt_one_minus_square(x))], saves=["x"]
+)
 
 
 # A primitive, as the product rule would return -2 x as the difference of 1 - x and 1 + x, which loses a small x.
@@ -110,7 +114,7 @@ one_minus_square = Primitive(
 )
 
 
-def _root(x: Any) -> Any:
+def _sqrt_one_minus_square(x: Any) -> Any:
     """Return sqrt(1 - x**2)."""
     return sqrt(one_minus_square(x))
 
@@ -165,7 +169,7 @@ def _silu_second_derivative(x: Any) -> Any:
 
 
 def _gelu_second_derivative(x: Any) -> Any:
-    """Return (2 - x**2) times the normal density. The density is multiplied by x twice, as x**2 could overflow."""
+    """Return (2 - x**2) times the normal density. Outside of exp, x is multiplied in twice, as x**2 could overflow."""
     density = exp(-0.5 * (x * x)) * _DENSITY_AT_0
     return 2 * density - x * (x * density)
 
@@ -193,10 +197,10 @@ gelu_tanh_backward: Primitive = _backward(
 
 # ---- steps and tests ------------------------------------------------------------------------------------------------
 
-floor = _step_function("floor", "floor")
-ceil = _step_function("ceil", "ceil")
-round_ = _step_function("round", "rint")
-trunc = _step_function("trunc", "trunc")
+floor = _rounding_function("floor", "floor")
+ceil = _rounding_function("ceil", "ceil")
+round_ = _rounding_function("round", "rint")
+trunc = _rounding_function("trunc", "trunc")
 zeros_like: Primitive = Primitive("zeros_like", lambda k, x: k.xp.zeros_like(x))
 logical_not = Primitive("logical_not", lambda k, x: k.logical_not(x))
 isnan = Primitive("isnan", lambda k, x: k.isnan(x))
