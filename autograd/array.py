@@ -250,11 +250,11 @@ class Array(ArrayMethods, ArrayProtocols):
                 self._grad.storage.count_write()
 
     def retain_grad(self) -> None:
-        """Let backward passes set the ``grad`` of this array, although it is not a leaf."""
+        """Let backward passes accumulate into the ``grad`` of this array even if it is not a leaf."""
         if not self.requires_grad:
             raise GradientError("retain_grad: this array requires no gradient, so there would be none to keep.")
-        if self.node is not None:
-            self.node.retaining_array = weakref.ref(self)
+        if self.node is not None and all(reference() is not self for reference in self.node.retaining_arrays):
+            self.node.retaining_arrays = (*self.node.retaining_arrays, weakref.ref(self))
 
     def detach(self) -> Array:
         """Return the same values without history, in the same memory; gradients notice writes through either array."""

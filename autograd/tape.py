@@ -123,15 +123,15 @@ class Node:
     num_listed_outputs : int
         Number of outputs if the operation returns a list of them, each with a node of its own, of the operation
         `ListedOutput`; 0 if the operation returns one array.
-    retaining_array : weakref or None
-        The array that called `retain_grad`, whose ``grad`` accumulates the cotangent of the output.
+    retaining_arrays : tuple of weakrefs
+        The arrays on which `retain_grad` was called: each accumulates the cotangent of the output into its ``grad``.
     stack : StackSummary or None
         Where the node was recorded, inside `anomaly`.
     """
 
     __slots__ = (
         "__weakref__", "args", "dtype", "hooks", "num_listed_outputs", "number", "operation", "output",
-        "retaining_array", "shape", "sources", "stack", "storages", "version",
+        "retaining_arrays", "shape", "sources", "stack", "storages", "version",
     )  # fmt: skip
 
     def __init__(
@@ -153,7 +153,7 @@ class Node:
         self.version = sum([storage.version for storage in self.storages])
         self.num_listed_outputs = 0
         self.hooks: Hooks = {}
-        self.retaining_array: weakref.ref[Any] | None = None
+        self.retaining_arrays: tuple[weakref.ref[Any], ...] = ()
         self.stack: traceback.StackSummary | None = None
         if grad_mode.value == ANOMALY:
             frames = [(frame, frame.f_lineno) for frame in frames_outside("pynested")]

@@ -47,7 +47,7 @@ def run_backward(
         if node in end_nodes:
             results[node] = cotangent
             continue
-        if node.hooks or node.retaining_array is not None:
+        if node.hooks or node.retaining_arrays:
             cotangent = _apply_node_hooks(node, cotangent, this_pass)
         if node in result_nodes:
             results[node] = cotangent
@@ -87,11 +87,12 @@ def _accumulate(pairs: SourceCotangents, this_pass: BackwardPass, heap: list[tup
 
 
 def _apply_node_hooks(node: Node, cotangent: Any, this_pass: BackwardPass) -> Any:
-    """Return the cotangent after the hooks of ``node``; an array with `retain_grad` accumulates a copy."""
+    """Return the cotangent after the hooks of ``node``; each array with `retain_grad` accumulates a copy."""
     gradient = apply_hooks(node.hooks, cotangent, this_pass)
-    array = node.retaining_array() if node.retaining_array is not None else None
-    if array is not None:
-        array.accumulate(gradient.clone())
+    for reference in node.retaining_arrays:
+        array = reference()
+        if array is not None:
+            array.accumulate(gradient.clone())
     return gradient
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -169,6 +170,18 @@ def test_a_broadcast_gradient_is_copied_before_it_is_written() -> None:
     x.grad = pn.array([1.0]).broadcast_to((3,))  # read-only
     (x * 2).sum().backward()
     assert x.grad.tolist() == [3, 3, 3]
+
+
+def test_each_array_that_retains_its_gradient_gets_it_once() -> None:
+    """A copy of a result refers to the same node."""
+    y = leaf(1, 2) * 1
+    arrays = [y, copy.copy(y), copy.copy(y)]
+    for array in [*arrays, y]:
+        array.retain_grad()
+    arrays.pop()  # an array that is gone
+    (y * y).sum().backward()
+    assert [array.grad.tolist() for array in arrays] == [[2, 4]] * 2
+    assert not np.shares_memory(arrays[0].grad.data, arrays[1].grad.data)
 
 
 def test_accumulation_into_a_gradient_that_was_saved_is_noticed() -> None:
