@@ -34,8 +34,8 @@ def run_backward(
 ) -> dict[Any, Any]:
     """Run reverse mode from ``seeds``, pairs of node and cotangent.
 
-    Return the cotangents of the leaves, of ``result_nodes``, and of ``end_nodes``, at which the pass ends.
-    ``retain_graph`` keeps the saved values.
+    Return the cotangents of the leaves, of ``result_nodes``, and of ``end_nodes``. The pass does not go beyond an end
+    node. ``retain_graph`` keeps the saved values.
     """
     this_pass.caller_storages.update([cotangent.storage for _, cotangent in seeds])
     nodes_to_visit, cotangents, results = this_pass.nodes_to_visit, this_pass.cotangents, {}
@@ -71,7 +71,10 @@ def run_backward(
 
 
 def _accumulate(pairs: SourceCotangents, this_pass: BackwardPass, heap: list[tuple[int, Node]]) -> None:
-    """Add cotangents to the earlier ones of their sources, push nodes that the pass must visit, and empty ``pairs``."""
+    """Add each cotangent to what has arrived at its source, and push a node when its first cotangent arrives.
+
+    ``pairs`` is emptied, so that it keeps no cotangent alive.
+    """
     cotangents = this_pass.cotangents
     for source, term in pairs:
         earlier = cotangents.get(source)
@@ -97,7 +100,7 @@ def _apply_node_hooks(node: Node, cotangent: Any, this_pass: BackwardPass) -> An
 
 
 def _apply_vjp_checked(node: Node, cotangent: Any, this_pass: BackwardPass) -> SourceCotangents:
-    """Apply the vjp of a node that was recorded inside `anomaly`: NaN that it makes is an error.
+    """Apply the vjp of a node that was recorded inside `anomaly`; raise if it makes NaN from a cotangent without NaN.
 
     Any error shows where the node was recorded.
     """
@@ -124,10 +127,10 @@ def _has_nan(cotangent: Any) -> bool:
 
 
 def _matched_to_source(node: Node, source: Any, cotangent: Array) -> Array:
-    """Sum and cast a cotangent to the shape and dtype of ``source``, which the operation broadcast or promoted."""
+    """Sum a cotangent over the dimensions that the operation broadcast, and cast it to the dtype of ``source``."""
     if cotangent.shape == node.shape and _broadcasts(source.shape, node.shape):
         cotangent = summed_to(cotangent, source.shape)
-    if cotangent.dtype == node.dtype:
+    if node.dtype is not None and cotangent.dtype == node.dtype:  # None, for several outputs, is equal to float64
         cotangent = to_dtype(cotangent, source.dtype)
     origin = f"{node.operation.name}: its vjp is wrong; it returned"
     check_gradient(origin, cotangent, source.shape, source.dtype, cotangent.device, "cotangent")
@@ -146,7 +149,7 @@ def vjp_between(
     first_number: int,
     new_pass: BackwardPass,
 ) -> dict[Any, Any]:
-    """Return the cotangents of ``inputs``, nodes or leaves, from which ``outputs`` were recorded.
+    """Take ``cotangents`` of ``outputs`` back to ``inputs``, nodes or leaves; return the cotangents by input.
 
     The recording began at ``first_number``. ``new_pass`` visits the nodes between the outputs and the inputs.
     """
@@ -157,41 +160,41 @@ def vjp_between(
     return run_backward(new_pass, seeds, retain_graph=new_pass.is_recorded, end_nodes=end_nodes)
 
 
-def nodes_between(ends: Iterable[Any], starts: Iterable[Any], first_number: int = 0) -> set[Any]:
-    """Return ``starts``, and the nodes on paths from them to ``ends`` whose numbers are not below ``first_number``."""
-    between = set(starts)
-    for node in walk_back(ends, first_number)[0]:
+def nodes_between(output_nodes: Iterable[Any], input_nodes: Iterable[Any], first_number: int = 0) -> set[Any]:
+    """Return the input nodes, and the nodes from ``first_number`` on that lie on paths from an input to an output."""
+    between = set(input_nodes)
+    for node in walk_back(output_nodes, first_number)[0]:
         if not between.isdisjoint(node.sources):
             between.add(node)
     return between
 
 
-def walk_back(ends: Iterable[Any], first_number: int = 0) -> tuple[list[Node], list[Any]]:
-    """Return ``ends`` and the nodes that lead to them, if not below ``first_number``, in the order of their numbers.
+def walk_back(output_nodes: Iterable[Any], first_number: int = 0) -> tuple[list[Node], list[Any]]:
+    """Return the nodes from ``first_number`` on from which the outputs were computed, in the order of their numbers.
 
-    The second list has the leaves, and the nodes below ``first_number``, at which the walk stops.
+    The output nodes are among them. The second list has the leaves, and the nodes below ``first_number``, at which the
+    walk stops.
     """
-    ends, inside = list(ends), set()
-    pending = ends.copy()
+    outputs, inside = list(output_nodes), set()
+    pending = outputs.copy()
     while pending:
         node = pending.pop()
         if type(node) is Node and node not in inside and node.number >= first_number:
             inside.add(node)
             pending.extend(node.sources)
     nodes = sorted(inside, key=attrgetter("number"))
-    visited = dict.fromkeys([*ends, *[source for node in nodes for source in node.sources]])
+    visited = dict.fromkeys([*outputs, *[source for node in nodes for source in node.sources]])
     return nodes, [node for node in visited if node is not None and node not in inside]
 
 
-def run_forward(tangents: dict[Any, Any], ends: Sequence[Any], first_number: int = 0) -> list[Any]:
-    """Run forward mode from ``tangents``, a dict by node, and return the tangent of each of ``ends``, or None.
+def run_forward(tangents: dict[Any, Any], output_nodes: Sequence[Any], first_number: int = 0) -> list[Any]:
+    """Run forward mode from ``tangents``, a dict by node, and return the tangent of each output node, or None.
 
-    Nodes below ``first_number`` are not visited.
+    The tangents of the visited nodes are added to ``tangents``. Nodes below ``first_number`` are not visited.
     """
-    nodes = nodes_between(ends, tangents, first_number).difference(tangents)
-    for node in sorted(nodes, key=attrgetter("number")):
+    for node in walk_back(output_nodes, first_number)[0]:
         source_tangents = [tangents.get(source) for source in node.sources]
-        if all(t is None for t in source_tangents):
+        if node in tangents or all(t is None for t in source_tangents):
             continue
         if LISTENERS:
             tangent = emit_around("jvp", node.name, node.operation.apply_jvp, node, source_tangents)
@@ -200,7 +203,7 @@ def run_forward(tangents: dict[Any, Any], ends: Sequence[Any], first_number: int
         if tangent is not None:
             is_list = node.num_listed_outputs > 0
             tangents[node] = tangent if is_list else _matched_to_output(node, source_tangents, tangent)
-    return [tangents.get(end) for end in ends]
+    return [tangents.get(node) for node in output_nodes]
 
 
 def _matched_to_output(node: Node, source_tangents: Sequence[Array | None], tangent: Array) -> Array:

@@ -168,14 +168,21 @@ def test_many_threads_accumulate_into_one_leaf() -> None:
 # ---- wrong derivatives --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("primitive", "function"), [
+    ("reshape", lambda x: x.reshape(3)),
+    ("unbind", lambda x: x.unbind()[0]),  # a list of outputs
+])  # fmt: skip
 @pytest.mark.parametrize(("vjp", "text"), [
     ("lambda g, right: right.reshape(-1)", r"shape \(3,\) .* for an array of shape \(1, 3\)"),
     ("lambda g, right: right.astype('float64')", "float64 for an array .* dtype float32"),
 ])  # fmt: skip
-def test_the_shape_and_dtype_of_a_vjp_are_checked(vjp: str, text: str) -> None:
+def test_the_shape_and_dtype_of_a_vjp_are_checked(
+    primitive: str, function: Callable[[Array], Array], vjp: str, text: str
+) -> None:
     x = pn.array([[1.0, 2.0, 3.0]], dtype=pn.float32, requires_grad=True)
-    with planted({"primitive": "reshape", "vjp": vjp}), pytest.raises(GradientError, match=rf"reshape: .*{text}"):
-        pn.reshape(x, 3).sum().backward()
+    y = function(x).sum()
+    with planted({"primitive": primitive, "vjp": vjp}), pytest.raises(GradientError, match=rf"{primitive}: .*{text}"):
+        y.backward()
 
 
 def test_one_function_of_all_cotangents_is_not_taken_as_the_jvp() -> None:
