@@ -13,19 +13,19 @@ from pynested.backends.errors import ArgumentError, GradientError, named_type
 
 from .array import Array, check_gradient
 from .call_errors import check_flags, check_optional_flags
-from .containers import flatten, flatten_like
+from .containers import flatten, flatten_like, without_constants
 from .decorators import operator
 from .hooks import apply_hooks
 from .modes import Mode
 from .primitives.movement import copy, to_dtype
-from .tape import OFF, RECORDING, BackwardPass, SourceCotangents, grad_mode, node_or_leaf
+from .tape import OFF, RECORDING, BackwardPass, SourceCotangents, node_or_leaf
 from .traversal import nodes_between, run_backward, walk_back
 
 
 def backward(
     outputs: Any, gradients: Any = None, *, retain_graph: bool | None = None, create_graph: bool = False
 ) -> None:
-    """Accumulate the gradients of ``outputs``, weighted by ``gradients``, into the ``grad`` of their leaves.
+    """Add the gradient of ``outputs``, weighted by ``gradients``, to the ``grad`` of each leaf.
 
     Parameters
     ----------
@@ -68,23 +68,30 @@ def backward(
 def _run_quietly(
     this_pass: BackwardPass, seeds: SourceCotangents, retain_graph: bool | None, result_nodes: Container[Any] = ()
 ) -> dict[Any, Any]:
-    """Run a backward pass without warnings, and without recording unless it can be differentiated."""
+    """Run a backward pass without warnings. It is recorded only if it can be differentiated.
+
+    If ``retain_graph`` is None, the saved values are kept only if the pass is recorded.
+    """
     retain_graph = this_pass.is_recorded if retain_graph is None else retain_graph
-    with Mode((grad_mode.value or RECORDING) if this_pass.is_recorded else OFF):
+    with Mode(RECORDING if this_pass.is_recorded else OFF):
         return run_backward(this_pass, seeds, retain_graph=retain_graph, result_nodes=result_nodes)
 
 
 def _as_gradients(pairs: Sequence[tuple[Array, Any]], this_pass: BackwardPass) -> list[Array | None]:
-    """Return gradients for pairs of array and cotangent: after the hooks of leaves, each in memory of its own.
+    """Apply the hooks of each leaf to its cotangent, once, and return the results, each in memory of its own.
 
-    Without a cotangent there is no gradient: both are None.
+    ``pairs`` has arrays and their cotangents, or None, which stays None. An array can occur twice.
     """
-    cotangents = [apply_hooks(x._hooks, g, this_pass) if x._hooks and g is not None else g for x, g in pairs]
+    hooked = {id(x): apply_hooks(x._hooks, g, this_pass) for x, g in dict(pairs).items() if x._hooks and g is not None}
+    cotangents = [hooked.get(id(x), g) for x, g in pairs]
     return [None if g is None else _in_own_memory(g, this_pass) for g in cotangents]
 
 
 def _in_own_memory(cotangent: Array, this_pass: BackwardPass) -> Array:
-    """Return a cotangent, or a copy if a caller can hold its memory, or if it is not contiguous and writable."""
+    """Return a cotangent in memory that no caller holds, contiguous and writable: itself, or a copy.
+
+    A recorded pass always copies.
+    """
     if this_pass.is_recorded:
         return copy(cotangent)
     storages = this_pass.caller_storages
@@ -112,7 +119,10 @@ def _seeds(name: str, outputs: Any, gradients: Any, create_graph: bool) -> Sourc
 
 
 def checked_seed(name: str, output: Array, gradient: Array | None, create_graph: bool, outputs: Any) -> Array:
-    """Return the cotangent of an output; raise unless it has the output's shape and device, and is floating."""
+    """Return the cotangent of an output: ``gradient`` cast to its dtype; ones for None, if the output has one element.
+
+    Raise unless ``gradient`` is floating, and has the shape and the device of the output.
+    """
     if gradient is None:
         if output.numel() != 1:
             is_nested = getattr(outputs, "is_nested", False)
@@ -148,7 +158,7 @@ def grad(
 ) -> Any:
     """Return the gradients of ``outputs`` with respect to ``inputs``, in the same containers as ``inputs``.
 
-    Nothing is accumulated into the ``grad`` of a leaf.
+    Nothing is accumulated into the ``grad`` of a leaf. An entry of a container that is no array has the gradient None.
 
     Parameters
     ----------
@@ -190,4 +200,4 @@ def grad(
             f"grad: input {unused[0]} was not used in the outputs. Give allow_unused=True to get None for it."
         )
     pairs = [(array, cotangents.get(node)) for array, node in zip(arrays, nodes, strict=True)]
-    return rebuild(_as_gradients(pairs, this_pass))
+    return without_constants(rebuild(_as_gradients(pairs, this_pass)))

@@ -80,7 +80,7 @@ class _Checkpoint:
         """Call the function again with the saved arguments, and return the results; raise if their kinds differ."""
         saved = node.saved()
         with (
-            Mode(grad_mode.value or RECORDING),  # this call is recorded even if the mode is OFF
+            Mode(RECORDING),  # this call is recorded even if the mode is OFF
             random.replay_random(self.random_state),
             set_default_device(self.device),
             set_default_dtype(self.dtype),

@@ -39,7 +39,7 @@ class _TracedCall:
     def __init__(self, function: Callable[..., Any], primals: tuple[Any, ...]) -> None:
         first_number, is_recording = next_node_number(), grad_mode.value != OFF
         arrays, self.rebuild = flatten(primals)
-        with Mode(grad_mode.value or RECORDING):
+        with Mode(RECORDING):
             self.views = [alias(x) for x in arrays]
             self.inputs = [view for view in self.views if is_float(view.dtype)]
             for view in self.inputs:

@@ -23,7 +23,7 @@ def derivatives_of(formula: Callable[..., Any]) -> tuple[Derivative, Derivative]
     def record(args: Sequence[Any]) -> tuple[list[Any], list[Any], int]:
         """Return the nodes of the views, the results, and the number at which the recording began."""
         first_number = next_node_number()
-        with Mode(grad_mode.value or RECORDING):
+        with Mode(RECORDING):
             views = [alias(arg) if type(arg) is Array and arg.tracked else arg for arg in args]
             results = formula(*views)
         nodes = [view.node if type(view) is Array and view.tracked else None for view in views]

@@ -222,6 +222,7 @@ def test_grad_reads_the_nodes_between_outputs_and_inputs() -> None:
     assert (by_y.tolist(), by_x.tolist()) == ([6, 12], [18, 36])
     assert grad(y, y, pn.array([1.0, 2.0])).tolist() == [1, 2]
     assert grad(x.sum(), {"a": x, "b": other}, allow_unused=True)["b"] is None
+    assert grad(x.sum(), [x, 3.0, {"n": np.ones(2)}])[1:] == [None, {"n": None}]  # constants have no gradient
     assert x.grad is None
     branch = (other * other).sum()
     branch.backward()  # frees saved values of a branch that the gradient of x does not need

@@ -48,6 +48,16 @@ def test_hooks_in_a_recorded_pass_are_differentiated() -> None:
     assert grad(slope.sum(), x).tolist() == [12]
 
 
+def test_a_hook_is_called_once_in_a_pass_for_an_input_that_is_named_twice() -> None:
+    x = pn.array([3.0], requires_grad=True)
+    for y in (x, x * 1):
+        kept: list[Any] = []
+        y.register_hook(lambda g, kept=kept: kept.append(g) or g * 2)
+        gradients = grad((y * y).sum(), [y, y])
+        assert [g.tolist() for g in gradients] == [[12], [12]] and len(kept) == 1
+        assert gradients[0].storage is not gradients[1].storage
+
+
 def test_each_registration_is_removed_by_its_own_function() -> None:
     def double(g: Any) -> Any:
         return g * 2
