@@ -1,4 +1,4 @@
-"""`Array`: a dense strided view of a storage on a device, and the node of the tape that made it.
+"""`Array`: a dense strided view of a storage on a device. A recorded result also refers to its node on the tape.
 
 `pynested.operators` has the operators, which check arguments. Methods call them through ``_functions``, which the
 package `array_methods` explains. `pynested.autograd.primitives` has the differentiable functions that the operators
@@ -31,25 +31,26 @@ from .tape import Hooks, Leaf, Node, grad_mode
 
 Hook = Callable[["Array"], "Array | None"]  # gets a gradient, and can return another one in its place
 OPEN, NO_GRAD_ONLY, READ_ONLY = 0, 1, 2  # writes are allowed; allowed if nothing is recorded; never allowed
-_grad_lock = RLock()  # of the thread that accumulates a gradient
+_grad_lock = RLock()  # held while a gradient is accumulated
 
 
 class Array(ArrayMethods, ArrayProtocols):
     """A dense differentiable array. Make one with `pynested.array`; `numpy` returns the values.
 
-    The constructor wraps ``data``. If it is a view of one of ``sources``, they share storage and write guard.
+    The constructor wraps ``data``. If ``data`` is a view of one of ``sources``, the array gets the storage and the
+    write guard of this source. Inside `no_grad`, a view of a source that requires grad gets NO_GRAD_ONLY.
 
     Attributes
     ----------
     data : ndarray
-        The values, in the class of the device's array module; it cannot be set. ``storage`` counts writes through
-        arrays that are made from `numpy()`, but no writes into ``data`` or through arrays that are made from ``data``.
+        The values, in the class of the device's array module; it cannot be set. ``storage`` counts no writes into
+        ``data``, nor into ``pn.from_numpy(x.data)``. It counts those into ``pn.from_numpy(x.numpy())``.
     storage : Storage
         The memory of the values, shared by all views, with a counter of writes.
     node : Node or None
         The node of the tape that made this array; None for a leaf.
     leaf : Leaf or None
-        The node at which the gradients of a leaf end, if it has ever required grad.
+        The `Leaf` of a leaf that requires grad, or did so earlier; otherwise None.
     tracked : bool
         The same as ``requires_grad``, which is slower to read.
     write_guard : int
@@ -96,8 +97,8 @@ class Array(ArrayMethods, ArrayProtocols):
         """Wrap memory of another library; if an `Array` exported this memory, the two arrays share a storage."""
         return cls(data, device, storage_of_imported(data, device))
 
-    def made_by(self, node: Node) -> Array:
-        """Return an array with the same values that is the output of ``node``."""
+    def as_output_of(self, node: Node) -> Array:
+        """Return this array as the output of ``node``: the same memory, with history."""
         output = Array(self._raw, self.storage.device, self.storage)
         output.node, output.tracked = node, True
         return output
@@ -150,7 +151,10 @@ class Array(ArrayMethods, ArrayProtocols):
         return self._raw.flags.c_contiguous  # type: ignore[no-any-return]
 
     def is_writable(self) -> bool:
-        """Return whether elements can be written; False for a gradient given to a hook, and for a view with repeats."""
+        """Return False if a write is never allowed: for a gradient given to a hook, and for a view with repeats.
+
+        True does not mean that a write is allowed in the present mode of recording.
+        """
         return self.write_guard != READ_ONLY and is_writable(self._raw)
 
     @property
@@ -158,10 +162,12 @@ class Array(ArrayMethods, ArrayProtocols):
         """The transposed array: all dimensions in reverse."""
         return self.permute(range(self.ndim)[::-1])
 
+    @method
     def size(self, dim: int | None = None) -> Any:
         """Return the sizes as a tuple, or the size of one dimension."""
         return self.shape if dim is None else self.shape[canonical_dim("size", dim, self.ndim)]
 
+    @method
     def stride(self, dim: int | None = None) -> Any:
         """Return the strides, in elements, as a tuple, or the stride of one dimension."""
         strides = tuple(s // self.dtype.itemsize for s in self.data.strides)
@@ -174,17 +180,20 @@ class Array(ArrayMethods, ArrayProtocols):
 
     @method
     def as_strided(self, size: Sequence[int], stride: Sequence[int], storage_offset: int = 0) -> Array:
-        """Return a view of a contiguous array with other sizes and strides, in elements; read-only with repeats."""
+        """Return a view with these sizes and strides, counted in elements. The array must be contiguous.
+
+        A view that holds an element twice is read-only.
+        """
         return self._functions.as_strided(self, size, stride, storage_offset)  # type: ignore[no-any-return]
 
     @method
     def broadcast_to(self, shape: Sequence[int]) -> Array:
-        """Return a read-only view repeated to ``shape``."""
+        """Return a view repeated to ``shape``; it is read-only if elements repeat."""
         return self._functions.broadcast_to(self, shape)  # type: ignore[no-any-return]
 
     @property
     def grad(self) -> Array | None:
-        """The sum of the gradients of all backward passes so far."""
+        """The sum of the gradients of all backward passes since it was last set."""
         return self._grad
 
     @grad.setter
@@ -199,7 +208,7 @@ class Array(ArrayMethods, ArrayProtocols):
 
     @property
     def requires_grad(self) -> bool:
-        """Whether the array gets gradients, or passes them on. It can be set for a leaf, as `requires_grad_` does."""
+        """Whether the array gets gradients, or passes them on. Setting it calls `requires_grad_`."""
         return self.tracked
 
     @requires_grad.setter
@@ -208,7 +217,7 @@ class Array(ArrayMethods, ArrayProtocols):
 
     @method
     def requires_grad_(self, requires_grad: bool = True) -> Array:
-        """Let a leaf require grad, or stop it; return the array itself."""
+        """Make a leaf require grad, or stop requiring it; return the array itself."""
         check_flags("requires_grad_", requires_grad=requires_grad)
         if requires_grad and not is_float(self.dtype):
             raise DTypeError(
@@ -224,19 +233,19 @@ class Array(ArrayMethods, ArrayProtocols):
 
     @method
     def backward(self, gradient: Any = None, *, retain_graph: bool | None = None, create_graph: bool = False) -> None:
-        """Accumulate into the ``grad`` of every leaf the gradient of this array, weighted by ``gradient``."""
+        """Add the gradient of this array, weighted by ``gradient``, to the ``grad`` of each leaf."""
         self._functions.backward(self, gradient, retain_graph=retain_graph, create_graph=create_graph)
 
     @method
     def register_hook(self, hook: Hook) -> Callable[[], None]:
-        """Call ``hook`` with the gradient of this array in every backward pass; an array that it returns replaces it.
+        """Call ``hook`` with the gradient of this array in every backward pass; return a function that removes it.
 
-        The hook can keep the gradient, but not write to it. Return a function that removes the hook.
+        An array that the hook returns replaces the gradient. The hook can keep the gradient, but not write to it.
         """
         return self._functions.register_hook(self, hook)  # type: ignore[no-any-return]
 
     def accumulate(self, cotangent: Array) -> None:
-        """Add ``cotangent`` to ``grad``, in place unless the sum itself is to be differentiated."""
+        """Add ``cotangent`` to ``grad``: in place, unless the sum can be differentiated or ``grad`` is read-only."""
         if LISTENERS:
             emit("accumulate", self.device, leaf=self, cotangent=cotangent)
         with _grad_lock:
@@ -257,7 +266,7 @@ class Array(ArrayMethods, ArrayProtocols):
             self.node.retaining_arrays = (*self.node.retaining_arrays, weakref.ref(self))
 
     def detach(self) -> Array:
-        """Return the same values without history, in the same memory; gradients notice writes through either array."""
+        """Return the same values without history, in the same memory; a backward pass notices writes through either."""
         detached = Array(self._raw, self.storage.device, self.storage)
         detached.write_guard = READ_ONLY if self.write_guard == READ_ONLY else OPEN
         return detached
@@ -265,7 +274,7 @@ class Array(ArrayMethods, ArrayProtocols):
     def as_saved(self) -> Array:
         """Return the array that a node saves: for a leaf, a view with the same `Leaf`; for any other array, itself.
 
-        The ``grad`` of a leaf can refer to nodes. If they referred to the leaf, that would be a reference cycle.
+        The ``grad`` of a leaf can refer to nodes. If these nodes referred to the leaf, there would be a cycle.
         """
         if self.node is not None or not self.tracked:
             return self

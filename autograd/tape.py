@@ -5,7 +5,7 @@ the order of their numbers.
 
 A node refers to values and to the nodes before it, never to the array that it made. A `Leaf` refers to its array
 weakly. So there are no reference cycles, and a graph without references is freed at once. Arrays have the type Any
-here, as `Array` imports this module.
+here, as array.py imports this module.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pynested.backends.storage import Storage
 
 from .thread_values import ThreadValue
 
-Hooks = dict[int, Callable[[Any], Any]]  # by the node number at which the hook was registered
+Hooks = dict[int, Callable[[Any], Any]]  # by `next_node_number` at the registration of the hook
 OFF, RECORDING, ANOMALY = 0, 1, 2  # record nothing, nodes, or nodes with the line of the program
 grad_mode: ThreadValue[int] = ThreadValue(lambda: RECORDING)
 _node_numbers = itertools.count()
@@ -55,9 +55,9 @@ class BackwardPass:
     nodes_to_visit : set
         The nodes and leaves to which the pass takes cotangents.
     caller_storages : set
-        The storages whose memory a caller can hold, so that `backward` copies a gradient in such memory. They come from
-        seeds, from arguments and results of hooks and of users' functions, and from gradients already returned. A pass
-        inside another pass shares the set of that pass.
+        The storages that code outside the pass can hold. A gradient in one of them is copied before it is returned.
+        They come from seeds, from arguments and results of hooks and of users' functions, and from gradients already
+        returned. A pass inside another pass shares the set of that pass.
     cotangents : dict
         The cotangents that have arrived, by node. At the end only those of the leaves remain.
     first_number : int
@@ -71,13 +71,14 @@ class BackwardPass:
     first_number: int = field(default_factory=next_node_number)
 
 
-SourceCotangents = list[tuple[Any, Any]]  # pairs of a source, a node or a leaf, and a cotangent that arrives there
+SourceCotangents = list[tuple[Any, Any]]  # pairs of a source, which is a Node or a Leaf, and its cotangent
 
 
 class Operation(Protocol):
     """The operation of a node: a `Primitive`, a call of a user's `Function`, a checkpoint or a fused chain.
 
-    A node with several outputs gets a list of cotangents, None where none arrived, and returns a list of tangents.
+    With several outputs, `apply_vjp` gets a list of cotangents, with None for an output without cotangent, and
+    `apply_jvp` returns a list of tangents.
     """
 
     name: str
@@ -110,19 +111,21 @@ class Node:
     operation : Operation
         The primitive, or another operation, that computed the output.
     sources : sequence
-        For each argument the node that made it, or its leaf, or None if it is constant.
+        For each argument the node that made it, or its leaf, or None if it is constant. For a checkpoint the older
+        nodes and the leaves from which the call computed its results.
     shape, dtype
         Shape and dtype of the output; None if there are several.
     args : sequence
-        The arguments as the derivatives get them: saved arrays, `Unsaved`, and arguments that are not arrays. None
-        after the saved values were freed.
+        The arguments as the derivatives get them: saved arrays, `Unsaved`, and arguments that are not arrays. For a
+        `Function` or a checkpoint only saved arrays. None after the saved values were freed.
     output : array or None
         The output without its history, if a derivative reads it.
     version : int
-        Sum of the versions of the saved storages. If the sum differs later, a saved value was overwritten.
+        Sum of the versions of the saved storages. If the sum differs later, memory that holds a saved value was
+        written to.
     num_listed_outputs : int
-        Number of outputs if the operation returns a list of them, each with a node of its own, of the operation
-        `ListedOutput`; 0 if the operation returns one array.
+        0 if the operation returns one array; otherwise the number of outputs, each of which has a node of its own with
+        the operation `ListedOutput`.
     retaining_arrays : tuple of weakrefs
         The arrays on which `retain_grad` was called: each accumulates the cotangent of the output into its ``grad``.
     stack : StackSummary or None
@@ -174,8 +177,8 @@ class Node:
             )
         if self.version != sum([storage.version for storage in self.storages]):
             raise GradientError(
-                f"{self.operation.name}: a value saved for the gradient was overwritten in place after it was used. "
-                "Use the functional form (x = x.mul(2) for x.mul_(2)), or clone before writing."
+                f"{self.operation.name}: memory of a value saved for the gradient was overwritten in place after it "
+                "was used. Use the functional form (x = x.mul(2) for x.mul_(2)), or clone before writing."
             )
         return self.args  # type: ignore[no-any-return]
 
@@ -186,21 +189,21 @@ class Node:
 
 
 class Leaf:
-    """The node of an array that no operation made, at which gradients end.
+    """The end of the tape at an array that no operation made.
 
     Attributes
     ----------
     array : weakref
         The array.
-    shape, dtype, storage
-        Shape, dtype and storage of the array.
+    shape, dtype
+        Shape and dtype of the array.
     """
 
-    __slots__ = ("__weakref__", "array", "dtype", "shape", "storage")
+    __slots__ = ("__weakref__", "array", "dtype", "shape")
 
     def __init__(self, array: Any) -> None:
         self.array = weakref.ref(array)
-        self.shape, self.dtype, self.storage = array.shape, array.dtype, array.storage
+        self.shape, self.dtype = array.shape, array.dtype
 
 
 def node_or_leaf(array: Any) -> Node | Leaf | None:

@@ -178,7 +178,7 @@ class Primitive:
         args = node.saved()
         y = node.output
         if y is not None and this_pass.is_recorded:
-            y = y.made_by(node)
+            y = y.as_output_of(node)
         terms = self.vjps(cotangent, y, *args) if callable(self.vjps) else None
         pairs: SourceCotangents = []
         for i, source in enumerate(node.sources):
@@ -191,7 +191,7 @@ class Primitive:
     def apply_jvp(self, node: Node, tangents: Sequence[Array | None]) -> Any:
         """Return the tangent of the output of ``node``, or a list of those of several outputs."""
         args = node.saved()
-        y = None if node.output is None else node.output.made_by(node)
+        y = None if node.output is None else node.output.as_output_of(node)
         if callable(self.jvps):
             return self.jvps(tangents, y, *args)
         terms = [jvp(t, y, *args) for jvp, t in zip(self.jvps, tangents, strict=False) if t is not None]

@@ -189,7 +189,7 @@ def test_accumulation_into_a_gradient_that_was_saved_is_noticed() -> None:
     (x * x).sum().backward()
     y = (w * x.grad).sum()
     (x * x).sum().backward()
-    with pytest.raises(GradientError, match="mul: a value saved for the gradient was overwritten in place"):
+    with pytest.raises(GradientError, match="mul: memory of a value saved for the gradient was overwritten in place"):
         grad(y, w)
 
 

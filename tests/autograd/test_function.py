@@ -138,7 +138,7 @@ def test_saved_values_are_guarded() -> None:
     x = leaf()
     y = Exp.apply(x)
     y.detach().mul_(2)
-    with pytest.raises(GradientError, match="Defined: a value saved for the gradient was overwritten"):
+    with pytest.raises(GradientError, match="Defined: memory of a value saved for the gradient was overwritten"):
         y.sum().backward()
     y = Exp.apply(x)
     y.sum().backward()
