@@ -33,7 +33,8 @@ def raise_better_error(
         problems = list(_problems(signature, args, kwargs)) or [str(misfit)]
     else:
         return
-    passed = [value_text(value) for value in args]
+    is_class_method = next(iter(signature.parameters), None) == "cls"
+    passed = [value_text(value) for value in args[is_class_method:]]
     passed += [f"{name}={value_text(value)}" for name, value in kwargs.items()]
     accepted = "\n        ".join(accepted_signatures(function))
     raise ArgumentError(
@@ -44,7 +45,7 @@ def raise_better_error(
 
 
 def check_flags(name: str, **flags: Any) -> None:
-    """Raise ArgumentError for flags that are neither True nor False, such as ``keepdim="no"``, a true value."""
+    """Raise ArgumentError for flags that are neither True nor False, such as ``keepdim="no"``, which counts as true."""
     for parameter, value in flags.items():
         if value is not True and value is not False and not isinstance(value, np.bool_):
             raise ArgumentError(f"{name}: {parameter!r} must be True or False, not {value_text(value)}.")
@@ -75,10 +76,11 @@ def _problems(signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mappi
     ]
     for name in missing:
         yield f"{name!r} is missing"
-    for name in kwargs.keys() & positional[: len(args)]:
-        yield f"{name!r} is given twice"
+    for name in positional[: len(args)]:
+        if name in kwargs:
+            yield f"{name!r} is given twice"
     if inspect.Parameter.VAR_KEYWORD not in kinds:
-        for name in kwargs.keys() - parameters.keys():
+        for name in [name for name in kwargs if name not in parameters]:
             yield f"there is no argument {name!r}{_intended_name_hint(name, parameters, missing)}"
     if len(args) > len(positional) and inspect.Parameter.VAR_POSITIONAL not in kinds:
         keyword_hint = f" (by name: {', '.join(keyword_only)})" if keyword_only else ""
@@ -96,6 +98,8 @@ def _intended_name_hint(name: str, names: Mapping[str, Any], missing: list[str])
 def accepted_signatures(function: Callable[..., Any]) -> Iterator[str]:
     r"""Yield the signature in the operator table of the specification, and the signature in Python.
 
+    The table has no entry for a method that takes other arguments than the public function of its name.
+
     >>> from pynested.autograd.call_errors import accepted_signatures
     >>> print("\n".join(accepted_signatures(pn.softmax)))
     softmax(self: Nested | Array, dim: int, *, dtype: DType | None = None) -> Nested | Array
@@ -107,12 +111,16 @@ def accepted_signatures(function: Callable[..., Any]) -> Iterator[str]:
     parameters = [
         parameter.replace(annotation=parameter.empty) for parameter in inspect.signature(function).parameters.values()
     ]
+    names = [parameter.name for parameter in parameters]
+    is_method = "." in function.__qualname__
     entry = load_table().get(name)
     names_in_table: list[str] | None = None
     if entry is not None and entry.signature:
         names_in_table = list(entry.call.parameters)
-        yield entry.signature
-    if "." in function.__qualname__:  # a method
-        yield f"x.{name}{inspect.Signature(parameters[1:])}"
-    elif [parameter.name for parameter in parameters] != names_in_table:
+        if not is_method or set(names_in_table[1:]) <= set(names):
+            yield entry.signature
+    if is_method:
+        prefix = function.__qualname__ if names[0] == "cls" else f"x.{name}"
+        yield f"{prefix}{inspect.Signature(parameters[1:])}"
+    elif names != names_in_table:
         yield f"{name}{inspect.Signature(parameters)}"

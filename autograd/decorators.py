@@ -1,7 +1,7 @@
-"""The decorators of public functions and methods. Watchers see each call, and errors explain what is wrong with a call.
+"""Decorators of public functions. They show each call to the thread's watchers, and explain a call that does not fit.
 
-`@operator` marks a public function, `@method` a public method, and `@explain_wrong_calls` a class of public methods.
-`@typed_as` is for type checkers only.
+`@operator` marks a public function, `@method` a public method with parameters, and `@explain_wrong_calls` a class of
+public methods. `@typed_as` is for type checkers only.
 
 `pynested.timeline`, `pynested.trace` and `pynested.compile` are watchers. A watcher is a function that takes a `Call`
 and returns the result that the caller receives:
@@ -55,20 +55,25 @@ class Call:
     def run(self, *, watched: bool = True) -> Any:
         """Pass the call to the next watcher, or call the function itself if all watchers have seen the call.
 
-        Calls that the function makes are watched, too; if ``watched`` is False, only by the watchers that come next.
+        All watchers also see the calls that the function makes. If ``watched`` is False, only those watchers see them
+        that have not seen this call yet.
         """
         if not watched:
             self._inner_watchers = self._remaining
         if self._remaining:
-            *self._remaining, watcher = self._remaining
-            with unwatched():
-                return watcher(self)
+            remaining = self._remaining
+            *self._remaining, watcher = remaining
+            try:
+                with unwatched():
+                    return watcher(self)
+            finally:
+                self._remaining = remaining  # for a watcher that runs the call again
         with ValueChange(thread_watchers, self._inner_watchers):
             return self.function.__wrapped__(*self.args, **self.kwargs)
 
 
 def watching(watcher: Watcher) -> ValueChange[Sequence[Watcher]]:
-    """Let ``watcher`` see every call of a public function in this thread, before the watchers that the thread has."""
+    """Let ``watcher`` see every call of a public function in this thread, ahead of the thread's other watchers."""
     return ValueChange(thread_watchers, (*thread_watchers.value, watcher))
 
 

@@ -117,6 +117,14 @@ TEXTS: dict[str, tuple[Callable[[], Any], str]] = {
     "the arguments": (lambda: pn.softmax(X, 1, 2, "three"), "(2, *) and dtype float64, 1, 2, 'three'"),
     "arguments by name": (lambda: pn.softmax(X, 1, pn.float32), "(by name: dtype, axis)"),
     "a positional argument too many": (lambda: pn.from_dlpack(X, 3), "2 positional arguments, but at most 1 are"),
+    "several unknown arguments": (lambda: pn.relu(X, q=1, u=2, v=3, w=4),
+        "argument 'q', and there is no argument 'u', and there is no argument 'v', and there is no argument 'w'."),
+    "several arguments twice": (lambda: pn.add(X, X, other=X, self=X), "'self' is given twice, and 'other' is given"),
+    "a method of dense arrays": (lambda: pn.ones(2).stride(q=0), "stride: there is no argument 'q'."),
+    "a method with the name of another function": (lambda: pn.ones(2).narrow(0),
+        "Arguments of the call: array([1., 1.]), 0.\n    Accepted:\n        x.narrow(dim, start, length)"),
+    "a method of a class": (lambda: pn.Function.apply(pn.ones(2), q=1),
+        "Arguments of the call: array([1., 1.]), q=1.\n    Accepted:\n        Function.apply(*arguments)"),
     "no positional argument": (lambda: pn.from_dlpack(), "from_dlpack: 'x' is missing.\n"),
     "a positional argument by name": (lambda: pn.from_dlpack(x=X), "from_dlpack: 'x' parameter is positional only"),
     "unknown, after a positional argument": (lambda: pn.from_dlpack(X, q=3), "from_dlpack: there is no argument 'q'."),
@@ -130,6 +138,17 @@ def test_messages_are_the_same_with_a_watcher_and_without(call: Callable[[], Any
     assert text in refusal(call)
     with watching(lambda watched: watched.run()):
         assert text in refusal(call)
+
+
+def test_a_call_that_a_watcher_runs_again_passes_all_inner_watchers_again() -> None:
+    zero, names = pn.array(0.0), []
+
+    def note(name: str, runs: int) -> Any:
+        return lambda call: [names.append(name), *(call.run() for _ in range(runs))][-1]
+
+    with watching(note("inner", 1)), watching(note("middle", 2)), watching(note("outer", 2)):
+        pn.exp(zero)
+    assert names == ["outer", *["middle", "inner", "inner"] * 2]
 
 
 def test_a_decorated_function_looks_as_it_is_written() -> None:
