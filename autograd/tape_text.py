@@ -18,11 +18,11 @@ from .tape import Node, Unsaved, node_or_leaf
 from .traversal import walk_back
 
 HEAD = ("#", "call", "output", "primitive")  # the four columns that are shown
-CONSTANT = "const"  # an array that does not require grad, and any argument whose node was freed
+CONSTANT = "const"  # an array without history; every argument without history, once the node freed its saved values
 
 
 def call_text(node: Node, names: Sequence[str | None]) -> str:
-    """Return a node as a call; ``names`` has the name of each argument's source, None if it has no history."""
+    """Return a node as a call; ``names`` has the name of each argument's source, None for one without history."""
     if node.operation is LISTED_OUTPUT:
         return f"{names[0]}[{node.args[0]}]"
     if node.args is None or not isinstance(node.operation, Primitive):
@@ -120,7 +120,8 @@ def tape(outputs: Any, **names: Any) -> Tape:
         names_of_sources = [None if row is None else records[row].name for row in rows]
         # Node 1 is #1 in a call: a bare 1 would look like a number.
         operands = [f"#{name}" if name and name.isdigit() else name for name in names_of_sources]
-        output = f"{node.num_listed_outputs} parts" if node.num_listed_outputs else f"{node.dtype} {node.shape}"
+        num_parts = node.num_listed_outputs
+        output = f"{num_parts} part{'s' * (num_parts > 1)}" if num_parts else f"{node.dtype} {node.shape}"
         primitive = "" if node.operation.name == node.operation.public else node.operation.name
         name = name_by_node.get(node, str(number))
         records.append(Record(name, call_text(node, operands), output, primitive, rows))

@@ -47,6 +47,11 @@ def test_constants_containers_nested_arrays_and_gradients() -> None:
     assert "mul" in str(tape(grad(x * x * x, x, create_graph=True), x=x))
 
 
+def test_the_outputs_of_a_call_are_counted() -> None:
+    x = pn.array([1.0, 2.0], requires_grad=True)
+    assert [tape(y).records[1].output for y in (Named.apply(x), x.unbind()[0])] == ["1 part", "2 parts"]
+
+
 Named = type("transpose", (pn.Function,), {"forward": staticmethod(lambda context, x: x * 2)})
 CALLS: dict[str, tuple[Callable[[pn.Array], pn.Array], str]] = {
     "an index": (lambda x: x[0, 1:], "getitem(x, (0, 1:))"),
