@@ -34,8 +34,9 @@ def checkpoint(function: Callable[..., Any], *arguments: Any) -> Any:
 
     Notes
     -----
-    The values that the two calls return are not compared. Everything else that the function reads must be the same in
-    both calls: counters, other arrays, a generator of your own.
+    The values that the two calls return are not compared. Apart from the arguments, the defaults and the default
+    generator, whatever the function reads must be the same in both calls: counters, other arrays, a generator of your
+    own.
 
     Examples
     --------
@@ -56,11 +57,11 @@ class _Checkpoint:
     def __init__(self, function: Callable[..., Any]) -> None:
         self.name = self.public = f"checkpoint of {getattr(function, '__name__', function)}"  # in errors and in tapes
         self.function = function
-        self.random_state = random.get_state()
+        self.random_state = random.generator_state()
         self.device, self.dtype = default_device.value, default_dtype.value
 
     def record(self, arguments: tuple[Any, ...]) -> Any:
-        """Call for the first time. One node replaces the nodes that the call recorded; return its outputs."""
+        """Call the function; return its results as outputs of one node, which replaces the nodes of the call."""
         arrays, self.rebuild = flatten(arguments)
         self.num_arguments = len(arrays)
         first_number = next_node_number()

@@ -1,8 +1,8 @@
 """New arrays of random numbers, and the default generator of each thread, which `manual_seed` restarts.
 
 A generator is a `numpy.random.Generator`. It draws the same numbers for every device. Without `manual_seed` the default
-generator of a thread, or of a forked process, begins with a seed from the operating system. *Clauses* are statements of
-the specification.
+generator of a thread begins with a seed from the operating system. So does that of a forked process, even if its parent
+called `manual_seed`. *Clauses* are statements of the specification.
 """
 
 from __future__ import annotations
@@ -62,13 +62,13 @@ def generator_or_default(generator: np.random.Generator | None) -> np.random.Gen
     return default_generator.value if generator is None else generator
 
 
-def get_state() -> Any:
+def generator_state() -> Any:
     """Return the state of this thread's default generator, for `replay_random`."""
     return default_generator.value.bit_generator.state
 
 
 def replay_random(state: Any) -> ValueChange[np.random.Generator]:
-    """Draw inside a ``with`` block the numbers that follow ``state``. After it the generator continues as before."""
+    """Draw the numbers that follow ``state`` inside a ``with`` block. Then the generator continues where it was."""
     bit_generator = np.random.PCG64(0)
     bit_generator.state = state
     return ValueChange(default_generator, np.random.Generator(bit_generator))

@@ -129,7 +129,7 @@ class Recorder:
         runs_code = _has_callbacks((real_args, real_kwargs))
         if runs_code:
             self.used.update(self.source_by_id)  # a callback may use everything that the function reaches
-        self.is_computing, line, random_state = True, current_line(), random.get_state()
+        self.is_computing, line, random_state = True, current_line(), random.generator_state()
         try:
             with ValueChange(thread_watchers, [watcher for watcher in thread_watchers.value if watcher != self._watch]):
                 result = (compute or function)(*real_args, **real_kwargs)
@@ -145,7 +145,7 @@ class Recorder:
         else:
             results = map_leaves(result, partial(self._result, name))
             shown = substitute(results, self.stand_ins)
-        effect = target is not None or name == "backward" or runs_code or random_state != random.get_state()
+        effect = target is not None or name == "backward" or runs_code or random_state != random.generator_state()
         mode = grad_mode.value if num_mode_blocks() > self.num_mode_blocks else None
         self.recording.nodes.append(Node(name, kind, function, node_args, node_kwargs, results, mode, effect, line))
         return shown

@@ -102,7 +102,7 @@ def trace(function: Callable[..., Any], *examples: Any, **named: Any) -> Graph:
     >>> graph(pn.nested_array([[0.0], [0.0, 0.0], []], layout=pn.jagged)).unbind()
     (array([1.]), array([1., 1.]), array([]))
     """
-    with random.replay_random(random.get_state()):
+    with random.replay_random(random.generator_state()):
         recording, _ = record(function, examples, named)
     return Graph(function, recording, examples, named)
 

@@ -11,7 +11,7 @@ import pytest
 
 import pynested as pn
 from pynested.autograd import checkpoint, flatten, grad, gradcheck, hessian, hvp, jvp, manual_seed, no_grad
-from pynested.autograd.random import get_state
+from pynested.autograd.random import generator_state
 from pynested.backends.errors import GradientError
 
 W = pn.array([[1.0, -0.5], [0.25, 2.0]])
@@ -165,11 +165,11 @@ def test_random_numbers_are_those_of_the_first_call(is_other_thread: bool) -> No
     x = pn.array(np.linspace(1, 2, 50), requires_grad=True)
     manual_seed(3)
     y = checkpoint(lambda x: (x * x).dropout(0.5), x)
-    state = get_state()
+    state = generator_state()
     with ThreadPoolExecutor(1) as pool:
         pool.submit(y.sum().backward).result() if is_other_thread else y.sum().backward()
     np.testing.assert_allclose(x.grad.numpy(), np.where(y.detach().numpy() != 0, 4 * x.detach().numpy(), 0))
-    assert get_state() == state
+    assert generator_state() == state
     manual_seed(3)
     (x * x).dropout(0.5)
-    assert get_state() == state
+    assert generator_state() == state

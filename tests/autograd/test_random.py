@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.autograd.random import get_state, replay_random
+from pynested.autograd.random import generator_state, replay_random
 
 
 def drawn(count: int = 3) -> list[float]:
@@ -94,8 +94,8 @@ def test_drawing_again_leaves_every_stream_unchanged() -> None:
         expected = np.random.default_rng(4).random(9).tolist()
         pn.manual_seed(4)
         other.submit(drawn).result()
-        state = get_state()
-        first, other_state = drawn(), other.submit(get_state).result()
+        state = generator_state()
+        first, other_state = drawn(), other.submit(generator_state).result()
         with replay_random(state):
             assert drawn() == first == expected[:3]
             pn.manual_seed(6)  # inside the function that is called again
@@ -103,9 +103,9 @@ def test_drawing_again_leaves_every_stream_unchanged() -> None:
             with replay_random(state):
                 assert drawn() == first
             assert drawn() == np.random.default_rng(6).random(6)[3:].tolist()
-            assert other.submit(get_state).result() == other_state
+            assert other.submit(generator_state).result() == other_state
         assert drawn() == expected[3:6]
-        assert other.submit(get_state).result() == other_state
+        assert other.submit(generator_state).result() == other_state
 
 
 FORK = """
