@@ -96,8 +96,8 @@ def _device_of_memory(x: Any) -> str:
     if getattr(x, "is_nested", False):
         raise ArgumentError("from_dlpack: a nested array is shared in parts: take its values() and its offsets().")
     raise ArgumentError(
-        f"from_dlpack: {type(x).__name__} has neither __dlpack__ nor __cuda_array_interface__, so there is no memory "
-        "to share. Copy it: pn.array(x)."
+        f"from_dlpack: {type(x).__name__} has neither __dlpack__ with __dlpack_device__ nor "
+        "__cuda_array_interface__, so there is no memory to share. Copy it: pn.array(x)."
     )
 
 

@@ -45,7 +45,8 @@ class Mode(ContextDecorator):
         if any(is_kind(function) for is_kind in _KINDS_WITH_STEPS):
             raise ArgumentError(
                 f"{name}: {getattr(function, '__name__', function)} is a generator or a coroutine; between its steps, "
-                f"code of its caller would run in this mode. Write `with pn.{name}():` inside its body."
+                f"code of its caller would run in this mode. Write `with pn.{name}():` inside its body, around "
+                "statements without yield and await."
             )
         return super().__call__(function)
 
@@ -68,8 +69,8 @@ def no_grad(function: F) -> F: ...
 def no_grad(function: Any = None) -> Any:
     """Record no operation inside the block, and allow writes in place.
 
-    A view that is made inside the block, of an array that requires grad, cannot be written to outside of it. `no_grad`
-    is a decorator, too; ArgumentError for a generator or a coroutine.
+    A view that is made inside the block, of an array that requires grad, is read-only outside the block. `no_grad` is a
+    decorator, too; ArgumentError for a generator or a coroutine.
 
     Examples
     --------
@@ -85,7 +86,7 @@ def no_grad(function: Any = None) -> Any:
 @operator
 @typed_as(no_grad)
 def enable_grad(function: Any = None) -> Any:
-    """Record operations inside the block, also within `no_grad`, and as `anomaly` does within `anomaly`.
+    """Record operations inside the block, also within `no_grad`. Within `anomaly`, stacks are recorded as well.
 
     Examples
     --------
@@ -100,9 +101,9 @@ def enable_grad(function: Any = None) -> Any:
 @operator
 @typed_as(no_grad)
 def anomaly(function: Any = None) -> Any:
-    """Record operations as `enable_grad` does, each with the line of the program that called it.
+    """Record operations as `enable_grad` does, each with the stack of the calls that led to it.
 
-    An error in a backward pass shows this line. A gradient with NaN, for a cotangent without NaN, is an error, too.
+    An error in a backward pass shows this stack. A gradient with NaN, for a cotangent without NaN, is an error, too.
 
     Examples
     --------

@@ -27,7 +27,7 @@ from pynested.backends.storage import Storage
 from .thread_values import ThreadValue
 
 Hooks = dict[int, Callable[[Any], Any]]  # by `next_node_number` at the registration of the hook
-OFF, RECORDING, ANOMALY = 0, 1, 2  # record nothing, nodes, or nodes with the line of the program
+OFF, RECORDING, ANOMALY = 0, 1, 2  # record nothing, nodes, or nodes with the stack of calls
 grad_mode: ThreadValue[int] = ThreadValue(lambda: RECORDING)
 _node_numbers = itertools.count()
 

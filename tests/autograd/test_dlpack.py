@@ -104,6 +104,11 @@ ERRORS: dict[str, tuple[Any, type[Exception], str]] = {
     "no CuPy": (SimpleNamespace(__cuda_array_interface__={}), DeviceError, "the device 'cuda'"),
     "gradients": (pn.array([1.0], requires_grad=True), ExchangeError, "detach"),
     "nested": (pn.nested_array([[1.0]]), ArgumentError, r"values\(\)"),
+    "one half of the protocol": (
+        SimpleNamespace(__dlpack__=None),
+        ArgumentError,
+        "SimpleNamespace has neither __dlpack__ with __dlpack_device__ nor __cuda_array_interface__",
+    ),
     "a list": ([1.0], ArgumentError, r"list has neither.*pn\.array\(x\)"),
 }
 
