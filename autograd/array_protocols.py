@@ -16,7 +16,7 @@ from .default_device_and_dtype import is_dtype_of_python_numbers
 
 
 def refuse_numpy_ma(self: Any) -> NoReturn:
-    """Raise an error for ``masked + x``. It is the getter of ``_data``, an attribute that only `numpy.ma` reads."""
+    """Raise for ``masked + x``: `numpy.ma` reads ``_data`` of the other operand, and this is its getter."""
     raise ArgumentError(
         "numpy.ma: masked elements have no value, so a masked array is no operand of pynested. Give them a value, "
         "m.filled(0), or select the other elements: pn.masked_select(m.data, ~np.ma.getmaskarray(m)). To compute with "
@@ -31,10 +31,13 @@ class ArrayProtocols:
     _data = property(refuse_numpy_ma)
 
     def numpy(self: Any) -> np.ndarray[Any, Any]:
-        """Return the values as a NumPy array that shares the memory. DeviceError on a GPU, GradientError with grad.
+        """Return the values as a NumPy array that shares the memory. DeviceError on a GPU.
+
+        GradientError if the array requires grad.
 
         pynested notices its own writes that would make a gradient wrong, such as writes to `pn.from_numpy` of the
-        result. It does not notice writes of NumPy: write before the memory is used, or after the backward pass.
+        result. It does not notice writes of NumPy: write before an operation reads the memory, or after the backward
+        pass.
         """
         if self.requires_grad:
             raise GradientError(
@@ -71,8 +74,8 @@ class ArrayProtocols:
         is_reversed = any(stride < 0 and size > 1 for stride, size in zip(data.strides, data.shape, strict=True))
         if is_reversed and not options.get("copy"):
             raise ExchangeError(
-                f"dlpack: this array has a negative stride, {self.stride()}, with which PyTorch ends the process. "
-                "Copy it first: x.contiguous()."
+                f"dlpack: this array has a negative stride, {self.stride()}, with which PyTorch would abort the "
+                "process. Copy it first: x.contiguous()."
             )
         return data.__dlpack__(**options)
 
@@ -143,7 +146,7 @@ class ArrayProtocols:
 
     def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
         if self.node is not None:
-            raise GradientError("deepcopy: only leaves can be copied so; use x.detach().clone() for the values.")
+            raise GradientError("deepcopy: it works for leaves only; use x.detach().clone() for the values.")
         copy = type(self)(transfer(self.data, self.device), self.device).requires_grad_(self.requires_grad)
         memo[id(self)] = copy
         return copy
@@ -155,7 +158,7 @@ class ArrayProtocols:
 
 
 def _unpickled(array_class: Any, data: Any, device: str, requires_grad: bool, shape: tuple[int, ...]) -> Any:
-    """Return the array of a pickle, in which ``data`` has a size of 1 where the array repeated its elements."""
+    """Return the array of a pickle. ``data`` has size 1 in repeated dimensions, which are repeated to ``shape``."""
     if data.shape != shape:
         data = np.ascontiguousarray(np.broadcast_to(data, shape))
     array = array_class.from_memory(data) if device == "cpu" else array_class(transfer(data, device), device)

@@ -1,7 +1,8 @@
 """Flatten containers of arrays into a list of arrays, and rebuild them: pytrees.
 
 Tuples, lists and dicts are containers; other classes register functions with `register_container`. The class of nested
-arrays does so, and therefore the functions of `pynested.autograd.functional` accept nested arrays.
+arrays does so, and therefore the functions of `pynested.autograd.functional` accept nested arrays. A dict of a derived
+class, such as an OrderedDict, is rebuilt as a dict.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def flatten(value: Any, depth: int = 0) -> tuple[list[Array], Rebuild]:
     handlers = _registered.get(type(value))
     if handlers is not None:
         return handlers.flatten(value)
-    entries, with_entries = _open(value, depth)
+    entries, with_entries = _entries_of(value, depth)
     if with_entries is None:
         return [], lambda arrays: value
     flattened = [flatten(entry, depth + 1) for entry in entries]
@@ -71,7 +72,7 @@ def flatten(value: Any, depth: int = 0) -> tuple[list[Array], Rebuild]:
     return [array for arrays, _ in flattened for array in arrays], rebuild
 
 
-def _open(value: Any, depth: int) -> tuple[Iterable[Any], Callable[[list[Any]], Any] | None]:
+def _entries_of(value: Any, depth: int) -> tuple[Iterable[Any], Callable[[list[Any]], Any] | None]:
     """Return the entries of a tuple, list or dict, and a function that makes such a container of other entries.
 
     The function is None for any other value. ArgumentError for containers nested deeper than `DEEPEST`, or endlessly.
@@ -92,7 +93,7 @@ def _open(value: Any, depth: int) -> tuple[Iterable[Any], Callable[[list[Any]], 
 
 def map_values(function: Callable[[Any], Any], value: Any, depth: int = 0) -> Any:
     """Return ``value`` with ``function(x)`` in the place of each entry x that is not a tuple, list or dict."""
-    entries, with_entries = _open(value, depth)
+    entries, with_entries = _entries_of(value, depth)
     if with_entries is None:
         return function(value)
     return with_entries([map_values(function, entry, depth + 1) for entry in entries])

@@ -44,15 +44,16 @@ def array(
     requires_grad: bool = False,
     copy: bool = True,
 ) -> Array:
-    """Return an array with the values of ``data``: anything that NumPy takes, or another array.
+    """Return an array with the values of ``data``: anything that NumPy takes, or another array. It has no history.
 
     Parameters
     ----------
     data : array_like
         The values are copied, unless ``copy`` is False and neither the dtype nor the device changes.
     dtype : dtype, optional
-        By default the dtype of the data, and the default dtype for Python's floats. To a floating dtype, integers and
-        wider floats are rounded. Any other change of a value is an error; `Array.to` makes such changes.
+        By default the dtype of the data, and the default dtype for Python's floats. Integers and wider floats are
+        rounded to a floating dtype; a float beyond its range becomes an infinity. Any other change of a value is an
+        error; `Array.to` makes such changes.
     device : str, optional
         By default the device of an array, and the default device for other data.
     requires_grad : bool
@@ -228,9 +229,9 @@ def arange(
 ) -> Array:
     """Return evenly spaced numbers from ``start`` to ``stop``, which is left out; ``arange(stop)`` begins with 0.
 
-    The dtype is that to which the arguments are promoted, and the default dtype for Python's floats; an array counts as
-    its Python number. ArgumentError for limits that are not finite, and for a step of 0. OverflowError for a dtype that
-    cannot represent all numbers, DTypeError for a fraction in a dtype of integers.
+    By default the dtype is that to which the arguments are promoted, in which an array counts as a Python number. For
+    Python's floats it is the default dtype. ArgumentError for limits that are not finite, and for a step of 0.
+    OverflowError for a dtype that cannot represent all numbers, DTypeError for a fraction in a dtype of integers.
 
     Examples
     --------

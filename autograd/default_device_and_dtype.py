@@ -34,7 +34,7 @@ def set_default_device(device: str | None) -> ValueChange[str]:
     Returns
     -------
     ValueChange
-        For a ``with`` block, at whose end the device before the call is the default again.
+        Usable in a ``with`` block. At its end the default is the device before this call.
 
     Raises
     ------
@@ -45,10 +45,10 @@ def set_default_device(device: str | None) -> ValueChange[str]:
 
     Notes
     -----
-    Every constructor of filled arrays, of random arrays, and of arrays from lists or from NumPy behaves as if it had
-    the argument ``device=``. A result that is made from an array, or like an array, lies on the device of that array.
-    So does the result of `from_dlpack`. Operators do not read the default: a number goes to the device of the other
-    operand, and a NumPy array among operands is on the CPU. Every thread has its own default, as in PyTorch.
+    Every constructor of filled arrays, of random arrays, and of arrays from lists or from NumPy uses this device if the
+    caller gives no ``device=``. A result that is made from an array, or like an array, lies on the device of that
+    array. So does the result of `from_dlpack`. Operators do not read the default: a number goes to the device of the
+    other operand, and a NumPy array among operands is on the CPU. Every thread has its own default, as in PyTorch.
 
     Modelled on `torch.set_default_device`, and on the block ``with torch.device(...)``.
 
@@ -94,7 +94,7 @@ def set_default_dtype(dtype: DTypeLike | None) -> ValueChange[np.dtype[Any]]:
     Returns
     -------
     ValueChange
-        For a ``with`` block, at whose end the dtype before the call is the default again.
+        Usable in a ``with`` block. At its end the default is the dtype before this call.
 
     Raises
     ------
@@ -139,5 +139,5 @@ def get_default_dtype() -> np.dtype[Any]:
 
 
 def is_dtype_of_python_numbers(dtype: np.dtype[Any], count: int) -> bool:
-    """Return whether an array made of ``count`` of Python's floats, ints or bools alone gets this dtype."""
+    """Return whether `pn.array` gives this dtype to ``count`` Python numbers of one kind."""
     return dtype == default_dtype.value or (count > 0 and (dtype.kind == "b" or dtype == np.int64))

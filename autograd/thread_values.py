@@ -10,21 +10,21 @@ Value = TypeVar("Value")
 
 
 class ThreadValue(threading.local, Generic[Value]):
-    """The value of the current thread. In every thread ``make`` returns the first value."""
+    """The value of the current thread. Each thread starts with a value of its own, ``make()``."""
 
     def __init__(self, make: Callable[[], Value]) -> None:
         self.value = make()
 
 
 class ValueChange(Generic[Value]):
-    """A change of a thread's value, made at once. At the end of a ``with`` block the value before it is restored."""
+    """A change of a thread's value, made by the constructor. The end of a ``with`` block restores the former value."""
 
-    def __init__(self, changed: ThreadValue[Value], value: Value) -> None:
-        self._changed, self._value, self._previous = changed, value, changed.value
-        changed.value = value
+    def __init__(self, thread_value: ThreadValue[Value], value: Value) -> None:
+        self._thread_value, self._value, self._previous = thread_value, value, thread_value.value
+        thread_value.value = value
 
     def __enter__(self) -> None:
-        self._changed.value = self._value
+        self._thread_value.value = self._value
 
     def __exit__(self, *_: object) -> None:
-        self._changed.value = self._previous
+        self._thread_value.value = self._previous
