@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pynested.backends.dtypes import is_float
-from pynested.backends.errors import GradientError, named_type, with_article
+from pynested.backends.errors import ArgumentError, GradientError, named_type, with_article
 from pynested.backends.host import from_host
 
 from .arguments.operands import as_array
@@ -50,8 +50,8 @@ class Function:
     cotangent for each output, zeros if none arrived, and returns one gradient for each argument, None for an argument
     without gradient. If it is written in pynested's operators, it can be differentiated again. ``jvp(context,
     *tangents)`` is optional: it gets one tangent for each argument (None for a constant, also in a container) and
-    returns one for each output. Cotangents and tangents are read-only. Arguments and outputs can be nested arrays,
-    tuples, lists and dicts.
+    returns one for each output, or None for an output without tangent. Cotangents and tangents are read-only. Arguments
+    and outputs can be nested arrays, tuples, lists and dicts.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class Function:
 
 
 class _Argument(NamedTuple):
-    """The class of an argument of a call, and the shape, dtype and device of each of its arrays."""
+    """The class of an argument of a call, the shape, dtype and device of each of its arrays, and its `Rebuild`."""
 
     kind: type
     forms: list[tuple[Any, Any, str]]
@@ -145,7 +145,7 @@ class _Call:
         return self.rebuild_outputs(recorded)
 
     def restored_context(self, node: Node, is_recorded: bool) -> Context:
-        """Return the context with its saved arrays. If the pass is recorded, saved outputs are recorded as outputs."""
+        """Return the context with its saved arrays. In a recorded pass, a saved output has its history again."""
         saved = node.saved()
         if is_recorded:
             saved = [
@@ -204,18 +204,19 @@ class _Call:
             return self.transpose_backward(node, tangents)
         pairs = iter(zip(node.sources, tangents, strict=True))
         arguments = [self.rebuild_tangent(argument, islice(pairs, len(argument.forms))) for argument in self.arguments]
-        results = flatten(self.function.jvp(self.restored_context(node, True), *arguments))[0]
-        if len(results) != len(self.output_forms):
-            raise GradientError(
-                f"{self.name}.jvp returned {len(results)} tangents for {len(self.output_forms)} outputs. Return one "
-                "tangent for each."
-            )
+        returned = self.function.jvp(self.restored_context(node, True), *arguments)
+        outputs = self.rebuild_outputs([new_zeros(*form) for form in self.output_forms])
+        try:
+            results = flatten_like(f"{self.name}.jvp", outputs, returned, is_tangent=True)
+        except ArgumentError as error:
+            raise GradientError(f"{error} Return one tangent for each output.") from error
         for tangent, form in zip(results, self.output_forms, strict=True):
-            check_gradient(f"{self.name}.jvp returned", tangent, *form, kind="tangent")
+            if tangent is not None:
+                check_gradient(f"{self.name}.jvp returned", tangent, *form, kind="tangent")
         return results
 
     def rebuild_tangent(self, argument: _Argument, pairs: Iterable[tuple[Any, Any]]) -> Any:
-        """Return the tangent of an argument from pairs of source and tangent, with None in the place of constants."""
+        """Return the tangent of an argument: None for a constant, zeros for a source without tangent."""
         tangents = [
             new_zeros(*form) if t is None and source is not None else t
             for (source, t), form in zip(pairs, argument.forms, strict=True)
@@ -233,8 +234,9 @@ class _Call:
             pairs = [(g, t) for g, t in zip(gradients, tangents, strict=True) if g is not None and t is not None]
             if not all(g.requires_grad for g, _ in pairs):
                 raise GradientError(
-                    f"{self.name} has no jvp, and its backward is not written in pynested's operators throughout, so "
-                    "it cannot be transposed. Define jvp(context, *tangents) as a static method."
+                    f"{self.name} has no jvp, and its backward returned a gradient that pynested's operators did not "
+                    "compute from its cotangents, so backward cannot be transposed. Define jvp(context, *tangents) as "
+                    "a static method."
                 )
         outputs, weights = zip(*pairs, strict=True) if pairs else ((), ())
         create_graph = grad_mode.value != OFF

@@ -2,8 +2,8 @@
 
 Inputs and outputs are arrays or containers of them: nested arrays, tuples, lists, dicts.
 
-Every call records the function on fresh views of its inputs, so that the tape of a nested derivative ends at the views
-of that derivative. Results keep their history if an input, or another array that the function reads, requires grad.
+Every call records the function on fresh views of its inputs, so that a derivative inside another derivative ends at its
+own views. Results keep their history if an input, or another array that the function reads, requires grad.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from .traversal import run_forward, walk_back
 class _TracedCall:
     """A call of a function on fresh views of its arguments.
 
-    `is_recorded` says whether results must keep their history: an output depends on an array that requires grad, other
-    than these views, and the mode is not `no_grad`.
+    `is_recorded` says whether results must keep their history: True if the mode is not `no_grad`, and an output depends
+    on an array that requires grad and is none of these views.
     """
 
     def __init__(self, function: Callable[..., Any], primals: tuple[Any, ...]) -> None:
@@ -116,8 +116,8 @@ def jvp(function: Callable[..., Any], primals: Any, tangents: Any) -> tuple[Any,
     function : callable
         As for `vjp`.
     primals, tangents : tuple
-        As many tangents as primals, in the same containers and of the same shapes. A single primal and a single tangent
-        need no tuple.
+        As many tangents as primals, in the same containers and of the same shapes. Tangents are cast to the dtypes of
+        the primals. A single primal and its tangent need no tuple, unless the primal is itself a tuple or a list.
 
     Raises
     ------

@@ -127,6 +127,15 @@ def test_constants_in_a_container_have_no_tangent() -> None:
     assert jvp(lambda a: sources.apply(a, (B, B)), A, B)[1].tolist() == B.tolist()
 
 
+def test_tangents_can_be_ndarrays_and_none() -> None:
+    """d(2a, 3) = (2 da, nothing); an output without tangent has the tangent zero."""
+    for tangents in ((B.numpy() * 2, None), (B * 2, pn.array(0)), [B * 2, 0]):
+        returns = define(lambda c, a: (a * 2, pn.array(3)), None, jvp=lambda c, t, tangents=tangents: tangents)
+        assert [t.tolist() for t in jvp(returns.apply, A, B)[1]] == [[1, 6], 0]
+    missing = define(lambda c, a: (a * 2, a * 3), None, jvp=lambda c, t: (None, t * 3))
+    assert [t.tolist() for t in jvp(missing.apply, A, B)[1]] == [[0, 0], [1.5, 9]]
+
+
 def test_an_output_that_is_an_argument_is_a_view() -> None:
     x = leaf()
     y = Identity.apply(x)
@@ -185,9 +194,14 @@ def test_wrong_gradients_are_refused(gradients: Any, message: str) -> None:
 
 
 def test_wrong_tangents_are_refused() -> None:
+    pair = define(lambda c, a, n: (a, a), None, jvp=lambda c, *_: (A,))
     for function, message in (
+        (pair, "Defined.jvp: a tuple of 1 does not have the form of a tuple of 2. Return one tangent for each output"),
         (broken(None, jvp=lambda context, *_: pn.array(1.0)), "Defined.jvp returned a tangent of shape"),
         (broken((A, None)), r"Defined has no jvp.*Define jvp\(context"),
+        (broken(None, jvp=lambda context, *_: (A, A)), "Defined.jvp: tuple is neither .* one tangent for each output"),
+        (broken(None, jvp=lambda context, *_: "text"), "Defined.jvp: str is neither an array nor"),
+        (broken(None, jvp=lambda context, *_: A.to(pn.float32)), "Defined.jvp returned a tangent of shape .* float32"),
     ):
         with pytest.raises(GradientError, match=message):
             jvp(lambda x, function=function: function.apply(x, 2.0), (A,), (A,))
