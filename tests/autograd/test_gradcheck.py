@@ -99,8 +99,14 @@ ERRORS: dict[str, tuple[Callable[..., Any], Any, str]] = {
     "detached": (lambda x: x.detach() * 2, X, "differences"),
     "first order only": (Square.apply, X, "second order"),
     "a kink": (lambda x: x.abs(), pn.array([1.0, 1e-5]), "does not look smooth"),
+    "a kink exactly at the input": (lambda x: x.relu(), pn.array([0.0, 2.0]), "does not look smooth"),
+    "a kink between two slopes": (lambda x: pn.where(x > 0, 3.0 * x, -2.0 * x), pn.array([2.0, 0.0]),
+        "does not look smooth"),
+    "a kink in a direction": (lambda x: (x + pn.zeros(99)).relu(), pn.zeros(99), "does not look smooth"),
     "random": (lambda x: x.dropout(0.5), X, "determinism"),
-    "a write into the input": (write_into, X, "read-only"),
+    "a write into the input": (write_into, X, "^gradcheck: read-only: "),
+    "a write in place": (lambda x: x.mul_(2), X, "^gradcheck: read-only: "),
+    "a write of NumPy": (lambda x: pn.array(x.detach().numpy().__imul__(2)), X, "^gradcheck: read-only: "),
     "an input of integers": (lambda i: i, pn.array([1]), "no floating point"),
     "an output of bools": (lambda x: x > 0, X, "no floating point"),
     "a value that is not finite": (lambda x: x.log(), pn.array([-1.0]), "not finite"),
@@ -115,6 +121,22 @@ ERRORS: dict[str, tuple[Callable[..., Any], Any, str]] = {
 def test_errors(function: Callable[..., Any], x: Any, text: str) -> None:
     with pytest.raises(GradientError, match=text):
         gradcheck(function, x)
+
+
+def test_a_smooth_function_gets_no_hint_of_kinks() -> None:
+    for scale in (1e-6, 1.0):
+        wrong = define(lambda context, x: x * x * x, lambda context, g, scale=scale: g * scale)
+        with pytest.raises(GradientError) as caught:
+            gradcheck(wrong.apply, pn.array([0.0, 1.0]))
+        assert "differences" in str(caught.value) and "smooth" not in str(caught.value)
+
+
+def test_other_errors_of_the_function_are_raised_unchanged() -> None:
+    def load(x: Any) -> Any:
+        raise ValueError("the file is read-only")
+
+    with pytest.raises(ValueError, match="^the file is read-only"):
+        gradcheck(load, X)
 
 
 def test_the_second_order_can_be_left_out() -> None:
