@@ -95,7 +95,7 @@ def types_of_numbers(name: str, value: Any) -> set[type]:
 
 
 def as_operand(name: str, value: Any, device: str = "cpu") -> Any:
-    """Return ``value`` as an Array or a Python number. A number does not widen the dtype of an array.
+    """Return ``value`` as an Array or a Python number, which changes the dtype of an array only if its kind is higher.
 
     A NumPy scalar belongs to no device, so it is moved to ``device``, the device of the other operands. A NumPy array
     lies on the CPU.

@@ -56,7 +56,7 @@ def canonical_real(name: str, argument: str, value: Any, least: float, greatest:
 
 
 def nearest_float(number: Number) -> float:
-    """Return the nearest float64: for an integer beyond the largest float64 an infinity."""
+    """Return the nearest float64; an infinity for an integer beyond the range of float64."""
     try:
         return float(number)
     except OverflowError:
@@ -70,7 +70,10 @@ def value_text(value: Any) -> str:
     if getattr(value, "is_nested", False):
         shape = ", ".join("*" if size is None else str(size) for size in (len(value), *value.regular_sizes))
         return f"a nested array of shape ({shape}) and dtype {value.dtype}"
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes out no integer of thousands of digits, which a list can hold
+        text = "\n"
     if len(text) <= _LONGEST_TEXT and "\n" not in text and " at 0x" not in text:
         return text
     if hasattr(value, "shape") and hasattr(value, "dtype"):
@@ -107,7 +110,7 @@ def checked_scalar(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def is_in_range(number: Number, dtype: np.dtype[Any]) -> bool:
-    """Return whether ``dtype`` can represent a number, rounded to it, without overflow. An infinity is in range."""
+    """Return whether ``dtype`` can represent a number, rounded to it, without overflow. Floats include infinities."""
     if dtype.kind == "b":
         return 0 <= number <= 1
     if not is_float(dtype):
@@ -120,17 +123,20 @@ def is_in_range(number: Number, dtype: np.dtype[Any]) -> bool:
 
 
 def check_fits(name: str, values: Any, dtype: np.dtype[Any]) -> None:
-    """Raise for floats if ``dtype`` is not floating, also for whole numbers, and for integers out of its range.
+    """Raise DTypeError for floats, even whole ones, if ``dtype`` is not floating.
 
-    Floats are rounded to a narrower dtype, and integers to floats, as in promotion.
+    OverflowError for integers out of its range. Floats are rounded to a narrower dtype, and integers to floats, as in
+    promotion.
     """
     source = values.dtype
     if np.can_cast(source, dtype) or (is_float(source) and is_float(dtype)):
         return
     if source.kind not in "iu":
+        if source.kind == "c":
+            raise DTypeError(f"{name}: {source} values are not real. Take their real parts first: values.real.")
         raise DTypeError(
-            f"{name}: {source} values cannot be held in dtype {dtype} without loss. If that is meant, convert them "
-            f"first: pn.array(values).to(pn.{dtype})."
+            f"{name}: {source} values are not converted to dtype {dtype}, which cannot represent all of them. If that "
+            f"is meant, convert them first: pn.array(values).to(pn.{dtype})."
         )
     if values.size and not all(is_in_range(int(value), dtype) for value in (values.min(), values.max())):
         raise OverflowError(f"{name}: values from {values.min()} to {values.max()} do not all fit into dtype {dtype}.")

@@ -86,7 +86,7 @@ def is_sequence(value: Any) -> bool:
 
 
 def canonical_dims(name: str, dim: Any, ndim: int) -> tuple[int, ...]:
-    """Return ``dim`` (None, an int or several) as a sorted tuple without duplicates; None means every dimension."""
+    """Return ``dim`` (None for all, an int or several) as a sorted tuple; a dimension named twice is an error."""
     if dim is None:
         return tuple(range(ndim))
     if type(dim) is int:
@@ -147,6 +147,8 @@ def resolved_shape(name: str, shape: tuple[int, ...], old_shape: tuple[int, ...]
     numel, known = prod(old_shape), prod([size for size in shape if size != -1])
     if -1 in shape and known and numel % known == 0:
         return tuple(numel // known if size == -1 else size for size in shape)
+    if -1 in shape and known == numel:  # no elements
+        raise ShapeError(f"{name}: -1 in the shape {shape} could stand for any size. Name the size.")
     if -1 in shape or known != numel:
         raise ShapeError(
             f"{name}: an array of shape {old_shape} has {numel} elements, which do not fill the shape {shape}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,11 @@ def test_array_copies_unless_told_otherwise() -> None:
     assert pn.array(values, copy=False).numpy() is values
     assert pn.array(TRACKED * 2).is_leaf
     assert pn.array(values).numpy().ctypes.data % 64 == 0
+
+
+def test_floats_are_rounded_to_a_narrower_dtype() -> None:
+    """Beyond the greatest float16, which is 65504, they become infinities, as in a conversion (TO-2)."""
+    assert pn.array([2049.0, 70000.0, -1e300], dtype=pn.float16).tolist() == [2048, np.inf, -np.inf]
 
 
 def test_sizes_are_separate_arguments_or_a_tuple() -> None:
@@ -52,6 +58,13 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "an integer beyond int64 of NumPy": (lambda: pn.array([[2**70], [np.int8(1)]]), OverflowError, "array: .*int64"),
     "a list as a number": (
         lambda: pn.full(2, [0] * 99), ArgumentError, "fill_value must be a number, not a list of 99"),
+    "a list of a long integer": (lambda: pn.full(2, [10**5000]), ArgumentError, "must be a number, not a list of 1"),
+    "a dict of a long integer": (lambda: pn.zeros({1: 10**5000}), ArgumentError, "an integer, not a dict of 1"),
+    "a fraction of a long integer": (
+        lambda: pn.softmax(TRACKED, Fraction(10**5000, 3)), ArgumentError, "dim must be an integer, not a Fraction"),
+    "complex numbers": (lambda: pn.array([1j], dtype=pn.float64), DTypeError, "complex128 values are not real"),
+    "floats as integers": (lambda: pn.array([1.0], dtype=pn.int32), DTypeError,
+        r"cannot represent all of them.*pn\.array\(values\)\.to\(pn\.int32\)"),
     "a class as a number": (lambda: pn.full(2, np.float64), ArgumentError, "not <class 'numpy.float64'>"),
     "a long text as a size": (lambda: pn.zeros("2" * 999), ArgumentError, "a size must be an integer, not a str"),
     "negative size": (lambda: pn.zeros(2, -1), ArgumentError, "negative"),

@@ -120,9 +120,12 @@ DENSE: list[ErrorInput] = [
     (lambda: pn.linear(pn.nested_array([1.0, 2.0]), M), StructureError, "linear: the components have no dimensions"),
     (lambda: pn.linear(2.0, M), ShapeError, "linear: the input has no dimensions"),
     (lambda: BY_COLUMNS.view(2, 2, -1, 4), ShapeError, "view: the elements of the components do not lie in the order"),
+    *[(lambda shape=shape: pn.zeros(0, 3).reshape(shape), ShapeError, "-1 in the shape")
+      for shape in ((0, -1), (-1, 5, 0))],
     (lambda: BY_COLUMNS.reshape(2, 8), ShapeError, "(2, 8) has no size for the ragged dimension 2"),
     *[(lambda name=name, args=args: getattr(M, name)(*args), kind, text) for name, args, kind, text in (
         ("reshape", (4,), ShapeError, "6 elements, which do not fill"), ("reshape", (-1, -1), ShapeError, "one -1"),
+        ("reshape", (5, -1), ShapeError, "6 elements, which do not fill the shape (5, -1)"),
         ("broadcast_to", ((3, 3),), ShapeError, "broadcast_to: shapes (2, 3) and (3, 3) do not broadcast"),
         ("expand", (-1, 2, 3), ShapeError, "expand: shape (-1, 2, 3) has a size below 0"),
         ("expand", ((3, 3),), ShapeError, "expand: shapes (2, 3) and (3, 3) do not broadcast"),
