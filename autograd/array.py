@@ -151,10 +151,7 @@ class Array(ArrayMethods, ArrayProtocols):
         return self._raw.flags.c_contiguous  # type: ignore[no-any-return]
 
     def is_writable(self) -> bool:
-        """Return False if a write is never allowed: for a gradient given to a hook, and for a view with repeats.
-
-        True does not mean that a write is allowed in the present mode of recording.
-        """
+        """Return False if no write is ever allowed; True does not mean that one is allowed in the present mode."""
         return self.write_guard != READ_ONLY and is_writable(self._raw)
 
     @property
@@ -180,10 +177,7 @@ class Array(ArrayMethods, ArrayProtocols):
 
     @method
     def as_strided(self, size: Sequence[int], stride: Sequence[int], storage_offset: int = 0) -> Array:
-        """Return a view with these sizes and strides, counted in elements. The array must be contiguous.
-
-        A view that holds an element twice is read-only.
-        """
+        """Return a view of a contiguous array with these sizes and strides, in elements; read-only if they repeat."""
         return self._functions.as_strided(self, size, stride, storage_offset)  # type: ignore[no-any-return]
 
     @method

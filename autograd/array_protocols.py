@@ -31,13 +31,10 @@ class ArrayProtocols:
     _data = property(refuse_numpy_ma)
 
     def numpy(self: Any) -> np.ndarray[Any, Any]:
-        """Return the values as a NumPy array that shares the memory. DeviceError on a GPU.
-
-        GradientError if the array requires grad.
+        """Return a NumPy array in the same memory. DeviceError on a GPU, GradientError if the array requires grad.
 
         pynested notices its own writes that would make a gradient wrong, such as writes to `pn.from_numpy` of the
-        result. It does not notice writes of NumPy: write before an operation reads the memory, or after the backward
-        pass.
+        result. It does not notice writes of NumPy: write before an operation reads it, or after the backward pass.
         """
         if self.requires_grad:
             raise GradientError(

@@ -68,10 +68,7 @@ def backward(
 def _run_quietly(
     this_pass: BackwardPass, seeds: SourceCotangents, retain_graph: bool | None, result_nodes: Container[Any] = ()
 ) -> dict[Any, Any]:
-    """Run a backward pass without warnings. It is recorded only if it can be differentiated.
-
-    If ``retain_graph`` is None, the saved values are kept only if the pass is recorded.
-    """
+    """Run a pass without warnings, recorded only if it can be differentiated. ``retain_graph=None``: if recorded."""
     retain_graph = this_pass.is_recorded if retain_graph is None else retain_graph
     with Mode(RECORDING if this_pass.is_recorded else OFF):
         return run_backward(this_pass, seeds, retain_graph=retain_graph, result_nodes=result_nodes)
@@ -88,10 +85,7 @@ def _as_gradients(pairs: Sequence[tuple[Array, Any]], this_pass: BackwardPass) -
 
 
 def _in_own_memory(cotangent: Array, this_pass: BackwardPass) -> Array:
-    """Return a cotangent in memory that no caller holds, contiguous and writable: itself, or a copy.
-
-    A recorded pass always copies.
-    """
+    """Return a cotangent; a copy if recorded, not contiguous or not writable, or if a caller can hold its memory."""
     if this_pass.is_recorded:
         return copy(cotangent)
     storages = this_pass.caller_storages
@@ -119,10 +113,7 @@ def _seeds(name: str, outputs: Any, gradients: Any, create_graph: bool) -> Sourc
 
 
 def checked_seed(name: str, output: Array, gradient: Array | None, create_graph: bool, outputs: Any) -> Array:
-    """Return the cotangent of an output: ``gradient`` cast to its dtype; ones for None, if the output has one element.
-
-    Raise unless ``gradient`` is floating, and has the shape and the device of the output.
-    """
+    """Return the cotangent of an output, cast to its dtype; raise unless floating, and of its shape and device."""
     if gradient is None:
         if output.numel() != 1:
             is_nested = getattr(outputs, "is_nested", False)

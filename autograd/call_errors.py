@@ -76,9 +76,8 @@ def _problems(signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mappi
     ]
     for name in missing:
         yield f"{name!r} is missing"
-    for name in positional[: len(args)]:
-        if name in kwargs:
-            yield f"{name!r} is given twice"
+    for name in [name for name in positional[: len(args)] if name in kwargs]:
+        yield f"{name!r} is given twice"
     if inspect.Parameter.VAR_KEYWORD not in kinds:
         for name in [name for name in kwargs if name not in parameters]:
             yield f"there is no argument {name!r}{_intended_name_hint(name, parameters, missing)}"
@@ -98,8 +97,6 @@ def _intended_name_hint(name: str, names: Mapping[str, Any], missing: list[str])
 def accepted_signatures(function: Callable[..., Any]) -> Iterator[str]:
     r"""Yield the signature in the operator table of the specification, and the signature in Python.
 
-    The table has no entry for a method that takes other arguments than the public function of its name.
-
     >>> from pynested.autograd.call_errors import accepted_signatures
     >>> print("\n".join(accepted_signatures(pn.softmax)))
     softmax(self: Nested | Array, dim: int, *, dtype: DType | None = None) -> Nested | Array
@@ -117,7 +114,7 @@ def accepted_signatures(function: Callable[..., Any]) -> Iterator[str]:
     names_in_table: list[str] | None = None
     if entry is not None and entry.signature:
         names_in_table = list(entry.call.parameters)
-        if not is_method or set(names_in_table[1:]) <= set(names):
+        if not is_method or set(names_in_table[1:]) <= set(names):  # `x.narrow` is another function than `pn.narrow`
             yield entry.signature
     if is_method:
         prefix = function.__qualname__ if names[0] == "cls" else f"x.{name}"

@@ -35,8 +35,7 @@ def checkpoint(function: Callable[..., Any], *arguments: Any) -> Any:
     Notes
     -----
     The values that the two calls return are not compared. Apart from the arguments, the defaults and the default
-    generator, whatever the function reads must be the same in both calls: counters, other arrays, a generator of your
-    own.
+    generator, all that the function reads must be the same in both calls: counters, other arrays, your own generators.
 
     Examples
     --------

@@ -51,9 +51,9 @@ def array(
     data : array_like
         The values are copied, unless ``copy`` is False and neither the dtype nor the device changes.
     dtype : dtype, optional
-        By default the dtype of the data, and the default dtype for Python's floats. Integers and wider floats are
-        rounded to a floating dtype; a float beyond its range becomes an infinity. Any other change of a value is an
-        error; `Array.to` makes such changes.
+        By default the dtype of the data, and the default dtype for Python's floats. A floating dtype rounds integers
+        and wider floats, large ones to infinities. Any other change of a value is an error; `Array.to` makes such
+        changes.
     device : str, optional
         By default the device of an array, and the default device for other data.
     requires_grad : bool

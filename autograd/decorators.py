@@ -55,8 +55,7 @@ class Call:
     def run(self, *, watched: bool = True) -> Any:
         """Pass the call to the next watcher, or call the function itself if all watchers have seen the call.
 
-        All watchers also see the calls that the function makes. If ``watched`` is False, only those watchers see them
-        that have not seen this call yet.
+        All watchers see the calls that the function makes, too; if ``watched`` is False, only those that come next.
         """
         if not watched:
             self._inner_watchers = self._remaining

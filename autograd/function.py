@@ -234,9 +234,8 @@ class _Call:
             pairs = [(g, t) for g, t in zip(gradients, tangents, strict=True) if g is not None and t is not None]
             if not all(g.requires_grad for g, _ in pairs):
                 raise GradientError(
-                    f"{self.name} has no jvp, and its backward returned a gradient that pynested's operators did not "
-                    "compute from its cotangents, so backward cannot be transposed. Define jvp(context, *tangents) as "
-                    "a static method."
+                    f"{self.name} has no jvp, and its backward did not compute each gradient from its cotangents by "
+                    "pynested's operators. Define jvp(context, *tangents) as a static method."
                 )
         outputs, weights = zip(*pairs, strict=True) if pairs else ((), ())
         create_graph = grad_mode.value != OFF

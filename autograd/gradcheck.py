@@ -16,7 +16,6 @@ checks that a vjp has the same values whether it is recorded or not.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
@@ -87,7 +86,7 @@ def gradcheck(function: Callable[..., Any], *inputs: Any, order: int = 2, seed: 
         if order > 1:
             _check(_vjp_as_function(first, generator), generator)
     except (ValueError, GradientError) as error:  # of NumPy, and of operators in place
-        if not re.search("(array|destination|memory) is read-only", str(error)):
+        if not any(f"{written} is read-only" in str(error) for written in ("array", "destination", "memory")):
             raise
         raise GradientError(
             "gradcheck: read-only: the function or its derivative writes into an input or a cotangent."
@@ -146,8 +145,9 @@ def _check_differences(f: VectorFunction, y: Vector, w: Vector, gradient: Vector
             if abs(expected - actual) <= DIFFERENCE_ERROR * (abs(expected) + largest * step) + 20 * noise:
                 continue
             halved, error = 2 * _difference(f, w, direction / 2), abs(expected - actual)
-            # At a kink the slopes before and after it differ by more than the error, however small the step is.
-            has_kink = abs(4 * _slope_change(f, w, direction / 2) - _slope_change(f, w, direction)) > error
+            # The change of the slope: a half step makes it a quarter if the function is smooth, but a half at a kink.
+            changes = [w * (f.values(f.start + d) - 2 * y + f.values(f.start - d)) for d in (direction, direction / 2)]
+            has_kink = abs((changes[0] - 4 * changes[1]).sum()) > error
             looks_smooth = abs(expected - halved) <= 1e-4 * error and not has_kink
             hint = "" if looks_smooth else " The function does not look smooth there; check a point away from kinks."
             raise f.failure("differences", location, repr(expected / step), repr(actual / step), hint)
@@ -171,12 +171,6 @@ def _difference(f: VectorFunction, w: Vector, direction: Vector) -> float:
     """Return the derivative of <w, outputs> along ``direction``, by central differences."""
     far_before, before, after, far_after = (w * f.values(f.start + step * direction) for step in (-2, -1, 1, 2))
     return float((8 * (after - before) - (far_after - far_before)).sum() / 12)
-
-
-def _slope_change(f: VectorFunction, w: Vector, direction: Vector) -> float:
-    """Return the change of <w, outputs> after the start minus the change before it: of second order for smooth f."""
-    before, start, after = (w * f.values(f.start + step * direction) for step in (-1, 0, 1))
-    return float((after - 2 * start + before).sum())
 
 
 def _largest(*vectors: Vector) -> float:

@@ -116,13 +116,12 @@ class Node:
     shape, dtype
         Shape and dtype of the output; None if there are several.
     args : sequence
-        The arguments as the derivatives get them: saved arrays, `Unsaved`, and arguments that are not arrays. For a
-        `Function` or a checkpoint only saved arrays. None after the saved values were freed.
+        The arguments as the derivatives get them: saved arrays, `Unsaved`, and arguments that are not arrays; for a
+        `Function` or a checkpoint, saved arrays alone. None after the saved values were freed.
     output : array or None
         The output without its history, if a derivative reads it.
     version : int
-        Sum of the versions of the saved storages. If the sum differs later, memory that holds a saved value was
-        written to.
+        Sum of the versions of the saved storages. If it differs later, memory of a saved value was overwritten.
     num_listed_outputs : int
         0 if the operation returns one array; otherwise the number of outputs, each of which has a node of its own with
         the operation `ListedOutput`.

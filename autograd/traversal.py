@@ -71,10 +71,7 @@ def run_backward(
 
 
 def _accumulate(pairs: SourceCotangents, this_pass: BackwardPass, heap: list[tuple[int, Node]]) -> None:
-    """Add each cotangent to what has arrived at its source, and push a node when its first cotangent arrives.
-
-    ``pairs`` is emptied, so that it keeps no cotangent alive.
-    """
+    """Add each cotangent to what has arrived at its source; push a node when its first one arrives. Empty ``pairs``."""
     cotangents = this_pass.cotangents
     for source, term in pairs:
         earlier = cotangents.get(source)
@@ -93,8 +90,7 @@ def _apply_node_hooks(node: Node, cotangent: Any, this_pass: BackwardPass) -> An
     """Return the cotangent after the hooks of ``node``; each array with `retain_grad` accumulates a copy."""
     gradient = apply_hooks(node.hooks, cotangent, this_pass)
     for reference in node.retaining_arrays:
-        array = reference()
-        if array is not None:
+        if (array := reference()) is not None:
             array.accumulate(gradient.clone())
     return gradient
 
@@ -170,10 +166,9 @@ def nodes_between(output_nodes: Iterable[Any], input_nodes: Iterable[Any], first
 
 
 def walk_back(output_nodes: Iterable[Any], first_number: int = 0) -> tuple[list[Node], list[Any]]:
-    """Return the nodes from ``first_number`` on from which the outputs were computed, in the order of their numbers.
+    """Return the output nodes and the nodes that lead to them, from ``first_number`` on, in the order of their numbers.
 
-    The output nodes are among them. The second list has the leaves, and the nodes below ``first_number``, at which the
-    walk stops.
+    The second list has the leaves, and the nodes below ``first_number``, at which the walk stops.
     """
     outputs, inside = list(output_nodes), set()
     pending = outputs.copy()

@@ -123,20 +123,18 @@ def is_in_range(number: Number, dtype: np.dtype[Any]) -> bool:
 
 
 def check_fits(name: str, values: Any, dtype: np.dtype[Any]) -> None:
-    """Raise DTypeError for floats, even whole ones, if ``dtype`` is not floating.
+    """Raise DTypeError for floats, even whole ones, in a dtype of integers; OverflowError for integers out of range.
 
-    OverflowError for integers out of its range. Floats are rounded to a narrower dtype, and integers to floats, as in
-    promotion.
+    Floats are rounded to a narrower dtype, and integers to floats, as in promotion.
     """
     source = values.dtype
     if np.can_cast(source, dtype) or (is_float(source) and is_float(dtype)):
         return
     if source.kind not in "iu":
-        if source.kind == "c":
-            raise DTypeError(f"{name}: {source} values are not real. Take their real parts first: values.real.")
+        real_values = "values.real" if source.kind == "c" else "values"
         raise DTypeError(
             f"{name}: {source} values are not converted to dtype {dtype}, which cannot represent all of them. If that "
-            f"is meant, convert them first: pn.array(values).to(pn.{dtype})."
+            f"is meant, convert them first: pn.array({real_values}).to(pn.{dtype})."
         )
     if values.size and not all(is_in_range(int(value), dtype) for value in (values.min(), values.max())):
         raise OverflowError(f"{name}: values from {values.min()} to {values.max()} do not all fit into dtype {dtype}.")
