@@ -79,9 +79,9 @@ def _as_gradients(pairs: Sequence[tuple[Array, Any]], this_pass: BackwardPass) -
 
     ``pairs`` has arrays and their cotangents, or None, which stays None. An array can occur twice.
     """
-    hooked = {id(x): apply_hooks(x._hooks, g, this_pass) for x, g in dict(pairs).items() if x._hooks and g is not None}
-    cotangents = [hooked.get(id(x), g) for x, g in pairs]
-    return [None if g is None else _in_own_memory(g, this_pass) for g in cotangents]
+    with_hooks = {x: (x._hooks, g) for x, g in pairs if x._hooks and g is not None}
+    hooked = {x: apply_hooks(hooks, g, this_pass) for x, (hooks, g) in with_hooks.items()}
+    return [None if g is None else _in_own_memory(hooked.get(x, g), this_pass) for x, g in pairs]
 
 
 def _in_own_memory(cotangent: Array, this_pass: BackwardPass) -> Array:

@@ -21,6 +21,7 @@ Rebuild = Callable[[Sequence[Any]], Any]
 Flatten = Callable[[Any], tuple[list[Array], Rebuild]]
 Fit = Callable[[str, Any, Any], Sequence[Array]]
 DEEPEST = 100  # the greatest depth of containers
+_BUILTIN_CONTAINERS = (tuple, list, dict)
 
 
 class ContainerHandlers(NamedTuple):
@@ -77,7 +78,7 @@ def _entries_of(value: Any, depth: int) -> tuple[Iterable[Any], Callable[[list[A
 
     The function is None for any other value. ArgumentError for containers nested deeper than `DEEPEST`, or endlessly.
     """
-    if not isinstance(value, tuple | list | dict):
+    if not isinstance(value, _BUILTIN_CONTAINERS):
         return (), None
     if depth >= DEEPEST:
         raise ArgumentError(
@@ -101,7 +102,7 @@ def map_values(function: Callable[[Any], Any], value: Any, depth: int = 0) -> An
 
 def without_constants(value: Any) -> Any:
     """Return ``value`` with None in the place of each entry that holds no array."""
-    return map_values(lambda entry: entry if flatten(entry)[0] else None, value)
+    return map_values(lambda entry: entry if type(entry) is Array or flatten(entry)[0] else None, value)
 
 
 def flatten_like(name: str, value: Any, cotangent: Any, is_tangent: bool = False) -> list[Array | None]:
