@@ -12,6 +12,7 @@ from pynested.backends.host import to_host
 from pynested.backends.repeating_views import unbroadcast_view
 from pynested.backends.storage import register_exported
 
+from .decorators import method
 from .default_device_and_dtype import is_dtype_of_python_numbers
 
 
@@ -30,6 +31,7 @@ class ArrayProtocols:
     __slots__ = ()
     _data = property(refuse_numpy_ma)
 
+    @method
     def numpy(self: Any) -> np.ndarray[Any, Any]:
         """Return a NumPy array in the same memory. DeviceError on a GPU, GradientError if the array requires grad.
 
@@ -48,6 +50,7 @@ class ArrayProtocols:
         register_exported(self.storage, self.data)
         return self.data
 
+    @method
     def item(self: Any) -> Any:
         """Return the only element as a Python number."""
         return self._only_element("item")
@@ -59,6 +62,7 @@ class ArrayProtocols:
             raise ArgumentError(f"{name}: an array of shape {self.shape} has {self.numel()} elements, not one.{hint}")
         return to_host(self.data).item()
 
+    @method
     def tolist(self: Any) -> Any:
         """Return the values as nested lists of Python numbers."""
         return to_host(self.data).tolist()

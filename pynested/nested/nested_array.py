@@ -18,7 +18,7 @@ from pynested.autograd.arguments.shapes import canonical_dim, canonical_index
 from pynested.autograd.array_methods import ArrayMethods
 from pynested.autograd.array_protocols import refuse_numpy_ma
 from pynested.autograd.call_errors import check_flags, check_optional_flags
-from pynested.autograd.decorators import method
+from pynested.autograd.decorators import explain_wrong_calls
 from pynested.autograd.primitives.movement import alias
 from pynested.backends.errors import ArgumentError, DimensionError, GradientError, LayoutError, StructureError
 from pynested.structure import STRUCTURES, Ints, Jagged, Strided, Structure, readonly_copy
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .operands import IntsLike
 
 
+@explain_wrong_calls
 class NestedArray(ArrayMethods):
     """Components of equal rank and any sizes, in one buffer. `pynested.nested_array` makes one from a list.
 
@@ -230,12 +231,10 @@ class NestedArray(ArrayMethods):
         """Return the position at which each component begins in the buffer: int64 (B,)."""
         return readonly_copy(self.structure.offsets[: self.structure.count])
 
-    @method
     def narrow(self, dim: int, start: IntsLike = 0, length: IntsLike | None = None) -> NestedArray:
         """Narrow each component, see `pynested.narrow`."""
         return self._functions.narrow(self, dim, start, length)  # type: ignore[no-any-return]
 
-    @method
     def to_padded_array(
         self, padding: float, output_size: Sequence[int] | None = None, out: Array | None = None
     ) -> Array:
@@ -280,7 +279,6 @@ class NestedArray(ArrayMethods):
     def requires_grad(self, value: bool) -> None:
         self.requires_grad_(value)
 
-    @method
     def requires_grad_(self, requires_grad: bool = True) -> NestedArray:
         """Enable or disable the gradient of a leaf; return the array itself."""
         check_flags("requires_grad_", requires_grad=requires_grad)
@@ -301,7 +299,6 @@ class NestedArray(ArrayMethods):
     def grad(self, value: NestedArray | None) -> None:
         self.data.grad = None if value is None else self._functions.tangent_values("grad", self, value)[0]
 
-    @method
     def backward(self, gradient: Any = None, *, retain_graph: bool | None = None, create_graph: bool = False) -> None:
         """Add the gradients of this array, weighted by ``gradient`` (nested, of equal shape), to the leaves."""
         check_flags("backward", create_graph=create_graph)
@@ -318,7 +315,6 @@ class NestedArray(ArrayMethods):
         """Keep the gradient of this array in `grad`, although it is not a leaf."""
         self.data.retain_grad()
 
-    @method
     def register_hook(self, hook: Callable[[NestedArray], NestedArray | None]) -> Callable[[], None]:
         """Call ``hook`` with the nested gradient of this array; return a function that removes the hook."""
         structure = self.structure  # the hook must not refer to the array, whose values refer to the hook

@@ -102,6 +102,22 @@ def test_bools_of_numpy_are_flags_too() -> None:
         assert pn.grad(x.sum(), [x, pn.ones(1, requires_grad=yes)], create_graph=no, allow_unused=yes)[1] is None
 
 
+# Methods of the house itself, and those without parameters that it calls everywhere: Python checks their arguments.
+UNCHECKED = {
+    "accumulate", "as_saved", "detach", "dim", "from_memory", "is_contiguous", "is_writable", "made_by", "numel",
+    "retain_grad",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("array", [X, pn.ones(2)], ids=["nested", "dense"])
+def test_every_method_refuses_an_unknown_argument(array: Any) -> None:
+    methods = [name for name in dir(type(array)) if not name.startswith("_") and hasattr(array, name)]
+    methods = [name for name in methods if inspect.ismethod(getattr(array, name))]
+    for name in methods if array.is_nested else set(methods) - UNCHECKED:
+        text = refusal(lambda name=name: getattr(array, name)(nonsense=7))  # type: ignore[misc]
+        assert text.startswith(f"{name}: ") and "nonsense" in text and f"x.{name}(" in text
+
+
 # ---- texts ----------------------------------------------------------------------------------------------------------
 
 TEXTS: dict[str, tuple[Callable[[], Any], str]] = {
