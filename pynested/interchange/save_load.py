@@ -105,7 +105,8 @@ def _split_parts(x: AnyArray) -> tuple[dict[str, Any], Parts]:
     parts["offsets"] = x.structure.offsets
     if isinstance(x.structure, Jagged):
         return header | {"kind": "jagged", "ragged_dim": x.structure.ragged_dim}, parts
-    return header | {"kind": "strided"}, parts | {"sizes": x.structure.sizes, "strides": x.structure.strides}
+    header |= {"kind": "strided", "regular_sizes": x.regular_sizes}  # which an empty batch has too
+    return header, parts | {"sizes": x.structure.sizes, "strides": x.structure.strides}
 
 
 @operator
@@ -153,7 +154,8 @@ def _join_parts(header: Mapping[str, Any], name: str, parts: Parts) -> AnyArray:
     if header["kind"] == "jagged":
         return NestedArray(values, Jagged(offsets, parts.get(f"{name}/lengths"), header["ragged_dim"], name="load"))
     sizes, strides = parts[f"{name}/sizes"], parts[f"{name}/strides"]
-    return contiguous(NestedArray(values, Strided(sizes, strides, offsets, values.numel(), name="load")))
+    structure = Strided(sizes, strides, offsets, values.numel(), header.get("regular_sizes"), name="load")
+    return contiguous(NestedArray(values, structure))
 
 
 # ---- the two formats ------------------------------------------------------------------------------------------------

@@ -65,6 +65,7 @@ def check_stored(way: str, x: Any, components: Any, folder: Path) -> None:
     if isinstance(again, pn.Array):
         assert again.is_contiguous()
     else:
+        assert again.regular_sizes == x.regular_sizes  # of an empty batch, too
         assert again.layout is x.layout and again.offsets().tolist() == x.contiguous().offsets().tolist()
         assert again.lengths() is None if again.layout is pn.jagged else again.numel() == again.data.numel()
     if way != "deepcopy":
