@@ -10,7 +10,6 @@ import operator
 from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, replace
-from inspect import getattr_static
 from types import CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
@@ -27,7 +26,7 @@ from pynested.structure.layout import Layout
 CONTAINERS = (tuple, list, dict, slice)
 NUMBERS = (int, float, complex, str, bytes, type(None), np.dtype, np.generic, Layout)
 _LEAF_TYPES = (*NUMBERS, ArrayMethods, np.ndarray, np.random.Generator)
-_WITHOUT_ATTRIBUTES = (*_LEAF_TYPES, FunctionType, MethodType, ModuleType, type)
+_WITHOUT_ATTRIBUTES = (*_LEAF_TYPES, FunctionType, MethodType, ModuleType)
 _MAX_SOURCES = 2_000
 
 
@@ -216,31 +215,19 @@ def _roots(function: Any) -> Iterator[Source]:
 
 
 def _variables(function: FunctionType) -> Iterator[Source]:
-    """Yield the closure, globals and defaults of a function, and the members of modules and classes that it reads."""
+    """Yield the closure, the globals and the defaults of a function, and the members of modules that it reads."""
     if _is_library_code(function):
         return
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        yield from _read_source(name, cell, "cell_contents", getattr)
     names = _names(function.__code__)
-    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    variables = [source for name, cell in cells for source in _read_source(name, cell, "cell_contents", getattr)]
     for name in names:
-        variables += _read_source(name, function.__globals__, name, operator.getitem)
-    for variable in variables:
-        yield variable
-        yield from _members(variable, names)
+        yield from _read_source(name, function.__globals__, name, operator.getitem)
+        module = function.__globals__.get(name)
+        if isinstance(module, ModuleType) and not _is_library_code(module):
+            for inner in filter(vars(module).__contains__, names):
+                yield from _read_source(f"{name}.{inner}", module, inner, getattr)
     yield from _inner_sources([function.__defaults__, function.__kwdefaults__], "default")
-
-
-def _members(variable: Source, names: list[str]) -> Iterator[Source]:
-    """Yield the members called one of ``names`` of a module or a class, unless it belongs to a library."""
-    owner = variable.content
-    if not isinstance(owner, ModuleType | type) or _is_library_code(owner):
-        return
-    if isinstance(owner, ModuleType):
-        members = [name for name in names if name in vars(owner)]
-    else:
-        members = [name for name in names if _is_shared(getattr_static(owner, name, None))]
-    for name in members:
-        yield from _read_source(f"{variable.text}.{name}", owner, name, getattr)
 
 
 def _names(code: CodeType) -> list[str]:
@@ -250,8 +237,9 @@ def _names(code: CodeType) -> list[str]:
 
 
 def _inner_sources(holder: Any, text: str) -> Iterator[Source]:
-    """Yield the items of a container, or the attributes of an object of a user's class, and the number of them."""
+    """Yield the items of a container, or the attributes of a user's class or of an object of it, and their number."""
     entries: Any = holder
+    cls = holder if isinstance(holder, type) else type(holder)
     items: list[tuple[str, Any, Any]]
     if isinstance(holder, dict):
         items = [(f"{text}[{key!r}]", key, operator.getitem) for key in holder if isinstance(key, str | int)]
@@ -259,9 +247,9 @@ def _inner_sources(holder: Any, text: str) -> Iterator[Source]:
         items = [(f"{text}[{i}]", i, operator.getitem) for i in range(len(holder))]
     elif isinstance(holder, set):
         items = [(f"{item!r} in {text}", item, operator.contains) for item in holder]
-    elif not isinstance(holder, _WITHOUT_ATTRIBUTES) and not _is_library_code(type(holder)):
-        entries = getattr(holder, "__dict__", ())
-        members = [member for cls in type(holder).__mro__ for member in list(vars(cls).items())]
+    elif not isinstance(holder, _WITHOUT_ATTRIBUTES) and not _is_library_code(cls):
+        entries = () if cls is holder else getattr(holder, "__dict__", ())
+        members = [member for base in cls.__mro__ for member in list(vars(base).items())]
         inherited = [name for name, member in members if _is_shared(member) and not name.startswith("__")]
         items = [(f"{text}.{name}", name, getattr) for name in dict.fromkeys([*entries, *inherited])]
     else:

@@ -196,12 +196,25 @@ def test_entries_that_the_function_itself_adds_make_no_other_graph() -> None:
 
 def test_values_of_a_class_are_read_anew() -> None:
     class Inherited(Holder):
-        """A class in a variable of the function."""
+        """A class in a variable of the function, and the first argument of a method."""
 
-    compiled, x = pn.compile(lambda x: x * Inherited.shared * Holder.shared), pn.array([1.0])
-    assert compiled(x).tolist() == [4]
-    Inherited.shared = 3.0
-    assert compiled(x).tolist() == [6]
+        weight = pn.array([1.0])
+
+        @classmethod
+        @pn.compile
+        def method(cls, x: Any) -> Any:
+            return x * cls.shared * cls.weight
+
+    compiled, x = pn.compile(lambda x: x * Inherited.shared * Inherited.weight), pn.array([1.0])
+    for call in (compiled, Inherited.method):
+        Holder.shared = 2.0
+        assert call(x).tolist() == [2]
+        Inherited.shared = 3.0
+        assert call(x).tolist() == [3]
+        Inherited.weight = pn.array([10.0])
+        assert call(x).tolist() == [30]
+        Inherited.weight = pn.array([1.0])
+        del Inherited.shared
 
 
 class Named:
