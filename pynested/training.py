@@ -27,7 +27,7 @@ from pynested.autograd.arguments.shapes import canonical_int
 from pynested.autograd.array import check_gradient
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.containers import flatten, flatten_like
-from pynested.autograd.decorators import method
+from pynested.autograd.decorators import method, operator
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, named_type
 from pynested.backends.host import to_host
@@ -51,7 +51,7 @@ class AdamState(NamedTuple):
     squares: list[Array]
 
 
-@method
+@operator
 def sgd(
     parameters: Any,
     gradients: Any,
@@ -110,7 +110,7 @@ def sgd(
     return stepped, SGDState(*columns)
 
 
-@method
+@operator
 def adam(
     parameters: Any,
     gradients: Any,
@@ -137,7 +137,7 @@ def adam(
     return _adam("adam", parameters, gradients, state, learning_rate, betas, eps, weight_decay)
 
 
-@method
+@operator
 def adamw(
     parameters: Any,
     gradients: Any,
@@ -202,11 +202,11 @@ def _step(
         if not is_float(array.dtype):
             raise DTypeError(f"{path} has dtype {array.dtype}. Leave it out, or convert it: x.to(dtype=pn.float32).")
         check_gradient(f"{path} has", slope, array.shape, array.dtype, array.device, error=ShapeError)
-    shapes = [array.shape for array in arrays]
-    if state is not None and not (isinstance(state, kind) and [array.shape for array in state[-1]] == shapes):
+    kinds = [f"{x.dtype} {x.shape}" for x in arrays]
+    if state is not None and not (isinstance(state, kind) and [f"{x.dtype} {x.shape}" for x in state[-1]] == kinds):
         raise ArgumentError(
             f"{name}: the state must be None, for the first step, or the {kind.__name__} that the previous step "
-            f"returned for the same parameters, here of shapes {shapes}; not this {type(state).__name__}."
+            f"returned for the same parameters, here {', '.join(kinds)}; not this {type(state).__name__}."
         )
     columns = [column for column in state or () if not isinstance(column, int)]
     with no_grad():
@@ -234,7 +234,7 @@ def _as_floats(name: str, **numbers: float) -> list[float]:
     return [float(number) for number in numbers.values()]
 
 
-@method
+@operator
 def clip_by_norm(gradients: Any, most: float) -> tuple[Any, float]:
     """Scale gradients together so that their norm is at most ``most``; return them and the norm before scaling.
 

@@ -43,7 +43,8 @@ class Reason(StrEnum):
 
 
 FUNCTIONS = {
-    **dict.fromkeys(("equal", "allclose", "item", "tolist"), Reason.READS_ELEMENTS), "vjp": Reason.WRITES_GRADIENTS,
+    **dict.fromkeys(("equal", "allclose", "item", "tolist", "clip_by_norm"), Reason.READS_ELEMENTS),
+    "vjp": Reason.WRITES_GRADIENTS,
     **dict.fromkeys(("trace", "compile", "set_default_device", "set_default_dtype"), Reason.CHANGES_SETTING),
 }  # fmt: skip
 

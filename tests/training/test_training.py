@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pynested as pn
-from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, StructureError
+from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, StructureError, TraceError
 
 LIMITS = st.integers(1, 12) | st.none()
 WIDE = {"betas": (0.5, 0.9), "weight_decay": 0.1, "eps": 1e-3}
@@ -100,7 +101,9 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
     (lambda: adam(W, G, MOMENTUM), ArgumentError, "the AdamState that the previous step returned.*not this SGDState"),
     (lambda: adam(W, G, {}), ArgumentError, "the AdamState that the previous step returned.*not this dict"),
     (lambda: sgd(W, G, MOMENTS, learning_rate=0.1), ArgumentError, "the SGDState that.*not this AdamState"),
-    (lambda: adam([W, W], [G, G], MOMENTS), ArgumentError, r"here of shapes \[\(1,\), \(1,\)\]"),
+    (lambda: adam([W, W], [G, G], MOMENTS), ArgumentError, r"here float64 \(1,\), float64 \(1,\);"),
+    (lambda: adam([W, W.to(pn.float32)], [G, G.to(pn.float32)], adam([W, W], [G, G])[1]), ArgumentError,
+     r"here float64 \(1,\), float32 \(1,\);"),
     # Norms and weights.
     (lambda: clip(G, 0.0), ArgumentError, "most must be above 0"),
     (lambda: clip(G, "1"), ArgumentError, "most must be above 0"),
@@ -152,6 +155,25 @@ def test_a_nested_gradient_has_the_components_of_its_parameter_in_any_places() -
         pn.training.adam(w, pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged))
     swapped = pn.nested_array_from_jagged(pn.array([20.0, 30.0, 10.0]), [2, 0, 3], [1, 2])
     assert sgd(w, swapped, learning_rate=0.1)[0].tolist() == [[0.0], [0.0, 0.0]]
+
+
+@pytest.mark.parametrize("step", [partial(sgd, learning_rate=0.1, momentum=0.9), adam, training.adamw])
+def test_a_step_can_be_compiled(step: Any) -> None:
+    def train(parameters: Any, x: Any, state: Any) -> Any:
+        loss = (x * parameters["w"]).sum() + (parameters["n"] * parameters["n"]).sum()
+        return step(parameters, pn.grad(loss, parameters), state)
+
+    x = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged)
+    results = []
+    for function in (train, pn.compile(train)):
+        parameters: Any = {"w": pn.array([0.5], requires_grad=True), "n": x.clone().requires_grad_()}
+        state = None
+        for _ in range(3):
+            parameters, state = function(parameters, x, state)
+        results.append([parameters["w"].tolist(), parameters["n"].tolist(), parameters["w"].is_leaf])
+    assert results[0] == results[1]
+    with pytest.raises(TraceError, match=r"clip_by_norm cannot be recorded(.|\n)*depends on the elements"):
+        pn.trace(lambda x: clip(x, 1.0)[0], x)
 
 
 @pytest.mark.parametrize(("dtype", "large", "most"), [("float16", 6e4, 1e-3), ("float32", 3e38, 1e-3)])
