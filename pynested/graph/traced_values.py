@@ -203,6 +203,8 @@ class TracedRaggedSize(RaggedSize):
 class Opaque:
     """The stand-in of another result, for example a block mask. The function can pass it on only."""
 
+    __repr__ = __format__ = _refused("the text of a result that is no array", Reason.READS_ATTRIBUTE)
+
     def __getattribute__(self, name: str) -> Any:
         if name == "__class__":  # read by `isinstance`
             return Opaque

@@ -178,6 +178,7 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a graph in it": (lambda x: pn.trace(pn.exp, x), "pn.trace"),
     "a default": (lambda x: [pn.set_default_dtype(pn.float32), x][1], "pn.set_default_dtype"),
     "a result of another class": (lambda x: slice if x is None else iter([x]), "a result of the class"),
+    "the text of a tape": (lambda x: str(pn.tape(x)), "the text of a result that is no array"),
     "a mask's inside": (lambda x: pn.create_block_mask(lambda b, h, q, k: q >= k, 1, 1, 4, 4).shape, "attribute"),
     "a write into an argument": (lambda x: x.mul_(2), "a write into an array from outside of the function, by mul_"),
     "a write into a part of it": (lambda x: x.unbind()[0].fill_(2.0), "a write into an array from outside"),
