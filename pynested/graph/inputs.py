@@ -250,7 +250,7 @@ def _inner_sources(holder: Any, text: str) -> Iterator[Source]:
     elif not isinstance(holder, _WITHOUT_ATTRIBUTES) and not _is_library_code(cls):
         entries = () if cls is holder else getattr(holder, "__dict__", ())
         members = [member for base in cls.__mro__ for member in list(vars(base).items())]
-        inherited = [name for name, member in members if _is_shared(member) and not name.startswith("__")]
+        inherited = [name for name, member in members if _is_shared(member) and not _is_special(name)]
         items = [(f"{text}.{name}", name, getattr) for name in dict.fromkeys([*entries, *inherited])]
     else:
         return
@@ -263,6 +263,11 @@ def _inner_sources(holder: Any, text: str) -> Iterator[Source]:
 def _is_shared(member: Any) -> bool:
     """Return whether a member of a class is a slot, or a value that all objects of the class share."""
     return isinstance(member, (MemberDescriptorType, *_LEAF_TYPES, tuple, list, dict, set))
+
+
+def _is_special(name: str) -> bool:
+    """Return whether Python gives a meaning to the name of a member: ``__doc__``, and ``_member_map_`` of an enum."""
+    return name.startswith("_") and name.endswith("_")
 
 
 def num_entries(entries: Any, _: None) -> int:
