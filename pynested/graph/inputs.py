@@ -207,8 +207,8 @@ def _roots(function: Any) -> Iterator[Source]:
     else:
         yield from _inner_sources(getattr(function, "__self__", function), "self")
         call: Any = type(function).__call__
-        if isinstance(call, FunctionType):  # not of C
-            yield from _variables(call)
+        if isinstance(call, FunctionType) or hasattr(call, "__wrapped__"):  # not of C
+            yield from _roots(call)
     for inner in ("__func__", "func", "__wrapped__"):  # of methods, of partial functions, of decorated functions
         if hasattr(function, inner):
             yield from _roots(getattr(function, inner))

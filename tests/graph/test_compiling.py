@@ -217,6 +217,31 @@ def test_values_of_a_class_are_read_anew() -> None:
         del Inherited.shared
 
 
+SCALE = 2.0
+DECORATORS: dict[str, Any] = {
+    "plain": lambda function: function, "no_grad": pn.no_grad, "compile": pn.compile,
+    "both": lambda function: pn.no_grad(pn.compile(function)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("decorator", DECORATORS.values(), ids=DECORATORS)
+@pytest.mark.parametrize("compiled", ["object", "method", "function"])
+def test_globals_of_decorated_functions_are_read_anew(
+    decorator: Any, compiled: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Layer:
+        @decorator
+        def __call__(self, x: Any) -> Any:
+            return x * SCALE
+
+    layer = Layer()
+    function = {"object": layer, "method": layer.__call__, "function": decorator(lambda x: x * SCALE)}[compiled]
+    call, x = pn.compile(function), pn.array([1.0])
+    assert call(x).tolist() == [2]
+    monkeypatch.setitem(globals(), "SCALE", 3.0)
+    assert call(x).tolist() == [3]
+
+
 class Named:
     """An object that is equal to every other object of its name."""
 
