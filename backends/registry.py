@@ -93,7 +93,8 @@ def register_kernel(name: str, device: str, function: Callable[..., Any]) -> Non
     """Let ``function`` replace a kernel of ``device``, from now on or from when the device is first used."""
     if not callable(function):
         raise ArgumentError(f"kernel: the decorated object must be a function, not {named_type(function)}.")
-    if not isinstance(name, str) or not callable(getattr(get_backend("cpu"), name, None)):
+    is_kernel = isinstance(name, str) and not name.startswith("_") and callable(getattr(get_backend("cpu"), name, None))
+    if not is_kernel:
         raise ArgumentError(
             f"no kernel {name!r}: a kernel is a method of pynested.backends.PlainBackend, or a function of NumPy."
         )

@@ -79,7 +79,7 @@ def test_a_kernel_takes_the_place_of_another(device: str, layout: pn.Layout) -> 
 
 def test_names_functions_and_devices_that_do_not_exist_are_refused() -> None:
     before = pn.relu(pn.array([-1.0, 2.0])).tolist()
-    wrong: list[Any] = [("relu", 3), (3, len), ("nonsense", len), ("softest", abs), ("xp", len)]
+    wrong: list[Any] = [("relu", 3), (3, len), ("nonsense", len), ("softest", abs), ("xp", len), ("__init__", len)]
     for name, function in wrong:
         with pytest.raises(ArgumentError):
             pn.kernel(name, device="cpu")(function)
