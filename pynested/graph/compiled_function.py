@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 import warnings
 from collections.abc import Callable
@@ -89,7 +90,10 @@ class CompiledFunction:
         return self if owner is None else MethodType(self, owner)
 
     def __reduce__(self) -> Any:
-        """Copy and pickle the function without its graphs, which a copy makes anew."""
+        """Pickle a function of a module by its name, as Python does; copy other functions without their graphs."""
+        name = getattr(self, "__qualname__", "")
+        if getattr(sys.modules.get(self.__module__), name, None) is self:
+            return name
         return CompiledFunction, (self.function, self.fullgraph)
 
     def _replayed(self, key: Any, arrays: list[Any], args: Any, kwargs: Any) -> Any:

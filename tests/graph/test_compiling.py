@@ -272,7 +272,13 @@ def test_equal_values_without_attributes_share_a_graph() -> None:
         assert [compiled(x, make()).tolist() for _ in range(3)] == [[2]] * 3 and len(compiled.graphs) == before + 1
 
 
+@pn.compile
+def doubled(x: Any) -> Any:
+    return x * 2
+
+
 def test_a_compiled_function_can_be_copied_and_pickled() -> None:
+    assert copy.deepcopy(doubled) is pickle.loads(pickle.dumps(doubled)) is doubled
     layer, x = Slotted(2.0), pn.nested_array([[[1.0, 0.0]], [[0.0, 1.0]]], layout=pn.jagged)
     compiled = pn.compile(layer, fullgraph=True)
     for made in (copy.deepcopy(compiled), copy.copy(compiled), pickle.loads(pickle.dumps(compiled))):
