@@ -31,7 +31,7 @@ from .inputs import (
     map_leaves,
     substitute,
 )
-from .nodes import FUNCTION, NUMBER, SETTING, Node, Recording, fact_of
+from .nodes import FUNCTION, NUMBER, SETTING, CodeLine, Node, Recording, fact_of
 from .traced_values import Traced, stand_in
 from .unsupported import FUNCTIONS, Reason, current_line, definition_of, unsupported_error
 
@@ -63,7 +63,8 @@ class Recorder:
     ``reals`` and ``stand_ins`` hold, by the number of a value, the real array or number and the stand-in that the
     function sees; ``values`` holds the values by the ids of the stand-ins. ``array_constants`` are the constants of
     NumPy's arrays by id, with the storage and its version. ``outside`` are the arrays that the function did not make,
-    by id. ``used`` are the ids of the contents of variables that calls have used.
+    by id. ``used`` are the ids of the contents of variables that calls have used. ``random_states`` are the states of
+    ``generators`` after the last call.
     """
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
@@ -80,6 +81,9 @@ class Recorder:
         arrays = [source.content for source in self.sources if isinstance(source.content, _ARRAYS)]
         self.outside = {id(array): array for array in arrays if not isinstance(array, Traced)}  # of an earlier run
         self.recording = Recording(map_leaves((args, dict(kwargs)), self._argument), mode=grad_mode.value)
+        objects = [*self.reals.values(), *[source.content for source in self.sources]]
+        self.generators = [x for x in objects if isinstance(x, np.random.Generator)]
+        self.random_states = self._random_states()
 
     def run(self) -> tuple[Recording, Any]:
         """Run the function; return the recording, and what the function returned."""
@@ -94,6 +98,7 @@ class Recorder:
         if self.caught is not None:
             raise self.caught
         recording.outputs = map_leaves(outputs, self._output)
+        self._refuse_draws(definition_of(self.function))
         if versions != list(map(_version, self.outside.values())):
             raise unsupported_error(
                 "a write into an array from outside", Reason.WRITES_OUTSIDE, definition_of(self.function)
@@ -126,6 +131,7 @@ class Recorder:
         writes = kind == SETTING or name in ("__setitem__", "accumulate") or (name[-1] == "_" and name[-2:] != "__")
         target = real_kwargs.get("out", real_args[0] if writes else None)
         self._refuse_outside_write(name, target)
+        self._refuse_draws()
         runs_code = _has_callbacks((real_args, real_kwargs))
         if runs_code:
             self.used.update(self.source_by_id)  # a callback may use everything that the function reaches
@@ -140,6 +146,7 @@ class Recorder:
             raise
         finally:
             self.is_computing = False
+        self.random_states = self._random_states()
         if writes and result is target:
             results, shown = None, args[0]  # as add_ returns its array
         else:
@@ -173,6 +180,14 @@ class Recorder:
             raise unsupported_error(
                 f"{what} of the recording that a callback or an object holds", Reason.ARRAY_IN_OBJECT
             )
+
+    def _random_states(self) -> list[str]:
+        return [str(generator.bit_generator.state) for generator in self.generators]
+
+    def _refuse_draws(self, line: CodeLine | None = None) -> None:
+        """Refuse random numbers that the function has drawn from a generator itself; each replay would use them."""
+        if self.random_states != self._random_states():
+            raise unsupported_error("a random number that NumPy draws", Reason.DRAWS_NUMBERS, line)
 
     def _refuse_outside_write(self, name: str, target: Any) -> None:
         """Refuse a call that would write into an array from outside, before the call runs."""

@@ -86,8 +86,9 @@ def trace(function: Callable[..., Any], *examples: Any, **named: Any) -> Graph:
     ------
     TraceError
         If the function does what a graph cannot contain: a branch on data, a number or a NumPy array taken out of an
-        array, a write into an array from outside, a callback that uses arrays of the function. The error names the
-        line. A graph raises it for arguments with which the function might make other calls.
+        array, a write into an array from outside, a callback that uses arrays of the function, a random number that
+        NumPy draws. The error names the line. A graph raises it for arguments with which the function might make other
+        calls.
 
     Examples
     --------

@@ -39,6 +39,9 @@ class Reason(StrEnum):
         "The graph could not raise the error for other arrays. Test shapes or dtypes before the call, or catch the "
         "error outside of the function"
     )
+    DRAWS_NUMBERS = (
+        "A replay would use the same number again. Draw it by a function of pynested: pn.rand((), generator=generator)"
+    )
     CHANGES_SETTING = "It changes a setting, or its result holds for one run only. Call it outside of the function"
 
 

@@ -159,6 +159,7 @@ def test_a_graph_reads_like_its_function() -> None:
 
 OUTSIDE = pn.array([1.0, 2.0])
 LEAF = pn.array([1.0, 2.0], requires_grad=True)
+GENERATOR = np.random.default_rng(0)
 HIDDEN = [lambda array=array: array for array in (pn.array([1.0, 2.0]),)]
 
 REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
@@ -178,6 +179,9 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a graph in it": (lambda x: pn.trace(pn.exp, x), "pn.trace"),
     "a default": (lambda x: [pn.set_default_dtype(pn.float32), x][1], "pn.set_default_dtype"),
     "a result of another class": (lambda x: slice if x is None else iter([x]), "a result of the class"),
+    "a number of NumPy's generator": (lambda x: x * GENERATOR.random(), "a random number that NumPy draws"),
+    "a number drawn before a call": (
+        lambda x: [x * 2, GENERATOR.random(), x.sum()][2], "a random number that NumPy draws"),
     "the text of a tape": (lambda x: str(pn.tape(x)), "the text of a result that is no array"),
     "a mask's inside": (lambda x: pn.create_block_mask(lambda b, h, q, k: q >= k, 1, 1, 4, 4).shape, "attribute"),
     "a write into an argument": (lambda x: x.mul_(2), "a write into an array from outside of the function, by mul_"),
@@ -251,6 +255,24 @@ def test_arithmetic_with_sizes_is_recorded_for_all_sizes() -> None:
     assert "b = a & 6  # 2\n" in str(graph) and "c = b << 1  # 4\n" in str(graph)
     for n, expected in (2, 4), (3, 5), (7, 13):
         assert graph(pn.ones(n)).tolist() == [expected] * n
+
+
+def test_generators_that_calls_and_callbacks_use_are_recorded() -> None:
+    def function(x: Any, generator: Any) -> Any:
+        noise = pn.map_components(lambda c: c * GENERATOR.random(), x)  # a callback runs in each replay
+        return noise + pn.rand(1, generator=generator) + pn.rand(1, generator=GENERATOR)
+
+    x = jagged(2, 3)
+    for kind in (np.random.PCG64, np.random.MT19937):
+        graph = pn.trace(function, x, np.random.Generator(kind(1)))
+        state, results = GENERATOR.bit_generator.state, []
+        for call in (graph, function):
+            GENERATOR.bit_generator.state = state
+            generator = np.random.Generator(kind(1))
+            results.append([call(x, generator).tolist() for _ in range(2)])
+        assert results[0] == results[1]
+        with pytest.raises(TraceError, match="a random number that NumPy draws"):
+            pn.trace(lambda x, generator: x * generator.random(), x, np.random.Generator(kind(1)))
 
 
 def test_a_missing_attribute_of_a_size_is_that_of_a_number() -> None:
