@@ -52,7 +52,7 @@ class Mode(ContextDecorator):
 
 
 def num_mode_blocks() -> int:
-    """Return the number of modes around this call, in the current thread."""
+    """Return the number of blocks of modes around this call, in the current thread."""
     return len(_modes_before_blocks.value)
 
 

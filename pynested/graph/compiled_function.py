@@ -37,7 +37,7 @@ class Specialization:
     reason: str  # what was new about the call for which it was recorded
     program: Recording  # with fused chains
     replay: Callable[..., Any]
-    constants: list[Any]  # the arrays in variables to which no gradient flows in the graph
+    untracked: list[Any]  # the arrays in variables to which no gradient flows in the graph
     calls: int = 1  # the number of uses
 
     @property
@@ -47,8 +47,8 @@ class Specialization:
 
     @property
     def has_other_gradients(self) -> bool:
-        """Whether gradients flow to an array that was a constant when the graph was recorded."""
-        return any(array.requires_grad for array in self.constants)
+        """Whether gradients flow to an array in a variable to which none flowed when the graph was recorded."""
+        return any(array.requires_grad for array in self.untracked)
 
     @property
     def chains(self) -> list[FusedChain]:
@@ -142,8 +142,8 @@ class CompiledFunction:
             self._uncompiled[key] = reason
             return result
         facts = [(source.content, program.facts[value.number]) for value, source in program.captured.items()]
-        constants = [array for array, fact in facts if fact.kind != "other" and not fact.tracked]
-        self._graphs[key] = [*kept, Specialization(reason, program, replay_of(program), constants)][-_MAX_GRAPHS:]
+        untracked = [array for array, fact in facts if fact.kind != "other" and not fact.tracked]
+        self._graphs[key] = [*kept, Specialization(reason, program, replay_of(program), untracked)][-_MAX_GRAPHS:]
         self._recordings += 1
         if self._recordings == _MAX_GRAPHS + 1:
             name, advice = getattr(self, "__name__", "the function"), "Give numbers as arrays, or look at explain()"

@@ -47,7 +47,10 @@ def from_torch(tensor: Any, *, copy: bool | None = None) -> NestedArray | Array:
         return nested_array_from_jagged(values, _as_int64(tensor.offsets()), lengths, jagged_dim=tensor._ragged_idx)
     sizes, strides = tensor._nested_tensor_size(), tensor._nested_tensor_strides()
     if sizes.ndim != 2:
-        raise ExchangeError("from_torch: a strided nested tensor of no components has no number of dimensions.")
+        raise ExchangeError(
+            "from_torch: a strided nested tensor of no components has no number of dimensions. Use the layout "
+            "torch.jagged."
+        )
     return nested_array_from_strided(values, *map(_as_int64, (sizes, strides, tensor._nested_tensor_storage_offsets())))
 
 
