@@ -18,9 +18,9 @@ FEW_ELEMENTS = 4096  # up to this number, relu is computed in one step
 
 
 def blockwise(function: Callable[..., None]) -> Callable[..., RawArray]:
-    """Let ``function(*blocks, out=block)`` compute flat blocks of arrays of one shape and dtype, as `compute_rows`.
+    """Turn a function of flat blocks, ``function(*blocks, out=block)``, into a kernel of arrays of one shape and dtype.
 
-    The result is a new array, or ``out`` if that is an argument.
+    The kernel calls `compute_rows`. Its result is a new array, or ``out``, which must be contiguous.
     """
 
     @wraps(function)
@@ -33,7 +33,7 @@ def blockwise(function: Callable[..., None]) -> Callable[..., RawArray]:
 
 
 def keep_where(condition: NDArray[np.bool_], x: RawArray, out: RawArray) -> None:
-    """``out <- x`` where the condition holds, +0 elsewhere: by bits, as `numpy.where` takes a branch, which is slow."""
+    """Write x where the condition holds and +0 elsewhere, by bits, because `numpy.where` branches at each element."""
     mask = np.negative(condition.view(np.int8))  # all bits set where the condition holds, no bit elsewhere
     words = f"i{x.itemsize}"
     np.bitwise_and(mask, x.view(words), out=out.view(words))
@@ -42,18 +42,17 @@ def keep_where(condition: NDArray[np.bool_], x: RawArray, out: RawArray) -> None
 def threaded_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
     """Return a function that computes the ufunc on all threads if operands are large and contiguous.
 
-    The operands are cut into a piece for each thread. The memory of the result comes from the caching allocator. With
-    ``out``, the ufunc runs on one thread.
+    The operands are cut into a piece for each thread. The memory of the result comes from the caching allocator.
     """
     if ufunc.nout > 1 or ufunc.nin > 2 or ufunc.signature is not None:
         return ufunc
 
     @wraps(ufunc)
-    def call(*operands: Any, out: Any = None) -> Any:
+    def call(*operands: Any) -> Any:
         for x in operands:
-            if out is None and getattr(x, "nbytes", 0) >= LARGE:
+            if getattr(x, "nbytes", 0) >= LARGE:
                 return _in_pieces(ufunc, *operands)
-        return ufunc(*operands, out=out)
+        return ufunc(*operands)
 
     return call
 

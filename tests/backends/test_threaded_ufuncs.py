@@ -27,12 +27,10 @@ def test_functions_of_one_operand(name: str) -> None:
     function, ufunc = getattr(cpu, name), getattr(np, name)
     for number, shape in enumerate(UNARY):
         x = np.random.default_rng(number).uniform(1, 9, shape).astype(DTYPES[4 + number % 5])
-        expected, out = ufunc(x), np.empty_like(ufunc(x))
+        expected = ufunc(x)
         rtol = 1e-3 if x.dtype in (np.float16, np.uint8) else 1e-6 if x.dtype == np.float32 else 1e-15
         np.testing.assert_allclose(np.asarray(function(x)), expected, rtol, strict=True)
         np.testing.assert_array_equal(function(x.T), ufunc(x.T))
-        assert function(x, out=out) is out
-        np.testing.assert_allclose(out, expected, rtol)
     assert function.__name__ == name and name in function.__doc__
 
 
