@@ -13,7 +13,7 @@ from .instantiations import instantiation
 from .launching_backend import BLOCK, RawArray
 from .movement import MovementKernels
 
-TILE_QUERIES, TILE_KEYS, TILE_COLUMNS, THREADS = 16, 32, 64, 128  # as in attention.cuh
+TILE_QUERIES, TILE_KEYS, TILE_COLUMNS, THREADS = 16, 32, 64, 128  # QUERIES, KEYS, WIDE, THREADS of attention.cuh
 
 
 class AttentionKernels(MovementKernels):

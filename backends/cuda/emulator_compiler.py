@@ -1,7 +1,7 @@
 """The C++ compiler of the host. It compiles CUDA kernels for the device ``"emulated"``.
 
 A compiled file is cached under a hash of all that it was made from: the text of the kernels, the text of the emulator,
-the flags and the version of the compiler. So after a change of a kernel, only the files that include it are compiled.
+the flags and the version of the compiler. So after a change of a header, only the files that include it are compiled.
 """
 
 from __future__ import annotations

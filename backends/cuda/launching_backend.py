@@ -71,7 +71,7 @@ class LaunchingBackend(Backend):
         return self.launcher.new(shape, dtype)
 
     def wrap_function(self, function: Any) -> Any:
-        """Return ``function``, or for a ufunc or `where` a wrapper that takes Python numbers beside bfloat16."""
+        """Wrap ufuncs and `where` to take Python numbers beside bfloat16; return other functions unchanged."""
         takes_numbers = isinstance(function, self.xp.ufunc) or function is self.xp.where
         return with_bfloat16_numbers(function) if takes_numbers else function
 
@@ -135,7 +135,7 @@ class LaunchingBackend(Backend):
 
 
 def widest_word(rows: RawArray, copy: RawArray) -> tuple[str, int]:
-    """Return the type of the widest words of which rows and their copy consist, and the number of words of a row."""
+    """Return the widest word type that divides a row and to which both arrays are aligned, and the words per row."""
     row_bytes = prod(rows.shape[1:]) * rows.dtype.itemsize
     numbers = row_bytes, address(rows), address(copy)
     size = next(size for size in WORD_BY_SIZE if not any(number % size for number in numbers))

@@ -17,7 +17,7 @@ from .segment import MOST_TILES, DeviceSegments, SegmentKernels
 TILE = 1024  # elements of a tile: see strided.cuh
 MAX_DIMS = 3  # of the instantiated kernels; for components of more dims, an index of all elements is made
 LARGE_TILES = 16  # elements along both dims; larger matrices are transposed through shared memory
-SHORT_INDEX = 2**32  # elements between the first and the last one of a component; from there on, positions take 64 bits
+SHORT_INDEX = 2**32  # positions below it take 32 bits
 
 
 class MovementKernels(SegmentKernels):
@@ -52,10 +52,10 @@ class MovementKernels(SegmentKernels):
         """Launch take_rows.cu."""
         source, rows = self.as_contiguous(x), self.empty((len(index), *x.shape[1:]), x.dtype)
         word, row_words = widest_word(source, rows)
-        lg = min(8, max(0, (row_words - 1).bit_length()))
-        tiles = -(-row_words >> lg)
-        grid = -(-len(index) // (BLOCK >> lg)), min(tiles, MOST_TILES), -(-tiles // MOST_TILES)
-        args = source, self.upload(index), len(index), row_words, np.int32(lg), rows
+        log2_lanes = min(8, max(0, (row_words - 1).bit_length()))
+        tiles = -(-row_words >> log2_lanes)
+        grid = -(-len(index) // (BLOCK >> log2_lanes)), min(tiles, MOST_TILES), -(-tiles // MOST_TILES)
+        args = source, self.upload(index), len(index), row_words, np.int32(log2_lanes), rows
         self.launch("take_rows.cu", instantiation("take_rows", word), grid, (BLOCK,), args)
         return rows
 
@@ -85,8 +85,8 @@ class MovementKernels(SegmentKernels):
             size = _word_size(merged, places, source, packed)
             items = size // source.dtype.itemsize
             merged[:, -1] //= items
-            places[:, :, :-2] //= items  # all strides but the last one, which is 1 in elements and in words
-            places[:, :, -1] //= items
+            places[:, :, :-2] //= items  # the strides, but the innermost one stays 1
+            places[:, :, -1] //= items  # the offset
             self._launch_components("gather_components", WORD_BY_SIZE[size], merged, places, (source, packed))
         return packed
 
@@ -109,6 +109,7 @@ class MovementKernels(SegmentKernels):
         """Launch a kernel that moves components, in elements of a dtype or words, from one array to the other."""
         counts = sizes.prod(axis=1)
         extents = 1 + ((sizes - 1) * places[:, :, :-1]).sum(axis=2)
+        # Less a tile, because a kernel computes positions up to the end of the last tile, which must not wrap.
         is_short = max(counts.max(initial=0), extents.max(initial=0)) < SHORT_INDEX - TILE
         name = instantiation(kernel, element, sizes.shape[1], "unsigned int" if is_short else "long long")
         table = np.concatenate([sizes, *places], axis=1)
@@ -141,7 +142,7 @@ def merge_dims(sizes: Integers, strides: Integers, offsets: Integers) -> tuple[I
 
 
 def _word_size(sizes: Integers, places: Integers, *arrays: RawArray) -> int:
-    """Return the bytes of the widest word of which all innermost rows consist, in both arrays."""
+    """Return the bytes of the widest word that divides all innermost rows, strides and offsets, in both arrays."""
     itemsize: int = arrays[0].dtype.itemsize
     if (places[:, :, -2] != 1).any():
         return itemsize

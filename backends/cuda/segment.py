@@ -13,9 +13,9 @@ from ..segments import Segments
 from ..storage import address
 from .elementwise import ElementwiseKernels
 from .instantiations import instantiation
-from .launching_backend import BLOCK, Dim3, RawArray, widest_word
+from .launching_backend import BLOCK, MAX_GRID, Dim3, RawArray, widest_word
 
-MOST_TILES = 65535  # along the y axis of a grid
+MOST_TILES = MAX_GRID[1]  # along the y axis of a grid
 SHORT = 1024  # elements; if segments are shorter on average, a warp computes a segment, otherwise a block
 PIECE = 1 << 15  # elements of a piece of a long segment
 
@@ -32,15 +32,15 @@ class DeviceSegments:
 def launch_shape(count: int, rows: int, columns: int, pack: int = 1) -> tuple[int, np.int32, Dim3]:
     """Return the number of threads of a segment, the binary logarithm of the number of lanes, and the grid.
 
-    The lanes of a segment lie side by side over its columns, ``pack`` columns each: see Lanes in segment.cuh. The shape
-    depends on sizes alone, so that equal operands always have equal results.
+    The lanes of a segment lie side by side over its columns, ``pack`` columns each: see Lanes in segment.cuh. `_pack`
+    depends on the alignment of memory, so equal operands can have sums that differ in the last bits.
     """
-    group = 32 if rows * columns < SHORT * count else BLOCK
+    threads_of_segment = 32 if rows * columns < SHORT * count else BLOCK
     columns_of_lanes = -(-columns // pack)
-    lanes = min(group, 1 << max(0, columns_of_lanes - 1).bit_length())
+    lanes = min(threads_of_segment, 1 << max(0, columns_of_lanes - 1).bit_length())
     tiles = -(-columns_of_lanes // lanes)
-    grid = -(-count // (BLOCK // group)), min(tiles, MOST_TILES), -(-tiles // MOST_TILES)
-    return group, np.int32(lanes.bit_length() - 1), grid
+    grid = -(-count // (BLOCK // threads_of_segment)), min(tiles, MOST_TILES), -(-tiles // MOST_TILES)
+    return threads_of_segment, np.int32(lanes.bit_length() - 1), grid
 
 
 def reduction(functor: str) -> Any:
@@ -57,7 +57,7 @@ def reduction(functor: str) -> Any:
     return kernel
 
 
-def first_position(functor: str) -> Any:
+def arg_reduction(functor: str) -> Any:
     """Return a kernel that launches segment_arg.cu."""
 
     def kernel(self: SegmentKernels, x: RawArray, segments: Segments, /) -> RawArray:
@@ -74,8 +74,8 @@ class SegmentKernels(ElementwiseKernels):
     segment_prod = reduction("Prod")
     segment_max = reduction("Max")
     segment_min = reduction("Min")
-    segment_argmax = first_position("Max")
-    segment_argmin = first_position("Min")
+    segment_argmax = arg_reduction("Max")
+    segment_argmin = arg_reduction("Min")
 
     def segment_max_backward(
         self, cotangent: RawArray, x: RawArray, maximum: RawArray, segments: Segments, /
@@ -105,8 +105,8 @@ class SegmentKernels(ElementwiseKernels):
         """Launch segment_cumsum.cu."""
         rows = self.as_contiguous(x) if is_float(x.dtype) else self.cast(x, np.dtype(np.int64))
         out, columns = self.empty(rows.shape, rows.dtype), prod(x.shape[1:])
-        _, lg, grid = launch_shape(segments.count, 0, columns)  # without rows: a warp even for a long segment
-        args = rows, self.offsets(segments), segments.count, columns, lg, np.bool_(backwards), out
+        _, log2_lanes, grid = launch_shape(segments.count, 0, columns)  # without rows: a warp even for a long segment
+        args = rows, self.offsets(segments), segments.count, columns, log2_lanes, np.bool_(backwards), out
         self.launch("segment_cumsum.cu", instantiation("segment_cumsum", out.dtype), grid, (BLOCK,), args)
         return out
 
@@ -135,16 +135,16 @@ class SegmentKernels(ElementwiseKernels):
     ) -> RawArray:
         """Launch a kernel that computes ``out`` from ``operands``, and return ``out``.
 
-        ``name`` is the name of the kernel with its template arguments, but for the last one, the number of threads of a
-        segment. ``columns`` is the number of columns if they are not those of ``out``.
+        ``name`` is the name of the kernel and its template arguments without the last one, the number of threads of a
+        segment, which is added here. ``columns`` is the number of columns if they are not those of ``out``.
         """
         if not out.size:  # there may be billions of columns
             return out
         columns = prod(out.shape[1:]) if columns is None else columns
-        group, lg, grid = launch_shape(segments.count, segments.rows, columns, pack)
+        threads, log2_lanes, grid = launch_shape(segments.count, segments.rows, columns, pack)
         offsets = self.offsets(segments) if isinstance(segments, Segments) else segments.offsets
-        args = *map(self.as_contiguous, operands), offsets, segments.count, columns, lg, out
-        self.launch(file, instantiation(*name, group), grid, (BLOCK,), args)
+        args = *map(self.as_contiguous, operands), offsets, segments.count, columns, log2_lanes, out
+        self.launch(file, instantiation(*name, threads), grid, (BLOCK,), args)
         return out
 
     def _softmax(self, kernel: str, segments: Segments | DeviceSegments, *operands: RawArray) -> RawArray:
