@@ -1,7 +1,6 @@
 """Strides and offsets of components and matrices in a flat buffer, and the places of their elements.
 
-The place of an element is its index in the flat buffer. Sizes (B, d), strides (B, d), offsets (B,) and places count
-elements.
+The place of an element is its index in the flat buffer. Sizes and strides (B, d), and offsets (B,), count elements.
 """
 
 from __future__ import annotations

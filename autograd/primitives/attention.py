@@ -2,10 +2,9 @@
 
 A pair of a query and a key is *active* if it takes part in the softmax. The other pairs must not change a result, even
 if they hold NaN. Two products of matrices leave them out: `pair_products` of rows with rows is 0 for a pair that is not
-active, and `weighted_rows` adds nothing for it. The vjps of `pair_products` are `weighted_rows`; those of
-`weighted_rows` are `pair_products` for the weights, and `weighted_rows` for the rows. Matrices have the shape
-(heads, rows, columns). ``active`` has raw bools, which broadcast against the scores (heads, queries, keys), or is None
-if all pairs are active.
+active, and `weighted_rows` adds nothing for it. The vjps of each are written in these two products. Matrices have the
+shape (heads, rows, columns). ``active`` has raw bools, which broadcast against the scores (heads, queries, keys), or
+is None if all pairs are active.
 
 The derivatives of second order, and tangents, are those of the formula. ``k`` has the kernels of a backend, ``g`` is
 the cotangent of a result ``y``, and ``t`` a tangent.

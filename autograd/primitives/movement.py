@@ -61,11 +61,6 @@ def _place(k: Any, x: Any, shape: tuple[int, ...], index: Any) -> Any:
     return zeros
 
 
-def inverse_permutation(axes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the permutation of axes that undoes ``axes``."""
-    return tuple(axes.index(i) for i in range(len(axes)))
-
-
 def strided_view(k: Any, flat: Any, sizes: Any, strides: Any, offset: int) -> Any:
     """Return the view of a flat array that has these sizes, strides and offset, all counted in elements."""
     is_contiguous = flat.flags.c_contiguous
@@ -85,7 +80,7 @@ reshape: Primitive = Primitive(
 transpose: Primitive = Primitive(
     "transpose",
     lambda k, x, axes: x.transpose(axes),
-    [lambda g, y, x, axes: transpose(g, inverse_permutation(axes))],
+    [lambda g, y, x, axes: transpose(g, tuple(axes.index(i) for i in range(len(axes))))],
     LINEAR,
     public="permute",
 )
@@ -250,7 +245,7 @@ def _pieces_vjp(g: list[Any], y: Any, x: Any, axis: int, starts: tuple[int, ...]
     index = np.concatenate([np.arange(start, start + length) for start, length in zip(starts, lengths, strict=True)])
     order = (axis, *[i for i in range(len(x.shape)) if i != axis])
     rows = add_rows(transpose(joined, order), index, x.shape[axis])
-    return transpose(rows, inverse_permutation(order))
+    return transpose(rows, tuple(order.index(i) for i in range(len(order))))
 
 
 pieces: Any = Primitive("pieces", _pieces, [_pieces_vjp], LINEAR)

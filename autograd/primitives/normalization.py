@@ -23,10 +23,7 @@ from .segment import softmax_last, spread_sum_last
 
 
 def _layer_norm_gradients(g: Any, x: Any, weight: Any, mean: Any, std: Any, eps: float) -> tuple[Any, Any, Any]:
-    """Return the cotangents of x, weight and bias; halves are computed in float32.
-
-    ``mean`` and ``std`` are not read: they are computed again from x, so that they are differentiated.
-    """
+    """Return the cotangents of x, weight and bias. Mean and std are computed from x again, to be differentiated."""
     dtype, size = computing_dtype(x.dtype), max(x.shape[-1], 1)
     x_computed, g_result = to_dtype(x, dtype), to_dtype(g, dtype)
     normalized, rstd = layer_norm(x_computed, None, None, eps), reciprocal_std(x_computed, eps)

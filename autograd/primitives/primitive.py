@@ -51,8 +51,7 @@ class Primitive:
     name : str
         The name that events and nodes show. It is usually that of the public operator.
     compute : callable
-        ``compute(k, *args)`` returns the value, or an `Array` on another device. It returns a tuple or list, of values
-        and None, if there are several outputs.
+        ``compute(k, *args)`` returns the value, a tuple or list of values and None, or an `Array` on another device.
     vjps : list of callables, or callable, optional
         ``vjps[i](g, y, *args)`` returns the cotangent of argument ``i``, given ``g``, the cotangent of the output
         ``y``. None, or a list that ends earlier, means that an argument has no derivative. A function in place of the
@@ -69,8 +68,7 @@ class Primitive:
     public : str, optional
         The name of the public operator, for errors and `pynested.tape`; by default ``name``.
     has_residuals : bool
-        If True, ``compute`` returns ``(value, *residuals)``, and derivatives get the residuals after ``args``. Not
-        supported for several outputs.
+        If True, ``compute`` returns one ``(value, *residuals)``; derivatives get the residuals after ``args``.
     """
 
     def __init__(

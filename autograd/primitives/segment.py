@@ -77,10 +77,7 @@ segment_max_backward: Primitive = Primitive(
 
 
 def _shifted_rows(x: Any, segments: Segments, step: int) -> Any:
-    """Return for each row of ``x`` the row ``step`` rows before it, or ones if that row is not in the same segment.
-
-    A negative step gives rows after it.
-    """
+    """Return for each row the row ``step`` rows before it (behind it if negative), or ones if that is outside."""
 
     def find() -> tuple[Any, Any]:
         rows, segment_of_row = np.arange(segments.rows), segments.segment_of_row

@@ -99,8 +99,7 @@ deg2rad = Primitive("deg2rad", lambda k, x: k.deg2rad(x), [lambda g, y, x: g * _
 sinh = Primitive("sinh", lambda k, x: k.sinh(x), [lambda g, y, x: g * cosh(x)], saves=["x"])
 cosh: Primitive = Primitive("cosh", lambda k, x: k.cosh(x), [lambda g, y, x: g * sinh(x)], saves=["x"])
 tanh = Primitive("tanh", lambda k, x: k.tanh(x), [lambda g, y, x: g * (1 - y * y)], saves=["y"])
-# sqrt(x**2 + 1) is x * tanh(y) + 1 / cosh(y) for y = asinh(x), and sqrt(x**2 - 1) is x * tanh(y) for y = acosh(x). They
-# are computed so, because x**2 may overflow.
+# sqrt(x**2 + 1) is x tanh(y) + 1 / cosh(y), and sqrt(x**2 - 1) is x tanh(y); x**2 itself may overflow.
 asinh = Primitive("asinh", lambda k, x: k.arcsinh(x), [lambda g, y, x: g / (x * tanh(y) + 1 / cosh(y))], saves=["y x"])
 acosh = Primitive("acosh", lambda k, x: k.arccosh(x), [lambda g, y, x: g / (x * tanh(y))], saves=["y x"])
 atanh = Primitive(

@@ -15,7 +15,7 @@ from .elementwise import blockwise
 
 SILU_TAIL = {np.dtype(np.float32): -80.0, np.dtype(np.float64): -700.0}  # below it, 1 + exp(x) is 1 and exp(-x) is huge
 
-# In float32, Phi(x) = 1 / (1 + exp(C x (s + K + D1 / (s + E1 + D2 / (s + E2))))) with s = x * x, to 3e-7 everywhere:
+# In float32, Phi(x) = 1 / (1 + exp(C x (s + K + D1 / (s + E1 + D2 / (s + E2))))) with s = x * x, but for 3e-7 at most.
 # np.exp is vectorised and scipy.special.ndtr is not, and a continued fraction takes the fewest steps.
 C, K = -0.03627727757122611, 65.23510487637967
 D1, E1, D2, E2 = -146.969813681375, -23.606133102222024, 1383.4133779479805, 45.32311438965074
@@ -24,7 +24,7 @@ TANH_SCALE, TANH_CUBIC = sqrt(2 / pi), 0.044715  # of gelu's tanh approximation
 
 @blockwise
 def erfc(x: RawArray, /, *, out: RawArray) -> None:
-    """1 minus the error function of floats, accurate where that is nearly 1."""
+    """``1 - erf(x)`` of floats, accurate also where erf(x) is nearly 1."""
     from scipy import special
 
     special.erfc(x, out=out)

@@ -23,7 +23,7 @@ BLOCK_SCORES = 1 << 18  # approximate scores of a batch of one component: they f
 LEAST_ROWS = 16  # queries of a block, unless the job has fewer: a product with fewer rows is slow
 CAUSAL_ROWS = 192  # most queries of a causal block, which computes no scores with keys after its last query
 SMALL_SCORES = 1 << 13  # a component with more scores is not padded together with others
-PADDED_SCORES = 1 << 18  # most scores of a padded batch, and most elements of its queries and values
+PADDED_SCORES = 1 << 18  # most scores of a padded batch, and most elements of its queries and values together
 LENGTH_STEP = 8  # components are padded together if their lengths round up to the same multiple of this
 
 
@@ -89,12 +89,12 @@ def attention_jobs(layout: HeadLayout) -> list[Job]:
 def _length_classes(sizes: Integers, components: Integers) -> list[Integers]:
     """Return groups of components that are padded together: of equal numbers of heads, and of nearly equal lengths.
 
-    If few scores remain when all components are padded to the longest, lengths are not compared. Components without
-    keys are not padded with others.
+    If padding all to the longest gives at most `SMALL_SCORES` scores, lengths do not matter. Components without keys
+    are not padded with others.
     """
     class_sizes = sizes[components]
-    is_small = len(components) * class_sizes.max(axis=0, initial=0).prod() <= SMALL_SCORES
-    step = SMALL_SCORES if is_small else LENGTH_STEP
+    has_few_scores = len(components) * class_sizes.max(axis=0, initial=0).prod() <= SMALL_SCORES
+    step = SMALL_SCORES if has_few_scores else LENGTH_STEP  # the first rounds all up alike
     class_sizes[:, 2:] = -(-class_sizes[:, 2:] // step)
     return [components[group] for group in groups_of_equal_rows(class_sizes)]
 
@@ -106,9 +106,8 @@ class RowIndex:
     """The places of the rows of one operand of a job in a flat buffer. `read` copies the rows to an array of ``shape``.
 
     The shape is (K, C, G, R, width), for R rows: the queries or the keys. ``is_row`` (K, C, G, R) is false for padding.
-    ``starts`` are the positions of the first elements of rows in the buffer; padding repeats a row of the job. For the
-    rows that are not padding, ``real_rows`` are their indices among the K * C * G * R rows, and ``real_starts`` their
-    positions in the buffer.
+    ``starts`` (K, C, G, R) has the place of the first element of each row; padding repeats a row of the job. For the
+    rows that are not padding, ``real_starts`` has these places, and ``real_rows`` the indices among all K * C * G * R.
     """
 
     def __init__(self, matrices: HeadMatrices, heads: Integers) -> None:

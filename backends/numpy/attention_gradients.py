@@ -53,7 +53,7 @@ def attention_backward(
         for row_index, batch_grad, grad in zip(index[:3], batch_grads, grads, strict=True):
             row_index.write(batch_grad, grad)
 
-    # Jobs can share elements of a mask, so to add to its gradient they run on one thread, which `run` uses for 0 bytes.
+    # Jobs may add to the same element of the mask's gradient. Then they must run on one thread, as for 0 bytes.
     nbytes = 0 if needs_mask_gradient else layout.total_scores * q.itemsize
     run(work, [(job,) for job in attention_jobs(layout)], nbytes)
     q_grad, k_grad, v_grad = (x.astype(q.dtype, copy=False) for x in grads)

@@ -39,8 +39,9 @@ def run_shares(work: Callable[[int, int], object], rows: int, nbytes: int) -> No
 def compute_rows(function: Callable[..., None], out: RawArray, *arrays: RawArray) -> RawArray:
     """Fill ``out`` by calls of ``function(*blocks, out=block)`` for blocks of rows that stay in the cache; return it.
 
-    All arrays have as many rows as ``out``. The first one has elements in each row; a block has at most `BLOCK_BYTES`
-    of it. Halves are float32 in the blocks, and those of ``out`` are rounded once.
+    All arrays have as many rows as ``out``; ``function`` can write to any. A block has as many rows as fit in
+    `BLOCK_BYTES` in the first array, whose rows must not be empty, and at least one. Halves are float32 in the blocks,
+    and those of ``out`` are rounded once. A block is too small for threads, so that a job can compute it by blocks.
     """
     dtype = computing_dtype(out.dtype)
     if dtype == out.dtype and 0 < arrays[0].nbytes <= BLOCK_BYTES:
@@ -70,7 +71,7 @@ def last_rows(x: RawArray) -> RawArray:
 
 
 def rows_as_elements(x: RawArray, width: int, step: int = 1) -> RawArray:
-    """Return a view of contiguous memory whose element i is the row of ``width`` numbers from number i * step on.
+    """View contiguous x as opaque elements of ``width`` numbers, of which element i starts at number ``i * step``.
 
     NumPy copies such elements, as bytes, two to three times as fast as rows of numbers. The width must not be 0.
     """

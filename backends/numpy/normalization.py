@@ -72,8 +72,8 @@ def layer_norm(
 def _doubtful_rows(means: RawArray, variances: RawArray, width: int, eps: float) -> RawArray:
     """Return the rows whose variance may be wrong.
 
-    Such a variance is infinite or NaN, or so small that rounding errors alone can give it to a row of equal elements.
-    Very small variances are inexact, too, but a large ``eps`` hides that.
+    Such a variance is not finite, or not above the rounding errors of a row of equal elements, or below
+    ``LEAST_STD**2``, which does not matter if ``eps`` is larger than that.
     """
     least_exact, rounding_errors = LEAST_STD[means.dtype] ** 2, width * EPSILON[means.dtype] * means
     least_variance = np.maximum(np.square(rounding_errors), least_exact if eps < least_exact else 0)

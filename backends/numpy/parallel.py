@@ -1,4 +1,4 @@
-"""Threads that compute large arrays together, and the limit of the threads of BLAS meanwhile."""
+"""Jobs on several threads. While they run, BLAS uses one thread for each job."""
 
 from __future__ import annotations
 
@@ -40,10 +40,9 @@ def run(work: Callable[..., object], jobs: Sequence[tuple[Any, ...]], nbytes: in
     """Call ``work(*job)`` for each job, on all threads if the jobs work on ``LEAST_THREADED_BYTES`` or more.
 
     Threads compute at the same time because NumPy, SciPy and BLAS release the interpreter lock inside their loops.
-    Meanwhile BLAS computes on the thread that calls it: otherwise each caller of OpenBLAS waits for all threads of
-    OpenBLAS, and two callers at the same time take up to thirty times as long. This limit holds for the whole process.
-    Therefore only one caller at a time has jobs on several threads; the next one waits. Jobs must not call ``run``. No
-    job runs any more when ``run`` returns, or raises the error of a job.
+    While jobs run, BLAS is limited to one thread, because two jobs that call a threaded OpenBLAS at once take up to
+    thirty times as long. The limit holds for the whole process, so a second caller of ``run`` waits for the first. Jobs
+    must not call ``run`` with as many bytes. No job runs any more when ``run`` returns, or raises the error of a job.
     """
     remaining = iter(jobs)
 
@@ -67,7 +66,7 @@ def run(work: Callable[..., object], jobs: Sequence[tuple[Any, ...]], nbytes: in
 
 
 @cache
-def _pool(process: int) -> ThreadPoolExecutor:
+def _pool(pid: int) -> ThreadPoolExecutor:
     """Return the threads of this process. A forked process cannot use the threads of its parent."""
     return ThreadPoolExecutor(THREADS, "pynested")
 

@@ -23,7 +23,7 @@ LONGEST_SUM = 512  # terms; a longer sum in float32 is not accurate enough
 
 
 def matmul(a: NDArray[Any], b: NDArray[Any], /) -> NDArray[Any]:
-    """Multiply all rows of ``a`` by ``b``, on all threads, if ``b`` is one matrix and the product large."""
+    """Multiply arrays of at least two dimensions; if ``b`` is one matrix and the product large, on all threads."""
     if b.ndim > 2 or a.size * b.shape[1] < LARGE_MATMUL:
         return np.asarray(np.matmul(a, b))
     rows = last_rows(a) if a.ndim > 2 else a
@@ -79,8 +79,8 @@ def _stack(flat: NDArray[Any], matrices: Matrices, indices: NDArray[np.int64]) -
 def sum_first(x: NDArray[Any]) -> NDArray[Any]:
     """(N, ...) -> (...): the sum of the rows of floats.
 
-    One half of the rows is added to the other until few rows are left, so that the error grows as log N. NumPy itself
-    adds a single column so.
+    One half of the rows is added to the other until few rows are left, so that the error grows as log N. For a single
+    column NumPy itself does so.
     """
     rows = widened(as_matrix(x))
     while len(rows) > FEW_ROWS and rows.shape[1] > 1:

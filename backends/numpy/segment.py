@@ -6,7 +6,6 @@ Softmax and the adjoints of softmax and of maxima compute blocks of whole segmen
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,8 +25,8 @@ from .products import LONGEST_SUM
 FEW_SEGMENTS = 8  # up to this number, a Python call for each segment costs less than a sparse matrix
 LONG_SEGMENT = 4096  # elements; the sum of a longer segment is worth a Python call
 MANY_ROWS = 64  # if the longest segment has more rows, sums are computed in float64
-FEW_COLUMNS, SHORT_SEGMENT = 8, 20  # `reduceat` is quick for so few columns, if a segment has more rows on average
-SHORT_ELEMENTS = 8192  # of a segment; up to this number, equally long segments are copied and reduced together
+FEW_COLUMNS, SHORT_SEGMENT = 8, 20  # `reduceat` is quick for at most 8 columns, and more than 20 rows on average
+SHORT_ELEMENTS = 8192  # of a segment; up to this number, segments of one length are gathered and reduced in one call
 STEP_ELEMENTS = 2048  # of `segment_cumsum`; a step for fewer elements costs more than a call for each segment
 # For numbers between a limit and its negative, exp and sums of exp neither overflow nor vanish.
 SAFE_EXPONENT = {np.dtype(np.float32): 40.0, np.dtype(np.float64): 300.0}
@@ -38,8 +37,8 @@ def segment_sum(x: RawArray, segments: Segments, /) -> RawArray:
     rows = as_matrix(x)
     if segments.count <= FEW_SEGMENTS or rows.size >= LONG_SEGMENT * segments.count:
         return plain_kernels.segment_sum(x, segments)
-    is_wide = segments.longest > MANY_ROWS or rows.shape[1] == 1  # for one column float64 costs no time
-    dtype = np.dtype(np.float64) if is_wide else computing_dtype(x.dtype)
+    in_float64 = segments.longest > MANY_ROWS or rows.shape[1] == 1  # for one column float64 costs no time
+    dtype = np.dtype(np.float64) if in_float64 else computing_dtype(x.dtype)
     dtype = dtype if x.dtype.kind == "f" else np.dtype(np.int64)
     sums: RawArray = _matrix_of_ones(segments, dtype) @ rows.astype(dtype, copy=False)
     return sums.astype(sum_dtype(x), copy=False).reshape(segments.count, *x.shape[1:])
@@ -93,8 +92,8 @@ def _reduce_equally_long(
     """Reduce the segments at ``indices``, which have the same length: all together if they are short."""
     starts, length = segments.offsets[indices], segments.lengths.item(indices[0])
     if len(indices) > 1 and 0 < length * rows.shape[1] <= SHORT_ELEMENTS:
-        make_table = partial(np.add.outer, np.arange(length), starts)
-        table = segments.cached(("rows by length", length), make_table)  # (L, K) for K segments of length L
+        # The rows (L, K) of K segments of length L.
+        table = segments.cached(("rows by length", length), lambda: np.arange(length)[:, None] + starts)
         reduced[indices] = ufunc.reduce(rows.take(table, axis=0, mode="clip"), axis=0)
     elif length:
         for index, start in zip(indices.tolist(), starts.tolist(), strict=True):
@@ -169,7 +168,7 @@ def _compute_blocks(
 
 
 def is_exp_safe(block: RawArray) -> bool:
-    """Return whether exp cannot overflow nor a sum of exps vanish, so that no maximum need be subtracted."""
+    """Return whether softmax can skip subtracting maxima: no exp can overflow, and no sum of exps can vanish."""
     limit = SAFE_EXPONENT[block.dtype]
     # NaN compares false, so that a block with a NaN is not safe.
     return bool(block.min(initial=0) > -limit and block.max(initial=0) < limit)
@@ -178,7 +177,7 @@ def is_exp_safe(block: RawArray) -> bool:
 def softmax_shift(minimum: RawArray, maximum: RawArray) -> RawArray:
     """Return what softmax subtracts from each segment: its maximum, or 0 if exp of the segment is safe.
 
-    Therefore the bits of a safe segment do not depend on the other segments of its block.
+    So a segment that is not safe does not change what is subtracted from the others of its block.
     """
     limit = SAFE_EXPONENT[maximum.dtype]
     return np.asarray(np.where((minimum > -limit) & (maximum < limit), maximum.dtype.type(0), maximum))
@@ -187,8 +186,8 @@ def softmax_shift(minimum: RawArray, maximum: RawArray) -> RawArray:
 def segment_cumsum(x: RawArray, segments: Segments, backwards: bool = False, /) -> RawArray:
     """Add in the order of the plain kernel, with the same bits if elements have 8 bytes; long segments in float64.
 
-    Step r adds the sum of the rows before it to row r of every segment that has one. Once a step has few elements, the
-    rest of each segment is accumulated alone.
+    Step r adds row r - 1, which is a running sum already, to row r of all segments that are so long, in one call. When
+    few such segments are left, `np.add.accumulate` finishes each of them.
     """
     rows, dtype = as_matrix(x), sum_dtype(x)
     if backwards:

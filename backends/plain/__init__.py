@@ -1,8 +1,8 @@
-"""The device "plain": every kernel in a few lines of NumPy, one segment or one component after the other.
+"""The device "plain": every kernel in a few lines of NumPy and SciPy, one segment or one component after the other.
 
-Read these kernels first: they say what each kernel computes. The modules are named after the six families of kernels.
-Floats are computed in float64 and rounded once; no kernel is tuned for speed. The specification checks these kernels,
-and they check the kernels of all other devices.
+Read these kernels first: they say what each kernel computes. There is a module for each of the six families of kernels.
+The kernels compute floats in float64 and round once; functions of NumPy compute in their own dtype. No kernel is tuned
+for speed. The specification checks these kernels, and they check the kernels of all other devices.
 """
 
 from __future__ import annotations

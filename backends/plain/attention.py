@@ -35,9 +35,9 @@ def attention_weights(
         yield exponentials / np.where(totals == 0, 1, totals), active
 
 
-def product_of_pairs(x: RawArray, y: RawArray, active: RawArray) -> RawArray:
-    """Return ``x @ y`` over the active pairs, so that NaN and infinities of other pairs do not matter."""
-    products: RawArray = np.where(active[:, :, None], x[:, :, None] * y[None], 0)
+def weighted_rows(weights: RawArray, rows: RawArray, active: RawArray) -> RawArray:
+    """Return ``weights @ rows`` over the active pairs, so that NaN and infinities of other pairs do not matter."""
+    products: RawArray = np.where(active[:, :, None], weights[:, :, None] * rows[None], 0)
     return np.asarray(products.sum(axis=1))
 
 
@@ -56,7 +56,7 @@ def attention(
     values_of_heads, results = strided_views(v, *layout.value_matrices), strided_views(out, *layout.result_matrices)
     heads = attention_weights(q, k, mask, layout)
     for (weights, active), values, result in zip(heads, values_of_heads, results, strict=True):
-        result[...] = product_of_pairs(weights, wide(values), active)
+        result[...] = weighted_rows(weights, wide(values), active)
     return out, None
 
 
@@ -89,12 +89,12 @@ def attention_backward(
         mask_grads,
         strict=False,
     ):
-        d_values += product_of_pairs(weights.T, wide(d_results), active.T)
+        d_values += weighted_rows(weights.T, wide(d_results), active.T)
         d_weights = wide(d_results) @ wide(values).T
         means = np.where(active, weights * d_weights, 0).sum(axis=1, keepdims=True)
         d_scores = np.where(active, weights * (d_weights - means), 0)
-        d_queries += layout.scale * product_of_pairs(d_scores, wide(keys), active)
-        d_keys += layout.scale * product_of_pairs(d_scores.T, wide(queries), active.T)
+        d_queries += layout.scale * weighted_rows(d_scores, wide(keys), active)
+        d_keys += layout.scale * weighted_rows(d_scores.T, wide(queries), active.T)
         if d_mask is not None:
             for pair in np.ndindex(*d_scores.shape):  # several pairs can share one element of the mask
                 d_mask[pair] += d_scores[pair]

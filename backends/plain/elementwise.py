@@ -41,7 +41,7 @@ def relu_backward(cotangent: RawArray, y: RawArray, /) -> RawArray:
     return np.where((y > 0) | np.isnan(y), cotangent, cotangent.dtype.type(0)).copy()  # in C order
 
 
-def special() -> Any:
+def scipy_special() -> Any:
     """Return the module `scipy.special`; it is imported at the first call, as the import is slow."""
     from scipy import special as module
 
@@ -52,7 +52,7 @@ def gelu(x: RawArray, /, approximate: str = "none") -> RawArray:
     """``x Phi(x)``, where Phi is the normal distribution function (``"none"``) or its approximation (``"tanh"``)."""
     w = wide(x)
     if approximate == "none":
-        return (w * special().ndtr(w)).astype(x.dtype)
+        return (w * scipy_special().ndtr(w)).astype(x.dtype)
     return (w * (1 + np.tanh(np.sqrt(2 / np.pi) * (w + 0.044715 * w**3))) / 2).astype(x.dtype)
 
 
@@ -60,7 +60,7 @@ def gelu_backward(cotangent: RawArray, x: RawArray, /, approximate: str = "none"
     """``cotangent * gelu'(x)``."""
     w = wide(x)
     if approximate == "none":
-        slope = special().ndtr(w) + w * np.exp(-w * w / 2) / np.sqrt(2 * np.pi)
+        slope = scipy_special().ndtr(w) + w * np.exp(-w * w / 2) / np.sqrt(2 * np.pi)
     else:
         t = np.tanh(np.sqrt(2 / np.pi) * (w + 0.044715 * w**3))
         first = w * (1 - t * t) / 2 * np.sqrt(2 / np.pi)  # 0 for a large w, whose square can overflow
@@ -87,7 +87,7 @@ def silu_backward(cotangent: RawArray, x: RawArray, /) -> RawArray:
 
 def erf(x: RawArray, /) -> RawArray:
     """The error function."""
-    return special().erf(wide(x)).astype(x.dtype)
+    return scipy_special().erf(wide(x)).astype(x.dtype)
 
 
 def erfc(x: RawArray, /) -> RawArray:

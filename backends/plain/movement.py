@@ -1,4 +1,4 @@
-"""Plain kernels that move elements without changing them, and their adjoints."""
+"""Plain kernels that move elements without changing them, and their adjoints, which add elements."""
 
 from __future__ import annotations
 
@@ -46,10 +46,7 @@ def add_rows(x: RawArray, index: RawArray, rows: int, /) -> RawArray:
 
 
 def strided_views(buffer: RawArray, sizes: RawArray, strides: RawArray, offsets: RawArray) -> Iterator[RawArray]:
-    """Yield a view of each component in a flat buffer, or in a copy of one that is not contiguous.
-
-    Strides and offsets count elements.
-    """
+    """Yield a view of each component in a flat buffer, or in its copy if that is not contiguous."""
     buffer = np.ascontiguousarray(buffer)
     for shape, steps, offset in zip(sizes.tolist(), strides.tolist(), offsets.tolist(), strict=True):
         strides_in_bytes = [step * buffer.itemsize for step in steps]
