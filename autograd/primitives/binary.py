@@ -123,8 +123,8 @@ def pow_slope_by_base(y: Any, a: Any, b: Any) -> Any:
     """Return ``b * a**(b - 1)``; 0 where the exponent is 0, even if 1 / a is an infinity or NaN."""
     if is_number(b):
         return b * pow_(a, b - 1) if b else 0
-    is_tiny_or_nan = ~(abs(raw(a)) >= np.finfo(b.dtype).tiny)
-    exponent = where(b, b.dtype.type(1), ~(is_tiny_or_nan & (raw(b) == 0)))
+    has_finite_reciprocal = abs(raw(a)) >= np.finfo(b.dtype).tiny  # not so if a is NaN
+    exponent = where(b, b.dtype.type(1), has_finite_reciprocal | (raw(b) != 0))
     return b * pow_(a, exponent - 1)
 
 
