@@ -53,7 +53,7 @@ def emit(kind: str, name: str, **facts: Any) -> None:
 
 
 def emit_around(kind: str, name: str, function: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Result:
-    """Return ``function(*args, **kwargs)``, and send its beginning and its end."""
+    """Return ``function(*args, **kwargs)``, and send its beginning, without ``kwargs``, and its end."""
     listeners = LISTENERS.get(get_ident(), ())
     for listener in listeners:
         listener.begin(kind, name, function, args)

@@ -82,7 +82,7 @@ class AttentionKernels(MovementKernels):
 
         The rows are keys for the kernel that computes the cotangents of keys and values, and queries for the others.
         """
-        rows_are_keys = kernel.endswith("keys")
+        rows_are_keys = kernel == "attention_backward_keys"
         tiles = -(-layout.num_keys // TILE_KEYS) if rows_are_keys else -(-layout.num_queries // TILE_QUERIES)
         most_heads = int((layout.sizes[:, 0] if rows_are_keys else layout.num_query_heads).max(initial=0))
         grid = most_heads, -(-columns // TILE_COLUMNS)
