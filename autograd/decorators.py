@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import wraps
 from typing import Any, TypeVar, cast
 
@@ -60,13 +61,10 @@ class Call:
         if not watched:
             self._inner_watchers = self._remaining
         if self._remaining:
-            remaining = self._remaining
-            *self._remaining, watcher = remaining
-            try:
-                with unwatched():
-                    return watcher(self)
-            finally:
-                self._remaining = remaining  # for a watcher that runs the call again
+            inner_call = copy(self)  # so that a watcher can run its call more than once
+            *inner_call._remaining, watcher = self._remaining
+            with unwatched():
+                return watcher(inner_call)
         with ValueChange(thread_watchers, self._inner_watchers):
             return self.function.__wrapped__(*self.args, **self.kwargs)
 
