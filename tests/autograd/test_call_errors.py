@@ -104,7 +104,7 @@ def test_bools_of_numpy_are_flags_too() -> None:
 
 # Methods of the house itself, and those without parameters that it calls everywhere: Python checks their arguments.
 UNCHECKED = {
-    "accumulate", "as_saved", "detach", "dim", "from_memory", "is_contiguous", "is_writable", "made_by", "numel",
+    "accumulate", "as_output_of", "as_saved", "detach", "dim", "from_memory", "is_contiguous", "is_writable", "numel",
     "retain_grad",
 }  # fmt: skip
 
