@@ -93,32 +93,18 @@ def with_components(operands: tuple[AttentionOperand, ...]) -> tuple[list[Attent
     dimensions, they are one component.
     """
     nested = [operand for operand in operands if operand.is_nested]
-    rank = len(nested[0].sizes) if nested else max(2, *[len(operand.sizes) for operand in operands[:3]])
+    if nested:
+        count, rank = nested[0].sizes[0], len(nested[0].sizes)
+    else:
+        rank = max(2, *[len(operand.sizes) for operand in operands[:3]])
+        count = next((x.sizes[0] for x in operands if len(x.sizes) == rank > 3 and x.sizes[0] != 1), 1)
     has_batch = bool(nested) or rank > 3
-    counts: list[Any] = [x.sizes[0] for x in nested or operands if has_batch and len(x.sizes) == rank]
-    count = next((number for number in counts if nested or number != 1), 1)
-    complete = []
-    for operand in operands:
-        op, name, is_nested, sizes, *_ = operand
-        if is_nested:
-            _check_nested(operand, rank, count)
-        else:
-            least, dims = 0 if name == MASK else 2, len(sizes)
-            if not least <= dims <= rank or (has_batch and dims == rank and sizes[0] not in (1, count)):
-                batch_rule = (
-                    f"; if it has {rank}, the first size must be {count} (components) or 1" if has_batch else ""
-                )
-                raise ShapeError(
-                    f"{op}: {name} has shape {sizes}; if it is dense, it must have from {least} to {rank} "
-                    f"dimensions{batch_rule}."
-                )
-            shape: Any = (1,) * (rank + (not has_batch) - dims) + sizes
-            operand = operand._replace(sizes=shape, structure=structure_of_slices(shape, count))
-        complete.append(operand)
-    return complete, has_batch
+    for operand in nested:
+        _check_nested(operand, rank, count)
+    return [x if x.is_nested else _with_slices(x, rank, count, has_batch) for x in operands], has_batch
 
 
-def _check_nested(operand: AttentionOperand, rank: int, count: int) -> None:
+def _check_nested(operand: AttentionOperand, rank: int, count: int | None) -> None:
     """Raise unless a nested operand has ``rank`` dimensions and ``count`` components, which are matrices."""
     op, name, _, sizes, *_ = operand
     if len(sizes) < 3:
@@ -133,6 +119,20 @@ def _check_nested(operand: AttentionOperand, rank: int, count: int) -> None:
             )
     if name != MASK and sizes[-1] is None:
         raise StructureError(f"{op}: dimension {rank - 1} of {name}, the last one, is irregular; it must be regular.")
+
+
+def _with_slices(operand: AttentionOperand, rank: int, count: Any, has_batch: bool) -> AttentionOperand:
+    """Return a dense operand with the structure of its slices; raise unless it has ``count`` slices, or one for all."""
+    op, name, _, sizes, *_ = operand
+    least, dims = 0 if name == MASK else 2, len(sizes)
+    if not least <= dims <= rank or (has_batch and dims == rank and sizes[0] not in (1, count)):
+        batch_rule = f"; if it has {rank}, the first size must be {count} (components) or 1" if has_batch else ""
+        raise ShapeError(
+            f"{op}: {name} has shape {sizes}; if it is dense, it must have from {least} to {rank} dimensions"
+            f"{batch_rule}."
+        )
+    shape: Any = (1,) * (rank + (not has_batch) - dims) + sizes
+    return operand._replace(sizes=shape, structure=structure_of_slices(shape, count))
 
 
 def misfit_error(text: str, component: int, *operands: AttentionOperand) -> StructureError | ShapeError:
@@ -157,11 +157,10 @@ def check_groups(query: AttentionOperand, key: AttentionOperand, value: Attentio
     if query.extents.shape[1] < 3:
         raise StructureError(f"{query.op}: enable_gqa=True needs a dimension of heads before the matrices.")
     check_sizes(key, value, slice(-3, -2), "their numbers of heads must be equal")
-    heads, key_heads = query.extents[:, -3], key.extents[:, -3]
-    is_multiple = heads // np.maximum(key_heads, 1) * key_heads == heads
-    is_unknown = np.minimum(heads, key_heads) < 0  # in an empty batch
-    misfits = np.flatnonzero(~(is_multiple | is_unknown))
-    if misfits.size:
-        i = int(misfits[0])
-        text = f"the {heads[i]} heads of query must be a multiple of the {key_heads[i]} heads of key"
-        raise misfit_error(text, i, query, key)
+    heads, key_heads = query.extents[:, -3:-2], key.extents[:, -3:-2]
+    difference = first_difference(heads, heads // np.maximum(key_heads, 1) * key_heads)
+    if difference:
+        numbers = (
+            f"the {heads[difference]} heads of query must be a multiple of the {key_heads[difference]} heads of key"
+        )
+        raise misfit_error(numbers, difference[0], query, key)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -44,40 +44,41 @@ from .attention_operands import (
     with_components,
 )
 
+ResultShape: TypeAlias = tuple[Ints, int | str | None]  # extents, and a ragged dimension by `common_ragged_dim`
+
 
 class AlignedHeads(NamedTuple):
-    """Contiguous operands of attention, the layout of their heads, and the shapes of results.
+    """Contiguous operands of attention, the layout of their heads, and the shapes of the result and of all scores.
 
-    ``ragged_dim`` and ``score_ragged_dim`` are what `common_ragged_dim` returns. The first dimension of the result
-    counts components if ``has_batch``; otherwise all operands are dense, and the result is one component.
+    The first dimension of the result counts components if ``has_batch``; otherwise all operands are dense, and the
+    result is one component.
     """
 
     buffers: tuple[Any, Any, Any, Any]  # query, key, value, and mask or None
     query: Any  # as it was passed
     layout: HeadLayout
-    heads_first: bool  # whether the result holds head after head, not component after component
-    extents: Ints
-    score_extents: Ints
-    ragged_dim: int | str | None
-    score_ragged_dim: int | str | None
+    result_shape: ResultShape
+    score_shape: ResultShape
     is_nested: bool  # whether query, key or value is nested
     has_batch: bool
 
     def wrap_result(self, flat: Array) -> NestedArray | Array:
-        """Return the result, (B, H, *, V), from its elements; with ``heads_first`` in the structure of the query."""
-        if not self.heads_first:
-            return self._wrap(flat, self.extents, self.ragged_dim)
-        *head_sizes, _, width = np.maximum(self.extents[0], 0).tolist()
+        """Return the result, (B, H, *, V), from its elements; in the structure of the query if its rows are ragged."""
+        extents, ragged_dim = self.result_shape
+        if ragged_dim != extents.shape[1] - 1:
+            return self._wrap(flat, extents, ragged_dim)
+        *head_sizes, _, width = extents[0].tolist()
         structure: Jagged = self.query.structure.packed
         return wrap_unchecked(movement.reshape(flat, (*head_sizes, structure.rows, width)), structure)
 
     def wrap_query_numbers(self, flat: Array) -> NestedArray | Array:
         """Return an array with a number for each query, (B, H, *), from its elements."""
-        return self._wrap(flat, self.extents[:, :-1], self.ragged_dim)
+        extents, ragged_dim = self.result_shape
+        return self._wrap(flat, extents[:, :-1], ragged_dim)
 
     def wrap_scores(self, flat: Array) -> NestedArray | Array:
         """Return an array with an element for each score, (B, H, *, *), from its elements."""
-        return self._wrap(flat, self.score_extents, self.score_ragged_dim)
+        return self._wrap(flat, *self.score_shape)
 
     def _wrap(self, flat: Array, extents: Ints, ragged_dim: int | str | None) -> NestedArray | Array:
         """Return an array from its elements: its only component if there is no batch dimension."""
@@ -119,8 +120,7 @@ def _as_operand(op: str, name: str, x: Any) -> tuple[Array, AttentionOperand]:
         return values, AttentionOperand(op, name, False, x.shape, x.dtype, None, None)
     if type(x) is not NestedArray:
         raise ArgumentError(f"{op}: {name} must be an array, not {value_text(x)}.")
-    x = x if name == MASK else packed(x)
-    values, structure = contiguous_parts(x)
+    values, structure = contiguous_parts(x if name == MASK else packed(x))
     if name != MASK and not structure.has_contiguous_rows:
         values, structure = contiguous_parts(contiguous(x))
     sizes = (len(x), *x.regular_sizes)
@@ -141,27 +141,24 @@ def _align_structures(
     count, rank = query.structure.count, len(query.sizes)
     check_sizes(query, key, slice(-1, None), "their rows must have equal numbers of elements")
     check_sizes(key, value, slice(-2, -1), "their numbers of rows must be equal")
-    leading, key_leading = _leading_extents(query, key, value, grouped)
-    score_extents = np.concatenate([leading, query.extents[:, -2:-1], key.extents[:, -2:-1]], axis=1)
-    merged = [
-        _merge_heads(operand, np.concatenate([extents, operand.extents[:, -2:]], axis=1))
-        for operand, extents in ((query, leading), (key, key_leading), (value, key_leading))
-    ]
+    all_extents = _broadcast_leading_axes((query, key, value), grouped)
+    query_extents, key_extents, value_extents = all_extents
+    score_extents = np.concatenate([query_extents[:, :-1], key_extents[:, -2:-1]], axis=1)
     for mask in masks:
         structure = Strided.from_extents(score_extents, count)
         scores = mask._replace(name="the scores", structure=structure, sizes=(None,) * rank)
         check_sizes(mask, scores, slice(None), "sizes of the mask must be equal, or regular and 1", broadcast=True)
-        merged.append(_merge_heads(mask, score_extents))
+        all_extents.append(score_extents)
+    merged = map(_merge_heads, [query, key, value, *masks], all_extents)
     structures_to_copy, (q, k, v, *merged_masks) = zip(*merged, strict=True)
-    (query_heads, queries, _), (key_heads, keys, _) = q.extents[:count].T, k.extents[:count].T
-    width, value_width = (max(x.extents.item(0, -1), 0) for x in (q, v))
+    (query_heads, queries, _), (key_heads, keys, _) = q.sizes.T, k.sizes.T
+    width, value_width = query_extents.item(0, -1), value_extents.item(0, -1)
     # The result has no dimension for the rows of key and value. The last dimension of the scores is that of the keys.
     rows_dim, nested = rank - 2, [operand for operand in (query, key, value) if operand.is_nested]
     ragged_dim = common_ragged_dim([x.ragged_dim for x in nested if x is query or x.ragged_dim != rows_dim])
     score_ragged_dim = common_ragged_dim(
         [rank - 1 if x is key and x.ragged_dim == rows_dim else x.ragged_dim for x in nested if x is not value]
     )
-    heads_first = query.is_nested and ragged_dim == rows_dim  # then the result has the structure of the query
     if scale is None:
         scale = 1 / np.sqrt(width).item() if width else 1.0
     layout = HeadLayout(
@@ -169,34 +166,31 @@ def _align_structures(
         query_places=_places(q)[:, :3],
         key_places=_places(k)[:, :3],
         value_places=_places(v)[:, :3],
-        result_places=packed_places(query_heads, queries, value_width, heads_first),
+        result_places=_result_places(query_heads, queries, value_width, heads_first=ragged_dim == rows_dim),
         mask_places=_places(merged_masks[0]) if masks else None,
         width=width,
         value_width=value_width,
         scale=scale,
         causal=causal,
     )
-    extents = np.concatenate([score_extents[:, :-1], value.extents[:, -1:]], axis=1)
-    copies = [*zip(structures_to_copy, dtypes, strict=True)]
-    return copies, layout, heads_first, extents, score_extents, ragged_dim, score_ragged_dim, bool(nested), has_batch
+    result_extents = np.concatenate([query_extents[:, :-1], value_extents[:, -1:]], axis=1)
+    shapes = (result_extents, ragged_dim), (score_extents, score_ragged_dim)
+    return [*zip(structures_to_copy, dtypes, strict=True)], layout, *shapes, bool(nested), has_batch
 
 
-def _leading_extents(
-    query: AttentionOperand, key: AttentionOperand, value: AttentionOperand, grouped: bool
-) -> tuple[Ints, Ints]:
-    """Return the leading extents of the queries, and those of keys and values, all broadcast against each other.
+def _broadcast_leading_axes(operands: tuple[AttentionOperand, ...], grouped: bool) -> list[Ints]:
+    """Return the extents of query, key and value with their leading axes broadcast against each other.
 
     If ``grouped``, the last leading axis does not broadcast: a group of query heads shares a head of keys and values.
     """
     stop = -3 if grouped else -2
     if grouped:
-        check_groups(query, key, value)
+        check_groups(*operands)
     rule = "sizes before the matrices must be equal, or regular and 1. Heads in groups need enable_gqa=True"
-    for a, b in combinations((query, key, value), 2):
+    for a, b in combinations(operands, 2):
         check_sizes(a, b, slice(stop), rule, broadcast=True)
-    common, _ = broadcast_extents([(x.extents[:, :stop], x.broadcasts[:stop]) for x in (query, key, value)])
-    query_extents, key_extents = (np.concatenate([common, x.extents[:, stop:-2]], axis=1) for x in (query, key))
-    return query_extents, key_extents
+    common, _ = broadcast_extents([(x.extents[:, :stop], x.broadcasts[:stop]) for x in operands])
+    return [np.concatenate([common, x.extents[:, stop:]], axis=1) for x in operands]
 
 
 # ---- places ---------------------------------------------------------------------------------------------------------
@@ -210,11 +204,11 @@ def _merge_heads(operand: AttentionOperand, extents: Ints) -> tuple[Strided | No
     None, and the second item is the structure after the copy.
     """
     structure = operand.structure
-    is_repeated = operand.sizes[0] != structure.count or not np.array_equal(structure.extents, extents)
-    if operand.name == MASK or not is_repeated:
-        merged = _merge_leading_axes(_broadcast(structure, extents))
-        if merged is not None:
-            return None, merged
+    broadcast = _broadcast(structure, extents)
+    is_repeated = broadcast is not structure or operand.sizes[0] != structure.count
+    merged = None if is_repeated and operand.name != MASK else _merge_leading_axes(broadcast)
+    if merged is not None:
+        return None, merged
     # Rows and columns of a mask are not repeated in the copy, which stays small.
     to_copy = _broadcast(structure, np.concatenate([extents[:, :-2], structure.extents[:, -2:]], axis=1))
     merged = _merge_leading_axes(_broadcast(to_copy.repacked, extents))
@@ -241,8 +235,8 @@ def _places(structure: Strided) -> Ints:
     return np.concatenate([structure.offsets[:, None], structure.strides], axis=1)
 
 
-def packed_places(heads: Ints, rows: Ints, width: int, heads_first: bool = False) -> Ints:
-    """Return a table of places of packed matrices, int64 (B, 3): component after component, each with all its heads.
+def _result_places(heads: Ints, rows: Ints, width: int, heads_first: bool) -> Ints:
+    """Return the places of results, int64 (B, 3): component after component, each with all its heads.
 
     If ``heads_first``, it is head after head, each with the rows of all components.
     """
