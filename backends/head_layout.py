@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,10 +13,7 @@ from .segments import Segments
 
 
 class HeadMatrices(NamedTuple):
-    """Matrices in a flat buffer, one for each of P heads of queries: their sizes, strides and offsets.
-
-    The elements of a row are adjacent, but in a mask both strides can be any, also 0.
-    """
+    """Matrices in a flat buffer, one for each of P heads of queries: their sizes, strides and offsets."""
 
     sizes: Integers  # (P, 2)
     strides: Integers  # (P, 2)
@@ -31,19 +28,18 @@ class HeadMatrices(NamedTuple):
 class HeadLayout:
     """The memory layout of attention in B components, each of several heads.
 
-    Each head has a matrix of queries, of keys and of values; the elements of a row of a matrix are adjacent. A table of
-    places has for each component the offset of its first matrix, the step from a head to the next, and the step from a
-    row of a matrix to the next. Matrices of different components and heads do not overlap, but masks can.
+    Each head has a matrix of queries, of keys and of values. A table of places has for each component the offset of its
+    first matrix, and three steps: from a head to the next, from row to row, and from column to column. The elements of
+    a row are adjacent. Matrices of different components and heads do not overlap. Only a mask can have any steps; a
+    step of 0 repeats a part of it.
 
     Attributes
     ----------
     sizes : int64 (B, 4)
         Numbers of key heads, of query heads for each key head, of queries, and of keys.
-    query_places, key_places, value_places, result_places : int64 (B, 3)
-        Tables of places. The results cover their buffer exactly once.
-    mask_places : int64 (B, 4), or None
-        An offset, and three steps: from a head of queries to the next, from query to query, and from key to key. A step
-        of 0 repeats a part of the mask.
+    query_places, key_places, value_places, result_places, mask_places : int64 (B, 4)
+        Tables of places. The results cover their buffer exactly once. The rows and columns of a mask are queries and
+        keys; without a mask, the table is None.
     width, value_width : int
         The numbers of elements of a query or a key, and of a value.
     scale : float
@@ -122,9 +118,7 @@ class HeadLayout:
     def mask_matrices(self) -> HeadMatrices:
         """The mask of each head; ``mask_places`` must not be None."""
         assert self.mask_places is not None
-        component, head = self._components_and_heads
-        offsets, head_steps, *strides = self.mask_places[component].T
-        return HeadMatrices(self.sizes[component, 2:], np.stack(strides, axis=1), offsets + head * head_steps)
+        return self._matrices(self.mask_places, self.num_queries, self.num_keys)
 
     @cached_property
     def score_matrices(self) -> HeadMatrices:
@@ -139,12 +133,11 @@ class HeadLayout:
         first_head = np.cumsum(self.num_query_heads) - self.num_query_heads
         return component, np.arange(len(component)) - first_head[component]
 
-    def _matrices(self, places: Integers, num_rows: Integers, width: int, is_shared: bool = False) -> HeadMatrices:
+    def _matrices(self, places: Integers, rows: Integers, columns: Any, is_shared: bool = False) -> HeadMatrices:
         """Return the matrix of each head of queries; heads of a group have the same matrix if ``is_shared``."""
         component, head = self._components_and_heads
         if is_shared:
             head = head // self.sizes[component, 1]
-        offsets, head_steps, row_steps = places[component].T
-        sizes = np.stack([num_rows[component], np.full(len(component), width)], axis=1)
-        strides = np.stack([row_steps, np.ones(len(component), np.int64)], axis=1)
-        return HeadMatrices(sizes, strides, offsets + head * head_steps)
+        sizes = np.stack(np.broadcast_arrays(rows, columns), axis=1)[component]
+        offsets, head_steps, *strides = places[component].T
+        return HeadMatrices(sizes, np.stack(strides, axis=1), offsets + head * head_steps)

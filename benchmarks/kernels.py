@@ -61,10 +61,10 @@ def arguments(count: int, mean: int, device: str) -> dict[str, tuple[Any, ...]]:
     left = Matrices(offsets, lengths, sizes[:, 1])
     right = Matrices(np.zeros(count, np.int64), sizes[:, 1], sizes[:, 1])
     few = np.minimum(lengths, 300)  # queries and keys of attention
-    rows = np.stack([offsets, np.full(count, WIDTH), np.full(count, WIDTH)], axis=1)
+    rows = np.stack([offsets, np.full(count, WIDTH), np.full(count, WIDTH), np.ones(count, np.int64)], axis=1)
     table = np.stack([np.ones(count, np.int64), np.ones(count, np.int64), few, few], axis=1)
     packed = Segments.from_lengths(few).offsets[:-1] * WIDTH
-    made = np.stack([packed, rows[:, 1], rows[:, 2]], axis=1)
+    made = np.concatenate([packed[:, None], rows[:, 1:]], axis=1)
     heads = HeadLayout(table, rows, rows, rows, made, None, WIDTH, WIDTH, 0.25, False)
     out, saved = quietly(backend.attention, flat, flat, flat, None, heads)
     elementwise = dict.fromkeys(["relu", "gelu", "silu", "erf", "erfc", "sgn", "copy", "sum_all", "sum_last"], (x,))

@@ -100,5 +100,6 @@ def _component_table(layout: HeadLayout) -> NDArray[np.int64]:
     """Return a row for each component, as `Part` of attention.cuh reads it: sizes, places, first row, first score."""
     mask_places = np.zeros((len(layout.sizes), 4), np.int64) if layout.mask_places is None else layout.mask_places
     firsts = np.stack([layout.query_segments.offsets[:-1], np.cumsum(layout.num_scores) - layout.num_scores], axis=1)
-    places = layout.query_places, layout.key_places, layout.value_places, layout.result_places, mask_places
-    return np.concatenate([layout.sizes, *places, firsts], axis=1)
+    tables = layout.query_places, layout.key_places, layout.value_places, layout.result_places
+    places = [table[:, :3] for table in tables]  # the kernels rely on adjacent elements of a row
+    return np.concatenate([layout.sizes, *places, mask_places, firsts], axis=1)

@@ -27,7 +27,7 @@ def places(heads: Any, rows: Any, width: int, gap: int, by_rows: bool) -> tuple[
     """Return places of matrices behind a gap, in order or with the heads of a row side by side, and their end."""
     numels = heads * rows * width
     steps = (np.full_like(rows, width), heads * width) if by_rows else (rows * width, np.full_like(rows, width))
-    return np.stack([np.cumsum(numels) - numels + gap, *steps], axis=1), int(numels.sum()) + gap
+    return np.stack([np.cumsum(numels) - numels + gap, *steps, np.ones_like(rows)], axis=1), int(numels.sum()) + gap
 
 
 def masked(rng: np.random.Generator, kind: str | None, sizes: np.ndarray, dtype: str) -> tuple[Any, Any]:

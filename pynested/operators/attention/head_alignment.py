@@ -163,9 +163,9 @@ def _align_structures(
         scale = 1 / np.sqrt(width).item() if width else 1.0
     layout = HeadLayout(
         sizes=np.stack([key_heads, query_heads // np.maximum(key_heads, 1), queries, keys], axis=1),
-        query_places=_places(q)[:, :3],
-        key_places=_places(k)[:, :3],
-        value_places=_places(v)[:, :3],
+        query_places=_places(q),
+        key_places=_places(k),
+        value_places=_places(v),
         result_places=_result_places(query_heads, queries, value_width, heads_first=ragged_dim == rows_dim),
         mask_places=_places(merged_masks[0]) if masks else None,
         width=width,
@@ -236,7 +236,7 @@ def _places(structure: Strided) -> Ints:
 
 
 def _result_places(heads: Ints, rows: Ints, width: int, heads_first: bool) -> Ints:
-    """Return the places of results, int64 (B, 3): component after component, each with all its heads.
+    """Return the places of results, int64 (B, 4): component after component, each with all its heads.
 
     If ``heads_first``, it is head after head, each with the rows of all components.
     """
@@ -244,4 +244,4 @@ def _result_places(heads: Ints, rows: Ints, width: int, heads_first: bool) -> In
         offsets, head_steps = (np.cumsum(rows) - rows) * width, np.full_like(rows, rows.sum() * width)
     else:
         offsets, head_steps = np.cumsum(heads * rows * width) - heads * rows * width, rows * width
-    return np.stack([offsets, head_steps, np.full_like(rows, width)], axis=1)
+    return np.stack([offsets, head_steps, np.full_like(rows, width), np.ones_like(rows)], axis=1)
