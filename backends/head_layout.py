@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -133,7 +133,9 @@ class HeadLayout:
         first_head = np.cumsum(self.num_query_heads) - self.num_query_heads
         return component, np.arange(len(component)) - first_head[component]
 
-    def _matrices(self, places: Integers, rows: Integers, columns: Any, is_shared: bool = False) -> HeadMatrices:
+    def _matrices(
+        self, places: Integers, rows: Integers, columns: Integers | int, is_shared: bool = False
+    ) -> HeadMatrices:
         """Return the matrix of each head of queries; heads of a group have the same matrix if ``is_shared``."""
         component, head = self._components_and_heads
         if is_shared:

@@ -22,7 +22,7 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.arguments.scalars import value_text
 from pynested.autograd.primitives import movement
-from pynested.backends import HeadLayout
+from pynested.backends import HeadLayout, packed_offsets, packed_strides
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError
 from pynested.lifting.result_layout import common_ragged_dim, wrap_elements
@@ -240,8 +240,8 @@ def _result_places(heads: Ints, rows: Ints, width: int, heads_first: bool) -> In
 
     If ``heads_first``, it is head after head, each with the rows of all components.
     """
+    sizes = np.stack([heads, rows, np.full_like(rows, width)], axis=1)
+    offsets = packed_offsets(sizes)
     if heads_first:
-        offsets, head_steps = (np.cumsum(rows) - rows) * width, np.full_like(rows, rows.sum() * width)
-    else:
-        offsets, head_steps = np.cumsum(heads * rows * width) - heads * rows * width, rows * width
-    return np.stack([offsets, head_steps, np.full_like(rows, width), np.ones_like(rows)], axis=1)
+        offsets, sizes[:, 1] = (np.cumsum(rows) - rows) * width, rows.sum()
+    return np.concatenate([offsets[:, None], packed_strides(sizes)], axis=1)
