@@ -119,9 +119,9 @@ class ArrayProtocols:
         return format(self._only_element("format"), spec) if spec else str(self)
 
     def __round__(self: Any, ndigits: int | None = None) -> Any:
-        if self.ndim and ndigits is None:
-            return self.round()
-        return round(self._only_element("round"), ndigits)
+        if not self.ndim or (ndigits is not None and self.numel() == 1):
+            return round(self._only_element("round"), ndigits)
+        return self.round() if ndigits is None else self.round(ndigits)  # which refuses the digits
 
     def __index__(self: Any) -> int:
         if self.dtype.kind not in "iu":

@@ -29,6 +29,8 @@ MESSAGES: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (lambda x: range(x.shape[1]), ArgumentError, "lengths_along"),
     (lambda x: x.reshape(-1), ShapeError, r"The batch stays a dimension: x.flatten\(1\)"),
     (lambda x: x.view(-1), ShapeError, r"x.values\(\)"),
+    (lambda x: round(x, 2), ArgumentError, "^round: 2 positional arguments, but at most 1"),
+    (lambda x: round(x[2], 2), ArgumentError, "^round: 2 positional arguments, but at most 1"),
     (lambda x: pn.grad(lambda v: v, x), ArgumentError, r"pn.grad\(f\(x\), x\)"),
     (lambda x: x.float(), AttributeError, r"Use x.to\(pn.float32\)"),
     (lambda x: x.T, AttributeError, "the batch stays the first"),
