@@ -96,10 +96,14 @@ def register_kernel(name: str, device: str, function: Callable[..., Any]) -> Non
     is_kernel = isinstance(name, str) and not name.startswith("_") and callable(getattr(get_backend("cpu"), name, None))
     if not is_kernel:
         raise ArgumentError(
-            f"no kernel {name!r}: a kernel is a method of pynested.backends.PlainBackend, or a function of NumPy."
+            f"kernel: there is no kernel {name!r}. A kernel is a method of pynested.backends.PlainBackend, or a "
+            "function of NumPy."
         )
-    device = canonical_device(device)
-    check_device(device)
+    try:
+        device = canonical_device(device)
+        check_device(device)
+    except DeviceError as error:
+        raise DeviceError(f"kernel: {error}") from None
     REPLACEMENT_KERNELS[device][name] = function
     if device in _made:
         setattr(_made[device], name, function)

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from pynested.autograd import Array
 from pynested.autograd.call_errors import check_optional_flags
 from pynested.autograd.decorators import operator
-from pynested.backends.errors import ExchangeError
+from pynested.backends.errors import ExchangeError, StructureError
 from pynested.construct import nested_array
 from pynested.nested.nested_array import NestedArray
-from pynested.structure.layout import Layout
+from pynested.structure.layout import Layout, canonical_layout
 
 from .exchange_checks import TO_NUMPY, check_exportable, check_may_copy, values_for_export, values_for_import
 
@@ -36,6 +36,8 @@ def from_numpy(array: NDArray[Any], *, layout: Layout | None = None, copy: bool 
     ExchangeError
         For an object that is not a NumPy array, for an object array of other than one dimension, and for a component
         that is None.
+    StructureError
+        For the layout of a dense array.
 
     Examples
     --------
@@ -52,6 +54,8 @@ def from_numpy(array: NDArray[Any], *, layout: Layout | None = None, copy: bool 
             "list of components."
         )
     if array.dtype != object:
+        if layout is not None:
+            raise StructureError("from_numpy: a dense array has no nested layout; use pn.as_nested_array(x, layout=…).")
         return Array.from_memory(values_for_import("from_numpy", array, copy))
     if array.ndim != 1:
         raise ExchangeError(
@@ -65,7 +69,7 @@ def from_numpy(array: NDArray[Any], *, layout: Layout | None = None, copy: bool 
         values_for_import("from_numpy", component, None) if isinstance(component, np.ndarray) else component
         for component in array
     ]
-    return nested_array(components, layout=layout)
+    return nested_array(components, layout=canonical_layout("from_numpy", layout))
 
 
 @operator
