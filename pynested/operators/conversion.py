@@ -21,7 +21,7 @@ from pynested.autograd.primitives import movement
 from pynested.backends import packed_strides, strided_index
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, GradientError, ShapeError, StructureError
 from pynested.backends.host import from_host
-from pynested.backends.registry import canonical_device, devices
+from pynested.backends.registry import devices
 from pynested.construct import (
     as_nested_array,
     masked_select,
@@ -128,9 +128,8 @@ def _convert_dense(x: Array, *targets: Any, dtype: Any, device: str | None) -> A
     target_devices = [] if device is None else [checked_device("to", device)]
     target_dtypes = [] if dtype is None else [dtype]
     for target in targets:
-        device_name = canonical_device(target) if isinstance(target, str) else ""
-        if device_name in devices():
-            target_devices.append(device_name)
+        if isinstance(target, str) and target.partition(":")[0] in devices():
+            target_devices.append(checked_device("to", target))
         elif target is None or isinstance(target, Layout):
             raise DTypeError(f"to: {target!r} is neither a dtype nor a device; only the last target can be a layout.")
         else:

@@ -79,6 +79,7 @@ ALWAYS: list[ErrorInput] = [
     (lambda nest: nest(X).to(layout="jagged"), LayoutError, "jagged"),
     *[(lambda nest, device=device: nest(X).to(device=device), DeviceError, f"no backend for device {device!r}")
       for device in ("nowhere", "float32", np.float32, 3)],
+    (lambda nest: nest(X).to("cuda:1"), DeviceError, "to: device 'cuda:1': only number 0"),
     (lambda nest: nest(X).to(dtype="plain"), DTypeError, "to: 'plain' is not a dtype"),
     (lambda nest: nest(X).pin_memory(), DeviceError, "pin_memory: an array on 'cpu' cannot be pinned"),
     (lambda nest: pn.narrow(nest(X), 1, [0, 0], 1), StructureError, "narrow: start has shape (2,). Give an integer."),
