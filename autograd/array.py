@@ -177,7 +177,7 @@ class Array(ArrayMethods, ArrayProtocols):
 
     @method
     def as_strided(self, size: Sequence[int], stride: Sequence[int], storage_offset: int = 0) -> Array:
-        """Return a view of a contiguous array with these sizes and strides, in elements; read-only if they repeat."""
+        """Return a view of a contiguous array with these sizes and strides, in elements; read-only with repeats."""
         return self._functions.as_strided(self, size, stride, storage_offset)  # type: ignore[no-any-return]
 
     @method
