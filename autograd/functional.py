@@ -20,7 +20,7 @@ from pynested.backends.host import from_host
 from .array import Array, check_gradient, new_zeros
 from .backward import checked_seed, grad, ones_like
 from .call_errors import check_function
-from .containers import flatten, flatten_like, map_values, without_constants
+from .containers import flatten, flatten_like, without_constants
 from .decorators import operator
 from .modes import Mode
 from .primitives.movement import alias, copy, stacked, to_dtype
@@ -154,15 +154,7 @@ def _named_jvp(
     with Mode(grad_mode.value if is_recorded else OFF), np.errstate(all="ignore"):
         results = run_forward(tangent_by_node, [node_or_leaf(y) for y in call.results])
         output_tangents = [zeros_like(y) if t is None else copy(t) for y, t in zip(call.results, results, strict=True)]
-    return call.outputs, map_values(_zero_of_constant, call.rebuild_outputs(output_tangents))
-
-
-def _zero_of_constant(entry: Any) -> Any:
-    """Return the tangent of a number or a NumPy array among the results of a function: zeros. Others stay."""
-    if isinstance(entry, np.ndarray):
-        return np.zeros_like(entry)
-    is_number = type(entry) in (bool, int, float) or isinstance(entry, np.number | np.bool_)
-    return type(entry)(0) if is_number else entry
+    return call.outputs, without_constants(call.rebuild_outputs(output_tangents))
 
 
 @operator

@@ -113,8 +113,7 @@ def _check(f: VectorFunction, generator: Generator) -> None:
     gradient, tangent = f.vjp(x, a), f.jvp(x, v)
     for index in np.flatnonzero(f.is_varied & ~np.isfinite(gradient))[:1]:
         raise GradientError(
-            f"gradcheck: {f.prefix}the gradient of {f.inputs.name_of(index)} is {gradient[index]}. If the "
-            "function has no finite derivative there, choose other inputs."
+            f"gradcheck: {f.prefix}the gradient of {f.inputs.name_of(index)} is {gradient[index]}; choose other inputs."
         )
     scale = _largest(gradient, a)
     f.check_equal("determinism", f.outputs, y, f.values(x), 0)

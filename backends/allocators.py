@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike
 
 from .errors import ArgumentError, named_type
 from .interface import ALLOCATORS, Allocator
-from .registry import canonical_device, check_device, get_backend
+from .registry import canonical_device, get_backend
 
 
 def register_allocator(device: str, allocate: Allocator) -> None:
@@ -20,15 +20,12 @@ def register_allocator(device: str, allocate: Allocator) -> None:
     if not callable(allocate):
         raise ArgumentError(f"register_allocator: `allocate` must be a function, not {named_type(allocate)}.")
     device = canonical_device(device)
-    check_device(device)
     ALLOCATORS[device] = allocate
 
 
 def allocator(device: str) -> Allocator:
     """Return the function that allocates on ``device``; DeviceError if there is no such device."""
-    device = canonical_device(device)
-    registered = ALLOCATORS.get(device) if isinstance(device, str) else None
-    return registered or get_backend(device).default_allocator
+    return ALLOCATORS.get(canonical_device(device)) or get_backend(device).default_allocator
 
 
 @contextmanager

@@ -41,24 +41,22 @@ REPLACEMENT_KERNELS: defaultdict[str, dict[str, Callable[..., Any]]] = defaultdi
 
 def register_backend(backend: Backend) -> None:
     """Let ``backend`` compute for its device. Kernels of the device that were replaced stay replaced."""
-    device = canonical_device(backend.device)
+    device = backend.device.removesuffix(":0")
     vars(backend).update(REPLACEMENT_KERNELS[device])
     _made[device] = backend
 
 
 def canonical_device(device: str) -> str:
-    """Return ``device`` without the number 0: ``"cuda:0"`` is ``"cuda"``. DeviceError for any other number."""
-    if not isinstance(device, str):
-        raise _no_backend(device)
-    if ":" not in device:
-        return device
-    name, _, number = device.partition(":")
-    if number == "0":
-        return name
-    raise DeviceError(
-        f"device {device!r}: only number 0 of a kind of device is used. Write {name!r} or '{name}:0'; of several GPUs "
-        "the environment variable CUDA_VISIBLE_DEVICES chooses the one that is number 0."
-    )
+    """Return ``device`` without the number 0: ``"cuda:0"`` is ``"cuda"``. DeviceError if it has no backend."""
+    name, _, number = device.partition(":") if isinstance(device, str) else ("", "", "")
+    if number not in ("", "0"):
+        raise DeviceError(
+            f"device {device!r}: only number 0 of a kind of device is used. Write {name!r} or '{name}:0'; of several "
+            "GPUs the environment variable CUDA_VISIBLE_DEVICES chooses the one that is number 0."
+        )
+    if name not in devices():
+        raise DeviceError(f"no backend for device {device!r}: the devices are {', '.join(devices())}.")
+    return name
 
 
 def get_backend(device: str) -> Backend:
@@ -67,26 +65,14 @@ def get_backend(device: str) -> Backend:
         return _made[device]
     except (KeyError, TypeError):  # not used before, unknown, or no string
         name = canonical_device(device)
-    if name != device:
-        return get_backend(name)
-    check_device(device)
-    register_backend(BACKEND_FACTORIES[device]())
-    return _made[device]
+    if name not in _made:
+        register_backend(BACKEND_FACTORIES[name]())
+    return _made[name]
 
 
 def devices() -> list[str]:
     """Return the devices that have a backend, used before or not."""
     return sorted({*BACKEND_FACTORIES, *_made})
-
-
-def check_device(device: str) -> None:
-    """Raise DeviceError if the device has no backend."""
-    if device not in devices():
-        raise _no_backend(device)
-
-
-def _no_backend(device: object) -> DeviceError:
-    return DeviceError(f"no backend for device {device!r}: the devices are {', '.join(devices())}.")
 
 
 def register_kernel(name: str, device: str, function: Callable[..., Any]) -> None:
@@ -99,11 +85,7 @@ def register_kernel(name: str, device: str, function: Callable[..., Any]) -> Non
             f"kernel: there is no kernel {name!r}. A kernel is a method of pynested.backends.PlainBackend, or a "
             "function of NumPy."
         )
-    try:
-        device = canonical_device(device)
-        check_device(device)
-    except DeviceError as error:
-        raise DeviceError(f"kernel: {error}") from None
+    device = canonical_device(device)
     REPLACEMENT_KERNELS[device][name] = function
     if device in _made:
         setattr(_made[device], name, function)

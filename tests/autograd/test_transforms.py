@@ -141,15 +141,11 @@ def test_the_derivative_of_a_constant_is_0() -> None:
     assert jacobian(lambda x: pn.array([1.0, 2.0]), ONE).tolist() == [0, 0]
 
 
-def test_the_tangent_of_a_result_that_is_no_array() -> None:
-    """Numbers and arrays of NumPy are constants, also in containers; what has no derivative stays as it is."""
-    numbers = 3.0, 3, True, np.float32(3), np.array([1.0, 2.0])
-    outputs, tangents = jvp(lambda x: {"x": x, "constants": [*numbers, "text", None]}, ONE, ONE)
-    *zeros, text, none = tangents["constants"]
-    assert tangents["x"].item() == 1 and outputs["constants"] == [*numbers, "text", None]
-    assert [type(zero) for zero in zeros] == [type(number) for number in numbers]
-    assert not any(np.any(zero) for zero in zeros) and zeros[-1].shape == (2,) and (text, none) == ("text", None)
-    assert jvp(lambda x: 3.0, ONE, ONE) == (3.0, 0.0)
+def test_a_result_that_is_no_array_has_no_tangent() -> None:
+    constants = [3.0, 3, True, np.float32(3), np.array([1.0, 2.0]), "text", None]
+    outputs, tangents = jvp(lambda x: {"x": x, "constants": constants}, ONE, ONE)
+    assert outputs["constants"] == constants and tangents["x"].item() == 1
+    assert tangents["constants"] == [None] * len(constants) and jvp(lambda x: 3.0, ONE, ONE) == (3.0, None)
 
 
 def test_nested_arrays() -> None:
