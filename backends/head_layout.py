@@ -45,7 +45,7 @@ class HeadLayout:
     scale : float
         The factor by which products of queries and keys are multiplied.
     causal : bool
-        Whether query ``i`` of a component attends to the first ``i + 1`` keys only.
+        Whether query ``i`` of a component attends to the first ``i + 1`` keys only. Then there is no mask.
     """
 
     sizes: Integers
