@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.operands import as_array, as_device_array, canonical_dtype, chosen_device, numpy_array
+from pynested.autograd.arguments.operands import as_device_array, canonical_dtype, chosen_device, numpy_array
 from pynested.autograd.arguments.scalars import check_fits
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.creation import array, dtype_of_data
@@ -57,7 +57,7 @@ def nested_array(
         The components, under PyTorch's name for them.
     dtype : dtype, optional
         The dtype of the result; by default the dtype of the first array, which must represent all others without loss.
-        A floating dtype rounds the numbers; every other change of a value is an error, as for `array`.
+        A floating dtype rounds numbers, beyond its range to infinity; every other change of a value is an error.
     layout : Layout, optional
         `strided`, the default, or `jagged`. The ragged dimension of a jagged result is the irregular dimension, or 1 if
         all sizes are equal.
@@ -95,21 +95,22 @@ def nested_array(
     """
     check_flags("nested_array", requires_grad=requires_grad, pin_memory=pin_memory)
     layout = canonical_layout("nested_array", layout)
-    entries = _list_entries("nested_array", tensor_list, device)
-    device = chosen_device("nested_array", device, tensor_list, *entries)
     if pin_memory:
         raise DeviceError("nested_array: pin_memory=True is not supported, as no memory can be pinned. Leave it out.")
-    arrays = _raw_arrays("nested_array", entries, dtype, device)
-    if not arrays and isinstance(tensor_list, Array | np.ndarray):  # the shape of its missing components is known
-        batch = array(tensor_list, dtype=dtype, device=device)
+    if isinstance(tensor_list, Array | np.ndarray):
+        batch = array(_dense_batch("nested_array", tensor_list, dtype, device))
         return slices_as_nested("nested_array", batch, layout).requires_grad_(requires_grad)
+    entries = _list_entries("nested_array", tensor_list)
+    device = chosen_device("nested_array", device, *entries)
+    arrays = _raw_arrays("nested_array", entries, dtype, device)
     if not arrays:
         return _empty_batch("nested_array", layout, dtype, device, requires_grad)
     _check_ranks("nested_array", arrays)
     dtype, is_mixed = _common_dtype("nested_array", arrays, dtype, device)
     arrays, packing_device = _on_one_device(arrays, device)
     if is_mixed:
-        lacks_dtype = packing_device == "cpu" and is_bfloat16(dtype)  # the packed values are converted on the device
+        # The CPU cannot hold bfloat16: the arrays are packed in the promoted dtype, and converted on the device.
+        lacks_dtype = packing_device == "cpu" and is_bfloat16(dtype)
         packing_dtype = promoted(*[x.dtype for x in arrays]) if lacks_dtype else dtype
         backend = get_backend(packing_device)
         arrays = [x if x.dtype == packing_dtype else backend.cast(x, packing_dtype) for x in arrays]
@@ -145,16 +146,12 @@ def _empty_batch(name: str, layout: Layout, dtype: Any, device: str, requires_gr
 
 def _pack_arrays(arrays: list[Any], layout: Layout, device: str) -> NestedArray:
     """Copy the arrays into one buffer."""
-    rank, backend = arrays[0].ndim, get_backend(device)
-    if layout is jagged and not rank:
-        raise StructureError(
-            "nested_array: the jagged layout needs components of one dimension or more. Use layout=pn.strided."
-        )
+    backend = get_backend(device)
     # The components of most lists differ along dimension 1 only. A set of shapes shows this faster than a table.
-    if layout is jagged and len({x.shape[1:] for x in arrays}) == 1:
+    if layout is jagged and arrays[0].ndim and len({x.shape[1:] for x in arrays}) == 1:
         rows, lengths = backend.xp.concatenate(arrays), np.array([len(x) for x in arrays])
         return NestedArray(Array(rows, device), Jagged.from_lengths(lengths))
-    sizes = np.array([x.shape for x in arrays], np.int64).reshape(len(arrays), rank)
+    sizes = np.array([x.shape for x in arrays], np.int64)
     if layout is jagged:
         ragged_dim = layout_conversion.irregular_dim("nested_array", regular_sizes(sizes))
         values = backend.xp.concatenate(arrays, axis=ragged_dim - 1)
@@ -207,12 +204,12 @@ def as_nested_array(
         x = tensor_list if device is None else tensor_list.to(device=new_device)
         if dtype is not None and canonical_dtype("as_nested_array", dtype, x.device) != x.dtype:
             packed = layout_conversion.packed(x)
-            x = NestedArray(_with_dtype(packed.data, dtype), packed.structure)
+            x = NestedArray(_with_dtype("as_nested_array", packed.data, dtype), packed.structure)
         return x if layout is None else layout_conversion.to_layout("as_nested_array", x, target_layout)
     if isinstance(tensor_list, Array | np.ndarray):
-        dense = as_device_array("as_nested_array", tensor_list, device)
-        return slices_as_nested("as_nested_array", dense if dtype is None else _with_dtype(dense, dtype), target_layout)
-    entries = _list_entries("as_nested_array", tensor_list, device)
+        dense = _dense_batch("as_nested_array", tensor_list, dtype, device)
+        return slices_as_nested("as_nested_array", dense, target_layout)
+    entries = _list_entries("as_nested_array", tensor_list)
     new_device = chosen_device("as_nested_array", device, *entries)
     arrays = _raw_arrays("as_nested_array", entries, dtype, new_device)
     if not arrays:
@@ -232,25 +229,28 @@ def as_nested_array(
     return layout_conversion.nest("as_nested_array", converted_components, target_layout)
 
 
-def _with_dtype(x: Array, dtype: Any) -> Array:
+def _dense_batch(name: str, value: Any, dtype: Any, device: str | None) -> Array:
+    """Return a dense array, whose slices are components, on ``device`` and in ``dtype``; without a copy if possible."""
+    x = as_device_array(name, value, device)
+    check_is_batch(name, x)
+    return x if dtype is None else _with_dtype(name, x, dtype)
+
+
+def _with_dtype(name: str, x: Array, dtype: Any) -> Array:
     """Convert ``x`` to ``dtype``, which must be able to represent its values."""
-    dtype = canonical_dtype("as_nested_array", dtype, x.device)
-    check_fits("as_nested_array", x.data, dtype)
+    dtype = canonical_dtype(name, dtype, x.device)
+    check_fits(name, x.data, dtype)
     return to_dtype(x, dtype)
 
 
 # ---- checks of a list of components ---------------------------------------------------------------------------------
 
 
-def _list_entries(name: str, components: Any, device: str | None) -> list[Any]:
-    """Return the entries of a list, or the raw slices of a dense array along dimension 0."""
+def _list_entries(name: str, components: Any) -> list[Any]:
+    """Return the entries of a list of components."""
     if type(components) is NestedArray:
         raise ArgumentError(f"{name}: the input is nested already; use pn.as_nested_array, .to(layout=…) or .clone().")
-    if isinstance(components, Array | np.ndarray):
-        values = as_array(name, components, chosen_device(name, device, components))
-        check_is_batch(name, values)
-        return list(values.data)
-    if isinstance(components, str | bytes | dict) or not hasattr(components, "__iter__"):
+    if isinstance(components, str | bytes | dict | set | frozenset) or not hasattr(components, "__iter__"):
         raise ArgumentError(f"{name}: takes a list of arrays, not {type(components).__name__}.")
     return list(components)
 
@@ -280,7 +280,8 @@ def _entry_to_numpy(name: str, i: int, value: Any) -> np.ndarray[Any, Any]:
     except PynestedError:
         raise
     except (ValueError, TypeError) as error:  # ragged lists, and memory that NumPy cannot read
-        hint = " There is one level of nesting; the parts of a component have one length." * isinstance(value, list)
+        is_list = isinstance(value, list | tuple)
+        hint = " There is one level of nesting; the parts of a component have one length." * is_list
         raise ArgumentError(f"{name}: entry {i} is not an array: {str(error).rstrip('.')}.{hint}") from None
 
 
@@ -301,16 +302,24 @@ def _common_dtype(name: str, arrays: list[Any], dtype: Any, device: str) -> tupl
         if dtype is None or (array_dtype.kind not in "biufc" and not is_bfloat16(array_dtype)):
             canonical_dtype(name, array_dtype, device)
     result_dtype = canonical_dtype(name, arrays[0].dtype if dtype is None else dtype, device)
-    for array_dtype in array_dtypes:
-        if np.can_cast(array_dtype, result_dtype):
-            continue
-        if dtype is None:
-            i = next(i for i, x in enumerate(arrays) if x.dtype == array_dtype)
+    if array_dtypes == {result_dtype}:
+        return result_dtype, False
+    for i, x in enumerate(arrays):
+        values = x.data if type(x) is Array else x
+        if dtype is not None:
+            check_fits(f"{name}: array {i}", values, result_dtype)
+        elif not _is_exact(values, result_dtype):
             raise DTypeError(
-                f"{name}: array {i} has dtype {array_dtype}, which {result_dtype} cannot represent without loss. Give "
+                f"{name}: array {i} has dtype {values.dtype}, which {result_dtype} cannot represent without loss. Give "
                 "dtype=, or convert the array."
             )
-        for i, x in enumerate(arrays):
-            if x.dtype == array_dtype:
-                check_fits(f"{name}: array {i}", x.data if type(x) is Array else x, result_dtype)
     return result_dtype, len(array_dtypes) > 1
+
+
+def _is_exact(values: Any, dtype: np.dtype[Any]) -> bool:
+    """Return whether ``dtype`` can represent all values. Only float64 can represent some integers of a dtype alone."""
+    if values.dtype != np.int64 or dtype != np.float64:
+        return bool(np.can_cast(values.dtype, dtype))
+    rounded = values.astype(dtype)
+    with np.errstate(invalid="ignore"):  # integers near 2**63 are rounded to 2**63, which is beyond int64
+        return bool(((rounded < 2.0**63) & (rounded.astype(np.int64) == values)).all())

@@ -26,14 +26,18 @@ LISTS: dict[str, tuple[Any, list[Any]]] = {
 ERRORS: dict[str, tuple[Any, type[Exception], str]] = {
     "an int64 and a float64": ([np.ones(2, np.int64), np.ones(1)], DTypeError, "array 1 .*float64.*int64"),
     "an int32 and an int64": ([np.ones(2, np.int32), np.ones(1, np.int64)], DTypeError, "array 1 .*int64.*int32"),
+    **{f"a float64 and {n}": ([np.ones(1), np.array([0, n])], DTypeError, "array 1 .*int64, which float64 cannot")
+       for n in (2**53 + 1, -(2**53) - 1, 2**63 - 1)},
+    "a list of floats and one of a large int": ([[0.5], [2**53 + 1]], DTypeError, "array 1 .*int64.*float64"),
     "a bool and an int8": ([np.ones(2, np.bool_), np.ones(1, np.int8)], DTypeError, "array 1 .*int8.*bool"),
     "an array without elements": ([np.array([1, 2]), np.array([])], DTypeError, "array 1 has dtype float64"),
     "two ranks": ([X[0], np.ones(2)], StructureError, "dimension 1 for the array at index 1 and dimension 2"),
     "a nested component": ([X[0], nest(X)], StructureError, "nested"),
-    "a ragged list": ([[[1, 2], [3]]], ArgumentError, "entry 0 is not an array"),
+    "a ragged list": ([[[1, 2], [3]]], ArgumentError, "entry 0 is not an array.*There is one level of nesting"),
+    "a ragged tuple": ([([1, 2], [3])], ArgumentError, "entry 0 is not an array.*There is one level of nesting"),
     "a dense vector": (np.ones(3), StructureError, "needs 2 dimensions or more to be a batch; this array has 1"),
     **{repr(wrong): (wrong, ArgumentError, f"not {type(wrong).__name__}")
-       for wrong in (1, None, "ab", {"a": 1}, np.float64(2))},
+       for wrong in (1, None, "ab", {"a": 1}, {1, 2}, frozenset(), np.float64(2))},
 }  # fmt: skip
 
 
@@ -43,6 +47,9 @@ def test_lists_and_arrays_stand_for_components(layout: Any, make: Callable[..., 
         assert_same(make(components, layout=layout), expected)
     assert_same(make((x for x in X), layout=layout), X)
     assert make([[], []], dtype=pn.int8, layout=layout).dtype == pn.int8
+    exact = [-(2**63), -(2**53), 2**53, 2**53 + 2, 2**62]  # int64 that float64 can represent
+    assert_same(make([np.ones(1), np.array(exact)], layout=layout), [np.ones(1), np.array(exact, np.float64)])
+    assert_same(make([[0.5], [2**53 + 1]], dtype=pn.float64, layout=layout), [np.array([0.5]), np.array([2.0**53])])
 
 
 @BOTH_FUNCTIONS
