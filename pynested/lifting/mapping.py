@@ -136,7 +136,9 @@ def elementwise(name: str, function: Callable[..., Array], *operands: Operand) -
                 f"{name}: the function returned an array of shape {result.shape} for operands that broadcast to "
                 f"{shape}. An elementwise function returns an array of that shape. Use pn.map_components for others."
             )
-        return result.contiguous()
+        # A result that is an operand, or a view of one, is copied, as the two arrays would share their memory.
+        is_view = any(type(x) is Array and x.storage is result.storage for x in arrays)
+        return result.clone() if is_view else result.contiguous()
 
     first_nested(name, operands)  # raises if no operand is nested, or if there are no operands
     return map_elementwise(name, checked_function, *operands)

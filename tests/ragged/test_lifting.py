@@ -87,6 +87,23 @@ def test_errors_of_elementwise() -> None:
             pn.elementwise("f", lambda a, b: a, thin, other)
 
 
+def test_the_result_of_an_elementwise_function_shares_no_memory_with_an_operand(layout: Any) -> None:
+    functions: list[Function] = [
+        lambda a, b: a, lambda a, b: b, lambda a, b: a.detach(), lambda a, b: a[...],
+    ]  # fmt: skip
+    for function in functions:
+        x, other = nest(X, layout), nest(X, layout)
+        result = pn.elementwise("same", function, x, other)
+        result[0] = X[0] + 7
+        result.requires_grad_()
+        for operand in (x, other):
+            assert_same(operand, X)
+            assert not operand.requires_grad
+    row = pn.array([1.0, 2.0])
+    pn.elementwise("same", lambda a, b: b.broadcast_to(a.shape), x[:1, :1], row).fill_(0)
+    assert row.tolist() == [1.0, 2.0]
+
+
 def test_the_result_of_an_elementwise_function_may_lie_anywhere() -> None:
     functions: list[Function] = [
         lambda a: pn.array(2.0).broadcast_to(a.shape),
