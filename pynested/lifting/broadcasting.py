@@ -77,10 +77,9 @@ def dense_mismatch_message(
     component = f" of component {i}" if len(nested) else ""
     expected = f"the batch of {length} components" if dim == 0 else f"length {length}{component} along dimension {dim}"
     hint = ""
-    if 1 < x.ndim < nested.ndim and x.shape[0] == len(nested):
-        hint = " To use one slice for each component, align dimension 0 with the batch: v[:, None, ...]."
-    elif x.ndim == 1 and x.shape[0] == len(nested):
-        hint = " To use one number for each component, align it with the batch: v[:, None]."
+    if 0 < x.ndim < nested.ndim and x.shape[0] == len(nested):
+        index = ", ".join([":", *["None"] * (nested.ndim - x.ndim), *[":"] * (x.ndim - 1)])
+        hint = f" To use one entry for each component, align dimension 0 with the batch: v[{index}]."
     return (
         f"{name}: a dense operand of shape {x.shape}, aligned at the right as {shape}, has size {shape[dim]} for "
         f"{expected}; the size must be equal or 1.{hint}"
@@ -90,7 +89,7 @@ def dense_mismatch_message(
 def broadcasts_from_axis(shape: tuple[int, ...], full_shape: tuple[int, ...], first_axis: int) -> bool:
     """Return whether ``shape`` broadcasts against the axes of ``full_shape`` from ``first_axis`` on."""
     if len(shape) > len(full_shape) - first_axis:
-        return not shape
+        return False
     return all(size in (1, full_size) for size, full_size in zip(reversed(shape), reversed(full_shape), strict=False))
 
 

@@ -63,7 +63,7 @@ def reduce_dims(
     is None, such a slice raises EmptyReductionError, whose message calls the result ``noun``. ``dtype`` is the dtype
     that the user requested, an argument of ``convert``. A formula that ``returns_index`` reduces one dimension.
     """
-    reduction = _Reduction(name, formula, if_empty, noun, returns_index)
+    reduction = _Reduction(name, x, formula, if_empty, noun, returns_index)
     if type(x) is not NestedArray:
         return _reduce_dense(reduction, as_array(name, x), dims, keepdim, convert, dtype)
     canonical = reduction.canonical_dims(dims, x.ndim)
@@ -75,9 +75,10 @@ def reduce_dims(
 
 @dataclass(slots=True)
 class _Reduction:
-    """The arguments of `reduce_dims` that do not depend on the operand."""
+    """The arguments of `reduce_dims` that all its steps need. Errors describe the operand."""
 
     name: str
+    operand: Operand
     formula: Formula
     if_empty: float | None
     noun: str
@@ -98,10 +99,10 @@ class _Reduction:
         """Reduce the axes of a dense array."""
         empty_axes = [axis for axis in axes if not x.shape[axis]]
         if empty_axes and self.if_empty is None and x.shape.count(0) == len(empty_axes):  # the result is not empty
-            raise self.empty_error(
-                f"dimension {empty_axes[0]} of an array of shape {x.shape} is empty",
-                "Leave it out of dim, or join an element to it first.",
-            )
+            what = f"dimension {empty_axes[0]} of an array of shape {x.shape} is empty"
+            if isinstance(self.operand, NestedArray):
+                what = f"a nested array of shape {self.operand.shape} has no elements along dim"
+            raise self.empty_error(what, "Reduce other dimensions, or join an element first.")
         result = self.formula(AxisReducer(axes), x)
         if empty_axes and self._needs_gradient_stop(result):
             return _stop_gradient(result, np.zeros(result.shape, np.bool_))

@@ -82,7 +82,9 @@ ALWAYS: list[ErrorInput] = [
 ]  # fmt: skip
 
 FILLED: list[ErrorInput] = [
-    (lambda nest: nest(X) + distinct((3, 2)), ShapeError, "v[:, None"),
+    (lambda nest: nest(X) + distinct((3, 2)), ShapeError, "align dimension 0 with the batch: v[:, None, :]."),
+    (lambda nest: nest(X) + distinct((3,)), ShapeError, "align dimension 0 with the batch: v[:, None, None]."),
+    (lambda nest: nest([x[:, :, None] for x in X]) + distinct((3, 7)), ShapeError, "the batch: v[:, None, None, :]."),
     (lambda nest: nest(X) + distinct((4, 1, 1)), ShapeError, "(4, 1, 1)"),
     (lambda nest: pn.clamp(nest(X), 0, nest(SHORT)), StructureError,
      "clamp: the operands differ at component 2: lengths 3 and 1 along dimension 1"),
@@ -92,6 +94,9 @@ FILLED: list[ErrorInput] = [
     (lambda nest: pn.amax(nest(X), 1), EmptyReductionError, "amax: component 1, of shape (0, 2), is empty along dim; "
      "the maximum of no elements is undefined"),
     (lambda nest: pn.amin(nest([np.zeros((0, 2))])), EmptyReductionError, "the nested array has no elements"),
+    *[(lambda nest, op=op, dims=dims, shape=shape: op(nest([np.zeros((n, *shape)) for n in (2, 3)]), dims),
+       EmptyReductionError, f"{op.__name__}: a nested array of shape (2, ")
+      for op in (pn.amax, pn.amin, pn.argmax, pn.argmin) for dims, shape in ((2, (0,)), (3, (5, 0)))],
     (lambda nest: pn.embedding(nest([*INDICES[:2], np.array([1, 4, 2])]), TABLE), IndexOutOfRange,
      "embedding: index 4 at component 2, position (1,), is not one of the 4 rows"),
     (lambda nest: pn.cross_entropy(nest(SCORES), nest([*TARGETS[:2], np.array([0, 0, 3])])), IndexOutOfRange,
