@@ -120,6 +120,7 @@ class Strided(ImmutableStructure):
             count=count,
             is_contiguous=True,
             is_packed=True,
+            _is_repacked=True,
         )
         return structure
 
@@ -173,8 +174,13 @@ class Strided(ImmutableStructure):
 
     @property
     def packed(self) -> Strided:
-        """The structure of packed, row-major values: the structure itself if it is contiguous, else `repacked`."""
-        return self if self.is_contiguous else self.repacked
+        """The structure of packed, row-major values: the structure itself if it is equal, else `repacked`."""
+        return self if self._is_repacked else self.repacked
+
+    @cached_property
+    def _is_repacked(self) -> bool:
+        """Whether the structure is equal to `repacked`, even in offsets and strides that no element depends on."""
+        return self.is_contiguous and self.same_placement(self.repacked)
 
     @cached_property
     def repacked(self) -> Strided:

@@ -141,6 +141,20 @@ def test_lengths_that_leave_a_tail() -> None:
     assert values.grad.tolist() == [*(2 * ROWS).tolist(), [0.0, 0.0]]
 
 
+def test_a_contiguous_array_has_packed_offsets_and_strides_even_if_no_element_depends_on_them() -> None:
+    row = pn.nested_array([np.ones((1, 3)), np.ones((1, 2))])
+    arrays = [
+        (pn.nested_array_from_strided(pn.arange(3), [[2], [0], [1]], offsets=[0, 0, 2]), [0, 2, 2], [[1], [1], [1]]),
+        (pn.nested_array_from_jagged(pn.ones(5, 0), [0, 2, 5]).to(layout=pn.strided), [0, 0], [[1, 1], [1, 1]]),
+        (pn.nested_array([[1, 2], [3]])[:, :0], [0, 0], [[1], [1]]),
+        (row.transpose(1, 2), [0, 3], [[1, 1], [1, 1]]),
+    ]
+    for x, offsets, strides in arrays:
+        packed = x.contiguous()
+        assert packed.offsets().tolist() == offsets and packed.component_strides().tolist() == strides
+        assert packed.data.storage is x.data.storage and packed.contiguous() is packed
+
+
 # ---- windows and huge components without elements -------------------------------------------------------------------
 
 # The program runs with 3 GiB of memory; each of its arrays shows 2 GiB of elements or more, up to 8 TiB.
