@@ -40,8 +40,7 @@ class ArrayProtocols:
         """
         if self.requires_grad:
             raise GradientError(
-                "numpy: this array requires grad, and NumPy would not record what you do with it. "
-                "Use x.detach().numpy()."
+                "numpy: this array requires grad, and NumPy would not record what you do with it. Use x.detach()."
             )
         if not isinstance(self.data, np.ndarray):
             raise DeviceError(

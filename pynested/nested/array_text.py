@@ -18,7 +18,7 @@ def as_text(x: NestedArray) -> str:
     """Return ``nested_array([...])``. Each component begins on a new line. A long array lacks its middle."""
     options = np.get_printoptions()
     edge, count = int(options["edgeitems"]), len(x)
-    is_long = x.numel() > options["threshold"]
+    is_long = max(x.numel(), count) > options["threshold"]
     is_elided = is_long and count > 2 * edge
     printed_indices = [*range(edge), *range(count - edge, count)] if is_elided else list(range(count))
     threshold = options["threshold"] // max(len(printed_indices), 1) if is_long else None

@@ -1,8 +1,9 @@
 """`NestedArray`: a differentiable buffer, and a structure that says where each component lies in the buffer.
 
 Methods that are operators are in the base class `ArrayMethods`. The modules of operators import this class, so methods
-call them through `_functions`, the module `pynested.method_functions`. A dimension is *regular* if all components have
-the same size along it, and *canonical* if it is counted from the front. *Clauses* are statements of the specification.
+call them through `_functions`, the module `pynested.method_functions`. A dimension is *regular* if the structure
+gives it one size for all components, and *canonical* if it is counted from the front. The ragged dimension of a jagged
+array is *irregular*, even if all lengths are equal. *Clauses* are statements of the specification.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class NestedArray(ArrayMethods):
     ----------
     data : Array
         The buffer: the values of all components, and the only differentiable part. It is flat and contiguous in the
-        strided layout. In the jagged layout, components follow each other along axis ``structure.ragged_dim - 1``.
+        strided layout. In the jagged layout, components are slices along axis ``structure.ragged_dim - 1``.
     structure : Jagged or Strided
         The placement of each component in ``data``, as integers. A structure is immutable.
 
@@ -165,7 +166,9 @@ class NestedArray(ArrayMethods):
             return size
         if isinstance(self.structure, Jagged):
             return RaggedSize(self.lengths_along(dim))
-        raise StructureError(f"Given dimension {dim} is irregular and does not have a size.")
+        raise StructureError(
+            f"size: Given dimension {dim} is irregular and does not have a size. Use x.lengths_along({dim})."
+        )
 
     def stride(self, dim: int | None = None) -> Any:
         """Return strides in elements: of the values of a jagged array; of each component of a strided one, (B, d).
@@ -207,7 +210,7 @@ class NestedArray(ArrayMethods):
         return bool(rows.flags.c_contiguous)
 
     def values(self) -> Array:
-        """Return a view of `data`: (N,) in the strided layout, (N, ...) in the jagged layout, with N rows."""
+        """Return a view of `data`, which is flat in the strided layout; in the jagged layout, it has an axis of rows."""
         return alias(self.data)
 
     def offsets(self) -> Array:
@@ -215,7 +218,7 @@ class NestedArray(ArrayMethods):
         return as_device_array("offsets", Array(readonly_copy(self.structure.offsets)), self.device)
 
     def lengths(self) -> Array | None:
-        """Return a copy of the lengths of a jagged array, int64 (B,); None if it was made without lengths."""
+        """Return a copy of the lengths of a jagged array, int64 (B,); None if the structure has no lengths."""
         if isinstance(self.structure, Strided):
             raise LayoutError("lengths: only the jagged layout has lengths; see component_sizes().")
         lengths = self.structure.lengths
@@ -242,7 +245,7 @@ class NestedArray(ArrayMethods):
         return self._functions.to_padded_array(self, padding, output_size, out)  # type: ignore[no-any-return]
 
     def tolist(self) -> list[Any]:
-        """Return a list of Python numbers for each component; `pn.nested_array` accepts it."""
+        """Return a list of Python numbers for each component."""
         return [component.tolist() for component in self.detach().unbind()]
 
     def __bool__(self) -> bool:
@@ -261,7 +264,7 @@ class NestedArray(ArrayMethods):
         return self._functions.pickle_parts(self)
 
     def __copy__(self) -> NestedArray:
-        return type(self)(self.data, self.structure)
+        return type(self)(self.data.__copy__(), self.structure)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> NestedArray:
         return self._functions.deep_copy(self, memo)  # type: ignore[no-any-return]
@@ -305,8 +308,8 @@ class NestedArray(ArrayMethods):
         check_optional_flags("backward", retain_graph=retain_graph)
         if gradient is None:
             raise GradientError(
-                "backward: a gradient can be created implicitly only for an output of one element. Give a gradient of "
-                "this array's shape: nt.backward(pn.ones_like(nt)), or reduce the array: nt.sum().backward()."
+                "backward: a gradient can be created implicitly only for a dense output of one element. Give a gradient "
+                "of this array's shape: nt.backward(pn.ones_like(nt)), or reduce the array: nt.sum().backward()."
             )
         seed = self._functions.as_gradient("backward", gradient, self)
         self.data.backward(seed, retain_graph=retain_graph, create_graph=create_graph)

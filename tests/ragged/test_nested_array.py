@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -63,6 +64,7 @@ def test_text() -> None:
     assert repr(x).endswith("requires_grad=True)") and repr(x * x).endswith("made by mul)")
     elided = repr(nest([np.arange(20)] * 100))
     assert "94 more components" in elided and elided.count("\n") < 15
+    assert "4994 more components" in repr(pn.nested_array([[]] * 5000))
 
 
 def test_protocols(layout: Any) -> None:
@@ -75,6 +77,19 @@ def test_protocols(layout: Any) -> None:
         np.asarray(x)
     equal = batch([(2, 2)] * 2)
     assert np.array_equal(np.asarray(nest(equal, layout, "transposed")), np.stack(equal))
+
+
+def test_a_shallow_copy_has_the_memory_and_the_history_of_its_array_and_a_gradient_of_its_own(layout: Any) -> None:
+    x = nest(X, layout)
+    leaf = copy.copy(x).requires_grad_()
+    assert leaf.requires_grad and not x.requires_grad
+    copy.copy(leaf * 2).sum().backward()
+    assert x.grad is None
+    assert_same(leaf.grad, [np.full(component.shape, 2.0) for component in X])
+    x[0] = X[0] + 1
+    assert_same(leaf.detach()[0], X[0] + 1)
+    with pytest.raises(ArgumentError, match="round: 2 positional arguments"):
+        round(x, 1)
 
 
 def view(layout: Any, values: list[float], offsets: list[int], length: int) -> Any:
