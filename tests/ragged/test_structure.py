@@ -6,14 +6,16 @@
 from __future__ import annotations
 
 import copy
+import operator
 import pickle
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import ReadOnlyError
+from pynested.backends.errors import ArgumentError, ReadOnlyError
 from pynested.structure import Jagged, Strided, as_readonly
 from pynested.structure.ragged_size import RaggedSize
 
@@ -29,6 +31,13 @@ def test_ragged_sizes_are_equal_by_value() -> None:
     x, y = nest(batch([(2, 2), (1, 2)])), nest(batch([(2, 3), (1, 3)]), pn.strided, "holes")
     assert x.shape[1] == y.shape[1] and x.shape[:1] + x.shape[2:] == (2, 2)
     assert repr(x.shape) == f"(2, {x.shape[1]}, 2)"
+    size: Any = a
+    binary: list[Any] = [operator.add, operator.sub, operator.mul, operator.mod, operator.pow, divmod]
+    operations: list[Any] = [partial(function, size) for function in (operator.neg, operator.pos, abs)]
+    operations += [partial(function, *pair) for function in binary for pair in ((size, 2), (2, size))]
+    for operation in operations:
+        with pytest.raises(ArgumentError, match="is not a number. Use the sizes of all components"):
+            operation()
 
 
 @pytest.mark.parametrize(
