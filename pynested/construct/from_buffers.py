@@ -76,11 +76,12 @@ def nested_array_from_jagged(
     if offsets is None and lengths is None:
         raise StructureError(f"{name}: At least one of offsets or lengths is required.")
     ragged_dim = 1 if jagged_dim is None else canonical_int(name, "jagged_dim", jagged_dim)
+    if not buffer.ndim:
+        raise DimensionError(f"{name}: values without dimensions have no rows. Give them one: values.reshape(1).")
     if ragged_dim < 1 or ragged_dim > buffer.ndim:
-        plural = "" if buffer.ndim == 1 else "s"
         raise DimensionError(
             f"{name}: Expected jagged_dim >=1 and <={buffer.ndim}, but got {ragged_dim}: it counts the batch as "
-            f"dimension 0, and values with {buffer.ndim} dimension{plural} make a nested array with {buffer.ndim + 1}."
+            f"dimension 0, and values of shape {buffer.shape} make a nested array of {buffer.ndim + 1} dimensions."
         )
     if offsets is None:
         structure = _consecutive_components(name, lengths, ragged_dim, buffer.shape[ragged_dim - 1])

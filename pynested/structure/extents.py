@@ -39,8 +39,7 @@ def make_readonly(integers: Ints) -> Ints:
 
 def readonly_copy(integers: Ints) -> Ints:
     """Return a read-only copy for users."""
-    # The user can make the copy writeable again. `as_readonly` trusts only arrays that own their memory; so that it
-    # copies this one for a new structure, users get a view.
+    # The user can make the copy writeable again. A view makes `as_readonly` copy when the user passes it back.
     copy = np.array(integers, order="C")[...]
     copy.setflags(write=False)
     return copy

@@ -49,7 +49,7 @@ def as_integers(name: str, argument: str, value: Any, ndim: int | None = None) -
         )
     if array.dtype == np.uint64 and array.size and int(array.max()) > _MAX_INT64:
         raise StructureError(f"{name}: {argument} holds {array.max()}, which is beyond int64.")
-    # `as_readonly` copies a view, but not a read-only array, which the caller could make writeable again.
+    # Pass a view, so that `as_readonly` copies even a read-only array: its owner could make it writeable.
     return as_readonly(array.astype(np.int64, copy=False)[...])
 
 
@@ -128,10 +128,8 @@ def check_size_limits(name: str, extents: Ints) -> None:
     too_many = MOST_ELEMENTS + 1  # a power of two, which float64 represents exactly
     if counts.max(initial=0) >= too_many or numels.sum() >= too_many:
         i = int(counts.argmax())
-        raise StructureError(
-            f"{name}: component {i} of sizes {extents[i].tolist()} has too many elements to be counted; sizes of 0 "
-            "count as 1."
-        )
+        subject = f"component {i} of sizes {extents[i].tolist()}" if counts[i] >= too_many else "the batch"
+        raise StructureError(f"{name}: {subject} has too many elements to be counted; sizes of 0 count as 1.")
 
 
 def validate_placement(name: str, sizes: Ints, strides: Ints, offsets: Ints, buffer_size: int) -> tuple[Ints, Ints]:
@@ -161,8 +159,8 @@ def _check_bounds(name: str, sizes: Ints, strides: Ints, offsets: Ints, size: in
     wrong = nonempty & (below | (rounded_last >= _MAX_FLOAT_SUM) | (last >= size))
     if np.count_nonzero(wrong):
         i = int(wrong.argmax())
+        reach = f"leaves the buffer of {size} elements: its last element would be at {rounded_last[i]:.0f}"
         raise StructureError(
             f"{name}: component {i} of sizes {sizes[i].tolist()}, strides {strides[i].tolist()} and offset "
-            f"{offsets[i]} leaves the buffer of {size} elements: its last element would be at {rounded_last[i]:.0f}. "
-            "Strides and offsets must be 0 or more."
+            f"{offsets[i]} {'is invalid: strides and offsets must be 0 or more' if below[i] else reach}."
         )

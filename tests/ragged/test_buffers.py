@@ -64,6 +64,9 @@ STRIDED_ERRORS: list[tuple[Any, Any, Any, type[Exception], str]] = [
     ([[2**32, 2**32]], [[0, 0]], [0], StructureError, "component 0"),
     ([[2]], [[1]], [2**63 - 1], StructureError, "component 0"),
     ([[5, 2**62]], [[0, 0]], [0], StructureError, "component 0"),
+    ([[2**58]] * 4, [[0]] * 4, [0] * 4, StructureError, "the batch has too many elements"),
+    ([[3]], [[-1]], [5], StructureError, "and offset 5 is invalid: strides and offsets must be 0 or more"),
+    ([[3]], [[3]], [2], StructureError, "leaves the buffer of 8 elements: its last element would be at 8"),
     *[(sizes, None, None, DTypeError, "integers") for sizes in ([[2.0]], [[True]])],
 ]  # fmt: skip
 
@@ -94,7 +97,7 @@ ERRORS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: pn.nested_array_from_jagged(ROWS, [0, 2, 6], min_seqlen=3), StructureError, "min_seqlen"),
     *[(lambda dim=dim: pn.nested_array_from_jagged(ROWS, [0, 6], jagged_dim=dim), DimensionError, "jagged_dim")
       for dim in (0, 3, -1)],
-    (lambda: pn.nested_array_from_jagged(np.array(1.0), [0, 1]), DimensionError, "values with 0 dimensions make"),
+    (lambda: pn.nested_array_from_jagged(np.array(1.0), [0, 1]), DimensionError, "values without dimensions"),
     (lambda: pn.narrow(ROWS, 1, pn.nested_array([[1]]), 1), ArgumentError, "narrow: start must be dense"),
     (lambda: pn.nested_array_from_strided(ROWS, [[2]]), StructureError, "flat"),
     (lambda: unpickled(Jagged, [0, 3], None, 0), DimensionError, "Jagged"),
