@@ -2,11 +2,8 @@
 
 `nested_array` copies the components into one buffer and records no history. `as_nested_array` keeps the history. Both
 functions check the list first, and convert every component to a raw array, an ndarray of NumPy or CuPy. All components
-must have equal rank and fit the same dtype. A dense array stands for its slices, see `from_dense`.
-
-Clause DTYPES-1 of the specification lists the dtypes of pynested. An unknown device raises DeviceError. A dimension is
-*irregular* if components differ in size along it. The jagged layout allows one irregular dimension, the strided layout
-any number of them.
+must have equal rank and fit the same dtype. A dense array stands for its slices, see `from_dense`. A dimension is
+*irregular* if components differ in size along it: one dimension in the jagged layout, any number in the strided layout.
 """
 
 from __future__ import annotations
@@ -31,7 +28,7 @@ from pynested.nested.operands import Components, DType
 from pynested.structure import Jagged, Strided, regular_sizes
 from pynested.structure.layout import Layout, canonical_layout, jagged
 
-from .from_dense import check_is_batch, slices_as_nested
+from .from_dense import slices_as_nested
 
 
 @operator
@@ -232,7 +229,6 @@ def as_nested_array(
 def _dense_batch(name: str, value: Any, dtype: Any, device: str | None) -> Array:
     """Return a dense array, whose slices are components, on ``device`` and in ``dtype``; without a copy if possible."""
     x = as_device_array(name, value, device)
-    check_is_batch(name, x)
     return x if dtype is None else _with_dtype(name, x, dtype)
 
 

@@ -23,7 +23,7 @@ from pynested.nested.component_views import select_components, slice_dim
 from pynested.nested.layout_conversion import slices_as_components
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dense, IntsLike
-from pynested.structure import Ints, Jagged, Strided
+from pynested.structure import Ints, Jagged
 from pynested.structure.layout import Layout, canonical_layout, jagged, strided
 from pynested.structure.validation import as_integers
 
@@ -93,8 +93,7 @@ def narrow(
     extents = structure.extents.copy()
     extents[:, dim - 1] = length if length.size else -1
     offsets = structure.offsets + starts * structure.strides[:, dim - 1]
-    offsets = np.where((extents[:count] > 0).all(axis=1), offsets, 0)
-    return NestedArray(flat, Strided.from_validated(extents, structure.strides, offsets, x.numel()))
+    return NestedArray(flat, structure.with_placement(extents, structure.strides, offsets))
 
 
 def check_is_batch(name: str, x: Array) -> None:
@@ -142,7 +141,7 @@ def _start_or_length(argument: str, value: Any, num_slices: int | None = None) -
 def _checked_ranges(start: Ints, length: Ints, num_ranges: int, size: int | Ints) -> tuple[Ints, Ints]:
     """Return the start and the length of each range; raise unless each range lies inside its size.
 
-    In an empty batch, the start and the length are checked as for one range.
+    With no ranges, the start and the length are checked as for one range, so a wrong integer is always an error.
     """
     starts, lengths, sizes = (
         np.broadcast_to(values if np.size(values) else 0, (max(num_ranges, 1),)) for values in (start, length, size)
@@ -151,7 +150,8 @@ def _checked_ranges(start: Ints, length: Ints, num_ranges: int, size: int | Ints
     if wrong.size:
         i = int(wrong[0])
         raise StructureError(
-            f"narrow: entry {i}: start ({starts[i]}) + length ({lengths[i]}) is not inside dimension size ({sizes[i]})."
+            f"narrow: entry {i}: start ({starts[i]}) + length ({lengths[i]}) is not inside dimension size "
+            f"({sizes[i]}). Both must be 0 or more."
         )
     return starts[:num_ranges], lengths[:num_ranges]
 

@@ -1,7 +1,6 @@
 """Lifting of operators that work along one dimension and keep the shape (`along_dim`), or on the last dimensions.
 
-A *row* is a slice of the values along their first axis. If components lie one after another in the values, the rows of
-each component are a *segment*.
+A *row* is a slice of the values along their first axis. In packed values, the rows of each component are a *segment*.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from pynested.nested.layout_conversion import (
     with_dtype,
 )
 from pynested.nested.nested_array import NestedArray, wrap_unchecked
-from pynested.nested.operands import ArrayT, DType, batch_dim_error
+from pynested.nested.operands import ArrayT, DType, canonical_component_dim
 from pynested.structure import Jagged, Strided
 
 from .result_dtypes import DTypeConversion
@@ -59,9 +58,7 @@ def along_dim(
         return movement.to_dtype(on_axis(array, axis), result_dtype)  # type: ignore[return-value]
     values, result_dtype = convert(name, self._buffer, dtype)
     x = self if values is self._buffer else wrap_unchecked(values, self._structure)
-    axis = canonical_dim(name, dim, x.ndim) - 1
-    if axis < 0:
-        raise batch_dim_error(name, x.ndim)
+    axis = canonical_component_dim(name, dim, x.ndim) - 1
     structure = x._structure
     if isinstance(structure, Strided) and structure.packed.jagged_view is None:
         return with_dtype(_along_copied_axis(x, structure, axis, on_segments), result_dtype)

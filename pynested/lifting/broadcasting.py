@@ -42,7 +42,7 @@ from pynested.nested.layout_conversion import (
     to_strided,
 )
 from pynested.nested.nested_array import NestedArray, wrap_unchecked
-from pynested.nested.shape_comparison import broadcast_extents, broadcasting_axes, first_difference, mismatch_message
+from pynested.nested.shape_comparison import broadcast_extents, broadcasting_difference, mismatch_message
 from pynested.structure import Ints, Jagged, Strided
 from pynested.structure.validation import check_size_limits
 
@@ -229,7 +229,7 @@ def check_pairs(name: str, operands: Sequence[Any]) -> None:
     arrays: list[Any] = [x for x in operands if type(x) is NestedArray or (type(x) is Array and x.ndim)]
     for a, b in combinations(arrays, 2):
         if isinstance(a, NestedArray) and isinstance(b, NestedArray):
-            if first_difference(np.where(broadcasting_axes(a, b), -1, a.extents), b.extents):
+            if broadcasting_difference(a, b):
                 raise StructureError(mismatch_message(name, a, b, broadcast=True))
         elif isinstance(a, NestedArray) or isinstance(b, NestedArray):
             aligned_shape(name, *((b, a) if isinstance(a, NestedArray) else (a, b)))

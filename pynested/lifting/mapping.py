@@ -6,7 +6,7 @@ each component and nests the results. It works for every function and every layo
 implementations must equal its results. ``template`` is the first nested operand, which decides the layout of the
 result.
 
-A dimension is *regular* if all components have the same size along it, else *irregular*.
+A dimension is *regular* if the structure gives it one size for all components, else *irregular*.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def map_elementwise(name: str, function: Callable[..., Array], *operands: Operan
     # The fast path: if all operands have the same packed placement, the function takes their buffers as they are.
     if structure.is_packed:
         buffers: list[Any] = []
-        # Components have different rows, so a dense operand may vary only behind the ragged axis.
+        # Rows of different components lie along the ragged axis, so a dense operand may vary only along later axes.
         axis_behind_rows = structure.ragged_dim or 1  # without a ragged axis, the first one holds the elements
         for x in operands:
             if type(x) is NestedArray:

@@ -1,8 +1,8 @@
 """Layouts of results: the choice of the layout and the ragged dimension, and values wrapped in the chosen layout.
 
-Elementwise results have the layout of the first nested operand, ``template``. Results of mapped components are jagged
-if they have one irregular dimension at most. Matrix products, attention and its scores are jagged if their operands
-bring one ragged dimension into the result.
+Elementwise results have the layout of the first nested operand, except for jagged operands of different ragged
+dimensions. Results of mapped components are jagged if they have one irregular dimension at most. Matrix products,
+attention and its scores are jagged if their operands bring one ragged dimension into the result.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.primitives import movement
-from pynested.backends.dtypes import promoted
-from pynested.nested.layout_conversion import from_elements, nest, to_jagged
+from pynested.nested.layout_conversion import from_elements, in_promoted_dtype, nest, to_jagged
 from pynested.nested.nested_array import NestedArray
 from pynested.structure import Ints, Jagged, Strided, regular_sizes
 from pynested.structure.layout import Layout, jagged, strided
@@ -46,8 +45,7 @@ def nest_results(results: Sequence[Array], template: NestedArray, layout: Layout
     Results without dimensions are stacked to a dense array.
     """
     if not results[0].ndim:
-        dtype = promoted(*[result.dtype for result in results])
-        return movement.stacked([movement.to_dtype(result, dtype) for result in results])
+        return movement.stacked(in_promoted_dtype(*results))
     sizes = np.array([result.shape for result in results], np.int64)
     ragged = ragged_dim_of_results(regular_sizes(sizes), template) if layout is jagged else None
     return nest("map_components", results, strided if ragged is None else jagged, ragged)

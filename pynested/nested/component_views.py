@@ -18,12 +18,12 @@ from .nested_array import NestedArray, wrap_unchecked
 
 
 def with_structure(x: NestedArray, structure: Structure, view: Callable[..., Array], *args: Any) -> NestedArray:
-    """Return a view with a new structure: of the same buffer if it is strided, else of ``view(values, *args)``."""
+    """Return a view with a new structure: of the buffer of ``x`` if it is strided, else of ``view(values, *args)``."""
     return wrap_unchecked(movement.alias(x.data) if isinstance(structure, Strided) else view(x.data, *args), structure)
 
 
 def apply_view(x: NestedArray, indexed: IndexedStructure) -> NestedArray:
-    """Return the array for an indexed structure of ``x``: a copy if its index is an index array, else a view."""
+    """Apply the result of a method that indexes the structure of ``x``: a copy for an index array, else a view."""
     structure, axis, index = indexed
     if isinstance(index, np.ndarray):
         return wrap_unchecked(take_along(x.data, axis, index), structure)
@@ -54,8 +54,7 @@ def expand_axes(x: NestedArray, sizes: Mapping[int, Any]) -> NestedArray:
     extents, strides = structure.extents.copy(), structure.strides.copy()
     for axis, size in sizes.items():
         extents[:, axis], strides[:, axis] = size, 0
-    offsets = np.where((extents[: len(x)] > 0).all(axis=1), structure.offsets, 0)
-    return apply_view(x, IndexedStructure(Strided.from_validated(extents, strides, offsets, structure.buffer_size)))
+    return apply_view(x, IndexedStructure(structure.with_placement(extents, strides, structure.offsets)))
 
 
 # ---- components -----------------------------------------------------------------------------------------------------

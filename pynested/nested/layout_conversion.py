@@ -137,7 +137,7 @@ def with_dtype(x: ArrayT, dtype: np.dtype[Any]) -> ArrayT:
 
 def in_promoted_dtype(*arrays: Any) -> list[Any]:
     """Return arrays, nested or dense, in the dtype to which their dtypes promote."""
-    dtype = promoted(*[x.dtype for x in arrays])
+    dtype = promoted(*{x.dtype for x in arrays})
     return [with_dtype(x, dtype) for x in arrays]
 
 
@@ -271,9 +271,8 @@ def nest(name: str, components: Sequence[Array], layout: Layout, ragged_dim: int
 
     Errors begin with ``name``, the public function.
     """
-    dtype = np.result_type(*{component.dtype for component in components})
-    arrays = [movement.to_dtype(component, dtype) for component in components]
-    sizes = np.array([array.shape for array in arrays], np.int64).reshape(len(arrays), arrays[0].ndim)
+    arrays = in_promoted_dtype(*components)
+    sizes = np.array([array.shape for array in arrays], np.int64)
     if layout is jagged:
         dim = irregular_dim(name, regular_sizes(sizes)) if ragged_dim is None else ragged_dim
         return NestedArray(movement.concatenate(arrays, dim - 1), Jagged.from_lengths(sizes[:, dim - 1], dim))

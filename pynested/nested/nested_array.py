@@ -210,7 +210,7 @@ class NestedArray(ArrayMethods):
         return bool(rows.flags.c_contiguous)
 
     def values(self) -> Array:
-        """Return a view of `data`, which is flat in the strided layout; in the jagged layout, it has an axis of rows."""
+        """Return a view of `data`, flat in the strided layout; in the jagged layout, one axis holds the rows."""
         return alias(self.data)
 
     def offsets(self) -> Array:
@@ -308,8 +308,8 @@ class NestedArray(ArrayMethods):
         check_optional_flags("backward", retain_graph=retain_graph)
         if gradient is None:
             raise GradientError(
-                "backward: a gradient can be created implicitly only for a dense output of one element. Give a gradient "
-                "of this array's shape: nt.backward(pn.ones_like(nt)), or reduce the array: nt.sum().backward()."
+                "backward: a gradient can be created implicitly only for a dense output of one element. Give one of "
+                "this array's shape: nt.backward(pn.ones_like(nt)), or reduce the array: nt.sum().backward()."
             )
         seed = self._functions.as_gradient("backward", gradient, self)
         self.data.backward(seed, retain_graph=retain_graph, create_graph=create_graph)

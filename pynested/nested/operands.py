@@ -63,19 +63,14 @@ def check_devices(name: str, operands: Sequence[Any]) -> None:
 
 
 def canonical_component_dim(name: str, dim: Any, ndim: int) -> int:
-    """Return ``dim`` counted from the front; raise for the batch dimension."""
+    """Return ``dim`` counted from the front; raise for the batch dimension, and name the dimensions to use instead."""
     dim = canonical_dim(name, dim, ndim)
-    if not dim:
-        raise batch_dim_error(name, ndim)
-    return dim  # type: ignore[no-any-return]
-
-
-def batch_dim_error(name: str, ndim: int) -> DimensionError:
-    """Return the error for the batch dimension, with the dimensions to name instead."""
+    if dim:
+        return dim  # type: ignore[no-any-return]
     if ndim < 3:
         advice = "The only other dimension is 1." if ndim == 2 else "The components have no dimensions."
     else:
         advice = f"Name a dimension from 1 to {ndim - 1}."
-    return DimensionError(
+    raise DimensionError(
         f"{name}: dimension 0 is the batch dimension of a nested array, which is not supported here. {advice}"
     )

@@ -1,8 +1,8 @@
 """Comparison of the shapes of nested arrays, in any layout: equality, the first difference, and error messages.
 
 Shapes are compared by their *extents*, the table of all component sizes (see `pynested/structure/extents.py`). An empty
-batch has extents of one row. An unknown size, -1, is equal to every size. A dimension is *regular* if all components
-have the same size along it.
+batch has extents of one row. An unknown size, -1, is equal to every size. A dimension is *regular* if the structure
+gives it one size for all components.
 """
 
 from __future__ import annotations
@@ -57,9 +57,10 @@ def check_same_shape(name: str, a: NestedArray, b: NestedArray) -> None:
 # ---- broadcasting ---------------------------------------------------------------------------------------------------
 
 
-def broadcasting_axes(a: NestedArray, b: NestedArray) -> NDArray[np.bool_]:
-    """Return for each axis whether it can broadcast, because it is regular and has size 1 in ``a`` or in ``b``."""
-    return np.array([1 in sizes for sizes in zip(a.regular_sizes, b.regular_sizes, strict=True)], np.bool_)
+def broadcasting_difference(a: NestedArray, b: NestedArray) -> tuple[int, int] | None:
+    """Return the first difference of two arrays, without the axes that are regular and have size 1 in one of them."""
+    broadcasts = [1 in sizes for sizes in zip(a.regular_sizes, b.regular_sizes, strict=True)]
+    return first_difference(np.where(broadcasts, -1, a.extents), b.extents)
 
 
 def broadcast_extents(operands: Sequence[tuple[Ints, NDArray[np.bool_]]]) -> tuple[Ints, bool]:
@@ -95,7 +96,7 @@ def mismatch_message(name: str, a: NestedArray, b: NestedArray, broadcast: bool 
     if len(a) != len(b):
         return f"{name}: the operands have {len(a)} and {len(b)} components; the numbers must be equal."
     left, right = a.extents, b.extents
-    difference = first_difference(np.where(broadcasting_axes(a, b), -1, left) if broadcast else left, right)
+    difference = broadcasting_difference(a, b) if broadcast else first_difference(left, right)
     assert difference is not None
     i, axis = difference
     sizes = f"lengths {left[i, axis]} and {right[i, axis]} along dimension {axis + 1}"

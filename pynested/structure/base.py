@@ -19,11 +19,9 @@ FULL_SLICE = slice(None)
 class ImmutableStructure:
     """Base of the two structures. Many arrays share a structure, so no attribute can be set or deleted.
 
-    A copy is the object itself. Unpickling validates the fields as the constructor does. Only the constructors and the
-    cached properties write attributes, through ``__dict__``.
+    A copy is the object itself. Unpickling validates the fields as the constructor does. Only constructors, cached
+    properties and methods that return a new structure write attributes, through ``__dict__``.
     """
-
-    _fields: tuple[str, ...]
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise ReadOnlyError(
@@ -39,9 +37,6 @@ class ImmutableStructure:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), tuple(getattr(self, field) for field in self._fields)
 
 
 class IndexedStructure(NamedTuple):
@@ -62,8 +57,8 @@ def resolve_slice(index: slice, sizes: Ints) -> tuple[Ints, Ints, int]:
     start_and_length_by_size = {-1: (0, -1)}
     for size in np.unique(sizes).tolist():
         if size >= 0:
-            start, stop, _ = index.indices(size)
-            start_and_length_by_size[size] = (start, len(range(start, stop, step)))
+            entries = range(size)[index]
+            start_and_length_by_size[size] = (entries.start, len(entries))
     pairs = np.array([start_and_length_by_size[size] for size in sizes.tolist()], np.int64).reshape(len(sizes), 2)
     starts, lengths = pairs[:, 0], pairs[:, 1]
     # Every step that is at least the longest size selects one entry. Larger steps are replaced, as they could overflow.

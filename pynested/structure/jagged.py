@@ -21,7 +21,7 @@ from .validation import as_integers, check_offsets
 
 
 class Jagged(ImmutableStructure):
-    """Components that differ in one dimension, ``ragged_dim``, and lie one after another along it in the values.
+    """Components that can differ in one dimension, ``ragged_dim``, and are slices of the values along it.
 
     The values have one dimension less than the nested array: their axis ``ragged_dim - 1`` holds the *rows* of all
     components.
@@ -33,7 +33,7 @@ class Jagged(ImmutableStructure):
     lengths : int64 (B,) or None
         The number of rows of each component. With lengths, components can lie in any order, overlap, and leave gaps.
     ragged_dim : int
-        The dimension along which the components follow each other: 1 or more, as the batch is dimension 0.
+        The dimension along which the components can differ: 1 or more, as the batch is dimension 0.
     count : int
         The number of components, B.
     is_packed : bool
@@ -41,7 +41,6 @@ class Jagged(ImmutableStructure):
     """
 
     layout: Layout = jagged
-    _fields = ("offsets", "lengths", "ragged_dim")
 
     offsets: Ints
     lengths: Ints | None
@@ -77,6 +76,9 @@ class Jagged(ImmutableStructure):
         np.add.accumulate(lengths, out=offsets[1:])
         return cls.from_validated(make_readonly(offsets), None, ragged_dim)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Jagged, (self.offsets, self.lengths, self.ragged_dim)
+
     # ---- rows of the components -------------------------------------------------------------------------------------
 
     @cached_property
@@ -91,7 +93,7 @@ class Jagged(ImmutableStructure):
 
     @cached_property
     def rows(self) -> int:
-        """The number of rows that the values need to hold all components; packed values have exactly as many."""
+        """The least number of rows that values can have; packed values have exactly this number."""
         if self.lengths is None:
             return self.offsets.item(-1)
         return int((self.offsets[:-1] + self.lengths).max(initial=0))
@@ -179,7 +181,7 @@ class Jagged(ImmutableStructure):
         """Return the matrices of all components in packed values of ``shape``.
 
         The ragged dimension must be dimension 1, or dimension 2 if components have two dimensions. Components that are
-        ragged along dimension 2 are stored as the transposed matrices of ``values.T``, whose rows are ragged.
+        ragged along dimension 2 are the transposed matrices of ``values.T``, whose rows are ragged.
         """
         axis = self.ragged_dim - 1
 

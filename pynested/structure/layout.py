@@ -11,7 +11,7 @@ class Layout:
     """Memory layout of a nested array: `strided` or `jagged`.
 
     In the strided layout the components can differ along any dimension; each has sizes, strides and an offset. In the
-    jagged layout they differ along one dimension, the ragged dimension, and lie one after another along it.
+    jagged layout they differ along one dimension, the ragged dimension, and are slices of the values along it.
 
     Clauses: LAYOUTS-1 to LAYOUTS-8.
 

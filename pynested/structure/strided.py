@@ -107,14 +107,14 @@ class Strided(ImmutableStructure):
     @classmethod
     def from_extents(cls, extents: Ints, count: int) -> Strided:
         """Return the packed structure of row-major components, which computes strides and offsets when first read."""
+        structure, extents = cls.__new__(cls), as_readonly(extents)
         sizes = extents if count else extents[:0]
         numels = np.multiply.reduce(sizes, axis=1, dtype=np.int64)
         if np.count_nonzero(numels) < max(count, 1) or sizes.shape[1] >= MOST_DIMENSIONS:
-            check_size_limits("nested array", extents)  # without a size of 0, the product could overflow
-        structure, extents = cls.__new__(cls), as_readonly(extents)
+            check_size_limits("nested array", extents)  # a size of 0 hides an overflow of the other sizes
         structure.__dict__.update(
             extents=extents,
-            sizes=extents if count else extents[:0],
+            sizes=sizes,
             numels=make_readonly(numels),
             buffer_size=int(np.add.reduce(numels)),
             count=count,
@@ -299,7 +299,7 @@ class Strided(ImmutableStructure):
         other_axes = [k for k in range(self.extents.shape[1]) if k != axis]
         positive_index = self.sizes[:, axis] + index if index < 0 else index
         offsets = self.offsets + positive_index * self.strides[:, axis]
-        return IndexedStructure(self._with_placement(self.extents[:, other_axes], self.strides[:, other_axes], offsets))
+        return IndexedStructure(self.with_placement(self.extents[:, other_axes], self.strides[:, other_axes], offsets))
 
     def slice_axis(self, axis: int, index: slice) -> IndexedStructure:
         """Return the slice ``index`` of each component along ``axis``. A negative step needs a copy."""
@@ -310,9 +310,9 @@ class Strided(ImmutableStructure):
         if step < 0:
             positions = strided_index(extents[: self.count], strides, offsets)
             return IndexedStructure(Strided.from_extents(extents, self.count), values_index=positions)
-        return IndexedStructure(self._with_placement(extents, strides, offsets))
+        return IndexedStructure(self.with_placement(extents, strides, offsets))
 
-    def _with_placement(self, extents: Ints, strides: Ints, offsets: Ints) -> Strided:
+    def with_placement(self, extents: Ints, strides: Ints, offsets: Ints) -> Strided:
         """Return new components in the same buffer. The offset of an empty component becomes 0."""
         nonempty = (extents[: self.count] > 0).all(axis=1)
         return Strided.from_validated(extents, strides, np.where(nonempty, offsets, 0), self.buffer_size)

@@ -126,7 +126,8 @@ def test_a_leaf_with_gaps_stays_a_leaf(layout: Any) -> None:
     x = nest(ROWS, layout, "holes").requires_grad_()
     for again in (copy.deepcopy(x), pickle.loads(pickle.dumps(x))):
         assert again.requires_grad and again.is_leaf
-    assert copy.copy(x).data is x.data
+    copied = copy.copy(x)
+    assert copied.data.storage is x.data.storage and copied.requires_grad and copied.is_leaf
     assert pickle.loads(pickle.dumps(x * 2)).is_leaf and not pickle.loads(pickle.dumps(x * 2)).requires_grad
     with pytest.raises(GradientError, match=r"deepcopy: only a leaf .*x\.detach\(\)\.clone\(\)"):
         copy.deepcopy((x * 2)[:, :1])
