@@ -57,8 +57,8 @@ def resolve_slice(index: slice, sizes: Ints) -> tuple[Ints, Ints, int]:
     start_and_length_by_size = {-1: (0, -1)}
     for size in np.unique(sizes).tolist():
         if size >= 0:
-            entries = range(size)[index]
-            start_and_length_by_size[size] = (entries.start, len(entries))
+            start, stop, _ = index.indices(size)
+            start_and_length_by_size[size] = (start, len(range(start, stop, step)))
     pairs = np.array([start_and_length_by_size[size] for size in sizes.tolist()], np.int64).reshape(len(sizes), 2)
     starts, lengths = pairs[:, 0], pairs[:, 1]
     # Every step that is at least the longest size selects one entry. Larger steps are replaced, as they could overflow.

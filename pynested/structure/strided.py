@@ -246,9 +246,7 @@ class Strided(ImmutableStructure):
     def _with_shape(self, extents: Ints, strides: Ints) -> Strided:
         """Return a structure of the same elements, with the cached properties in `_SHARED_BY_VIEWS`."""
         structure = Strided.from_validated(extents, strides, self.offsets, self.buffer_size)
-        for name in _SHARED_BY_VIEWS:
-            if name in self.__dict__:
-                structure.__dict__[name] = self.__dict__[name]
+        structure.__dict__.update({name: self.__dict__[name] for name in _SHARED_BY_VIEWS if name in self.__dict__})
         return structure
 
     def with_axes(self, order: Sequence[int]) -> Strided:
@@ -273,7 +271,10 @@ class Strided(ImmutableStructure):
 
     def flattened(self, first: int, last: int) -> Strided | None:
         """Return the structure with the axes from ``first`` to ``last`` merged; None if the result needs a copy."""
-        step = self.strides[:, last : last + 1]
+        # The last axis with more than one entry has the step. The stride along a size of 1 can be any number.
+        has_step = self.sizes[:, first : last + 1] > 1
+        step_axes = last - has_step[:, ::-1].argmax(axis=1)
+        step = np.take_along_axis(self.strides, step_axes[:, None], axis=1)
         if not self._is_row_major(slice(first, last + 1), step):
             return None
         return self._with_shape(

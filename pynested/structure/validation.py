@@ -24,7 +24,6 @@ from .extents import Ints, as_readonly, make_readonly
 # A sum that is below this limit in float64 also fits into int64, in spite of rounding.
 _MAX_FLOAT_SUM = 2.0**62
 _MAX_INT64 = np.iinfo(np.int64).max
-_EMPTY_LIST_DTYPE = np.dtype(np.float64)  # the dtype of np.array([])
 
 
 def as_integers(name: str, argument: str, value: Any, ndim: int | None = None) -> Ints:
@@ -41,7 +40,7 @@ def as_integers(name: str, argument: str, value: Any, ndim: int | None = None) -
         raise StructureError(
             f"{name}: {argument} must be an array of integers. Its entries differ in length."
         ) from None
-    if array.dtype.kind not in "iu" and (array.size or array.dtype != _EMPTY_LIST_DTYPE):
+    if array.dtype.kind not in "iu" and (array.size or array.dtype != np.float64):  # np.array([]) is float64
         raise DTypeError(f"{name}: {argument} must be integers, not {array.dtype}.")
     if ndim is not None and array.ndim != ndim:
         raise StructureError(

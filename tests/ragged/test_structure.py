@@ -106,3 +106,12 @@ def test_a_component_that_is_left_empty_lies_within_the_buffer() -> None:
 def test_steps_beyond_every_component_stay_small() -> None:
     assert Jagged([0, 1, 2]).slice_axis(0, slice(None, None, 2**62)).values_index == slice(None)
     assert Strided([[3]], [[2]], [1], 9).slice_axis(0, slice(None, None, 2**62)).structure.strides.tolist() == [[6]]
+
+
+def test_flattening_reads_no_stride_along_a_size_of_one() -> None:
+    x = nest(batch([(1, 3), (1, 2)]), pn.strided)
+    for view in (x, x.transpose(1, 2), x.unsqueeze(3).transpose(1, 3)):
+        flat = view.flatten(1, view.ndim - 1)
+        assert flat.data.storage is x.data.storage
+        assert_same(flat, [component.reshape(-1) for component in batch([(1, 3), (1, 2)])])
+    assert x.transpose(1, 2).reshape(2, -1).data.storage is x.data.storage
