@@ -3,8 +3,8 @@
 `map_elementwise` aligns the operands, so that one call of the function on whole buffers computes all components.
 `elementwise` does the same for a function of the user, and checks its result. `map_components` calls the function for
 each component and nests the results. It works for every function and every layout; the results of all faster
-implementations must equal its results. ``template`` is the first nested operand, which decides the layout of the
-result.
+implementations must equal its results. ``template`` is the first nested operand, whose layout the result has if
+possible.
 
 A dimension is *regular* if the structure gives it one size for all components, else *irregular*.
 """
@@ -111,9 +111,9 @@ def elementwise(name: str, function: Callable[..., Array], *operands: Operand) -
 
     Notes
     -----
-    The result has the layout of the first nested operand and the dtype that ``function`` returns. Gaps have no effect
-    on the result, and empty components stay empty. Gradients flow through ``function`` if its operators are
-    differentiable.
+    The result has the layout of the first nested operand, or is strided if the operands have different ragged
+    dimensions. Its dtype is that of ``function``. Gaps have no effect, and empty components stay empty. Gradients flow
+    through ``function`` if its operators are differentiable.
 
     Clauses: EXTEND-5, EXTEND-7 to EXTEND-9, BROADCASTING-1 to BROADCASTING-10.
 

@@ -257,7 +257,7 @@ def place_like(name: str, x: NestedArray, like: NestedArray) -> Array:
 
 
 def as_gradient(name: str, value: Any, like: NestedArray) -> Array:
-    """Return a cotangent of ``like`` in its placement, see `place_like`; raise unless it is nested and fits."""
+    """Return the nested gradient ``value`` as values that lie like those of ``like``; raise unless it fits."""
     if not isinstance(value, NestedArray):
         raise GradientError(f"{name}: the gradient of a nested array must be nested, not {type(value).__name__}.")
     return place_like(name, value, like)
@@ -281,12 +281,12 @@ def nest(name: str, components: Sequence[Array], layout: Layout, ragged_dim: int
 
 
 def slices_as_components(x: Array, count: int) -> tuple[Array, Strided]:
-    """Return flat values and the structure of ``count`` components: the slices of ``x``, or its only slice repeated."""
+    """Return the slices of ``x`` as flat values and a structure; if there is one slice, all components share it."""
     return movement.reshape(x, (x.numel(),)).contiguous(), structure_of_slices(x.shape, count)
 
 
 def structure_of_slices(shape: tuple[int, ...], count: int) -> Strided:
-    """Return the structure of ``count`` components: the slices of a contiguous array, or its only slice repeated."""
+    """Return the structure of the slices of a contiguous array; if there is one, all ``count`` components share it."""
     extents = np.tile(np.array([shape[1:]], np.int64), (max(count, 1), 1))
     if shape[0] == count:
         return Strided.from_extents(extents, count)

@@ -1,9 +1,8 @@
 """`NestedArray`: a differentiable buffer, and a structure that says where each component lies in the buffer.
 
 Methods that are operators are in the base class `ArrayMethods`. The modules of operators import this class, so methods
-call them through `_functions`, the module `pynested.method_functions`. A dimension is *regular* if the structure
-gives it one size for all components, and *canonical* if it is counted from the front. The ragged dimension of a jagged
-array is *irregular*, even if all lengths are equal. *Clauses* are statements of the specification.
+call them through `_functions`, the module `pynested.method_functions`. A dimension is *regular* if the structure gives
+it one size for all components, and *canonical* if it is counted from the front. *Clauses* are in the specification.
 """
 
 from __future__ import annotations

@@ -43,9 +43,9 @@ def _unpickle(nested_class: Any, data: Array, structure: Any) -> NestedArray:
 
 
 def without_gaps(x: NestedArray) -> NestedArray:
-    """Return ``x`` itself if its components follow each other without gaps, else a copy of which this is true.
+    """Return ``x`` itself if it is packed and row-major, else such a copy.
 
-    A dimension of stride 0 repeats elements. The copy also stores the repeated elements once, with stride 0.
+    The copy keeps a dimension of stride 0, and so stores its repeated elements once.
     """
     structure = x.structure
     if structure.packed is structure:
