@@ -271,10 +271,10 @@ class Strided(ImmutableStructure):
 
     def flattened(self, first: int, last: int) -> Strided | None:
         """Return the structure with the axes from ``first`` to ``last`` merged; None if the result needs a copy."""
-        # The last axis with more than one entry has the step. The stride along a size of 1 can be any number.
-        has_step = self.sizes[:, first : last + 1] > 1
-        step_axes = last - has_step[:, ::-1].argmax(axis=1)
-        step = np.take_along_axis(self.strides, step_axes[:, None], axis=1)
+        step = self.strides[:, last : last + 1]
+        if np.count_nonzero(self.sizes[:, last] == 1):  # its stride can be any number: read that of an axis before it
+            step_axes = last - (self.sizes[:, first : last + 1] > 1)[:, ::-1].argmax(axis=1)
+            step = self.strides[np.arange(self.count), step_axes][:, None]
         if not self._is_row_major(slice(first, last + 1), step):
             return None
         return self._with_shape(
