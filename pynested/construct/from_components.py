@@ -18,7 +18,7 @@ from pynested.autograd.arguments.scalars import check_fits
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.creation import array, dtype_of_data
 from pynested.autograd.decorators import operator
-from pynested.autograd.primitives.movement import converted, to_dtype
+from pynested.autograd.primitives.movement import converted, copy, to_dtype
 from pynested.backends import get_backend, transfer
 from pynested.backends.dtypes import is_bfloat16, promoted
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, PynestedError, StructureError, named_type
@@ -73,8 +73,8 @@ def nested_array(
     LayoutError
         For more than one irregular dimension in the jagged layout.
     DTypeError
-        For an array whose dtype the first array's dtype cannot represent without loss, such as float64 after int64. For
-        floats in an integer ``dtype``.
+        For an array that the first array's dtype cannot represent without loss, such as float64 after int64, or an
+        int64 beyond 2**53 after float64. For floats in an integer ``dtype``.
     OverflowError
         For an integer that ``dtype`` cannot represent, and for a Python integer beyond int64.
     ArgumentError
@@ -95,7 +95,7 @@ def nested_array(
     if pin_memory:
         raise DeviceError("nested_array: pin_memory=True is not supported, as no memory can be pinned. Leave it out.")
     if isinstance(tensor_list, Array | np.ndarray):
-        batch = array(_dense_batch("nested_array", tensor_list, dtype, device))
+        batch = copy(_dense_batch("nested_array", tensor_list, dtype, device).detach())
         return slices_as_nested("nested_array", batch, layout).requires_grad_(requires_grad)
     entries = _list_entries("nested_array", tensor_list)
     device = chosen_device("nested_array", device, *entries)

@@ -287,7 +287,8 @@ def slices_as_components(x: Array, count: int) -> tuple[Array, Strided]:
 
 def structure_of_slices(shape: tuple[int, ...], count: int) -> Strided:
     """Return the structure of the slices of a contiguous array; if there is one, all ``count`` components share it."""
-    extents = np.tile(np.array([shape[1:]], np.int64), (max(count, 1), 1))
+    extents = np.empty((max(count, 1), len(shape) - 1), np.int64)
+    extents[:] = shape[1:]
     if shape[0] == count:
         return Strided.from_extents(extents, count)
     strides = packed_strides(extents[:count])

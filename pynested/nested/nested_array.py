@@ -165,9 +165,7 @@ class NestedArray(ArrayMethods):
             return size
         if isinstance(self.structure, Jagged):
             return RaggedSize(self.lengths_along(dim))
-        raise StructureError(
-            f"size: Given dimension {dim} is irregular and does not have a size. Use x.lengths_along({dim})."
-        )
+        raise StructureError(f"size: Given dimension {dim} is irregular and does not have a size. See lengths_along().")
 
     def stride(self, dim: int | None = None) -> Any:
         """Return strides in elements: of the values of a jagged array; of each component of a strided one, (B, d).
