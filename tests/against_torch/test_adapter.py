@@ -31,9 +31,6 @@ def parts(*components: Any, dtype: Any = np.float32, shape: Any = None) -> Any:
     return DENSE.operand(numbers, PACKED, False).value
 
 
-# ---- nested tensors --------------------------------------------------------------------------------------------------
-
-
 def test_without_components_the_number_of_dimensions_is_known_and_no_size() -> None:
     read = TARGET.read(torch.nested.nested_tensor([torch.zeros(2, 3, dtype=torch.int8)]).narrow(0, 0, 0))
     assert read.shape == (0, None, None) and read.dtype == np.int8 and len(read) == 0
@@ -81,8 +78,6 @@ def test_a_backward_pass_that_is_recorded_is_differentiated_again() -> None:
     second = TARGET.pull_to(x, first, cotangent)
     assert np.concatenate(TARGET.read(second)).tolist() == [0, 2, 8, 18, 32]  # 2 c c
 
-
-# ---- dense tensors, component by component ---------------------------------------------------------------------------
 
 ONES, ROWS = parts(np.ones((2, 3)), np.ones((1, 3))), parts([1, 2, 3], [4, 5])
 INTEGERS, NOTHING = parts([1, 2], [3], dtype=np.int32), parts(shape=(0, None))

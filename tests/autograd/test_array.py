@@ -16,8 +16,6 @@ from pynested.backends.errors import ArgumentError, DimensionError, DTypeError, 
 TRACKED = pn.array([1.0, 2.0], requires_grad=True)
 NUMBERS = pn.array([1, 2])
 
-# ---- construction -------------------------------------------------------------------------------------------------
-
 
 def test_array_copies_unless_told_otherwise() -> None:
     values = np.arange(4.0)
@@ -47,8 +45,6 @@ def test_arange_takes_its_limits_by_position_and_by_name() -> None:
     for x in (pn.arange(1, 2, 0.25, requires_grad=True), pn.arange(1, 2, step=0.25, requires_grad=True)):
         assert x.requires_grad and x.tolist() == [1.0, 1.25, 1.5, 1.75]
 
-
-# ---- errors -------------------------------------------------------------------------------------------------------
 
 ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "text": (lambda: pn.array(["a"]), DTypeError, ""),
@@ -89,9 +85,6 @@ def test_errors(call: Callable[[], Any], kind: type[Exception], text: str) -> No
     with pytest.raises(kind, match=text or None):
         call()
     assert TRACKED.tolist() == [1, 2]
-
-
-# ---- attributes and conversions -----------------------------------------------------------------------------------
 
 
 def test_attributes() -> None:

@@ -21,8 +21,6 @@ def leaf(*values: float) -> Array:
     return pn.array(np.array(values, float), requires_grad=True)
 
 
-# ---- cotangents ---------------------------------------------------------------------------------------------------
-
 COTANGENTS: dict[str, tuple[Callable[[Array], None], list[float]]] = {
     "none, for one element": (lambda x: (x * x).sum().backward(), [2, 4]),
     "none, for one element in a matrix": (lambda x: (x * x).sum().reshape(1, 1).backward(), [2, 4]),
@@ -65,9 +63,6 @@ def test_errors(call: Callable[[], Any], kind: type[Exception], text: str) -> No
     with pytest.raises(kind, match=text):
         call()
     assert X.grad is None
-
-
-# ---- accumulation and memory --------------------------------------------------------------------------------------
 
 
 def test_gradients_accumulate_in_place() -> None:
@@ -193,9 +188,6 @@ def test_accumulation_into_a_gradient_that_was_saved_is_noticed() -> None:
         grad(y, w)
 
 
-# ---- graphs -------------------------------------------------------------------------------------------------------
-
-
 def test_a_second_pass_needs_saved_values_only() -> None:
     x = leaf(1, 2)
     y, z = (x * x).sum(), (x + x).sum()
@@ -244,9 +236,6 @@ def test_arguments_that_are_not_differentiated_can_be_overwritten(values: Any, f
     y = function(constant, x).sum()
     constant.zero_()
     np.testing.assert_allclose(grad(y, x).numpy(), expected)
-
-
-# ---- large arrays -------------------------------------------------------------------------------------------------
 
 
 def test_large_cotangents_are_added_as_small_ones_are() -> None:

@@ -59,8 +59,6 @@ def test_every_public_function_refuses_an_unknown_argument() -> None:
             assert text.startswith(f"{name}: ") and "nonsense" in text and f"{name}(" in text
 
 
-# ---- flags ----------------------------------------------------------------------------------------------------------
-
 FLAGS = {
     (name, parameter.name): parameter
     for name, function in PUBLIC.items()
@@ -117,8 +115,6 @@ def test_every_method_refuses_an_unknown_argument(array: Any) -> None:
         text = refusal(lambda name=name: getattr(array, name)(nonsense=7))  # type: ignore[misc]
         assert text.startswith(f"{name}: ") and "nonsense" in text and f"x.{name}(" in text
 
-
-# ---- texts ----------------------------------------------------------------------------------------------------------
 
 TEXTS: dict[str, tuple[Callable[[], Any], str]] = {
     "part of a name": (lambda: pn.sum(X, dimension=1), "'dim' was probably meant"),

@@ -22,9 +22,6 @@ def layer(x: Any, w: Any) -> Any:
     return (x @ w).tanh() * x
 
 
-# ---- values and derivatives -----------------------------------------------------------------------------------------
-
-
 def test_values_and_derivatives_of_any_order_are_those_of_the_function() -> None:
     x = pn.array([0.3, -0.7])
     assert gradcheck(lambda x, w: checkpoint(lambda x: checkpoint(layer, x, w).exp(), x), x, W)
@@ -76,9 +73,6 @@ def test_results_that_need_no_gradient_are_not_recorded() -> None:
     assert [output.requires_grad for output in outputs] == [True, False, False]
 
 
-# ---- memory ---------------------------------------------------------------------------------------------------------
-
-
 def test_the_function_is_called_again_and_intermediate_results_are_freed() -> None:
     inner_storages: list[Any] = []
 
@@ -125,9 +119,6 @@ def test_a_write_into_an_array_that_the_function_makes_is_allowed() -> None:
     y = checkpoint(function, x)
     inner[0].zero_()
     assert grad(y.sum(), x).tolist() == [1, 1]
-
-
-# ---- the second call ------------------------------------------------------------------------------------------------
 
 
 def in_turn(*values: Any) -> Any:

@@ -158,9 +158,6 @@ def test_pytorchs_names_of_dtypes() -> None:
     assert not {"float", "int"} & namespace.keys()  # Python's own stay
 
 
-# ---- blocks and threads -------------------------------------------------------------------------------------------
-
-
 class Default(NamedTuple):
     """Functions that set and read a default, a function that reads it from a new array, and two values."""
 

@@ -38,9 +38,6 @@ def check_shared(ours: pn.Array, theirs: Any) -> None:
     assert not ours.numpy().any()
 
 
-# ---- in -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("device", [1, 3], ids=["memory of the host", "pinned for a GPU"])
 def test_every_object_with_the_protocol_is_taken(device: int) -> None:
     theirs = np.zeros(3)
@@ -120,9 +117,6 @@ def test_errors(value: Any, kind: type[Exception], text: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-# ---- out ----------------------------------------------------------------------------------------------------------
-
-
 def test_arrays_that_require_grad_do_not_go_out() -> None:
     leaf = pn.array([1.0], requires_grad=True)
     for x in (leaf, leaf * 2):
@@ -138,9 +132,6 @@ def test_negative_strides_go_out_as_a_copy_only() -> None:
             np.from_dlpack(backwards)
         assert np.from_dlpack(backwards.contiguous()).tolist() == backwards.tolist()
         assert np.from_dlpack(backwards, copy=True).tolist() == backwards.tolist()
-
-
-# ---- memory of a GPU, by CuPy's stand-in --------------------------------------------------------------------------
 
 
 def from_dlpack(x: Any) -> Any:

@@ -21,8 +21,6 @@ from .test_function import define
 NAN, INF = float("nan"), float("inf")
 X = pn.array([[0.3, -1.2, 0.7, 1.1], [2.0, 0.4, -0.6, -1.7]])
 
-# ---- wrong derivatives of primitives --------------------------------------------------------------------------------
-
 SEGMENTS = Segments(np.array([0, 1, 4]))
 FAULTS = load("gradients")
 PRIMITIVES: dict[str, Callable[[Array], Array]] = {
@@ -45,9 +43,6 @@ def test_wrong_derivatives_are_rejected(primitive: str, fault: str) -> None:
     assert primitive in FAULTS[fault]["primitive"]
     with planted({**FAULTS[fault], "primitive": primitive}), pytest.raises(GradientError):
         gradcheck(PRIMITIVES[primitive], X)
-
-
-# ---- functions that pass --------------------------------------------------------------------------------------------
 
 
 def test_containers_and_constants() -> None:
@@ -75,9 +70,6 @@ def test_large_inputs_are_varied_along_directions() -> None:
         gradcheck(lambda x, seed=seed: points[seed].add(x.detach().numpy().tobytes()) or x * 2, x, order=1, seed=seed)
     assert len(points[0]) == len(points[1]) == 34  # 8 directions times 4 steps, the inputs, and the inputs in float32
     assert len(points[0] & points[1]) == 2
-
-
-# ---- functions that fail --------------------------------------------------------------------------------------------
 
 
 def write_into(x: Any) -> Any:
@@ -145,8 +137,6 @@ def test_the_second_order_can_be_left_out() -> None:
         with pytest.raises(ArgumentError, match="gradcheck: order must be 1 or 2, not"):
             gradcheck(pn.sin, X, order=order)
 
-
-# ---- elements without influence: in gaps, or not finite -------------------------------------------------------------
 
 WITH_GAPS: dict[str, Callable[[], Any]] = {
     "jagged": lambda: nest(batch([(2, 1), (0, 1), (1, 1)]), pn.jagged, "holes"),

@@ -11,8 +11,6 @@ import pynested as pn
 from pynested.autograd import grad
 from pynested.backends.errors import GradientError
 
-# ---- results and registration -------------------------------------------------------------------------------------
-
 ERRORS: dict[str, tuple[Callable[[], Any], str]] = {
     "a constant": (lambda: pn.array(1.0).register_hook(lambda g: g), "register_hook"),
     "retain_grad of a constant": (lambda: pn.array(1.0).retain_grad(), "retain_grad"),
@@ -98,8 +96,6 @@ def test_a_hook_that_a_hook_removes_is_not_called() -> None:
         removed.append(array.register_hook(lambda g: g * 2))
     assert grad(y.sum(), x).tolist() == [1]
 
-
-# ---- the gradient that a hook receives is read-only -----------------------------------------------------------------
 
 WRITES: dict[str, Callable[[Any], Any]] = {
     "mul_": lambda g: g.mul_(10),

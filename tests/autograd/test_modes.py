@@ -16,8 +16,6 @@ from pynested.backends.errors import ArgumentError, GradientError
 
 X = pn.array([1.0, 2.0], requires_grad=True)
 
-# ---- recording ----------------------------------------------------------------------------------------------------
-
 
 def test_modes_nest_and_are_restored() -> None:
     assert is_grad_enabled()
@@ -94,9 +92,6 @@ def test_a_pass_is_recorded_with_create_graph_only() -> None:
     with no_grad():
         grad(z, X, create_graph=True)
     assert modes == [False, True]
-
-
-# ---- anomaly ------------------------------------------------------------------------------------------------------
 
 
 def test_anomaly_names_the_line_of_the_user(root: Path) -> None:

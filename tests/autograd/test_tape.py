@@ -144,9 +144,6 @@ def test_saved_values_are_freed_node_by_node() -> None:
     assert alive == [[True, True, True, False, False]]
 
 
-# ---- threads ------------------------------------------------------------------------------------------------------
-
-
 def test_one_graph_is_read_by_many_threads() -> None:
     x = pn.array(np.arange(1.0, 9.0), requires_grad=True)
     y = (x.tanh() * x).softmax(0)
@@ -163,9 +160,6 @@ def test_many_threads_accumulate_into_one_leaf() -> None:
     together([lambda: [(x * 2.0).sum().backward() for _ in range(50)]] * 8)
     assert x.grad is not None
     np.testing.assert_array_equal(x.grad.numpy(), 800)
-
-
-# ---- wrong derivatives --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("primitive", "function"), [

@@ -21,9 +21,6 @@ def test_every_pair_without_a_warning(dtype: str, host: str) -> None:
         check_cast(get_backend(host), dtype)
 
 
-# ---- on devices with kernels ----------------------------------------------------------------------------------------
-
-
 def of_the_device(way: ways_in.Way) -> ways_in.Way:
     """Return a way for an ndarray, which is moved first: a write takes none of the CPU."""
     return lambda x, values: way(x, pn.array(values))

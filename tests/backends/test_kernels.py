@@ -134,9 +134,6 @@ def test_silu_is_a_number_where_exp_overflows(device: str, compiled: None) -> No
         np.testing.assert_allclose(silu, [-math.exp(x + math.log(-x))], rtol=1e-5 if dtype == "float32" else 1e-12)
 
 
-# ---- the emulated device --------------------------------------------------------------------------------------------
-
-
 @cache
 def emulated(schedule: str) -> KernelBackend:
     launcher = Emulator.from_environment()
@@ -160,9 +157,6 @@ def test_kernels_of_the_emulated_device(schedule: str, name: str, dtype: str, co
 )
 def test_no_schedule_changes_a_kernel(schedule: str, name: str, dtype: str, compiled: None) -> None:
     CHECKS[name][1](emulated(schedule), dtype)
-
-
-# ---- kernels of the CPU alone ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("path")

@@ -106,9 +106,6 @@ def test_a_replaced_kernel_stays_replaced_in_a_backend_that_is_registered_later(
         registry.REPLACEMENT_KERNELS.pop("ones", None)
 
 
-# ---- allocators -----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("device", ["cpu", "emulated"])
 def test_new_memory_is_filled_for_kernels_too(device: str) -> None:
     with pn.allocators.filled(0xFF, device):

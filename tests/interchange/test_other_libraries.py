@@ -49,8 +49,6 @@ def tensors_of_arrow(pa: Any) -> Any:
     return pa.ExtensionArray.from_storage(pa.fixed_shape_tensor(pa.int32(), (2, 2)), storage)
 
 
-# ---- taken -----------------------------------------------------------------------------------------------------------
-
 NESTED: list[tuple[str, Make, Any]] = [
     ("awkward", lambda ak: ak.Array([[1, 2], [], [3, 4, 5]])[:, 1:], [[2], [], [4, 5]]),
     ("awkward", lambda ak: ak.drop_none(ak.Array([[1, None], [3]])), [[1], [3]]),
@@ -98,9 +96,6 @@ def test_lengths_for_jax() -> None:
     assert pn.from_jax(values, lengths=jnp.array([1, 3])).tolist() == [[[0]], [[1], [2], [3]]]
 
 
-# ---- memory ----------------------------------------------------------------------------------------------------------
-
-
 def test_parts_keep_the_memory() -> None:
     ak = pytest.importorskip("awkward")
     whole = ak.Array([[1.0, 2.0], [], [3.0, 4.0, 5.0], [6.0]])
@@ -141,8 +136,6 @@ def test_arrow_has_list_views_for_gaps_and_files_for_lists(tmp_path: Any) -> Non
     parquet.write_table(pa.table({"x": pn.to_arrow(x)}), tmp_path / "x.parquet")
     assert pn.from_arrow(parquet.read_table(tmp_path / "x.parquet")["x"]).tolist() == x.tolist()
 
-
-# ---- refused ---------------------------------------------------------------------------------------------------------
 
 REFUSED: list[tuple[str, Make, type[Exception], str]] = [
     ("awkward", lambda ak: ak.Array([["a"]]), ExchangeError, "a string holds no numbers"),

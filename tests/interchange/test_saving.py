@@ -133,9 +133,6 @@ def test_a_leaf_with_gaps_stays_a_leaf(layout: Any) -> None:
         copy.deepcopy((x * 2)[:, :1])
 
 
-# ---- files ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("ending", [".npz", ".arrow"])
 def test_named_arrays_come_back(ending: str, tmp_path: Path) -> None:
     if ending == ".arrow":

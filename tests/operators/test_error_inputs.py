@@ -108,8 +108,6 @@ def test_every_statement_that_raises_is_reached() -> None:
     assert not missing
 
 
-# ---- names of operators in errors -----------------------------------------------------------------------------------
-
 COMPONENTS = [np.ones((2, 4)), np.ones((3, 4))]
 ARRAYS: dict[str, Callable[[], Any]] = {
     "jagged": lambda: pn.nested_array(COMPONENTS, layout=pn.jagged),

@@ -104,9 +104,6 @@ def test_gradients_of_half_precision_are_of_half_precision(op: str, every: bool)
         assert all(leaf.grad is None or leaf.grad.dtype == np.float16 for leaf in leaves), f"{call} {kind}"
 
 
-# ---- the memory order of cotangents and tangents ------------------------------------------------------------------
-
-
 def with_gaps(x: Numbers) -> Numbers:
     return np.stack([x, np.full(x.shape, np.nan)], -1)[..., 0]
 

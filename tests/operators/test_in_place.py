@@ -82,8 +82,6 @@ def test_an_operand_can_be_the_array_itself_or_overlap_it(form: str) -> None:
         assert_same(made.array, expected)
 
 
-# ---- refusals -------------------------------------------------------------------------------------------------------
-
 WRITES: dict[str, Callable[[Any], Any]] = {
     "mul_": lambda x: x.mul_(2), "masked_fill_": lambda x: x.masked_fill_(x > 2, 0.0), "add_": lambda x: x.__iadd__(1),
     "copy_": lambda x: x.copy_(7.0), "fill_": lambda x: x.fill_(7.0), "zero_": lambda x: x.zero_(),
@@ -132,9 +130,6 @@ def test_lists_without_elements_have_any_dtype(dtype: str) -> None:
         x[:, 0:0] = []
         x[:, 0:0] = ()
         assert x.tolist() == [[1, 1, 1]] * 2
-
-
-# ---- random numbers --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", [pn.float16, pn.float32, pn.float64])

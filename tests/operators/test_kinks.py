@@ -123,7 +123,6 @@ def test_a_reduction_of_no_elements_is_constant(op: str) -> None:
             assert not np.asarray(derivative.detach()[0]).any(), x  # type: ignore[union-attr]
 
 
-# ---- large and narrow numbers ---------------------------------------------------------------------------------------
 SECOND_DERIVATIVES = {  # the factor of x in the second derivative near 0, by Taylor's series
     "acos": -1, "asin": 1, "asinh": -1, "atan": -2, "atanh": 2, "erf": -4 / np.sqrt(np.pi), "erfc": 4 / np.sqrt(np.pi),
     "sin": -1, "sinh": 1, "tan": 2, "tanh": -2,

@@ -178,8 +178,6 @@ def test_reductions_over_no_dimension_and_casts_share_nothing(form: str) -> None
         assert not np.shares_memory(ndarray(result), ndarray(made.array))
 
 
-# ---- shapes ---------------------------------------------------------------------------------------------------------
-
 MOVABLE = [([(4, 3, 2)], "packed"), ([(4, 0, 2), (4, 3, 2)], "packed")]
 MOVABLE += itertools.product(([(1, 3, 8)], [(4, 0, 2)] * 2, [(4, 2, 0), (4, 1, 0)]), ("packed", "holes"))
 
@@ -234,9 +232,6 @@ def test_shapes_of_dense_arrays(row: int) -> None:
     call, due = SHAPES[row]
     result = call(pn.zeros(1, 3, 1, 2))
     assert [part.shape for part in (result if isinstance(result, tuple) else [result])] == due
-
-
-# ---- arrays that share memory ---------------------------------------------------------------------------------------
 
 
 def test_a_write_into_numbers_of_a_structure_changes_no_array(layout: Any, placement: str) -> None:

@@ -158,8 +158,6 @@ def test_a_contiguous_array_has_packed_offsets_and_strides_even_if_no_element_de
         assert packed.data.storage is x.data.storage and packed.contiguous() is packed
 
 
-# ---- windows and huge components without elements -------------------------------------------------------------------
-
 # The program runs with 3 GiB of memory; each of its arrays shows 2 GiB of elements or more, up to 8 TiB.
 LIMITED = """
 import resource

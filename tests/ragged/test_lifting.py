@@ -192,9 +192,6 @@ def test_without_components_the_function_is_called_once() -> None:
         assert weight.grad is not None and weight.grad.tolist() == [0, 0]
 
 
-# ---- broadcasting ---------------------------------------------------------------------------------------------------
-
-
 def test_products_stretch_regular_dimensions_only() -> None:
     x = nest(batch([(1, 2, 3), (1, 2, 3)]), pn.jagged)
     for y in (nest(batch([(4, 3, 2)] * 2), pn.strided), nest(batch([(4, 3, 2), (1, 3, 2)]), pn.strided)):
@@ -214,9 +211,6 @@ def test_a_result_with_two_irregular_dimensions_is_strided() -> None:
     products = nest(components, pn.jagged) * nest(components, pn.jagged, "packed", 2)
     assert_same(products, [x * x for x in components])
     assert products.layout is pn.strided
-
-
-# ---- along one dimension --------------------------------------------------------------------------------------------
 
 
 def test_segments_without_elements_take_no_memory_however_many_they_are() -> None:

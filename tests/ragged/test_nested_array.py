@@ -104,9 +104,6 @@ def test_operands_of_equal_shapes_lie_in_different_places(layout: Any) -> None:
     assert y.copy_(x).tolist() == [[1.0, 2.0], [10.0, 20.0]]
 
 
-# ---- gradients, cotangents and tangents -----------------------------------------------------------------------------
-
-
 def test_grad_is_nested_and_lies_where_the_array_does(layout: Any) -> None:
     x = nest(X, layout, "holes").detach().requires_grad_()
     for number in (2, 4):

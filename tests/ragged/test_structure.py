@@ -89,9 +89,6 @@ def test_views_of_reversed_memory_are_valid_arrays(axis: int) -> None:
         assert_same(pickle.loads(pickle.dumps(view)), expected)
 
 
-# ---- parts -----------------------------------------------------------------------------------------------------------
-
-
 def test_a_slice_that_ends_before_it_begins_has_no_components() -> None:
     for structure in (Jagged([0, 2, 5, 6]), Jagged([0, 2, 5, 6], [1, 1, 1]), Strided([[2], [3]], None, None, 5)):
         assert structure.select_components(slice(2, 1)).structure.count == 0

@@ -79,9 +79,6 @@ def test_a_command_runs(shown: str) -> None:
     assert done.returncode == int(shown.endswith("log1p")), done.stdout + done.stderr
 
 
-# ---- sessions of nox -------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def sessions(root: Path) -> set[str]:
     return set(SESSION.findall((root / "noxfile.py").read_text(encoding="utf-8")))

@@ -153,9 +153,6 @@ def test_functions_count_each_time_and_generators_and_comprehensions_do_not() ->
         assert [code.co_name for code in calls.entered(names["outer"])] == expected
 
 
-# ---- a machine with a GPU --------------------------------------------------------------------------------------------
-
-
 def python(name: str, code: str, needs: str = "") -> gpu.Piece:
     return gpu.Piece(name, f"Is {name} right?", (sys.executable, "-c", code), needs)
 

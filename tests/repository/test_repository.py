@@ -82,8 +82,6 @@ def test_the_file_for_type_checkers_runs_and_has_its_types() -> None:
     assert type(typed.x) is typed.NestedArray and type(typed.y) is typed.Array
 
 
-# ---- operators do not ask for the layout -----------------------------------------------------------------------------
-
 # A look at the class of a layout, at its name, or for a ragged dimension of None.
 QUESTION = re.compile(
     r"isinstance\(.*\b(?:Jagged|Strided)\b|\bragged\w* is (?:not )?None|"

@@ -38,8 +38,6 @@ def test_equal_arrays_of_every_form_are_close(layout: Any) -> None:
     assert_close(x[:0], [])
 
 
-# ---- differences ----------------------------------------------------------------------------------------------------
-
 X = nested([1.0, 2.0])
 PAIR = nested([1.0], [2.0])
 NONE = nested(np.ones((1, 3)))[:0]
@@ -86,9 +84,6 @@ def test_gaps_are_not_compared_and_dtypes_only_by_default() -> None:
     assert "values differ" in difference(X, nested([5, 6], dtype=np.int8), check_dtype=False)
 
 
-# ---- tolerances -----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("dtype", "rtol", "atol"), [(np.float16, 1e-3, 1e-5), (np.float32, 1.3e-6, 1e-5), (np.float64, 1e-7, 1e-7)]
 )
@@ -120,8 +115,6 @@ def test_numbers(actual: Any, expected: Any, options: dict[str, Any], is_close: 
     check(np.array([actual]), np.array([expected]), **options)
     check(pn.nested_array([[actual]]), pn.nested_array([[expected]]), **options)
 
-
-# ---- arguments ------------------------------------------------------------------------------------------------------
 
 ERRORS: list[tuple[Any, dict[str, Any], str]] = [
     *[(1.0, options, "rtol|atol") for options in (

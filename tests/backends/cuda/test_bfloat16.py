@@ -34,8 +34,6 @@ def test_sums_over_several_dimensions_are_rounded_once(compiled: None) -> None:
     assert pn.sum(rows, (1, 2)).tolist() == [516]  # and not 512, which the sums of rows would give if they were stored
 
 
-# ---- promotion ------------------------------------------------------------------------------------------------------
-
 COMMON = {
     **dict.fromkeys(("bool", "int8", "uint8"), BFLOAT16),
     **dict.fromkeys(("float16", "int16", "float32"), np.dtype(np.float32)),
@@ -75,9 +73,6 @@ def test_python_numbers_are_weak_and_integers_of_any_size(device: str) -> None:
         with pytest.raises(OverflowError, match="an integer of 1329 bits is out of bounds"):
             refused()
     assert (x == huge).tolist() == [False] * 2 and (x < huge).tolist() == [True] * 2
-
-
-# ---- arrays ---------------------------------------------------------------------------------------------------------
 
 
 def test_new_printed_copied_and_pickled_arrays(device: str) -> None:

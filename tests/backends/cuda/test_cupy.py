@@ -27,9 +27,6 @@ from .stand_in.functions import PARAMETERS, UFUNCS, signature_of
 NEEDS_CUPY = pytest.mark.skipif(find_spec("cupy") is None, reason="CuPy is not installed")
 
 
-# ---- the stand-in ---------------------------------------------------------------------------------------------------
-
-
 def names_of(function: Any) -> list[str]:
     """Return the names of parameters; compiled functions have them in the first line of their docstring."""
     try:
@@ -112,9 +109,6 @@ def test_views_and_numbers_are_arrays_of_the_stand_in(cupy: ModuleType) -> None:
     assert x.item.__self__ is x and x[0, 1].item() == 7 and not hasattr(x.flags, "writeable")
     with pytest.raises(AssertionError, match="wrap around"):
         x[cupy.arange(3)]
-
-
-# ---- launches -------------------------------------------------------------------------------------------------------
 
 
 def test_launches_are_waited_for_on_request(cupy: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:

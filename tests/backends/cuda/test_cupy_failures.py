@@ -73,9 +73,6 @@ def test_what_a_machine_lacks_is_reported_with_the_first_array(cupy: Any, monkey
             pn.zeros(2, device="cuda")
 
 
-# ---- the driver fails at any use ------------------------------------------------------------------------------------
-
-
 def dense(**options: Any) -> pn.Array:
     return pn.array([[1.0, 2.0], [3.0, 4.0]], device="cuda", **options)
 

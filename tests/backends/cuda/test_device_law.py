@@ -117,8 +117,6 @@ def test_sample_of_bfloat16(call: Call, kind: Kind, placement: int, compiled: No
     compare(on_host(results), on_host(expected), 6 * 2.0**-8)
 
 
-# ---- numbers of NumPy are copied to the device of the other operand -------------------------------------------------
-
 SCALARS = (np.float64(2), np.sqrt(np.float32(4)), np.int64(3), np.int8(1), np.bool_(True))
 
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {

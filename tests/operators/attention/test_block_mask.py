@@ -86,8 +86,6 @@ def test_pictures() -> None:
     assert nothing.to_string() == "" and nothing.sparsity() == 0
 
 
-# ---- lists of blocks, and sizes --------------------------------------------------------------------------------------
-
 LISTS = ("kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices")
 OF_QUERIES = ("q_num_blocks", "q_indices", "full_q_num_blocks", "full_q_indices")
 
@@ -166,8 +164,6 @@ def test_sizes() -> None:
         empty = pn.create_nested_block_mask(causal, *operands)
         assert len(empty.to_dense()) == len(empty.kv_num_blocks) == empty.numel() == 0
 
-
-# ---- indices ---------------------------------------------------------------------------------------------------------
 
 ALL = slice(None)
 INDICES: tuple[Any, ...] = (
@@ -259,9 +255,6 @@ def test_the_function_and_the_lengths_can_be_replaced() -> None:
     by_head.mask_mod = lambda b, h, i, j: i >= j + h
     due = attend(x, x, x, pn.array(loops.met_pairs(by_head.mask_mod, 0, 3, 6, 6))).numpy()
     np.testing.assert_allclose(flex(x, x, x, block_mask=by_head).numpy(), due, rtol=1e-14)
-
-
-# ---- masks of bools --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mod", [striped, causal, lambda b, h, i, j: b < 1], ids=["striped", "causal", "first"])

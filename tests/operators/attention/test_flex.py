@@ -68,9 +68,6 @@ def test_any_masks(masks: Any, layout: Any, placement: str, block_size: Any, sco
         check_masks(masks[0], masks[1:], layout, placement, block_size, scored)
 
 
-# ---- dense operands and captured arrays ------------------------------------------------------------------------------
-
-
 def test_dense_operands_have_a_batch() -> None:
     q, k = pn.array(distinct((2, 3, 4, 2))), pn.array(distinct((1, 3, 5, 2), 1))
     keys, slopes = k[[0, 0]], pn.array([0.5, -2.0])
@@ -122,9 +119,6 @@ def test_indices_in_several_brackets_are_advised_against() -> None:
     with pytest.raises(IndexOutOfRange) as caught:
         bias[2]
     assert not hasattr(caught.value, "__notes__")
-
-
-# ---- blocks ----------------------------------------------------------------------------------------------------------
 
 
 def test_keys_of_outer_empty_blocks_are_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,9 +46,6 @@ def test_alpha_scales_a_second_operand_of_another_dtype_before_the_sum(lay: Any)
         assert_same(function(flags, lay([np.array([1, 1])]), alpha=2), [np.array([1 + sign * 2, sign * 2])])
 
 
-# ---- comparisons ----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_integers_beyond_every_dtype_are_compared(dtype: str, lay: Any) -> None:
     x = [np.array([0, 1], dtype), np.array([1], dtype)]

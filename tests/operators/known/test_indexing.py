@@ -29,9 +29,6 @@ def as_numpy(entry: Any) -> Any:
     return np.asarray(entry) if isinstance(entry, pn.Array) else entry
 
 
-# ---- every component -------------------------------------------------------------------------------------------------
-
-
 def by_numpy(components: list[Numbers], index: list[Any]) -> tuple[list[int], list[Numbers]]:
     """Return the numbers of the components that the first entry names, and what NumPy picks of each by the others."""
     numbers = np.atleast_1d(np.arange(len(components))[as_numpy(index[0])]).tolist()
@@ -102,8 +99,6 @@ def test_masks_of_components_without_dimensions() -> None:
     with pytest.raises(StructureError, match="2 to 2 dimensions"):
         x.unsqueeze(1)[mask]
 
-
-# ---- dense arrays, and one component ---------------------------------------------------------------------------------
 
 ENTRIES: tuple[Any, ...] = (
     ALL, slice(1, None), slice(None, None, -1), None, ..., 0, -1, [0, 1], [1], [[0, 1], [1, 0]], [],

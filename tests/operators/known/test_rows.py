@@ -52,8 +52,6 @@ def test_many_components_without_a_last_size_in_a_small_buffer(count: int) -> No
         assert leaf.grad.tolist() == np.zeros(buffer.shape).tolist()
 
 
-# ---- normalization --------------------------------------------------------------------------------------------------
-
 DTYPES = pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64], ids=lambda dtype: dtype.__name__)
 NO_COMPILER = pytest.mark.skipif(shutil.which("g++") is None, reason="the emulation needs g++")
 ON_DEVICES = pytest.mark.parametrize("device", ["cpu", "plain", pytest.param("emulated", marks=NO_COMPILER)])
@@ -102,9 +100,6 @@ def test_dropout_drops_elements_and_divides_kept_ones(lay: Any) -> None:
     assert np.isnan(third).all()
     kept = pn.ones(10_000, dtype="float32").dropout(0.1, generator=np.random.default_rng(0)).numpy()
     assert set(kept.tolist()) == {0.0, float(np.float32(1 / 0.9))} and 8800 < np.count_nonzero(kept) < 9200
-
-
-# ---- losses ---------------------------------------------------------------------------------------------------------
 
 
 def test_half_precision_losses_are_rounded_once_after_the_mean(lay: Any, layout: Any) -> None:
