@@ -38,18 +38,15 @@ def test_text() -> None:
     assert [line.split()[0] for line in str(tape(z)).splitlines()] == ["#", "x0", "x1", *"12345678"]
 
 
-def test_constants_containers_nested_arrays_and_gradients() -> None:
-    x = pn.array(1.0, requires_grad=True)
+def test_containers_nested_arrays_gradients_counts_of_outputs_and_names_of_leaves() -> None:
+    x, y = pn.array(1.0, requires_grad=True), pn.array([1.0, 2.0], requires_grad=True)
     assert str(tape(pn.array(1.0))) == "#  call  output  primitive"
     assert len(tape({"a": x * 2, "b": [x.sin()]})) == 3
     nested = pn.nested_array([[1.0], [2.0, 3.0]], layout=pn.jagged, requires_grad=True)
     assert "nt  leaf     float64 (3,)" in str(tape(nested.sin(), nt=nested))
     assert "mul" in str(tape(grad(x * x * x, x, create_graph=True), x=x))
-
-
-def test_the_outputs_of_a_call_are_counted() -> None:
-    x = pn.array([1.0, 2.0], requires_grad=True)
-    assert [tape(y).records[1].output for y in (Named.apply(x), x.unbind()[0])] == ["1 part", "2 parts"]
+    assert [tape(z).records[1].output for z in (Named.apply(y), y.unbind()[0])] == ["1 part", "2 parts"]
+    assert [record.name for record in tape(x * y, x0=y).records] == ["x1", "x0", "1"]
 
 
 Named = type("transpose", (pn.Function,), {"forward": staticmethod(lambda context, x: x * 2)})
@@ -79,11 +76,6 @@ def test_a_primitive_is_named_if_the_operator_has_another_name() -> None:
     _, softmax, doubled = tape(x.softmax(1) * 2, x=x).records
     assert (softmax.call, softmax.primitive) == ("softmax(x)", "segment_softmax")
     assert (doubled.call, doubled.primitive) == ("mul(#1, 2)", "")
-
-
-def test_leaves_without_a_name_get_one_that_no_other_array_has() -> None:
-    x, y = (pn.array([1.0], requires_grad=True) for _ in range(2))
-    assert [record.name for record in tape(x * y, x0=y).records] == ["x1", "x0", "1"]
 
 
 def test_freed_and_constant_arguments_are_const() -> None:

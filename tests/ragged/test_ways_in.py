@@ -110,7 +110,8 @@ def pairs(dtype: str) -> Iterator[tuple[Numbers, type[Exception] | None]]:
     yield np.array([least, greatest]), None
     yield np.array([0, 1], np.uint8), None
     if dtype == "float16":
-        yield np.array([65519.999, 1e6]), None
+        yield np.array([65519.999, 1e6]), None  # beyond 65504 they become infinities, as in a conversion (TO-2)
+        yield np.array([2049.0, -1e300]), None
     else:
         yield np.array([1.0, 0.0], np.float32), DTypeError
     if dtype != "int64":
