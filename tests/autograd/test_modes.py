@@ -44,7 +44,7 @@ def test_a_decorated_function_can_call_itself() -> None:
     assert is_grad_enabled() and not without_parentheses(X).requires_grad
 
 
-def test_generators_and_coroutines_are_refused() -> None:
+def test_a_mode_decorates_functions_that_are_neither_generators_nor_coroutines() -> None:
     async def coroutine() -> None: ...
 
     async def asynchronous_generator() -> Any:
@@ -53,9 +53,6 @@ def test_generators_and_coroutines_are_refused() -> None:
     for function in (lambda: (yield), coroutine, asynchronous_generator, partial(coroutine)):
         with pytest.raises(ArgumentError, match="generator or a coroutine.*Write `with pn.no_grad.*without yield"):
             no_grad(function)
-
-
-def test_a_mode_decorates_functions_only() -> None:
     for mode, name in ((no_grad, "no_grad"), (enable_grad, "enable_grad"), (anomaly, "anomaly")):
         with pytest.raises(ArgumentError, match=f"{name}: a bool is no function. Write `with pn.{name}"):
             mode(True)  # type: ignore[call-overload]

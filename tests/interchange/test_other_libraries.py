@@ -171,14 +171,6 @@ REFUSED: list[tuple[str, Make, type[Exception], str]] = [
     ("numpy", lambda np: np.zeros(2, np.uint16), DTypeError, r"no uint16 on the CPU.*astype\(numpy\.int32\)"),
     ("numpy", lambda np: np.zeros(2, np.complex64), DTypeError, "no complex64 .*Convert it to one of bool, int8"),
 ]  # fmt: skip
-
-
-@pytest.mark.parametrize(("name", "make", "error", "text"), REFUSED)
-def test_arrays_are_refused(name: str, make: Make, error: type[Exception], text: str) -> None:
-    with pytest.raises(error, match=text):
-        FROM[name](make(pytest.importorskip(name)))
-
-
 NO_COPY: list[tuple[str, Make, str]] = [
     ("numpy", lambda np: np.array([1.0], ">f8"), "bytes of its numbers are not in native order, .* copy=False"),
     ("awkward", lambda ak: ak.Array([[[1, 2], [3, 4]], [[5]]])[[1, 0]],
@@ -186,6 +178,16 @@ NO_COPY: list[tuple[str, Make, str]] = [
     ("pyarrow", lambda pa: pa.chunked_array([[[1]], [[2]]]), "there are 2 chunks, so the memory cannot be shared"),
     ("pyarrow", lambda pa: pa.array([[True]]), "Arrow packs the bits of bools"),
 ]  # fmt: skip
+ALL_REFUSED = [(*row, {}) for row in REFUSED]
+ALL_REFUSED += [(name, make, ExchangeError, text, {"copy": False}) for name, make, text in NO_COPY]
+
+
+@pytest.mark.parametrize(("name", "make", "error", "text", "options"), ALL_REFUSED)
+def test_arrays_are_refused(name: str, make: Make, error: type[Exception], text: str, options: dict[str, Any]) -> None:
+    with pytest.raises(error, match=text):
+        FROM[name](make(pytest.importorskip(name)), **options)
+
+
 APART: dict[str, Any] = {  # arrays (2, *) whose elements do not lie one after another
     "out of order": pn.nested_array_from_strided(pn.arange(3), [[2], [1]], offsets=[1, 0]),
     "with gaps": pn.nested_array_from_jagged(pn.arange(5), [0, 3, 5], [2, 1]),
@@ -202,12 +204,6 @@ def test_elements_that_lie_apart_are_copied_for_scipy(x: Any) -> None:
     assert pn.from_csr(pn.to_csr(x)).tolist() == x.tolist()
     for together in (x.contiguous(), x.contiguous()[1:]):  # a view with a gap in front is in one piece
         assert np.shares_memory(pn.to_csr(together, copy=False).data, together.data.data)
-
-
-@pytest.mark.parametrize(("name", "make", "text"), NO_COPY)
-def test_a_copy_is_needed(name: str, make: Make, text: str) -> None:
-    with pytest.raises(ExchangeError, match=text):
-        FROM[name](make(pytest.importorskip(name)), copy=False)
 
 
 @pytest.mark.parametrize("copy", [None, False])
