@@ -89,18 +89,13 @@ def test_views_of_reversed_memory_are_valid_arrays(axis: int) -> None:
         assert_same(pickle.loads(pickle.dumps(view)), expected)
 
 
-def test_a_slice_that_ends_before_it_begins_has_no_components() -> None:
+def test_slices_of_structures() -> None:
+    """No components, an empty component within the buffer, and steps beyond every component, which stay small."""
     for structure in (Jagged([0, 2, 5, 6]), Jagged([0, 2, 5, 6], [1, 1, 1]), Strided([[2], [3]], None, None, 5)):
         assert structure.select_components(slice(2, 1)).structure.count == 0
-
-
-def test_a_component_that_is_left_empty_lies_within_the_buffer() -> None:
     structure = Strided([[3, 0], [1, 4]], [[4, 1], [4, 1]], [4, 0], 4)
     assert structure.slice_axis(0, slice(2, None)).structure.offsets.tolist() == [0, 0]
     assert structure.select_components(slice(0, 1)).structure.select_index(0, 2).structure.offsets.tolist() == [0]
-
-
-def test_steps_beyond_every_component_stay_small() -> None:
     assert Jagged([0, 1, 2]).slice_axis(0, slice(None, None, 2**62)).values_index == slice(None)
     assert Strided([[3]], [[2]], [1], 9).slice_axis(0, slice(None, None, 2**62)).structure.strides.tolist() == [[6]]
 

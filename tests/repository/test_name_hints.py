@@ -65,7 +65,8 @@ def test_a_message_says_what_to_write(number: int) -> None:
         call(nest(X))
 
 
-def test_replacements_exist() -> None:
+def test_replacements_exist_and_only_public_names_are_listed() -> None:
+    assert dir(pn) == sorted(pn.__all__)
     for name, instead in FUNCTION_REPLACEMENTS.items():
         assert not name.startswith("_") and not hasattr(pn, name)
         assert all(hasattr(pn, function) for function in re.findall(r"pn\.(\w+)", f"pn.{instead}"))
@@ -81,10 +82,6 @@ def test_a_similar_name_is_still_found() -> None:
     with pytest.raises(AttributeError) as caught:
         nest(X).reshap  # noqa: B018
     assert (caught.value.name, type(caught.value.obj)) == ("reshap", pn.NestedArray)
-
-
-def test_only_public_names_are_listed() -> None:
-    assert dir(pn) == sorted(pn.__all__)
 
 
 def test_a_number_is_looked_for_among_all_elements() -> None:

@@ -13,9 +13,8 @@ from ...autograd.test_hooks import (
     test_a_hook_can_keep_a_gradient_and_return_it,  # noqa: F401
     test_a_hook_does_not_write_into_a_gradient,  # noqa: F401
 )
-from ...operators.test_views import (
-    test_a_view_of_a_constant_made_under_no_grad_is_written,  # noqa: F401
-    test_arguments_and_results_stay_views_that_were_not_recorded,  # noqa: F401
+from ...operators.test_views import (  # noqa: F401
+    test_views_made_under_no_grad_stay_unrecorded_and_only_those_of_constants_are_written,
 )
 
 

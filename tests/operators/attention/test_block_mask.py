@@ -153,6 +153,8 @@ def test_sizes() -> None:
     dense = pn.create_block_mask(causal, 3, 2, 5, 7, BLOCK_SIZE=4)
     assert (dense.shape, dense.seq_lengths, dense.numel()) == ((3, 2, 5, 7), (5, 7), 3 * 2 * 5 * 7)
     assert sum(dense.counts()) == 3 * 2 * 2 * 2 and dense.to("cpu") is dense is dense.to("emulated")
+    fewer = pn.create_block_mask(causal, 1, 1, 5, 5, BLOCK_SIZE=2)  # queries in the last block, which stays last
+    assert fewer[:, :, [0, 2]].shape == (1, 1, 3, 5) and fewer[:, :, 2].shape == (1, 1, 1, 5)
     nested = pn.create_nested_block_mask(causal, Q, K, 2)
     assert (nested.shape, nested.seq_lengths) == ((3, 2, None, None), (None, None))
     assert nested.numel() == 2 * (6 * 3 + 0 * 2 + 4 * 5) and sum(nested.counts()) == 2 * (3 * 2 + 0 + 2 * 3)
@@ -230,11 +232,6 @@ def test_a_mask_for_all_heads_stays_one(index: Any) -> None:
     np.testing.assert_array_equal(*results)
     with pytest.raises(ShapeError, match="keys and 2 heads in component 0, which has"):
         flex(queries, x, x, block_mask=made_for_two[:, [0, 1]])
-
-
-def test_a_last_block_with_fewer_queries_stays_last() -> None:
-    mask = pn.create_block_mask(causal, 1, 1, 5, 5, BLOCK_SIZE=2)
-    assert mask[:, :, [0, 2]].shape == (1, 1, 3, 5) and mask[:, :, 2].shape == (1, 1, 1, 5)
 
 
 def test_the_function_and_the_lengths_can_be_replaced() -> None:
