@@ -124,7 +124,9 @@ def test_threads_never_hold_the_same_memory() -> None:
     assert 0 < caching_allocator.kept_bytes() <= 2 * 4 * caching_allocator.empty(SHAPE, np.float32).base.nbytes
 
 
-def test_kept_memory_is_released_when_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kept_memory_is_released_when_memory_is_short_and_an_array_that_does_not_fit_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     caching_allocator.empty(SHAPE, np.float32)
     assert caching_allocator.kept_bytes() > 0
     plain = np.empty
@@ -136,9 +138,6 @@ def test_kept_memory_is_released_when_memory_is_short(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(np, "empty", short)
     assert caching_allocator.empty((3000, 3000), np.float32).shape == (3000, 3000)
-
-
-def test_an_array_that_does_not_fit_is_named() -> None:
     with pytest.raises(MemoryError, match=r"shape \(2, 17592186044416\) and dtype float32 takes 140,737,488,355,328"):
         caching_allocator.empty((2, 2**44), np.float32)
 

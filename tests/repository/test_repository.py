@@ -44,9 +44,14 @@ def test_an_operator_is_a_function_of_its_chapter(operator: Operator) -> None:
     assert getattr(import_module(f"pynested.operators.{operator.chapter}"), operator.name) is function
 
 
-def test_every_definition_is_that_of_an_operator(root: Path) -> None:
+def test_definitions_and_chapters_are_those_of_the_operators(root: Path) -> None:
     definitions = {file.stem for file in (root / "spec" / "definitions").glob("*.py")} - {"__init__"}
     assert definitions <= {operator.name for operator in OPERATORS}
+    chapters = [
+        operators.attention, operators.comparison, operators.conversion, operators.elementwise, operators.losses,
+        operators.movement, operators.normalization, operators.products, operators.reduction, operators.scan,
+    ]  # fmt: skip
+    assert set(operators.__all__) == {name for chapter in chapters for name in chapter.__all__}
 
 
 def test_every_operator_of_an_array_is_a_method() -> None:
@@ -68,14 +73,6 @@ def test_functions_of_elements_have_a_method_in_place(name: str) -> None:
     has_in_place = name not in FUNCTIONS or FUNCTIONS[name].dtypes != "bool"  # an array of numbers stores no bools
     for kind in (pn.Array, pn.NestedArray):
         assert hasattr(kind, f"{name}_") is has_in_place
-
-
-def test_the_operators_are_those_of_the_chapters() -> None:
-    chapters = [
-        operators.attention, operators.comparison, operators.conversion, operators.elementwise, operators.losses,
-        operators.movement, operators.normalization, operators.products, operators.reduction, operators.scan,
-    ]  # fmt: skip
-    assert set(operators.__all__) == {name for chapter in chapters for name in chapter.__all__}
 
 
 def test_the_file_for_type_checkers_runs_and_has_its_types() -> None:
