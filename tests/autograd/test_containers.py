@@ -75,15 +75,12 @@ def test_a_registered_class() -> None:
     assert y.tag == "y" and function_vjp(Tagged(B, "y")).array.tolist() == [6]
 
 
-OTHER_FORMS = [
-    ((X * 1, X * 1), (A,)), ({"a": X * 1}, {"b": A}), ([X * 1], A), ((X * 1, [X * 1]), ([A], A)), (X * 1, "x"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("outputs", "cotangents"), OTHER_FORMS, ids=["length", "key", "depth", "order", "text"])
-def test_cotangents_of_another_form_are_refused(outputs: Any, cotangents: Any) -> None:
-    with pytest.raises(ArgumentError, match="backward: .*(form|is neither an array nor a number)"):
-        backward(outputs, cotangents)
+def test_cotangents_of_another_form_are_refused() -> None:
+    for outputs, cotangents in (
+        ((X * 1, X * 1), (A,)), ({"a": X * 1}, {"b": A}), ([X * 1], A), ((X * 1, [X * 1]), ([A], A)), (X * 1, "x"),
+    ):  # fmt: skip
+        with pytest.raises(ArgumentError, match="backward: .*(form|is neither an array nor a number)"):
+            backward(outputs, cotangents)
 
 
 ENDLESS: dict[str, Callable[[Any], Any]] = {

@@ -104,6 +104,9 @@ ERRORS: dict[str, tuple[Callable[..., Any], Any, str]] = {
     "a value that is not finite": (lambda x: x.log(), pn.array([-1.0]), "not finite"),
     "a gradient that is not finite": (lambda x: x.sqrt(), pn.array([1.0, 0.0]), r"argument 0, element \(1,\) is -?inf"),
     "a gradient of NaN": (lambda x: x.sqrt() * 0, pn.array([1.0, 0.0]), r"argument 0, element \(1,\) is nan"),
+    **{f"no hint of kinks, as the function is smooth, {scale}": (
+        define(lambda context, x: x * x * x, lambda context, g, scale=scale: g * scale).apply,
+        pn.array([0.0, 1.0]), r"(?s)\A(?!.*smooth).*differences") for scale in (1e-6, 1.0)},
     "0 * NaN of an element without influence": (lambda x: pn.where(pn.array([True, False]), x * x, 0.0),
         pn.array([1.0, NAN]), r"gaps: argument 0, element \(1,\): expected 0.0, found nan"),
 }  # fmt: skip
@@ -113,14 +116,6 @@ ERRORS: dict[str, tuple[Callable[..., Any], Any, str]] = {
 def test_errors(function: Callable[..., Any], x: Any, text: str) -> None:
     with pytest.raises(GradientError, match=text):
         gradcheck(function, x)
-
-
-def test_a_smooth_function_gets_no_hint_of_kinks() -> None:
-    for scale in (1e-6, 1.0):
-        wrong = define(lambda context, x: x * x * x, lambda context, g, scale=scale: g * scale)
-        with pytest.raises(GradientError) as caught:
-            gradcheck(wrong.apply, pn.array([0.0, 1.0]))
-        assert "differences" in str(caught.value) and "smooth" not in str(caught.value)
 
 
 def test_other_errors_of_the_function_are_raised_unchanged() -> None:

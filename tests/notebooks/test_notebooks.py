@@ -26,10 +26,6 @@ def code(file: Path) -> str:
     return "\n\n".join(cells(file, "code"))
 
 
-def test_there_are_notebooks() -> None:
-    assert [file.stem[:2] for file in FILES] == [f"{k + 1:02}" for k in range(len(FILES))] != []
-
-
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_a_notebook_is_short_asserts_something_and_keeps_its_outputs(file: Path) -> None:
     notebook: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
@@ -51,6 +47,7 @@ def test_a_notebook_is_short_asserts_something_and_keeps_its_outputs(file: Path)
 
 
 def test_each_leads_to_the_next_and_the_page_to_all() -> None:
+    assert [file.stem[:2] for file in FILES] == [f"{k + 1:02}" for k in range(len(FILES))] != []
     for file, following in pairwise(FILES):
         assert f"]({following.name})" in cells(file, "markdown")[-1]
     page = (FOLDER / "README.md").read_text(encoding="utf-8")
