@@ -12,6 +12,7 @@ from itertools import dropwhile
 from types import MethodType
 from typing import Any
 
+from pynested.autograd.array_methods import ArrayMethods
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.decorators import operator
 from pynested.autograd.default_device_and_dtype import default_device, default_dtype
@@ -21,9 +22,9 @@ from pynested.backends.errors import ArgumentError, TraceError, named_type
 from .chain_fusion import fuse_chains
 from .fused_chain import FusedChain
 from .graph_display import as_text
-from .inputs import NUMBERS, signature_of
+from .inputs import NUMBERS, Source, signature_of
 from .nodes import Recording, TraceMismatch
-from .recorder import is_recording, record
+from .recorder import Recorder, is_recording
 from .traced_function import call_in_words, changed_source, replay_of
 
 _MISMATCH = object()  # returned if no graph contains the calls that the function would make
@@ -37,18 +38,7 @@ class Specialization:
     reason: str  # what was new about the call for which it was recorded
     program: Recording  # with fused chains
     replay: Callable[..., Any]
-    untracked: list[Any]  # the arrays in variables to which no gradient flows in the graph
     calls: int = 1  # the number of uses
-
-    @property
-    def is_current(self) -> bool:
-        """Whether variables hold what they held when the graph was recorded, and gradients flow to no more of them."""
-        return changed_source(self.program) is None and not self.has_other_gradients
-
-    @property
-    def has_other_gradients(self) -> bool:
-        """Whether gradients flow to an array in a variable to which none flowed when the graph was recorded."""
-        return any(array.requires_grad for array in self.untracked)
 
     @property
     def chains(self) -> list[FusedChain]:
@@ -99,7 +89,7 @@ class CompiledFunction:
     def _replayed(self, key: Any, arrays: list[Any], args: Any, kwargs: Any) -> Any:
         """Return the result of a fitting graph. If the graph raises an error, the function itself is called."""
         for graph in self._graphs.get(key, ()):
-            if not graph.is_current:
+            if changed_source(graph.program) is not None:
                 continue
             try:
                 result = graph.replay(*arrays)
@@ -122,13 +112,9 @@ class CompiledFunction:
         kept = []
         for graph in self._graphs.get(key, ()):
             changed = [source for source in graph.program.constants if not source.is_current()]
-            reason = "other sizes, on which the function branches"
-            if changed:
-                reason = f"another {changed[0].text}"
-            elif graph.has_other_gradients:
-                reason = "a variable that requires grad now"
+            reason = f"another {changed[0].text}" if changed else "other sizes, on which the function branches"
             kept += [graph] * all(isinstance(source.content, NUMBERS) for source in changed)  # numbers may come back
-        recording, result = record(self.function, args, kwargs)
+        recording, result = Recorder(self.function, args, kwargs).run()
         program = fuse_chains(recording)
         after_effect = dropwhile(lambda node: not node.effect, program.nodes)
         late = next((node for node in after_effect if node.is_checked), None)
@@ -141,9 +127,11 @@ class CompiledFunction:
                 raise TraceError(f"compile: the function has no graph: {reason}. Leave fullgraph out.")
             self._uncompiled[key] = reason
             return result
-        facts = [(source.content, program.facts[value.number]) for value, source in program.captured.items()]
-        untracked = [array for array, fact in facts if fact.kind != "other" and not fact.tracked]
-        self._graphs[key] = [*kept, Specialization(reason, program, replay_of(program), untracked)][-_MAX_GRAPHS:]
+        for value, source in program.captured.items():  # a variable may require grad later
+            if isinstance(source.content, ArrayMethods) and not program.facts[value.number].tracked:
+                text = f"{source.text}.requires_grad"
+                program.constants.append(Source(text, source.content, "requires_grad", getattr, False))
+        self._graphs[key] = [*kept, Specialization(reason, program, replay_of(program))][-_MAX_GRAPHS:]
         self._recordings += 1
         if self._recordings == _MAX_GRAPHS + 1:
             name, advice = getattr(self, "__name__", "the function"), "Give numbers as arrays, or look at explain()"

@@ -41,6 +41,22 @@ class BroadcastPlan(NamedTuple):
     full: frozenset[int]
 
 
+class BackwardRequest(NamedTuple):
+    """The cotangents and the gradients of one backward pass, as positions among outputs and inputs."""
+
+    arrived: tuple[int, ...]  # outputs that have a cotangent
+    wanted: tuple[int, ...]  # inputs that want a gradient
+    summed: frozenset[int]  # inputs whose parts of a gradient are summed; other inputs get their parts one by one
+
+
+class Unfused(NamedTuple):
+    """The arguments with which a node runs its operators one by one, and the arrays that its backward program reads."""
+
+    plan: BroadcastPlan
+    operands: list[Any]
+    kept: tuple[LazyArray, ...]
+
+
 class FusedChain:
     """The operators of ``nodes`` as one function of ``inputs`` that returns ``outputs``.
 
@@ -51,7 +67,8 @@ class FusedChain:
     def __init__(
         self, nodes: Sequence[Node], inputs: Sequence[Value], outputs: Sequence[Value], facts: Mapping[int, Fact]
     ) -> None:
-        self.name, self.nodes = f"chain of {', '.join(node.name for node in nodes)}", nodes
+        self.name = self.public = f"chain of {', '.join(node.name for node in nodes)}"
+        self.nodes = nodes
         self.device = facts[outputs[0].number].device
         self.is_tracked = [facts[value.number].tracked for value in outputs]
         self.one_by_one = Replay(inputs, nodes, tuple(outputs))
@@ -62,7 +79,9 @@ class FusedChain:
         # The operators as lazy arrays.
         self.steps = list(lower_steps(nodes, facts, lazy, LazyBackend(self.device)))
         self.outputs = [lazy[value] for value in outputs]
-        self.operation = FusedOperation(self)
+        self.seeds = [LazyArray(x.dtype) for x in self.outputs]  # the cotangents of the outputs
+        self._saved: dict[tuple[Any, ...], Saved] = {}
+        self._backward: dict[tuple[Any, ...], tuple[Program, list[int]]] = {}
         self._forward: dict[tuple[LazyArray, ...], Program] = {}
         self._full_steps: dict[frozenset[int], bool] = {}
 
@@ -73,7 +92,7 @@ class FusedChain:
         plan = self.plan_broadcast(operands)
         if plan is None or has_custom_kernels(self.device):
             return _one_or_all(self.one_by_one(*operands))
-        saved, kept = self.operation.saved_by(arrays, plan) if is_recorded else ([], ())
+        saved, kept = self.saved_by(arrays, plan) if is_recorded else ([], ())
         wanted = tuple(dict.fromkeys((*self.outputs, *kept)))
         if wanted not in self._forward:
             self._forward[wanted] = self.program(self.name, self.inputs, wanted)
@@ -81,7 +100,7 @@ class FusedChain:
         made = {x: Array(data, self.device) for x, data in zip(wanted, datas, strict=True)}
         results = [made[x] for x in self.outputs]
         if is_recorded:
-            self.operation.record(results, arrays, plan, (saved, kept), [made[x].detach() for x in kept])
+            self.record(results, arrays, plan, (saved, kept), [made[x].detach() for x in kept])
         return _one_or_all(results if plan.structure is None else [wrap_unchecked(x, plan.structure) for x in results])
 
     @without_warnings
@@ -123,46 +142,18 @@ class FusedChain:
             self._full_steps[full] = full_arrays.issuperset(step.result for step in self.steps)
         return self._full_steps[full]
 
-
-def _one_or_all(results: Sequence[Any]) -> Any:
-    return results[0] if len(results) == 1 else tuple(results)
-
-
-class BackwardRequest(NamedTuple):
-    """The cotangents and the gradients of one backward pass, as positions among outputs and inputs."""
-
-    arrived: tuple[int, ...]  # outputs that have a cotangent
-    wanted: tuple[int, ...]  # inputs that want a gradient
-    summed: frozenset[int]  # inputs whose parts of a gradient are summed; other inputs get their parts one by one
-
-
-class Unfused(NamedTuple):
-    """The arguments with which a node runs its operators one by one, and the arrays that its backward program reads."""
-
-    plan: BroadcastPlan
-    operands: list[Any]
-    kept: tuple[LazyArray, ...]
-
-
-class FusedOperation:
-    """The operation of the one node that a chain records."""
-
-    def __init__(self, chain: FusedChain) -> None:
-        self.name, self.public, self.chain = chain.name, chain.name, chain
-        self.seeds = [LazyArray(x.dtype) for x in chain.outputs]  # the cotangents of the outputs
-        self._saved: dict[tuple[Any, ...], Saved] = {}
-        self._backward: dict[tuple[Any, ...], tuple[Program, list[int]]] = {}
+    # ---- on the tape --------------------------------------------------------------------------------------------
 
     @without_warnings
     def saved_by(self, operands: Sequence[Any], plan: BroadcastPlan) -> Saved:
         """Return what a node saves for the pass from all outputs to all tracked operands."""
         wanted = tuple([i for i, x in enumerate(operands) if x.tracked])
         if (plan.full, wanted) not in self._saved:
-            request = BackwardRequest(tuple(range(len(self.chain.outputs))), wanted, plan.full)
+            request = BackwardRequest(tuple(range(len(self.outputs))), wanted, plan.full)
             kept: tuple[LazyArray, ...] = ()
-            if self.chain.device == "cpu":  # on a device memory is slower than arithmetic
-                candidates = {step.result for step in self.chain.steps if step.result.function not in RECOMPUTED}
-                candidates.update(self.chain.outputs)
+            if self.device == "cpu":  # on a device memory is slower than arithmetic
+                candidates = {step.result for step in self.steps if step.result.function not in RECOMPUTED}
+                candidates.update(self.outputs)
                 gradients = [gradient for _, gradient in self._differentiate(request)]
                 kept = tuple([x for x in topological_order(gradients, frozenset(candidates)) if x in candidates])
             reads = self.backward(request, kept)[0].reads
@@ -174,28 +165,27 @@ class FusedOperation:
         """Return ``program(shape, (*inputs, *kept, *cotangents))``, and for each gradient the input that it is for."""
         if (request, kept) not in self._backward:
             gradients = self._differentiate(request)
-            inputs = [*self.chain.inputs, *kept, *self.seeds]
-            program = self.chain.program(f"vjp of {self.name}", inputs, [gradient for _, gradient in gradients])
+            inputs = [*self.inputs, *kept, *self.seeds]
+            program = self.program(f"vjp of {self.name}", inputs, [gradient for _, gradient in gradients])
             self._backward[request, kept] = program, [i for i, _ in gradients]
         return self._backward[request, kept]
 
     def _differentiate(self, request: BackwardRequest) -> list[tuple[int, LazyArray]]:
         """Return the gradients of inputs, in the order in which the operators would compute and add their parts."""
-        chain = self.chain
-        number_of = {x: i for i, x in enumerate(chain.inputs)}
-        cotangents = {chain.outputs[i]: self.seeds[i] for i in request.arrived}
-        reached = {chain.inputs[i] for i in request.wanted}  # arrays between the wanted inputs and the outputs
-        for step in chain.steps:
+        number_of = {x: i for i, x in enumerate(self.inputs)}
+        cotangents = {self.outputs[i]: self.seeds[i] for i in request.arrived}
+        reached = {self.inputs[i] for i in request.wanted}  # arrays between the wanted inputs and the outputs
+        for step in self.steps:
             if is_float(step.result.dtype) and not reached.isdisjoint(step.operands):
                 reached.add(step.result)
         parts: list[tuple[int, LazyArray]] = []
-        for step in reversed(chain.steps):
+        for step in reversed(self.steps):
             if step.result not in cotangents:
                 continue
             for x, vjp in zip(step.operands, step.op.vjps, strict=True):
                 if type(x) is not LazyArray or x not in reached or vjp is None:
                     continue
-                part = vjp(LazyBackend(chain.device), cotangents[step.result], step.result, *step.operands)
+                part = vjp(LazyBackend(self.device), cotangents[step.result], step.result, *step.operands)
                 if x in number_of and number_of[x] not in request.summed:
                     parts.append((number_of[x], part))
                 else:
@@ -213,7 +203,7 @@ class FusedOperation:
         if len(results) == 1:
             results[0].node, results[0].tracked = node, True
         else:
-            attach_outputs(results, node, self.chain.is_tracked)
+            attach_outputs(results, node, self.is_tracked)
 
     def apply_vjp(self, node: TapeNode, cotangent: Any, this_pass: BackwardPass) -> SourceCotangents:
         """Return the cotangents of the inputs from the cotangents of the outputs."""
@@ -235,7 +225,7 @@ class FusedOperation:
         pairs: SourceCotangents = []
         arrays = [*cotangents]  # a result may be one of them, or an earlier result
         for i, values in zip(inputs, results, strict=True):
-            arrays.append(Array(values, self.chain.device, sources=arrays))
+            arrays.append(Array(values, self.device, sources=arrays))
             pairs.append((sources[i], to_dtype(summed_to(arrays[-1], sources[i].shape), sources[i].dtype)))
         return pairs
 
@@ -254,8 +244,12 @@ class FusedOperation:
         def call(*changed: Any) -> tuple[Any, ...]:
             mixed = dict(enumerate(operands)) | dict(zip(positions, changed, strict=True))
             if plan.structure is None:
-                return tuple(self.chain.one_by_one(*mixed.values()))
+                return tuple(self.one_by_one(*mixed.values()))
             arrays = [wrap_unchecked(x, plan.structure) if i in plan.full else x for i, x in mixed.items()]
-            return tuple([x._buffer for x in self.chain.one_by_one(*arrays)])
+            return tuple([x._buffer for x in self.one_by_one(*arrays)])
 
         return call
+
+
+def _one_or_all(results: Sequence[Any]) -> Any:
+    return results[0] if len(results) == 1 else tuple(results)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pynested import operators
 from pynested.autograd.arguments.operands import canonical_dtype
 from pynested.autograd.primitives import binary, unary
 from pynested.autograd.primitives.primitive import Primitive
@@ -161,19 +162,15 @@ def _without_backend(vjp: Callable[..., Any] | None) -> Any:
 _PRIMITIVES = {
     primitive.name: primitive
     for primitive in (*vars(unary).values(), *vars(binary).values())
-    if type(primitive) is Primitive and primitive.name == primitive.public
+    if type(primitive) is Primitive and primitive.name == primitive.public and hasattr(operators, primitive.name)
 }
-_NO_OPERATORS = {
-    "dropout", "gelu_backward", "gelu_tanh_backward", "one_minus_square", "relu_backward", "silu_backward",
-    "zeros_like",
-}  # fmt: skip
 _WHERE = FusibleOp(
     lambda backend, condition, a, b: backend.where(condition, a, b),
     (None, lambda backend, g, y, condition, a, b: backend.where(condition, g, g.dtype.type(0)),
      lambda backend, g, y, condition, a, b: backend.where(~condition, g, g.dtype.type(0))), may_return_bool=True,
 )  # fmt: skip
 OPERATIONS: dict[str, FusibleOp] = {
-    **{name: _from_primitive(x) for name, x in _PRIMITIVES.items() if name not in _NO_OPERATORS},
+    **{name: _from_primitive(x) for name, x in _PRIMITIVES.items() if name != "dropout"},
     "relu": FusibleOp(unary.relu.compute, (lambda backend, g, y, x: backend.relu_backward(g, y),)),
     "silu": FusibleOp(unary.silu.compute, (lambda backend, g, y, x: backend.silu_backward(g, x),)),
     "gelu": FusibleOp(unary.gelu.compute, (lambda backend, g, y, x: backend.gelu_backward(g, x),)),
@@ -218,9 +215,8 @@ def _lower_masked_fill(made: Fact, self: Any, mask: Any, value: Any) -> list[Cal
 def _lower_cast(made: Fact, self: Any, *targets: Any, **named: Any) -> list[Call]:
     """To another dtype of floats; not to another device or layout."""
     try:
-        (dtype,) = [
-            canonical_dtype("to", target, "cuda") for target in (*targets, *named.values())
-        ]  # "cuda": has all dtypes
+        (target,) = (*targets, *named.values())
+        dtype = canonical_dtype("to", target, "cuda")  # which has all dtypes
     except (DTypeError, ValueError):
         return []
     op = FusibleOp(lambda backend, x: backend.cast(x, dtype), (lambda backend, g, y, x: g,))

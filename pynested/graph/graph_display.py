@@ -19,7 +19,7 @@ from pynested.pictures.picture import Picture
 from pynested.pictures.svg import PAGE, Sheet, assign_lanes, line_color, text_width
 from pynested.structure.layout import Layout
 
-from .inputs import CONTAINERS, ArrayConstant, Value, children, values_in
+from .inputs import CONTAINERS, Value, children, values_in
 from .nodes import ATTRIBUTE, METHOD, SETTING, Node, Recording
 
 _SIGNS = {
@@ -37,6 +37,7 @@ Names = dict[Value, str]  # the name of each value
 def variable_names(function: Callable[..., Any], recording: Recording) -> Names:
     """Return the names of parameters and variables of the function, and letters for all other values."""
     names: Names = {value: source.text for value, source in recording.captured.items()}
+    names |= {value: _expression(array, {}) for value, array in recording.made.items()}
     args, kwargs = recording.inputs
     try:
         parameters = inspect.signature(function).bind(*args, **kwargs).arguments
@@ -114,8 +115,6 @@ def _expression(tree: Any, names: Names) -> str:
     if isinstance(tree, tuple | list):
         inner = ", ".join(_expression(item, names) for item in tree)
         return f"[{inner}]" if isinstance(tree, list) else f"({inner}{',' * (len(tree) == 1)})"
-    if type(tree) is ArrayConstant:
-        return _expression(tree.content, names)
     if isinstance(tree, np.ndarray):
         return repr(tree.tolist()) if tree.size <= _MAX_SHOWN else f"<{tree.dtype} array of shape {tree.shape}>"
     if callable(tree):
@@ -133,15 +132,17 @@ def picture_of(function: Callable[..., Any], recording: Recording) -> Picture:
     makes = [*([value] for value in inputs), *(list(node.makes) for node in recording.nodes), []]
     reads = [*([] for _ in inputs), *(list(node.reads) for node in recording.nodes), list(values_in(recording.outputs))]
     maker = {value: row for row in reversed(range(len(makes))) for value in makes[row]}
-    arrows = [(value, maker[value], row) for row, values in enumerate(reads) for value in dict.fromkeys(values)]
+    arrows = [(x, maker[x], row) for row, values in enumerate(reads) for x in dict.fromkeys(values) if x in maker]
     columns = assign_lanes([(start, end) for _, start, end in arrows], apart=0.5)
     left = 20 + _LANE * (max(columns, default=0) + 1)
     sheet = Sheet(f"A graph of {len(recording.nodes)} calls: {'; '.join(texts)}")
     for row, text in enumerate(texts):
         _draw_line(sheet, left, 20 + row * _STEP, text, _colour(makes[row], recording))
     for (value, start, end), column in zip(arrows, columns, strict=True):
-        x = left - 4 - _LANE * (column + 1)
-        _draw_arrow(sheet, x, left - 4, 16 + start * _STEP, 16 + end * _STEP, _colour([value], recording))
+        # The arrow leaves a line at its left, goes down at x, and comes back.
+        x, right, y, colour = left - 4 - _LANE * (column + 1), left - 4, 16 + end * _STEP, _colour([value], recording)
+        sheet.path(f"M{right:g} {16 + start * _STEP:g}H{x:g}V{y:g}H{right:g}", stroke=colour, opacity=0.7)
+        sheet.path(f"M{right - 4:g} {y - 3.5:g}L{right:g} {y:g}L{right - 4:g} {y + 3.5:g}", stroke=colour)
     return Picture(sheet)
 
 
@@ -152,12 +153,6 @@ def _draw_line(sheet: Sheet, left: float, y: float, text: str, colour: str) -> N
     longest = max(24, int((PAGE - left - 14) / text_width("m", _FONT)) - len(sign + result))
     short = call if len(call) <= longest else f"{call[: longest - 1]}…"
     sheet.text(left + 14, y, short + sign + result, size=_FONT, anchor="start", title=call)
-
-
-def _draw_arrow(sheet: Sheet, x: float, right: float, start: float, end: float, colour: str) -> None:
-    """Draw an arrow that leaves a line at its left, goes down at ``x``, and comes back."""
-    sheet.path(f"M{right:g} {start:g}H{x:g}V{end:g}H{right:g}", stroke=colour, opacity=0.7)
-    sheet.path(f"M{right - 4:g} {end - 3.5:g}L{right:g} {end:g}L{right - 4:g} {end + 3.5:g}", stroke=colour)
 
 
 def _colour(values: Iterable[Value], recording: Recording) -> str:

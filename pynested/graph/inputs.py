@@ -7,9 +7,9 @@ trees; a `Value` stands for each object that differs from replay to replay.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
@@ -27,6 +27,7 @@ CONTAINERS = (tuple, list, dict, slice)
 NUMBERS = (int, float, complex, str, bytes, type(None), np.dtype, np.generic, Layout)
 _LEAF_TYPES = (*NUMBERS, ArrayMethods, np.ndarray, np.random.Generator)
 _WITHOUT_ATTRIBUTES = (*_LEAF_TYPES, FunctionType, MethodType, ModuleType)
+_SHARED = (*_LEAF_TYPES, MemberDescriptorType, tuple, list, dict, set)  # members of a class: values, and slots
 _MAX_SOURCES = 2_000
 
 
@@ -36,14 +37,6 @@ class Value:
     """A placeholder for an object that each replay computes or receives; ``number`` identifies the placeholder."""
 
     number: int
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class ArrayConstant:
-    """A NumPy array that the function makes. Calls can share and write its memory, so each replay has a copy."""
-
-    number: int
-    content: np.ndarray[Any, Any]
 
 
 def children(container: Any) -> list[Any]:
@@ -80,13 +73,9 @@ def values_in(tree: Any) -> Iterator[Value]:
             yield from values_in(item)
 
 
-def substitute(tree: Any, objects: dict[int, Any]) -> Any:
+def substitute(tree: Any, objects: Mapping[int, Any]) -> Any:
     """Return ``tree`` with each value replaced by its object; ``objects`` maps the numbers of values to objects."""
     if type(tree) is Value:
-        return objects[tree.number]
-    if type(tree) is ArrayConstant:
-        if tree.number not in objects:
-            objects[tree.number] = tree.content.copy("K")
         return objects[tree.number]
     if isinstance(tree, CONTAINERS):
         return rebuild(tree, [substitute(item, objects) for item in children(tree)])
@@ -117,25 +106,20 @@ def signature_of(tree: Any, arrays: list[Any]) -> Any:
 
 def constant_key(constant: Any) -> Any:
     """Return a hashable key of a constant. 1, 1.0 and True have different keys; so do 0.0 and -0.0."""
-    if isinstance(constant, float):
-        return type(constant), constant.hex()
-    if isinstance(constant, np.ndarray | np.generic):
-        return type(constant), constant.dtype, constant.shape, constant.tobytes()
-    if isinstance(constant, NUMBERS) or _is_value(constant):
-        return type(constant), constant
-    return _Identity(constant)
-
-
-def _is_value(constant: Any) -> bool:
-    """Return whether a hash and equality describe the whole constant: it has no attributes that could differ."""
     kind: Any = type(constant)
-    if kind.__eq__ is object.__eq__ or next(_inner_sources(constant, ""), None) is not None:
-        return False
-    try:
-        hash(constant)
-    except TypeError:
-        return False
-    return True
+    if isinstance(constant, float):
+        return kind, constant.hex()
+    if isinstance(constant, np.ndarray | np.generic):
+        return kind, constant.dtype, constant.shape, constant.tobytes()
+    if not isinstance(constant, NUMBERS):
+        # Equal objects can differ in their attributes.
+        if kind.__eq__ is object.__eq__ or next(_inner_sources(constant, ""), None) is not None:
+            return _Identity(constant)
+        try:
+            hash(constant)
+        except TypeError:
+            return _Identity(constant)
+    return kind, constant
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,10 +149,6 @@ class Source:
     key: Any
     read: Callable[[Any, Any], Any]
     content: Any
-
-    def after_run(self) -> Source:
-        """Return the source for later calls: entries that the function itself adds make no other graph."""
-        return replace(self, content=num_entries(self.holder, None)) if self.read is num_entries else self
 
     def is_current(self) -> bool:
         """Return whether the source holds the same object as in the recording, or an equal number."""
@@ -225,8 +205,8 @@ def _variables(function: FunctionType) -> Iterator[Source]:
         yield from _read_source(name, function.__globals__, name, operator.getitem)
         module = function.__globals__.get(name)
         if isinstance(module, ModuleType) and not _is_library_code(module):
-            for inner in filter(vars(module).__contains__, names):
-                yield from _read_source(f"{name}.{inner}", module, inner, getattr)
+            for inner in names:
+                yield from _read_source(f"{name}.{inner}", vars(module), inner, operator.getitem)
     yield from _inner_sources([function.__defaults__, function.__kwdefaults__], "default")
 
 
@@ -250,29 +230,15 @@ def _inner_sources(holder: Any, text: str) -> Iterator[Source]:
     elif not isinstance(holder, _WITHOUT_ATTRIBUTES) and not _is_library_code(cls):
         entries = () if cls is holder else getattr(holder, "__dict__", ())
         members = [member for base in cls.__mro__ for member in list(vars(base).items())]
-        inherited = [name for name, member in members if _is_shared(member) and not _is_special(name)]
-        items = [(f"{text}.{name}", name, getattr) for name in dict.fromkeys([*entries, *inherited])]
+        # Without names to which Python gives a meaning: ``__doc__``, and ``_member_map_`` of an enum.
+        own = [name for name, member in members if isinstance(member, _SHARED) and not name[0] == name[-1] == "_"]
+        items = [(f"{text}.{name}", name, getattr) for name in dict.fromkeys([*entries, *own])]
     else:
         return
     for source_text, key, read in items:
         yield from _read_source(source_text, holder, key, read)
     if not isinstance(entries, tuple):  # which cannot grow
-        yield from _read_source(f"the number of entries of {text}", entries, None, num_entries)
-
-
-def _is_shared(member: Any) -> bool:
-    """Return whether a member of a class is a slot, or a value that all objects of the class share."""
-    return isinstance(member, (MemberDescriptorType, *_LEAF_TYPES, tuple, list, dict, set))
-
-
-def _is_special(name: str) -> bool:
-    """Return whether Python gives a meaning to the name of a member: ``__doc__``, and ``_member_map_`` of an enum."""
-    return name.startswith("_") and name.endswith("_")
-
-
-def num_entries(entries: Any, _: None) -> int:
-    """Return the number of items of a container, or of attributes of an object."""
-    return len(entries)
+        yield from _read_source(f"the number of entries of {text}", len, entries, operator.call)
 
 
 def _read_source(text: str, holder: Any, key: Any, read: Any) -> Iterator[Source]:
@@ -284,6 +250,5 @@ def _read_source(text: str, holder: Any, key: Any, read: Any) -> Iterator[Source
 
 def _is_library_code(definition: Any) -> bool:
     """Return whether a module, class or function belongs to pynested or NumPy."""
-    is_module = isinstance(definition, ModuleType)
-    module = definition.__name__ if is_module else str(getattr(definition, "__module__", ""))
-    return module.partition(".")[0] in ("pynested", "numpy")
+    module = getattr(definition, "__module__", None) or definition.__name__
+    return str(module).partition(".")[0] in ("pynested", "numpy")

@@ -8,6 +8,8 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from numpy.typing import NDArray
+
 from pynested.autograd import Array
 from pynested.autograd.modes import Mode
 from pynested.backends.errors import TraceError
@@ -96,6 +98,7 @@ class Recording:
     inputs: Any
     mode: int  # the gradient mode around the run
     captured: dict[Value, Source] = field(default_factory=dict)  # arrays and generators from variables and attributes
+    made: dict[Value, NDArray[Any]] = field(default_factory=dict)  # NumPy arrays, which each replay copies
     constants: list[Source] = field(default_factory=list)  # whose contents must be the same in a replay
     nodes: list[Node] = field(default_factory=list)
     outputs: Any = None

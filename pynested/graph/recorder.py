@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,23 +15,13 @@ from pynested.autograd.decorators import Call, thread_watchers, watching
 from pynested.autograd.modes import num_mode_blocks
 from pynested.autograd.tape import grad_mode
 from pynested.autograd.thread_values import ValueChange
-from pynested.backends.errors import ArgumentError, TraceError, named_type
+from pynested.backends.errors import TraceError
 from pynested.backends.storage import Storage, storage_of_imported
 from pynested.nested.nested_array import NestedArray
 from pynested.structure.layout import Layout
 from pynested.structure.ragged_size import RaggedSize
 
-from .inputs import (
-    CONTAINERS,
-    NUMBERS,
-    ArrayConstant,
-    Value,
-    children,
-    constant_key,
-    find_sources,
-    map_leaves,
-    substitute,
-)
+from .inputs import CONTAINERS, NUMBERS, Value, children, constant_key, find_sources, map_leaves, substitute
 from .nodes import FUNCTION, NUMBER, SETTING, CodeLine, Node, Recording, fact_of
 from .traced_values import Traced, stand_in
 from .unsupported import FUNCTIONS, Reason, current_line, definition_of, unsupported_error
@@ -50,29 +41,21 @@ def is_recording() -> bool:
     return _recording.get()
 
 
-def record(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Recording, Any]:
-    """Run ``function``; return the recording, and the results."""
-    if not callable(function):
-        raise ArgumentError(f"trace: a function is recorded, not {named_type(function)}: pn.trace(f, *examples).")
-    return Recorder(function, args, kwargs).run()
-
-
 class Recorder:
     """One run of ``function``.
 
     ``reals`` and ``stand_ins`` hold, by the number of a value, the real array or number and the stand-in that the
-    function sees; ``values`` holds the values by the ids of the stand-ins. ``array_constants`` are the constants of
-    NumPy's arrays by id, with the storage and its version. ``outside`` are the arrays that the function did not make,
-    by id. ``used`` are the ids of the contents of variables that calls have used. ``random_states`` are the states of
-    ``generators`` after the last call.
+    function sees; ``values`` holds the values by the ids of the stand-ins. ``storages`` holds, by id, the storage of
+    each NumPy array that the function makes, and its version. ``outside`` are the arrays that the function did not
+    make, by id. ``used`` are the ids of the contents of variables that calls have used.
     """
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-        self.function, self.num_mode_blocks = function, num_mode_blocks()
+        self.function, self.definition, self.num_mode_blocks = function, definition_of(function), num_mode_blocks()
         self.reals: dict[int, Any] = {}
         self.stand_ins: dict[int, Any] = {}
         self.values: dict[int, Value] = {}
-        self.array_constants: dict[int, tuple[ArrayConstant, Storage, int]] = {}
+        self.storages: dict[int, tuple[Storage, int]] = {}
         self.is_computing = False
         self.caught: TraceError | None = None  # raised if the function catches the error of a call
         self.sources = find_sources(function, (args, dict(kwargs)))
@@ -98,13 +81,14 @@ class Recorder:
         if self.caught is not None:
             raise self.caught
         recording.outputs = map_leaves(outputs, self._output)
-        self._refuse_draws(definition_of(self.function))
+        self._refuse_draws(self.definition)
         if versions != list(map(_version, self.outside.values())):
-            raise unsupported_error(
-                "a write into an array from outside", Reason.WRITES_OUTSIDE, definition_of(self.function)
-            )
+            raise unsupported_error("a write into an array from outside", Reason.WRITES_OUTSIDE, self.definition)
         unused = {id(x) for source in self.sources if isinstance(x := source.content, _CAPTURED)} - self.used
-        recording.constants = [source.after_run() for source in self.sources if id(source.content) not in unused]
+        recording.constants = [source for source in self.sources if id(source.content) not in unused]
+        for i, source in enumerate(recording.constants):
+            if source.holder is len:  # entries that the function itself adds make no other graph
+                recording.constants[i] = replace(source, content=len(source.key))
         names: dict[RaggedSize, str] = {}
         recording.facts = {number: fact_of(real, names) for number, real in self.reals.items()}
         return recording, substitute(recording.outputs, self.reals)
@@ -217,9 +201,11 @@ class Recorder:
 
     def _operand(self, name: str, leaf: Any) -> Any:
         """Return the tree of an argument of the call ``name``."""
+        source = self.source_by_id.get(id(leaf))
+        if isinstance(leaf, np.ndarray) and source is None:
+            return self._made_array(leaf)
         if id(leaf) in self.values:
             return self.values[id(leaf)]
-        source = self.source_by_id.get(id(leaf))
         if isinstance(leaf, _CAPTURED):
             if source is None:
                 kind = "a generator" if isinstance(leaf, np.random.Generator) else "an array"
@@ -228,19 +214,19 @@ class Recorder:
             value = self._new_value(leaf, leaf)
             self.recording.captured[value] = source
             return value
-        return self._array_constant(leaf) if isinstance(leaf, np.ndarray) and source is None else leaf
+        return leaf
 
-    def _array_constant(self, array: Any) -> ArrayConstant:
-        """Return the constant for an array that the function makes; a new one after NumPy has written to the array."""
-        if id(array) in self.array_constants:
-            constant, storage, version = self.array_constants[id(array)]
-            if storage.version > version or constant_key(constant.content) == constant_key(array):
-                return constant  # also if a recorded call has written to it, as it will in each replay
+    def _made_array(self, array: Any) -> Value:
+        """Return the value of a NumPy array that the function makes; a new one after NumPy has written to the array."""
+        if id(array) in self.storages:
+            value, (storage, version) = self.values[id(array)], self.storages[id(array)]
+            if storage.version > version or constant_key(self.recording.made[value]) == constant_key(array):
+                return value  # also if a recorded call has written to it, as it will in each replay
         storage = storage_of_imported(array, "cpu")
-        constant = ArrayConstant(len(self.reals), array.copy("K"))
-        self.reals[constant.number] = array
-        self.array_constants[id(array)] = constant, storage, storage.version
-        return constant
+        self.storages[id(array)] = storage, storage.version
+        value = self._new_value(array, array)
+        self.recording.made[value] = array.copy("K")
+        return value
 
     def _result(self, name: str, leaf: Any) -> Any:
         """Return the tree of a result of the call ``name``: a constant, or a new value."""
@@ -254,9 +240,7 @@ class Recorder:
         tree = self._operand("return", leaf)
         if tree is not leaf or isinstance(leaf, _CONSTANTS) or id(leaf) in self.source_by_id:
             return tree
-        raise unsupported_error(
-            f"a result of the class {type(leaf).__name__}", Reason.ARRAY_IN_OBJECT, definition_of(self.function)
-        )
+        raise unsupported_error(f"a result of the class {type(leaf).__name__}", Reason.ARRAY_IN_OBJECT, self.definition)
 
 
 def _storage(array: Any) -> Any:

@@ -8,13 +8,14 @@ from typing import Any
 from pynested.autograd import random
 from pynested.autograd.array_methods import ArrayMethods
 from pynested.autograd.decorators import operator
+from pynested.backends.errors import ArgumentError, named_type
 from pynested.pictures.picture import Picture
 from pynested.structure.ragged_size import RaggedSize
 
 from .graph_display import as_text, picture_of
 from .inputs import Source, map_leaves, signature_of, values_in
 from .nodes import Recording, Replay, TraceMismatch, in_words
-from .recorder import is_recording, record
+from .recorder import Recorder, is_recording
 
 
 class Graph:
@@ -103,16 +104,19 @@ def trace(function: Callable[..., Any], *examples: Any, **named: Any) -> Graph:
     >>> graph(pn.nested_array([[0.0], [0.0, 0.0], []], layout=pn.jagged)).unbind()
     (array([1.]), array([1., 1.]), array([]))
     """
+    if not callable(function):
+        raise ArgumentError(f"trace: a function is recorded, not {named_type(function)}: pn.trace(f, *examples).")
     with random.replay_random(random.generator_state()):
-        recording, _ = record(function, examples, named)
+        recording, _ = Recorder(function, examples, named).run()
     return Graph(function, recording, examples, named)
 
 
 def replay_of(recording: Recording) -> Callable[..., Any]:
     """Return a function that replays a recording; its arguments are the arrays among the arguments of a call."""
-    replay = Replay([*values_in(recording.inputs), *recording.captured], recording.nodes, recording.outputs)
+    inputs = [*values_in(recording.inputs), *recording.captured, *recording.made]
+    replay = Replay(inputs, recording.nodes, recording.outputs)
     captured = [source.content for source in recording.captured.values()]
-    return lambda *arrays: replay(*arrays, *captured)
+    return lambda *arrays: replay(*arrays, *captured, *[array.copy("K") for array in recording.made.values()])
 
 
 def changed_source(recording: Recording) -> Source | None:

@@ -144,7 +144,7 @@ def files_of(compiled: Any) -> list[str]:
     """Return the names of the kernels of all graphs."""
     chains = [chain for graph in compiled.graphs for chain in graph.chains]
     programs = [program for chain in chains for program in chain._forward.values()]
-    programs += [program for chain in chains for program, _ in chain.operation._backward.values()]
+    programs += [program for chain in chains for program, _ in chain._backward.values()]
     return list(dict.fromkeys(file for program in programs for file in program.source_names.values()))
 
 
