@@ -33,22 +33,18 @@ class Step(NamedTuple):
 
 
 class BlockProgram:
-    """``program(shape, operands) -> results``: each result has ``shape``, or is the operand itself if it is an input.
-
-    ``reads`` are the inputs that are read; the other operands may be None. ``slots`` are the inputs, the computed
-    results, and then constants and scratch arrays; only constants are filled. ``scratch`` has the dtype of each scratch
-    array, by its slot; ``expanded`` has the slots of constants of which a whole block is needed.
-    """
+    """``program(shape, operands) -> results``: each result has ``shape``, or is the operand if it is an input."""
 
     def __init__(self, inputs: Sequence[LazyArray], results: Sequence[LazyArray]) -> None:
         known = frozenset(inputs)
         order = dict.fromkeys(topological_order(results, known))
-        self.reads = [i for i, x in enumerate(inputs) if x in order]
+        self.reads = [i for i, x in enumerate(inputs) if x in order]  # the other operands may be None
         self.computed = [x for x in dict.fromkeys(results) if x not in known]
         self.itemsize = max([x.dtype.itemsize for x in order], default=1)
+        # The inputs, the computed results, and then constants and scratch arrays; only constants are filled.
         self.slots: list[Any] = [None] * (len(inputs) + len(self.computed))
-        self.expanded: list[int] = []
-        self.scratch: dict[int, np.dtype[Any]] = {}
+        self.expanded: list[int] = []  # slots of constants of which a whole block is needed
+        self.scratch: dict[int, np.dtype[Any]] = {}  # of each scratch array, by its slot
         slot_of = {x: i for i, x in enumerate([*inputs, *self.computed])}
         self.result_slots = [slot_of[x] for x in results]
         self.steps = self._plan([x for x in order if x not in known], slot_of)

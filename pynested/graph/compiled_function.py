@@ -24,7 +24,7 @@ from .fused_chain import FusedChain
 from .graph_display import as_text
 from .inputs import NUMBERS, Source, signature_of
 from .nodes import Recording, TraceMismatch
-from .recorder import Recorder, is_recording
+from .recorder import IS_RECORDING, Recorder
 from .traced_function import call_in_words, changed_source, replay_of
 
 _MISMATCH = object()  # returned if no graph contains the calls that the function would make
@@ -63,7 +63,7 @@ class CompiledFunction:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Return what the function returns."""
-        if is_recording() or grad_mode.value == ANOMALY:
+        if IS_RECORDING.get() or grad_mode.value == ANOMALY:
             return self.function(*args, **kwargs)
         arrays: list[Any] = []
         signatures = signature_of(args, arrays), signature_of(kwargs, arrays) if kwargs else None

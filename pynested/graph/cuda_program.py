@@ -1,6 +1,4 @@
-"""The CUDA kernel that is generated for a chain of elementwise operators.
-
-A thread computes all results of an element.
+"""The CUDA kernel that is generated for a chain of elementwise operators; a thread computes all results of an element.
 
 The chain ``(x + y) * bias`` of float32 becomes, in short::
 

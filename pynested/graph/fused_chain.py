@@ -185,7 +185,7 @@ class FusedChain:
             for x, vjp in zip(step.operands, step.op.vjps, strict=True):
                 if type(x) is not LazyArray or x not in reached or vjp is None:
                     continue
-                part = vjp(LazyBackend(self.device), cotangents[step.result], step.result, *step.operands)
+                part = vjp(cotangents[step.result], step.result, *step.operands)
                 if x in number_of and number_of[x] not in request.summed:
                     parts.append((number_of[x], part))
                 else:

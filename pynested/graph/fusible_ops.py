@@ -24,7 +24,7 @@ from pynested.backends import get_backend
 from pynested.backends.dtypes import is_bfloat16, is_float, is_half
 from pynested.backends.errors import DTypeError
 from pynested.backends.numpy import activations
-from pynested.backends.numpy.elementwise import relu
+from pynested.backends.numpy.elementwise import relu, relu_backward
 from pynested.backends.numpy.movement import copy
 from pynested.backends.plain.elementwise import cast, sgn
 
@@ -132,7 +132,7 @@ RECOMPUTED = frozenset({
 
 
 class FusibleOp(NamedTuple):
-    """An elementwise operation, with a ``vjp(backend, cotangent, result, *operands)`` or None for each operand."""
+    """An elementwise operation, with a ``vjp(cotangent, result, *operands)`` or None for each operand."""
 
     compute: Callable[..., Any]  # of the backend and the operands
     vjps: tuple[Callable[..., Any] | None, ...]
@@ -152,11 +152,7 @@ class ChainStep(NamedTuple):
 
 def _from_primitive(primitive: Primitive) -> FusibleOp:
     vjps: Any = primitive.vjps
-    return FusibleOp(primitive.compute, tuple(map(_without_backend, vjps)), all(vjp is None for vjp in vjps))
-
-
-def _without_backend(vjp: Callable[..., Any] | None) -> Any:
-    return vjp and (lambda backend, *operands: vjp(*operands))
+    return FusibleOp(primitive.compute, tuple(vjps), all(vjp is None for vjp in vjps))
 
 
 _PRIMITIVES = {
@@ -165,27 +161,27 @@ _PRIMITIVES = {
     if type(primitive) is Primitive and primitive.name == primitive.public and hasattr(operators, primitive.name)
 }
 _WHERE = FusibleOp(
-    lambda backend, condition, a, b: backend.where(condition, a, b),
-    (None, lambda backend, g, y, condition, a, b: backend.where(condition, g, g.dtype.type(0)),
-     lambda backend, g, y, condition, a, b: backend.where(~condition, g, g.dtype.type(0))), may_return_bool=True,
+    lambda backend, condition, a, b: np.where(condition, a, b),
+    (None, lambda g, y, condition, a, b: np.where(condition, g, g.dtype.type(0)),
+     lambda g, y, condition, a, b: np.where(~condition, g, g.dtype.type(0))), may_return_bool=True,
 )  # fmt: skip
 OPERATIONS: dict[str, FusibleOp] = {
     **{name: _from_primitive(x) for name, x in _PRIMITIVES.items() if name != "dropout"},
-    "relu": FusibleOp(unary.relu.compute, (lambda backend, g, y, x: backend.relu_backward(g, y),)),
-    "silu": FusibleOp(unary.silu.compute, (lambda backend, g, y, x: backend.silu_backward(g, x),)),
-    "gelu": FusibleOp(unary.gelu.compute, (lambda backend, g, y, x: backend.gelu_backward(g, x),)),
+    "relu": FusibleOp(unary.relu.compute, (lambda g, y, x: call_lazily(relu_backward, g, y),)),
+    "silu": FusibleOp(unary.silu.compute, (lambda g, y, x: call_lazily(activations.silu_backward, g, x),)),
+    "gelu": FusibleOp(unary.gelu.compute, (lambda g, y, x: call_lazily(activations.gelu_backward, g, x),)),
     "where": _WHERE,
 }
 _CLAMP_MIN, _CLAMP_MAX = map(_from_primitive, (binary.clamp_min, binary.clamp_max))
 _GELU_TANH = FusibleOp(
     lambda backend, x: call_lazily(activations.gelu_tanh, x),
-    (lambda backend, g, y, x: call_lazily(activations.gelu_tanh_backward, g, x),),
+    (lambda g, y, x: call_lazily(activations.gelu_tanh_backward, g, x),),
 )
 # On the CPU gelu is two operations: the distribution is slow, and the forward and the backward pass both read it.
 _DISTRIBUTION = FusibleOp(lambda backend, x: call_lazily(activations.normal_distribution, x), (None,))
 _TIMES_DISTRIBUTION = FusibleOp(
     lambda backend, distribution, x: distribution * x,
-    (None, lambda backend, g, y, normal, x: call_lazily(activations.gelu_backward_from_distribution, g, x, normal)),
+    (None, lambda g, y, normal, x: call_lazily(activations.gelu_backward_from_distribution, g, x, normal)),
 )
 
 
@@ -219,7 +215,7 @@ def _lower_cast(made: Fact, self: Any, *targets: Any, **named: Any) -> list[Call
         dtype = canonical_dtype("to", target, "cuda")  # which has all dtypes
     except (DTypeError, ValueError):
         return []
-    op = FusibleOp(lambda backend, x: backend.cast(x, dtype), (lambda backend, g, y, x: g,))
+    op = FusibleOp(lambda backend, x: backend.cast(x, dtype), (lambda g, y, x: g,))
     return [(op, (self,))] if is_float(dtype) else []
 
 

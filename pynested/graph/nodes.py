@@ -44,22 +44,17 @@ class CodeLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One call, by the name of the function: ``exp`` for ``pn.exp(x)`` and for ``x.exp()``.
-
-    Arguments and results are trees. Constants among the results are the same in each replay. ``mode`` is the gradient
-    mode if the function itself set one, for example by ``with pn.no_grad()``. A call has an ``effect`` if it writes,
-    draws random numbers, or runs a function of the user. ``line`` is the line of the user's code that made the call.
-    """
+    """One call, by the name of the function: ``exp`` for ``pn.exp(x)`` and for ``x.exp()``; its results are a tree."""
 
     name: str
     kind: str
     function: Callable[..., Any]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
-    results: Any
-    mode: int | None
-    effect: bool
-    line: CodeLine
+    results: Any  # constants among them are the same in each replay
+    mode: int | None  # the gradient mode if the function itself set one, for example by ``with pn.no_grad()``
+    effect: bool  # whether the call writes, draws random numbers, or runs a function of the user
+    line: CodeLine  # of the user's code that made the call
 
     @property
     def reads(self) -> list[Value]:

@@ -33,36 +33,26 @@ _CONSTANTS = (*NUMBERS, type, type(...))
 _ARRAYS = (Array, NestedArray)
 _CAPTURED = (*_ARRAYS, np.random.Generator)
 
-_recording: ContextVar[bool] = ContextVar("recording", default=False)  # each thread has its own
-
-
-def is_recording() -> bool:
-    """Return whether this thread records a function now."""
-    return _recording.get()
+IS_RECORDING: ContextVar[bool] = ContextVar("is_recording", default=False)  # each thread has its own
 
 
 class Recorder:
-    """One run of ``function``.
-
-    ``reals`` and ``stand_ins`` hold, by the number of a value, the real array or number and the stand-in that the
-    function sees; ``values`` holds the values by the ids of the stand-ins. ``storages`` holds, by id, the storage of
-    each NumPy array that the function makes, and its version. ``outside`` are the arrays that the function did not
-    make, by id. ``used`` are the ids of the contents of variables that calls have used.
-    """
+    """One run of ``function``."""
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         self.function, self.definition, self.num_mode_blocks = function, definition_of(function), num_mode_blocks()
-        self.reals: dict[int, Any] = {}
-        self.stand_ins: dict[int, Any] = {}
-        self.values: dict[int, Value] = {}
-        self.storages: dict[int, tuple[Storage, int]] = {}
+        self.reals: dict[int, Any] = {}  # the real arrays and numbers, by the numbers of values
+        self.stand_ins: dict[int, Any] = {}  # those that the function sees instead, by the numbers of values
+        self.values: dict[int, Value] = {}  # by the ids of stand-ins
+        self.storages: dict[int, tuple[Storage, int]] = {}  # of NumPy arrays of the function, with versions; by id
         self.is_computing = False
         self.caught: TraceError | None = None  # raised if the function catches the error of a call
         self.sources = find_sources(function, (args, dict(kwargs)))
         self.source_by_id = {id(source.content): source for source in self.sources}
-        self.used: set[int] = set()
+        self.used: set[int] = set()  # the ids of the contents of variables that calls have used
         arrays = [source.content for source in self.sources if isinstance(source.content, _ARRAYS)]
-        self.outside = {id(array): array for array in arrays if not isinstance(array, Traced)}  # of an earlier run
+        # The arrays that the function does not make, by id. A traced array is one of an earlier run.
+        self.outside = {id(array): array for array in arrays if not isinstance(array, Traced)}
         self.recording = Recording(map_leaves((args, dict(kwargs)), self._argument), mode=grad_mode.value)
         objects = [*self.reals.values(), *[source.content for source in self.sources]]
         self.generators = [x for x in objects if isinstance(x, np.random.Generator)]
@@ -72,12 +62,12 @@ class Recorder:
         """Run the function; return the recording, and what the function returned."""
         recording, versions = self.recording, list(map(_version, self.outside.values()))
         args, kwargs = substitute(recording.inputs, self.stand_ins)
-        token = _recording.set(True)
+        token = IS_RECORDING.set(True)
         try:
             with watching(self._watch):
                 outputs = self.function(*args, **kwargs)
         finally:
-            _recording.reset(token)
+            IS_RECORDING.reset(token)
         if self.caught is not None:
             raise self.caught
         recording.outputs = map_leaves(outputs, self._output)
@@ -160,7 +150,7 @@ class Recorder:
 
     def _refuse_hidden(self, what: str) -> None:
         """Refuse a traced array or size that a callback or an object uses inside of a call, or after the run."""
-        if self.is_computing or not is_recording():
+        if self.is_computing or not IS_RECORDING.get():
             raise unsupported_error(
                 f"{what} of the recording that a callback or an object holds", Reason.ARRAY_IN_OBJECT
             )

@@ -15,7 +15,7 @@ from pynested.structure.ragged_size import RaggedSize
 from .graph_display import as_text, picture_of
 from .inputs import Source, map_leaves, signature_of, values_in
 from .nodes import Recording, Replay, TraceMismatch, in_words
-from .recorder import Recorder, is_recording
+from .recorder import IS_RECORDING, Recorder
 
 
 class Graph:
@@ -34,7 +34,7 @@ class Graph:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Return what the function returns, for arrays of any lengths."""
-        if is_recording():
+        if IS_RECORDING.get():
             return self.function(*args, **kwargs)
         arrays: list[Any] = []
         signature_of((args, kwargs), arrays)
