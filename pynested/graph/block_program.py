@@ -104,7 +104,8 @@ class BlockProgram:
         return [slots[i] for i in self.result_slots]
 
     def _run_blocks(self, shape: tuple[int, ...], size: int, operands: Sequence[Any], made: list[NDArray[Any]]) -> None:
-        used = [(i, _smallest(operands[i])) for i in self.reads]
+        # One element stands for elements that share its memory, as in an expanded cotangent.
+        used = [(i, x if any(x.strides) else x[(0,) * x.ndim]) for i, x in enumerate(operands) if i in self.reads]
         small = [(i, x) for i, x in used if x.shape != shape]
         row = shape[1:] if any(x.ndim for _, x in small) else ()
         block_size = min(size, max(1, BLOCK_BYTES // self.itemsize // max(1, prod(row))) * prod(row))
@@ -125,11 +126,6 @@ class BlockProgram:
                     fill(*[slots[i] for i in sources], out=slots[target])
 
         run_shares(work, -(-size // block_size), size * self.itemsize)
-
-
-def _smallest(x: NDArray[Any]) -> NDArray[Any]:
-    """Return one element if all elements share its memory, as in an expanded cotangent; otherwise ``x``."""
-    return x if any(x.strides) else x[(0,) * x.ndim]
 
 
 def _fill_function(x: LazyArray) -> Callable[..., Any]:

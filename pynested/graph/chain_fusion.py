@@ -24,9 +24,7 @@ from .nodes import CHAIN, FUNCTION, METHOD, Fact, Node, Recording
 def fuse_chains(recording: Recording) -> Recording:
     """Replace each chain of two or more operators by one node."""
     read_outside = set(values_in(recording.outputs))
-    for node in recording.nodes:
-        if not is_fusible(node, recording):
-            read_outside.update(node.reads)
+    read_outside.update(*[node.reads for node in recording.nodes if not is_fusible(node, recording)])
     nodes: list[Node] = []
     chain: list[Node] = []
 
@@ -74,9 +72,8 @@ def _fused(nodes: list[Node], recording: Recording) -> list[Node]:
 
 def is_fusible(node: Node, recording: Recording) -> bool:
     """Return whether a chain can compute a call: from arrays of one device and numbers to floats or bools."""
-    if node.kind not in (FUNCTION, METHOD) or node.effect or type(node.results) is not Value:
-        return False
-    if node.mode not in (None, recording.mode):
+    is_call = node.kind in (FUNCTION, METHOD) and node.mode in (None, recording.mode)
+    if not is_call or node.effect or type(node.results) is not Value:
         return False
     made = recording.facts[node.results.number]
     calls = lower_call(node, made)

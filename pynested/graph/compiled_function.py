@@ -12,7 +12,6 @@ from itertools import dropwhile
 from types import MethodType
 from typing import Any
 
-from pynested.autograd.array_methods import ArrayMethods
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.decorators import operator
 from pynested.autograd.default_device_and_dtype import default_device, default_dtype
@@ -22,7 +21,7 @@ from pynested.backends.errors import ArgumentError, TraceError, named_type
 from .chain_fusion import fuse_chains
 from .fused_chain import FusedChain
 from .graph_display import as_text
-from .inputs import NUMBERS, Source, signature_of
+from .inputs import NUMBERS, read_source, signature_of
 from .nodes import Recording, TraceMismatch
 from .recorder import IS_RECORDING, Recorder
 from .traced_function import call_in_words, changed_source, replay_of
@@ -127,10 +126,10 @@ class CompiledFunction:
                 raise TraceError(f"compile: the function has no graph: {reason}. Leave fullgraph out.")
             self._uncompiled[key] = reason
             return result
-        for value, source in program.captured.items():  # a variable may require grad later
-            if isinstance(source.content, ArrayMethods) and not program.facts[value.number].tracked:
-                text = f"{source.text}.requires_grad"
-                program.constants.append(Source(text, source.content, "requires_grad", getattr, False))
+        for value, source in program.captured.items():
+            if not program.facts[value.number].tracked:  # the variable may require grad later
+                flag = "requires_grad"
+                program.constants += read_source(f"{source.text}.{flag}", source.content, flag, getattr)
         self._graphs[key] = [*kept, Specialization(reason, program, replay_of(program))][-_MAX_GRAPHS:]
         self._recordings += 1
         if self._recordings == _MAX_GRAPHS + 1:

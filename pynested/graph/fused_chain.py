@@ -49,14 +49,6 @@ class BackwardRequest(NamedTuple):
     summed: frozenset[int]  # inputs whose parts of a gradient are summed; other inputs get their parts one by one
 
 
-class Unfused(NamedTuple):
-    """The arguments with which a node runs its operators one by one, and the arrays that its backward program reads."""
-
-    plan: BroadcastPlan
-    operands: list[Any]
-    kept: tuple[LazyArray, ...]
-
-
 class FusedChain:
     """The operators of ``nodes`` as one function of ``inputs`` that returns ``outputs``.
 
@@ -76,8 +68,7 @@ class FusedChain:
         # The positions of the nested inputs.
         self.nested = frozenset(i for i, x in enumerate(inputs) if facts[x.number].kind == "nested")
         lazy: dict[Any, LazyArray] = dict(zip(inputs, self.inputs, strict=True))
-        # The operators as lazy arrays.
-        self.steps = list(lower_steps(nodes, facts, lazy, LazyBackend(self.device)))
+        self.steps = list(lower_steps(nodes, facts, lazy, LazyBackend(self.device)))  # the operators as lazy arrays
         self.outputs = [lazy[value] for value in outputs]
         self.seeds = [LazyArray(x.dtype) for x in self.outputs]  # the cotangents of the outputs
         self._saved: dict[tuple[Any, ...], Saved] = {}
@@ -198,7 +189,7 @@ class FusedChain:
         sources = [node_or_leaf(x) for x in operands]
         operands = [x.as_saved() for x in operands]
         inputs = [x if i in saved[0] else None for i, x in enumerate(operands)]
-        args = [*inputs, *kept, Unfused(plan, operands, saved[1])]
+        args = [*inputs, *kept, (plan, operands, saved[1])]  # all operands, to run the operators one by one
         node = TapeNode(self, sources, results[0].shape, results[0].dtype, args)
         if len(results) == 1:
             results[0].node, results[0].tracked = node, True
@@ -209,19 +200,19 @@ class FusedChain:
         """Return the cotangents of the inputs from the cotangents of the outputs."""
         cotangents, sources = cotangent if node.num_listed_outputs else [cotangent], node.sources
         wanted = tuple([i for i, source in enumerate(sources) if source in this_pass.nodes_to_visit])
-        *saved, unfused = node.saved()
+        *saved, (plan, operands, kept) = node.saved()
         if this_pass.is_recorded:  # operator by operator, so that the pass can be differentiated itself
-            _, vjp = functional.vjp(self._of_some(unfused, wanted), *[unfused.operands[i] for i in wanted])
+            _, vjp = functional.vjp(self._of_some(plan, operands, wanted), *[operands[i] for i in wanted])
             gradients = vjp(tuple(cotangents))
             parts = gradients if len(wanted) > 1 else (gradients,)
             return [(sources[i], gradient) for i, gradient in zip(wanted, parts, strict=True)]
         arrived = tuple([i for i, x in enumerate(cotangents) if x is not None])
         # If other nodes or operands add to a gradient as well, it gets the parts one by one: the order of a sum shows.
         counts = Counter(map(id, sources))
-        full = unfused.plan.full
+        full = plan.full
         summed = frozenset(i for i in full if counts[id(sources[i])] == 1 and sources[i] not in this_pass.cotangents)
-        program, inputs = self.backward(BackwardRequest(arrived, wanted, summed), unfused.kept)
-        results = program(unfused.plan.shape, [raw(x) for x in (*saved, *cotangents)])
+        program, inputs = self.backward(BackwardRequest(arrived, wanted, summed), kept)
+        results = program(plan.shape, [raw(x) for x in (*saved, *cotangents)])
         pairs: SourceCotangents = []
         arrays = [*cotangents]  # a result may be one of them, or an earlier result
         for i, values in zip(inputs, results, strict=True):
@@ -231,15 +222,14 @@ class FusedChain:
 
     def apply_jvp(self, node: TapeNode, tangents: Sequence[Any]) -> Any:
         """Return the tangents of the outputs, operator by operator."""
-        *_, unfused = node.saved()
+        *_, (plan, operands, _) = node.saved()
         moving = [i for i, tangent in enumerate(tangents) if tangent is not None]
-        primals = tuple([unfused.operands[i] for i in moving])
-        _, results = functional.jvp(self._of_some(unfused, moving), primals, tuple([tangents[i] for i in moving]))
+        primals, moves = tuple([operands[i] for i in moving]), tuple([tangents[i] for i in moving])
+        _, results = functional.jvp(self._of_some(plan, operands, moving), primals, moves)
         return results if node.num_listed_outputs else results[0]
 
-    def _of_some(self, unfused: Unfused, positions: Sequence[int]) -> Callable[..., tuple[Any, ...]]:
+    def _of_some(self, plan: BroadcastPlan, operands: list[Any], positions: Sequence[int]) -> Callable[..., Any]:
         """Return the operators as a function of the buffers of some operands; the others stay as they are."""
-        plan, operands, _ = unfused
 
         def call(*changed: Any) -> tuple[Any, ...]:
             mixed = dict(enumerate(operands)) | dict(zip(positions, changed, strict=True))

@@ -155,18 +155,15 @@ def _from_primitive(primitive: Primitive) -> FusibleOp:
     return FusibleOp(primitive.compute, tuple(vjps), all(vjp is None for vjp in vjps))
 
 
-_PRIMITIVES = {
-    primitive.name: primitive
-    for primitive in (*vars(unary).values(), *vars(binary).values())
-    if type(primitive) is Primitive and primitive.name == primitive.public and hasattr(operators, primitive.name)
-}
+_PRIMITIVES = [x for x in (*vars(unary).values(), *vars(binary).values()) if type(x) is Primitive]
+_OPERATORS = [x for x in _PRIMITIVES if x.name == x.public and x.name != "dropout" and hasattr(operators, x.name)]
 _WHERE = FusibleOp(
     lambda backend, condition, a, b: np.where(condition, a, b),
     (None, lambda g, y, condition, a, b: np.where(condition, g, g.dtype.type(0)),
      lambda g, y, condition, a, b: np.where(~condition, g, g.dtype.type(0))), may_return_bool=True,
 )  # fmt: skip
 OPERATIONS: dict[str, FusibleOp] = {
-    **{name: _from_primitive(x) for name, x in _PRIMITIVES.items() if name != "dropout"},
+    **{x.name: _from_primitive(x) for x in _OPERATORS},
     "relu": FusibleOp(unary.relu.compute, (lambda g, y, x: call_lazily(relu_backward, g, y),)),
     "silu": FusibleOp(unary.silu.compute, (lambda g, y, x: call_lazily(activations.silu_backward, g, x),)),
     "gelu": FusibleOp(unary.gelu.compute, (lambda g, y, x: call_lazily(activations.gelu_backward, g, x),)),

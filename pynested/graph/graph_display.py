@@ -137,22 +137,18 @@ def picture_of(function: Callable[..., Any], recording: Recording) -> Picture:
     left = 20 + _LANE * (max(columns, default=0) + 1)
     sheet = Sheet(f"A graph of {len(recording.nodes)} calls: {'; '.join(texts)}")
     for row, text in enumerate(texts):
-        _draw_line(sheet, left, 20 + row * _STEP, text, _colour(makes[row], recording))
+        y = 20 + row * _STEP
+        sheet.rect(left, y - 12, 5, 18, _colour(makes[row], recording), round=2)
+        call, sign, result = text.partition("  # ")
+        longest = max(24, int((PAGE - left - 14) / text_width("m", _FONT)) - len(sign + result))
+        short = call if len(call) <= longest else f"{call[: longest - 1]}…"
+        sheet.text(left + 14, y, short + sign + result, size=_FONT, anchor="start", title=call)
     for (value, start, end), column in zip(arrows, columns, strict=True):
         # The arrow leaves a line at its left, goes down at x, and comes back.
         x, right, y, colour = left - 4 - _LANE * (column + 1), left - 4, 16 + end * _STEP, _colour([value], recording)
         sheet.path(f"M{right:g} {16 + start * _STEP:g}H{x:g}V{y:g}H{right:g}", stroke=colour, opacity=0.7)
         sheet.path(f"M{right - 4:g} {y - 3.5:g}L{right:g} {y:g}L{right - 4:g} {y + 3.5:g}", stroke=colour)
     return Picture(sheet)
-
-
-def _draw_line(sheet: Sheet, left: float, y: float, text: str, colour: str) -> None:
-    """Draw a call and its result. A long call is shortened."""
-    sheet.rect(left, y - 12, 5, 18, colour, round=2)
-    call, sign, result = text.partition("  # ")
-    longest = max(24, int((PAGE - left - 14) / text_width("m", _FONT)) - len(sign + result))
-    short = call if len(call) <= longest else f"{call[: longest - 1]}…"
-    sheet.text(left + 14, y, short + sign + result, size=_FONT, anchor="start", title=call)
 
 
 def _colour(values: Iterable[Value], recording: Recording) -> str:

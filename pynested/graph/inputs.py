@@ -10,6 +10,7 @@ import operator
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
+from itertools import islice
 from types import CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
@@ -108,9 +109,9 @@ def constant_key(constant: Any) -> Any:
     """Return a hashable key of a constant. 1, 1.0 and True have different keys; so do 0.0 and -0.0."""
     kind: Any = type(constant)
     if isinstance(constant, float):
-        return kind, constant.hex()
+        return type(constant), constant.hex()
     if isinstance(constant, np.ndarray | np.generic):
-        return kind, constant.dtype, constant.shape, constant.tobytes()
+        return type(constant), constant.dtype, constant.shape, constant.tobytes()
     if not isinstance(constant, NUMBERS):
         # Equal objects can differ in their attributes.
         if kind.__eq__ is object.__eq__ or next(_inner_sources(constant, ""), None) is not None:
@@ -119,7 +120,7 @@ def constant_key(constant: Any) -> Any:
             hash(constant)
         except TypeError:
             return _Identity(constant)
-    return kind, constant
+    return type(constant), constant
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,15 +141,14 @@ class _Identity:
 class Source:
     """A variable, an item or an attribute that the function reads, by ``read(holder, key)``.
 
-    ``content`` is what it held when the function was recorded; ``text`` is how the user writes it. A graph is valid as
-    long as arrays are the same objects, and numbers, texts and flags are equal.
+    A graph is valid as long as arrays are the same objects, and numbers, texts and flags are equal.
     """
 
-    text: str
+    text: str  # as the user writes it
     holder: Any
     key: Any
     read: Callable[[Any, Any], Any]
-    content: Any
+    content: Any  # when the function was recorded
 
     def is_current(self) -> bool:
         """Return whether the source holds the same object as in the recording, or an equal number."""
@@ -168,16 +168,13 @@ def find_sources(function: Any, arguments: Any) -> list[Source]:
     """
     leaves: list[Any] = []
     map_leaves(arguments, leaves.append)
-    waiting = [*_roots(function), *[source for leaf in leaves for source in _inner_sources(leaf, "self")]]
-    sources: list[Source] = []
+    sources = [*_roots(function), *[source for leaf in leaves for source in _inner_sources(leaf, "self")]]
     seen: set[int] = set()
-    while waiting and len(sources) < _MAX_SOURCES:
-        source = waiting.pop(0)
-        sources.append(source)
+    for source in islice(sources, _MAX_SOURCES):
         if id(source.content) not in seen:
             seen.add(id(source.content))
-            waiting += _inner_sources(source.content, source.text)
-    return sources
+            sources += _inner_sources(source.content, source.text)
+    return sources[:_MAX_SOURCES]
 
 
 def _roots(function: Any) -> Iterator[Source]:
@@ -199,14 +196,14 @@ def _variables(function: FunctionType) -> Iterator[Source]:
     if _is_library_code(function):
         return
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        yield from _read_source(name, cell, "cell_contents", getattr)
+        yield from read_source(name, cell, "cell_contents", getattr)
     names = _names(function.__code__)
     for name in names:
-        yield from _read_source(name, function.__globals__, name, operator.getitem)
+        yield from read_source(name, function.__globals__, name, operator.getitem)
         module = function.__globals__.get(name)
         if isinstance(module, ModuleType) and not _is_library_code(module):
             for inner in names:
-                yield from _read_source(f"{name}.{inner}", vars(module), inner, operator.getitem)
+                yield from read_source(f"{name}.{inner}", vars(module), inner, operator.getitem)
     yield from _inner_sources([function.__defaults__, function.__kwdefaults__], "default")
 
 
@@ -236,15 +233,16 @@ def _inner_sources(holder: Any, text: str) -> Iterator[Source]:
     else:
         return
     for source_text, key, read in items:
-        yield from _read_source(source_text, holder, key, read)
+        yield from read_source(source_text, holder, key, read)
     if not isinstance(entries, tuple):  # which cannot grow
-        yield from _read_source(f"the number of entries of {text}", len, entries, operator.call)
+        yield from read_source(f"the number of entries of {text}", len, entries, operator.call)
 
 
-def _read_source(text: str, holder: Any, key: Any, read: Any) -> Iterator[Source]:
+def read_source(text: str, holder: Any, key: Any, read: Callable[[Any, Any], Any]) -> Iterator[Source]:
+    """Yield a variable, an item or an attribute if it has a value."""
     try:
         yield Source(text, holder, key, read, read(holder, key))
-    except (LookupError, AttributeError, ValueError):  # the name of a builtin, or a variable or slot without a value
+    except (LookupError, AttributeError, ValueError):  # also the name of a builtin
         return
 
 

@@ -75,10 +75,9 @@ class Recorder:
         if versions != list(map(_version, self.outside.values())):
             raise unsupported_error("a write into an array from outside", Reason.WRITES_OUTSIDE, self.definition)
         unused = {id(x) for source in self.sources if isinstance(x := source.content, _CAPTURED)} - self.used
-        recording.constants = [source for source in self.sources if id(source.content) not in unused]
-        for i, source in enumerate(recording.constants):
-            if source.holder is len:  # entries that the function itself adds make no other graph
-                recording.constants[i] = replace(source, content=len(source.key))
+        used = [source for source in self.sources if id(source.content) not in unused]
+        # Entries that the function itself adds make no other graph.
+        recording.constants = [replace(x, content=len(x.key)) if x.holder is len else x for x in used]
         names: dict[RaggedSize, str] = {}
         recording.facts = {number: fact_of(real, names) for number, real in self.reals.items()}
         return recording, substitute(recording.outputs, self.reals)
@@ -114,9 +113,7 @@ class Recorder:
             with ValueChange(thread_watchers, [watcher for watcher in thread_watchers.value if watcher != self._watch]):
                 result = (compute or function)(*real_args, **real_kwargs)
         except Exception:
-            self.caught = unsupported_error(
-                f"an error of {name}, which the function catches,", Reason.CATCHES_ERROR, line
-            )
+            self.caught = unsupported_error(f"an error of {name}, which the function catches,", Reason.CATCHES_ERROR)
             raise
         finally:
             self.is_computing = False
