@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 from pynested.autograd import Array, functional
@@ -71,19 +72,19 @@ class FusedChain:
         self.steps = list(lower_steps(nodes, facts, lazy, LazyBackend(self.device)))  # the operators as lazy arrays
         self.outputs = [lazy[value] for value in outputs]
         self.seeds = [LazyArray(x.dtype) for x in self.outputs]  # the cotangents of the outputs
-        self._saved: dict[tuple[Any, ...], Saved] = {}
         self._backward: dict[tuple[Any, ...], tuple[Program, list[int]]] = {}
         self._forward: dict[tuple[LazyArray, ...], Program] = {}
-        self._full_steps: dict[frozenset[int], bool] = {}
+        self.has_full_steps, self.saved_by = cache(self._has_full_steps), cache(self._saved_by)
 
     def __call__(self, *operands: Any) -> Any:
         """Return one result, or a tuple of results."""
         arrays = [x._buffer if type(x) is NestedArray else x for x in operands]
-        is_recorded = grad_mode.value and any(self.is_tracked) and any(x.tracked for x in arrays)
+        tracked = tuple([i for i, x in enumerate(arrays) if x.tracked])
+        is_recorded = grad_mode.value and any(self.is_tracked) and bool(tracked)
         plan = self.plan_broadcast(operands)
         if plan is None or has_custom_kernels(self.device):
             return _one_or_all(self.one_by_one(*operands))
-        saved, kept = self.saved_by(arrays, plan) if is_recorded else ([], ())
+        saved, kept = self.saved_by(plan.full, tracked) if is_recorded else ([], ())
         wanted = tuple(dict.fromkeys((*self.outputs, *kept)))
         if wanted not in self._forward:
             self._forward[wanted] = self.program(self.name, self.inputs, wanted)
@@ -121,35 +122,30 @@ class FusedChain:
             is_full = x.shape == shape and x.flags.c_contiguous
             if not (is_full if i in full else broadcasts_from_axis(x.shape, shape, num_leading)):
                 return None
-        return BroadcastPlan(shape, structure, full) if self._has_full_steps(full) else None
+        return BroadcastPlan(shape, structure, full) if self.has_full_steps(full) else None
 
     def _has_full_steps(self, full: frozenset[int]) -> bool:
         """Return whether all steps have full size. A smaller step sums its gradient before it rounds; no block can."""
-        if full not in self._full_steps:
-            full_arrays = {self.inputs[i] for i in full}
-            for step in self.steps:
-                if not full_arrays.isdisjoint(step.operands):
-                    full_arrays.add(step.result)
-            self._full_steps[full] = full_arrays.issuperset(step.result for step in self.steps)
-        return self._full_steps[full]
+        full_arrays = {self.inputs[i] for i in full}
+        for step in self.steps:
+            if not full_arrays.isdisjoint(step.operands):
+                full_arrays.add(step.result)
+        return full_arrays.issuperset(step.result for step in self.steps)
 
     # ---- on the tape --------------------------------------------------------------------------------------------
 
     @without_warnings
-    def saved_by(self, operands: Sequence[Any], plan: BroadcastPlan) -> Saved:
-        """Return what a node saves for the pass from all outputs to all tracked operands."""
-        wanted = tuple([i for i, x in enumerate(operands) if x.tracked])
-        if (plan.full, wanted) not in self._saved:
-            request = BackwardRequest(tuple(range(len(self.outputs))), wanted, plan.full)
-            kept: tuple[LazyArray, ...] = ()
-            if self.device == "cpu":  # on a device memory is slower than arithmetic
-                candidates = {step.result for step in self.steps if step.result.function not in RECOMPUTED}
-                candidates.update(self.outputs)
-                gradients = [gradient for _, gradient in self._differentiate(request)]
-                kept = tuple([x for x in topological_order(gradients, frozenset(candidates)) if x in candidates])
-            reads = self.backward(request, kept)[0].reads
-            self._saved[plan.full, wanted] = [i for i in reads if i < len(operands)], kept
-        return self._saved[plan.full, wanted]
+    def _saved_by(self, full: frozenset[int], tracked: tuple[int, ...]) -> Saved:
+        """Return what a node saves for the pass from all outputs to all tracked inputs."""
+        request = BackwardRequest(tuple(range(len(self.outputs))), tracked, full)
+        kept: tuple[LazyArray, ...] = ()
+        if self.device == "cpu":  # on a device memory is slower than arithmetic
+            candidates = {step.result for step in self.steps if step.result.function not in RECOMPUTED}
+            candidates.update(self.outputs)
+            gradients = [gradient for _, gradient in self._differentiate(request)]
+            kept = tuple([x for x in topological_order(gradients, frozenset(candidates)) if x in candidates])
+        reads = self.backward(request, kept)[0].reads
+        return [i for i in reads if i < len(self.inputs)], kept
 
     @without_warnings
     def backward(self, request: BackwardRequest, kept: tuple[LazyArray, ...]) -> tuple[Program, list[int]]:

@@ -151,8 +151,7 @@ class ChainStep(NamedTuple):
 
 
 def _from_primitive(primitive: Primitive) -> FusibleOp:
-    vjps: Any = primitive.vjps
-    return FusibleOp(primitive.compute, tuple(vjps), all(vjp is None for vjp in vjps))
+    return FusibleOp(primitive.compute, tuple(primitive.vjps), not any(primitive.vjps))
 
 
 _PRIMITIVES = [x for x in (*vars(unary).values(), *vars(binary).values()) if type(x) is Primitive]
