@@ -79,19 +79,19 @@ class FusedChain:
     def __call__(self, *operands: Any) -> Any:
         """Return one result, or a tuple of results."""
         arrays = [x._buffer if type(x) is NestedArray else x for x in operands]
-        tracked = tuple([i for i, x in enumerate(arrays) if x.tracked])
-        is_recorded = grad_mode.value and any(self.is_tracked) and bool(tracked)
+        is_recorded = grad_mode.value and any(self.is_tracked)
+        tracked = tuple([i for i, x in enumerate(arrays) if x.tracked]) if is_recorded else ()
         plan = self.plan_broadcast(operands)
         if plan is None or has_custom_kernels(self.device):
             return _one_or_all(self.one_by_one(*operands))
-        saved, kept = self.saved_by(plan.full, tracked) if is_recorded else ([], ())
+        saved, kept = self.saved_by(plan.full, tracked) if tracked else ([], ())
         wanted = tuple(dict.fromkeys((*self.outputs, *kept)))
         if wanted not in self._forward:
             self._forward[wanted] = self.program(self.name, self.inputs, wanted)
         datas = self._forward[wanted](plan.shape, [x._raw for x in arrays])
         made = {x: Array(data, self.device) for x, data in zip(wanted, datas, strict=True)}
         results = [made[x] for x in self.outputs]
-        if is_recorded:
+        if tracked:
             self.record(results, arrays, plan, (saved, kept), [made[x].detach() for x in kept])
         return _one_or_all(results if plan.structure is None else [wrap_unchecked(x, plan.structure) for x in results])
 

@@ -115,8 +115,8 @@ def replay_of(recording: Recording) -> Callable[..., Any]:
     """Return a function that replays a recording; its arguments are the arrays among the arguments of a call."""
     inputs = [*values_in(recording.inputs), *recording.captured, *recording.made]
     replay = Replay(inputs, recording.nodes, recording.outputs)
-    captured = [source.content for source in recording.captured.values()]
-    return lambda *arrays: replay(*arrays, *captured, *[array.copy("K") for array in recording.made.values()])
+    captured, made = [source.content for source in recording.captured.values()], list(recording.made.values())
+    return lambda *arrays: replay(*arrays, *captured, *[array.copy("K") for array in made])
 
 
 def changed_source(recording: Recording) -> Source | None:
