@@ -228,7 +228,7 @@ def _inner_sources(holder: Any, text: str) -> Iterator[Source]:
         entries = () if cls is holder else getattr(holder, "__dict__", ())
         members = [member for base in cls.__mro__ for member in list(vars(base).items())]
         # Without names to which Python gives a meaning: ``__doc__``, and ``_member_map_`` of an enum.
-        own = [name for name, member in members if isinstance(member, _SHARED) and not name[0] == name[-1] == "_"]
+        own = [name for name, member in members if isinstance(member, _SHARED) and not name[:1] == name[-1:] == "_"]
         items = [(f"{text}.{name}", name, getattr) for name in dict.fromkeys([*entries, *own])]
     else:
         return
