@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..caching_allocator import LARGE, empty
+from ..dtypes import is_half
 from ..plain.elementwise import relu as plain_relu
 from ..plain.widening import RawArray
 from .blocks import compute_rows, run_shares
@@ -82,7 +83,9 @@ def relu(x: RawArray, /) -> RawArray:
 @blockwise
 def _relu_of_blocks(x: RawArray, /, *, out: RawArray) -> None:
     out.fill(0)
-    np.maximum(x, out, out=out)
+    # The result for -0 is +0: of two zeros NumPy returns the first one in float16, and the second one in other dtypes.
+    operands = (out, x) if is_half(x.dtype) else (x, out)
+    np.maximum(*operands, out=out)
 
 
 @blockwise

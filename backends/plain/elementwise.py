@@ -32,8 +32,8 @@ def cast(x: RawArray, dtype: np.dtype[Any], /) -> RawArray:
 
 
 def relu(x: RawArray, /) -> RawArray:
-    """max(x, 0), for any real dtype; NaN stays NaN."""
-    return np.maximum(x, x.dtype.type(0), order="C")
+    """max(x, 0), for any real dtype: +0 for -0; NaN stays NaN."""
+    return np.where(x <= 0, x.dtype.type(0), x).copy()  # in C order
 
 
 def relu_backward(cotangent: RawArray, y: RawArray, /) -> RawArray:

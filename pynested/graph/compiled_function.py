@@ -23,8 +23,9 @@ from .fused_chain import FusedChain
 from .graph_display import as_text
 from .inputs import NUMBERS, read_source, signature_of
 from .nodes import Recording, TraceMismatch
-from .recorder import IS_RECORDING, Recorder
+from .recorder import Recorder
 from .traced_function import call_in_words, changed_source, replay_of
+from .unsupported import RECORDED_ERRORS
 
 _MISMATCH = object()  # returned if no graph contains the calls that the function would make
 _MAX_GRAPHS = 8  # kept for a signature; a warning appears once a function has more in all
@@ -62,7 +63,7 @@ class CompiledFunction:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Return what the function returns."""
-        if IS_RECORDING.get() or grad_mode.value == ANOMALY:
+        if RECORDED_ERRORS.get(None) is not None or grad_mode.value == ANOMALY:
             return self.function(*args, **kwargs)
         arrays: list[Any] = []
         signatures = signature_of(args, arrays), signature_of(kwargs, arrays) if kwargs else None

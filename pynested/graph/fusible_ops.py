@@ -1,8 +1,7 @@
 """Operators that a fused chain can compute, as expressions of lazy arrays, and their derivatives.
 
 The primitives compute with arrays and with the kernels of a backend. Given a `LazyArray` and a `LazyBackend` they run
-unchanged, and each call leaves a lazy array, of which a chain makes a program: ``1 - x * x`` is np.subtract of
-1 and of np.multiply of x and x.
+unchanged, and each call leaves a lazy array: ``1 - x * x`` is np.subtract of 1 and of np.multiply of x and x.
 
 A call becomes one `FusibleOp`, or two: `clamp` with both bounds is a maximum and a minimum. `lower_call` returns them.
 """
@@ -91,7 +90,7 @@ class LazyBackend:
     def __init__(self, device: str) -> None:
         self._kernels: dict[Any, Any] = {np.where: np.where, cast: LazyArray.astype, copy: lambda x: x}
         if device == "cpu":  # where relu and sgn of floats are functions of NumPy
-            self._kernels |= {relu: lambda x: np.maximum(x, 0), sgn: np.sign}
+            self._kernels |= {relu: lambda x: np.maximum(0, x) if is_half(x.dtype) else np.maximum(x, 0), sgn: np.sign}
 
     def __getattr__(self, kernel: str) -> Callable[..., Any]:
         function: Any = getattr(get_backend("cpu"), kernel)

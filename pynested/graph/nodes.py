@@ -55,6 +55,7 @@ class Node:
     mode: int | None  # the gradient mode if the function itself set one, for example by ``with pn.no_grad()``
     effect: bool  # whether the call writes, draws random numbers, or runs a function of the user
     line: CodeLine  # of the user's code that made the call
+    may_be_none: bool = False  # whether it reads the grad of an array from outside, which the caller can set
 
     @property
     def reads(self) -> list[Value]:
@@ -70,8 +71,8 @@ class Node:
     def is_checked(self) -> bool:
         """Whether a replay compares the results with the recorded ones, on which the function may have acted."""
         if type(self.results) is Value or (self.effect and self.results is None):
-            return False
-        return self.kind != CHAIN and self.name not in _FIXED
+            return self.may_be_none
+        return self.may_be_none or (self.kind != CHAIN and self.name not in _FIXED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +165,7 @@ def _store(tree: Any, result: Any, objects: dict[int, Any]) -> bool:
     """Store the parts of ``result`` for which ``tree`` has values; return whether all other parts are equal."""
     if type(tree) is Value:
         objects[tree.number] = result
-        return True
+        return result is not None
     if isinstance(tree, CONTAINERS):
         if type(result) is not type(tree) or len(children(tree)) != len(children(result)):
             return False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -22,9 +21,9 @@ from pynested.structure.layout import Layout
 from pynested.structure.ragged_size import RaggedSize
 
 from .inputs import CONTAINERS, NUMBERS, Value, children, constant_key, find_sources, map_leaves, substitute
-from .nodes import FUNCTION, NUMBER, SETTING, CodeLine, Node, Recording, fact_of
+from .nodes import ATTRIBUTE, FUNCTION, NUMBER, SETTING, CodeLine, Node, Recording, fact_of
 from .traced_values import Traced, stand_in
-from .unsupported import FUNCTIONS, Reason, current_line, definition_of, unsupported_error
+from .unsupported import FUNCTIONS, RECORDED_ERRORS, Reason, current_line, definition_of, unsupported_error
 
 _MODES = frozenset({"no_grad", "enable_grad", "anomaly"})  # each node has its mode
 _SIZES = frozenset({"shape", "size", "numel", "stride", "regular", "regular_size", "component_shape"})
@@ -32,8 +31,6 @@ _FLAGS = frozenset({"requires_grad_", "retain_grad", "register_hook", "accumulat
 _CONSTANTS = (*NUMBERS, type, type(...))
 _ARRAYS = (Array, NestedArray)
 _CAPTURED = (*_ARRAYS, np.random.Generator)
-
-IS_RECORDING: ContextVar[bool] = ContextVar("is_recording", default=False)  # each thread has its own
 
 
 class Recorder:
@@ -46,7 +43,6 @@ class Recorder:
         self.values: dict[int, Value] = {}  # by the ids of stand-ins
         self.storages: dict[int, tuple[Storage, int]] = {}  # of NumPy arrays of the function, with versions; by id
         self.is_computing = False
-        self.caught: TraceError | None = None  # raised if the function catches the error of a call
         self.sources = find_sources(function, (args, dict(kwargs)))
         self.source_by_id = {id(source.content): source for source in self.sources}
         self.used: set[int] = set()  # the ids of the contents of variables that calls have used
@@ -62,14 +58,15 @@ class Recorder:
         """Run the function; return the recording, and what the function returned."""
         recording, versions = self.recording, list(map(_version, self.outside.values()))
         args, kwargs = substitute(recording.inputs, self.stand_ins)
-        token = IS_RECORDING.set(True)
+        errors: list[TraceError] = []
+        token = RECORDED_ERRORS.set(errors)
         try:
             with watching(self._watch):
                 outputs = self.function(*args, **kwargs)
         finally:
-            IS_RECORDING.reset(token)
-        if self.caught is not None:
-            raise self.caught
+            RECORDED_ERRORS.reset(token)
+        if errors:  # the function has caught them
+            raise errors[0]
         recording.outputs = map_leaves(outputs, self._output)
         self._refuse_draws(self.definition)
         if versions != list(map(_version, self.outside.values())):
@@ -111,10 +108,7 @@ class Recorder:
         self.is_computing, line, random_state = True, current_line(), random.generator_state()
         try:
             with ValueChange(thread_watchers, [watcher for watcher in thread_watchers.value if watcher != self._watch]):
-                result = (compute or function)(*real_args, **real_kwargs)
-        except Exception:
-            self.caught = unsupported_error(f"an error of {name}, which the function catches,", Reason.CATCHES_ERROR)
-            raise
+                result = self._compute(name, compute or function, real_args, real_kwargs)
         finally:
             self.is_computing = False
         self.random_states = self._random_states()
@@ -125,7 +119,9 @@ class Recorder:
             shown = substitute(results, self.stand_ins)
         effect = target is not None or name == "backward" or runs_code or random_state != random.generator_state()
         mode = grad_mode.value if num_mode_blocks() > self.num_mode_blocks else None
-        self.recording.nodes.append(Node(name, kind, function, node_args, node_kwargs, results, mode, effect, line))
+        may_be_none = (kind, name) == (ATTRIBUTE, "grad") and id(real_args[0]) in self.outside
+        node = Node(name, kind, function, node_args, node_kwargs, results, mode, effect, line, may_be_none)
+        self.recording.nodes.append(node)
         return shown
 
     def arithmetic(self, function: Callable[..., Any], operands: tuple[Any, ...], is_checked: bool) -> Any:
@@ -134,11 +130,17 @@ class Recorder:
             return NotImplemented
         self._refuse_hidden("a size")
         trees = map_leaves(operands, partial(self._operand, function.__name__))
-        result = function(*substitute(trees, self.reals))
-        results = result if is_checked else self._new_value(result)
-        line = current_line()
+        result = self._compute("arithmetic with a size", function, substitute(trees, self.reals), {})
+        results, line = result if is_checked else self._new_value(result), current_line()
         self.recording.nodes.append(Node(function.__name__, NUMBER, function, trees, {}, results, None, False, line))
         return substitute(results, self.stand_ins)
+
+    def _compute(self, name: str, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except Exception:
+            unsupported_error(f"an error of {name}, which the function catches,", Reason.CATCHES_ERROR)
+            raise
 
     def real(self, traced: Any) -> Any:
         """Return the array that a traced one stands for."""
@@ -147,10 +149,8 @@ class Recorder:
 
     def _refuse_hidden(self, what: str) -> None:
         """Refuse a traced array or size that a callback or an object uses inside of a call, or after the run."""
-        if self.is_computing or not IS_RECORDING.get():
-            raise unsupported_error(
-                f"{what} of the recording that a callback or an object holds", Reason.ARRAY_IN_OBJECT
-            )
+        if self.is_computing or RECORDED_ERRORS.get(None) is None:
+            raise unsupported_error(f"{what} that a callback or an object holds", Reason.ARRAY_IN_OBJECT)
 
     def _random_states(self) -> list[str]:
         return [str(generator.bit_generator.state) for generator in self.generators]
@@ -167,9 +167,7 @@ class Recorder:
         storages = [_storage(array) for array in self.outside.values()]
         is_view = name not in _FLAGS and isinstance(target, _ARRAYS) and _storage(target) in storages
         if is_view or (target is not None and id(target) in self.outside):
-            raise unsupported_error(
-                f"a write into an array from outside of the function, by {name},", Reason.WRITES_OUTSIDE
-            )
+            raise unsupported_error(f"a write into an array from outside, by {name},", Reason.WRITES_OUTSIDE)
 
     # ---- trees --------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextvars import ContextVar
 from enum import StrEnum
 from typing import Any
 
@@ -21,13 +22,8 @@ class Reason(StrEnum):
     )
     OTHER_LIBRARY = "Only calls of pynested are recorded. For lengths use x.offsets(), x.shape or x.size(dim)"
     COPIES_ARRAY = "Copies, pickles and texts of arrays must be made outside of the function. Use x.clone() inside"
-    READS_ATTRIBUTE = (
-        "Attributes of arrays and objects are not recorded. Pass the array or the object to functions of pynested"
-    )
-    ARRAY_IN_OBJECT = (
-        "Callbacks and objects must not hold arrays or sizes of the function. Compute without them, or outside of the "
-        "function"
-    )
+    READS_ATTRIBUTE = "Attributes are not recorded. Pass the array or the object to functions of pynested"
+    ARRAY_IN_OBJECT = "Callbacks and objects must not hold arrays or sizes of the function. Compute it outside"
     UNKNOWN_SOURCE = (
         "It is no result of a recorded call, no argument, and no variable that the function itself names. Give it as "
         "an argument, or make it by functions of pynested: pn.array, or pn.detach(w) instead of w.detach() for a "
@@ -39,9 +35,7 @@ class Reason(StrEnum):
         "The graph could not raise the error for other arrays. Test shapes or dtypes before the call, or catch the "
         "error outside of the function"
     )
-    DRAWS_NUMBERS = (
-        "A replay would use the same number again. Draw it by a function of pynested: pn.rand((), generator=generator)"
-    )
+    DRAWS_NUMBERS = "A replay would use the same number again. Draw it by pn.rand((), generator=generator)"
     CHANGES_SETTING = "It changes a setting, or its result holds for one run only. Call it outside of the function"
 
 
@@ -52,10 +46,16 @@ FUNCTIONS = {
 }  # fmt: skip
 
 
+# The errors for operations of the function that this thread records now.
+RECORDED_ERRORS: ContextVar[list[TraceError]] = ContextVar("recorded_errors")
+
+
 def unsupported_error(operation: str, reason: Reason, line: CodeLine | None = None) -> TraceError:
-    """Return the error for an operation, at ``line`` or else at the line of the user's code that is running."""
+    """Return the error for an operation, at ``line`` or the running line of the user; if caught, it is raised later."""
     line = line or current_line()
-    return TraceError(f"trace: {operation} cannot be recorded, at {line}.{line.text}\n{reason}.")
+    error = TraceError(f"trace: {operation} cannot be recorded, at {line}.{line.text}\n{reason}.")
+    RECORDED_ERRORS.get([]).append(error)
+    return error
 
 
 def definition_of(function: Any) -> CodeLine:

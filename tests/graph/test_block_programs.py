@@ -37,6 +37,14 @@ def test_every_operation_in_blocks_gives_the_same_bits(name: str, dtype: Any) ->
         assert compiled.has_chains
 
 
+@pytest.mark.parametrize("numel", [100, 1 << 20])
+@pytest.mark.parametrize("dtype", [pn.float16, pn.float32, pn.float64], ids=str)
+def test_relu_of_minus_zero_is_zero(dtype: Any, numel: int) -> None:
+    x = pn.array(np.full(numel, -0.0), dtype=dtype)
+    for result in (pn.relu(x) * 1.0, Replayed(lambda x: pn.relu(x) * 1.0)(x)):
+        assert not np.signbit(result.numpy()).any()
+
+
 def test_a_dense_operand_has_no_step_of_its_own() -> None:
     """`clamp` of a dense array by a nested one: its gradient is summed in float32 and then rounded to float16."""
     x = pn.nested_array_from_jagged(pn.array(np.full(4, 9.0, np.float32)), pn.array([0, 1, 4]))

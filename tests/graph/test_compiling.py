@@ -61,6 +61,33 @@ def test_a_branch_on_a_size_has_a_graph_for_each_answer() -> None:
     assert "other sizes, on which the function branches" in compiled.explain()
 
 
+def test_a_gradient_of_an_argument_can_be_missing() -> None:
+    compiled, x = pn.compile(function := lambda x: x * 2 if x.grad is None else x * 3 + x.grad), jagged(1, 2)
+    x.requires_grad_()
+    for gradient in (None, x.detach() + 1, None, x.detach() * 5):
+        x.grad = gradient
+        assert_same(compiled(x), function(x))
+    assert [graph.calls for graph in compiled.graphs] == [2, 2]
+
+
+CAUGHT = {"a number": lambda x: float(x.sum()), "NumPy": lambda x: x.numpy(), "a size": lambda x: 1 / (x.shape[0] - 1)}
+
+
+@pytest.mark.parametrize("fullgraph", [False, True])
+@pytest.mark.parametrize("read", CAUGHT.values(), ids=CAUGHT)
+def test_errors_that_the_function_catches_are_raised(read: Any, fullgraph: bool) -> None:
+    def function(x: Any) -> Any:
+        try:
+            scale = read(x)
+        except Exception:
+            scale = 0.0
+        return x * scale
+
+    for compute in pn.compile(function, fullgraph=fullgraph), partial(pn.trace, function):
+        with pytest.raises(TraceError, match="cannot be recorded"):
+            compute(pn.array([3.0]))
+
+
 def test_an_error_is_that_of_the_function_which_may_handle_it() -> None:
     def handling(x: Any, y: Any) -> Any:
         try:

@@ -184,7 +184,7 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
         lambda x: [x * 2, GENERATOR.random(), x.sum()][2], "a random number that NumPy draws"),
     "the text of a tape": (lambda x: str(pn.tape(x)), "the text of a result that is no array"),
     "a mask's inside": (lambda x: pn.create_block_mask(lambda b, h, q, k: q >= k, 1, 1, 4, 4).shape, "attribute"),
-    "a write into an argument": (lambda x: x.mul_(2), "a write into an array from outside of the function, by mul_"),
+    "a write into an argument": (lambda x: x.mul_(2), "a write into an array from outside, by mul_"),
     "a write into a part of it": (lambda x: x.unbind()[0].fill_(2.0), "a write into an array from outside"),
     "a write into a variable": (lambda x: [OUTSIDE.fill_(1.0), x][1], "a write into an array from outside"),
     "a write by a function": (lambda x: pn.map_components(lambda c: c + OUTSIDE.mul_(1), x), "a write into an array"),
