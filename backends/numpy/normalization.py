@@ -93,7 +93,7 @@ def layer_norm_backward(
     weights = np.ones(width, dtype) if weight is None else weight.astype(dtype, copy=False)
     large_std = 1 / LEAST_STD[dtype]
     row_blocks = blocks(len(rows), 2 * rows[:1].nbytes)
-    weight_gradients, bias_gradients = np.zeros((2, len(row_blocks), width), dtype)  # of the rows of each block
+    weight_gradients, bias_gradients = np.zeros((2, len(row_blocks), width))  # of the rows of each block
 
     def work(block_index: int, start: int, stop: int) -> None:
         block, gs = (whole[start:stop].astype(dtype, copy=False) for whole in (rows, cotangent))
@@ -102,7 +102,8 @@ def layer_norm_backward(
         normalized /= stds
         if (large := np.flatnonzero(stds > large_std)).size:  # elements are divided by 2: no difference overflows
             normalized[large] = 2 * ((block[large] / 2 - means[large] / 2) / stds[large])
-        product, ones = gs * normalized, np.ones(len(gs), dtype)
+        product = gs * normalized
+        ones = np.ones(len(gs), np.float64 if len(gs) > 2048 else dtype)  # a sum of many float32s would lose digits
         weight_gradients[block_index], bias_gradients[block_index] = ones @ product, ones @ gs
         normalized *= (product @ weights)[:, None] / dtype.type(width)
         normalized += (gs @ weights)[:, None] / dtype.type(width)

@@ -91,6 +91,17 @@ class TestLayerNorm:
             np.testing.assert_allclose(read(gradient), np.array([[-1, 1]]) * 1e30, rtol=1e-6)
 
 
+@pytest.mark.parametrize("width", [2, 4, 64])
+def test_gradients_of_weight_and_bias_lose_no_digits_to_many_rows(width: int) -> None:
+    """Rows of 1 and -1 are normalized already, so that all summands of a gradient are 0.1 or -0.1."""
+    x = np.tile(np.array([1.0, -1.0], np.float32), (2**16, width // 2))
+    parameters = [pn.full((width,), value, dtype=pn.float32, requires_grad=True) for value in (1.0, 0.0)]
+    y = pn.layer_norm(pn.array(x), width, *parameters, eps=0.0)
+    gradients = pn.grad(y, parameters, pn.full(x.shape, 0.1, dtype=pn.float32))
+    for gradient, signs in zip(gradients, (x[0], np.ones(width)), strict=True):
+        np.testing.assert_allclose(gradient.numpy(), 2**16 * float(np.float32(0.1)) * signs, rtol=4e-6)
+
+
 def test_dropout_drops_elements_and_divides_kept_ones(lay: Any) -> None:
     x = [np.full((50, 2), -3.0), np.full((50, 2), np.inf), np.full((50, 2), np.nan)]
     result = pn.dropout(lay(x), 0.25, generator=np.random.default_rng(0))
