@@ -182,3 +182,12 @@ def test_computed_results_are_contiguous(every: bool) -> None:
             result = call.function(*arguments, **keywords)
             for part in result if isinstance(result, tuple) else (result,):
                 assert isinstance(part, bool) or part.is_contiguous(), f"{call} {kind} {lengths}"
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_batch_has_a_piece_for_each_component(layout: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pynested.operators.movement.splitting.MAX_EMPTY_PIECES", 4)
+    for lengths in ([0, 1] * 5, [0] * 10):
+        x = nest([np.ones(length) for length in lengths], layout)
+        for pieces in (x.split(1), x.chunk(10)):
+            assert [len(piece) for piece in pieces] == [1] * 10

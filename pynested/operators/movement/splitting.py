@@ -26,7 +26,7 @@ from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import ArrayT, Dense, Operand
 from pynested.structure import Ints
 
-MAX_EMPTY_PIECES = 2**20  # of one result; the number of entries limits the number of other pieces
+MAX_EMPTY_PIECES = 2**20  # of one result; memory limits the numbers of components and of elements
 
 
 @overload
@@ -115,7 +115,7 @@ def chunk(self: ArrayT, chunks: int, dim: int = 0) -> tuple[ArrayT, ...]:
     Raises
     ------
     ArgumentError
-        For ``chunks`` below 1, and for more than 2**20 empty pieces.
+        For ``chunks`` below 1, and for more than 2**20 empty pieces, unless each is a batch of components.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def chunk(self: ArrayT, chunks: int, dim: int = 0) -> tuple[ArrayT, ...]:
             f"chunk: dimension {dim} is irregular; pieces of one size exist only along the batch or a regular "
             "dimension."
         )
-    return _slices(x, dim, _chunk_pieces(chunks, size))
+    return _slices(x, dim, _chunk_pieces(chunks, x, dim, size))
 
 
 def _operand_and_size(name: str, self: Any, dim: int) -> tuple[Any, int, int | None]:
@@ -139,23 +139,26 @@ def _operand_and_size(name: str, self: Any, dim: int) -> tuple[Any, int, int | N
     return x, dim, x.regular_size(dim) if isinstance(x, NestedArray) else x.shape[dim]
 
 
-def _chunk_pieces(chunks: Any, size: int) -> list[slice]:
+def _chunk_pieces(chunks: Any, x: Any, dim: int, size: int) -> list[slice]:
     """Divide ``size`` entries into at most ``chunks`` pieces, as slices."""
     count = canonical_int("chunk", "chunks", chunks)
     if count < 1:
         raise ArgumentError(f"chunk: chunks must be greater than 0, not {count}.")
     if size:
-        return _equal_pieces(size, -(-size // count))
-    if count > MAX_EMPTY_PIECES:
-        raise ArgumentError(
-            f"chunk: a dimension of size 0 is split into {count} empty pieces, which are too many. Give at most "
-            f"{MAX_EMPTY_PIECES}."
-        )
+        return _equal_pieces("chunk", x, dim, size, -(-size // count))
+    _check_num_pieces("chunk", x, dim, count)
     return [slice(0, 0)] * count
 
 
-def _equal_pieces(size: int, piece_size: int) -> list[slice]:
+def _check_num_pieces(name: str, x: Any, dim: int, count: int) -> None:
+    """Raise if an array would have too many pieces without elements. Memory limits the number of other pieces."""
+    if count > MAX_EMPTY_PIECES and count > (len(x) if isinstance(x, NestedArray) and not dim else x.numel()):
+        raise ArgumentError(f"{name}: {count} pieces without elements are too many; make at most {MAX_EMPTY_PIECES}.")
+
+
+def _equal_pieces(name: str, x: Any, dim: int, size: int, piece_size: int) -> list[slice]:
     """Divide ``size`` entries into pieces of ``piece_size`` entries; the last piece can be smaller."""
+    _check_num_pieces(name, x, dim, -(-size // piece_size))
     return [slice(start, min(start + piece_size, size)) for start in range(0, max(size, 1), piece_size)]
 
 
@@ -181,7 +184,8 @@ def split(self: ArrayT, sizes: int | Sequence[int], dim: int = 0) -> tuple[Array
     ShapeError
         For sizes that do not add up to the size of the dimension in every component.
     ArgumentError
-        For one size below 1, for a sequence with a size below 0, and for an empty sequence.
+        For one size below 1, for a sequence with a size below 0, and for an empty sequence. For one size that makes
+        more than 2**20 empty pieces, unless each is a batch of components.
 
     Examples
     --------
@@ -198,7 +202,7 @@ def split(self: ArrayT, sizes: int | Sequence[int], dim: int = 0) -> tuple[Array
             "dimension. Give the sizes of the pieces, which add up to the length of every component, or slice: "
             "x[:, a:b]."
         )
-    pieces = _split_pieces(sizes, size or 0, x.numel())
+    pieces = _split_pieces(sizes, x, dim, size or 0)
     lengths = x.extents[:, dim - 1] if size is None else np.array([size])
     wrong = np.flatnonzero((lengths != pieces[-1].stop) & (lengths >= 0))  # a length of -1 is unknown
     if wrong.size:
@@ -210,18 +214,13 @@ def split(self: ArrayT, sizes: int | Sequence[int], dim: int = 0) -> tuple[Array
     return _slices(x, dim, pieces)
 
 
-def _split_pieces(sizes: Any, size: int, numel: int) -> list[slice]:
+def _split_pieces(sizes: Any, x: Any, dim: int, size: int) -> list[slice]:
     """Return pieces of the given sizes; if ``sizes`` is one number, as many pieces of this size as needed."""
     if not is_sequence(sizes):
         piece_size = canonical_int("split", "the size of a piece", sizes)
         if piece_size < 1:
             raise ArgumentError(f"split: a piece has at least 1 entry, not {piece_size}.")
-        count = -(-size // piece_size)
-        if count > max(numel, MAX_EMPTY_PIECES):
-            raise ArgumentError(
-                f"split: {count} pieces without elements are too many; give at most {MAX_EMPTY_PIECES}."
-            )
-        return _equal_pieces(size, piece_size)
+        return _equal_pieces("split", x, dim, size, piece_size)
     lengths = canonical_ints("split", "the size of a piece", (sizes,))
     if not lengths or min(lengths) < 0:
         raise ArgumentError(f"split: there must be at least one size, and all must be 0 or more, not {lengths}.")

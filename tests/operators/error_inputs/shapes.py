@@ -67,7 +67,7 @@ ALWAYS: list[ErrorInput] = [
         ((None, -1, 4), "is a ragged size, and the first size is the number of components. Give "),
         ((-1, 4, None), "is a ragged size, and dimension 2 has size 4 in every component. Give an integer."),
         ((-1, -1, 4, None), "is a ragged size, and dimension 3 is new. Give an integer"))],
-    (lambda nest: nest(X)[:0].chunk(2**40), ArgumentError, "is split into 1099511627776 empty pieces"),
+    (lambda nest: nest(X)[:0].chunk(2**40), ArgumentError, "chunk: 1099511627776 pieces without elements are"),
     (lambda nest: pn.reshape_as(nest(X), X[0]), ShapeError, "both arrays must be nested and have equally many"),
     # joining
     (lambda nest: pn.cat([nest(X), nest(VECTORS)]), StructureError, "cat: array 1 has 2 dimensions and array 0 has 3"),
@@ -140,7 +140,8 @@ DENSE: list[ErrorInput] = [
         ("as_strided", ((2,), (-1,)), ShapeError, "as_strided: sizes (2,) and strides (-1,) must be equally many"))],
     (lambda: M.T.view(6), ShapeError, "has no view of shape (6,)"),
     (lambda: M.T.as_strided((1,), (1,)), ShapeError, "as_strided: the array is not contiguous"),
-    (lambda: pn.zeros(2**40, 0).split(1), ArgumentError, "pieces without elements are too many"),
+    *[(lambda split=split: split(pn.zeros(2**40, 0)), ArgumentError, "pieces without elements are too many")
+      for split in (lambda x: x.split(1), lambda x: x.chunk(2**40), lambda x: pn.nested_array([x.T]).split(1, 2))],
     (lambda: pn.stack([]), StructureError, "stack: the list is empty"),
     (lambda: pn.stack(1.0), ArgumentError, "stack: takes a list of arrays, not float"),
     *[(lambda join=join: join([M, M.T]), ShapeError, "array 1 has shape (3, 2) and array 0 has shape (2, 3)")
