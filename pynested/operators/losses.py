@@ -17,9 +17,17 @@ from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import binary, movement
 from pynested.autograd.primitives import normalization as primitives
 from pynested.autograd.primitives import reduction as axis_primitives
+from pynested.autograd.tape import grad_mode
 from pynested.backends import get_backend
 from pynested.backends.dtypes import computing_dtype
-from pynested.backends.errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError, StructureError
+from pynested.backends.errors import (
+    ArgumentError,
+    DTypeError,
+    GradientError,
+    IndexOutOfRange,
+    ShapeError,
+    StructureError,
+)
 from pynested.backends.quiet import without_warnings
 from pynested.lifting.along_dim import map_last_dims
 from pynested.lifting.result_dtypes import check_float
@@ -66,13 +74,16 @@ def cross_entropy(
     IndexOutOfRange
         For a target that is neither 0 to C - 1 nor ``ignore_index``, naming the component and the position in it.
     StructureError
-        If there is not one target for each row, and for an irregular last dimension.
+        If there is not one target for each row of a nested array, and for an irregular last dimension.
     ShapeError
-        For a ``weight`` whose shape is not ``(C,)``.
+        If there is not one target for each row of a dense array, and for a ``weight`` whose shape is not ``(C,)``.
     DTypeError
         For scores that are not floats, and for targets that are not integers.
+    GradientError
+        For a ``weight`` that requires grad, while operations are recorded.
     ArgumentError
-        For an unknown ``reduction``, and for a ``label_smoothing`` below 0 or above 1.
+        For an unknown ``reduction``, for a ``label_smoothing`` below 0 or above 1, and for an ``ignore_index`` that is
+        not an integer. OverflowError for one beyond int64.
 
     Examples
     --------
@@ -90,9 +101,10 @@ def cross_entropy(
     if type(self) is not NestedArray and type(target) is not NestedArray:
         x, targets, class_weights = as_arrays_on_one_device("cross_entropy", self, target, weight, optional=1)
         scores = check_float("cross_entropy", x)
-        if not x.ndim or x.shape[:-1] != targets.shape:
+        if x.shape != (*targets.shape, *x.shape[-1:]) or not x.ndim:
             raise ShapeError(
-                f"cross_entropy: scores of shape {x.shape} need targets of shape {x.shape[:-1]}, not {targets.shape}."
+                f"cross_entropy: scores of shape {x.shape} and targets of shape {targets.shape} must have the same "
+                "shape, but for a last dimension of the scores, the classes."
             )
         losses = _losses(scores, x.shape[-1], targets, targets, class_weights, reduction, ignore, smoothing)
         return movement.reshape(losses, targets.shape) if reduction == "none" else losses
@@ -148,6 +160,8 @@ def _losses(
             f"cross_entropy: target {_first_out_of_range(targets, num_classes, ignore)} is not one of the "
             f"{num_classes} classes, counted from 0, nor ignore_index {ignore}."
         )
+    if weight is not None and weight.requires_grad and grad_mode.value:
+        raise GradientError("cross_entropy: weight requires grad, and has no derivative. Detach it: weight.detach().")
     if weight is not None and weight.shape != (num_classes,):
         raise ShapeError(f"cross_entropy: weight must have shape ({num_classes},), not {weight.shape}.")
     x = movement.to_dtype(scores, computing_dtype(scores.dtype))

@@ -10,6 +10,7 @@ from pynested.backends.errors import (
     DivisionByZero,
     DTypeError,
     EmptyReductionError,
+    GradientError,
     IndexOutOfRange,
     ShapeError,
     StructureError,
@@ -79,6 +80,8 @@ ALWAYS: list[ErrorInput] = [
     (lambda nest: pn.cross_entropy(nest(SCORES), nest(TARGETS), weight=distinct((2, 1))), ShapeError,
      "cross_entropy: weight must have shape (2,), not (2, 1)"),
     (lambda nest: pn.cross_entropy(nest(SCORES), nest(TARGETS), ignore_index=2**70), OverflowError, "ignore_index "),
+    (lambda nest: pn.cross_entropy(nest(SCORES), nest(TARGETS), weight=pn.ones(2, requires_grad=True)), GradientError,
+     "cross_entropy: weight requires grad"),
 ]  # fmt: skip
 
 FILLED: list[ErrorInput] = [
@@ -109,13 +112,14 @@ DENSE: list[ErrorInput] = [
     (lambda: pn.logaddexp(pn.array([1], dtype=pn.int8), 2), DTypeError, "logaddexp: takes floats, not int8"),
     (lambda: 5 // pn.array([[1], [0]]), ZeroDivisionError, "an integer is divided by the divisor 0 at [1, 0]"),
     (lambda: pn.amin(pn.zeros(2, 0), 1), EmptyReductionError, "amin: dimension 1 of an array of shape (2, 0) is empty"),
+    (lambda: pn.cross_entropy(1.0, pn.array(0)), ShapeError, "but for a last dimension of the scores, the classes"),
     (lambda: pn.argmax(pn.zeros(0, 3)), EmptyReductionError, "argmax: an array of shape (0, 3) has no"),
     (lambda: M.sum((0, -2)), DimensionError, "named twice"),
     (lambda: pn.add(M, M, alpha=True), ArgumentError, "alpha must be a number, not True"),
     (lambda: M.layer_norm(2), ShapeError, "must be the last sizes of an array of shape (2, 3)"),
     (lambda: pn.embedding(pn.array([0, 2]), M), IndexOutOfRange, "index 2 at flat position 1"),
     (lambda: pn.cross_entropy(M, pn.array([0, 3])), IndexOutOfRange, "target 3 at flat position 1"),
-    (lambda: pn.cross_entropy(M, pn.array([0])), ShapeError, "scores of shape (2, 3) need targets of shape (2,)"),
+    (lambda: pn.cross_entropy(M, pn.array([0])), ShapeError, "shape (2, 3) and targets of shape (1,) must have"),
     *[(lambda value=value: pn.cross_entropy(M, pn.array([0]), reduction=value), ArgumentError,
        "cross_entropy: reduction must be 'none', 'mean' or 'sum', not ")
       for value in ("max", None, ["mean"], np.array(["mean", "sum"]), 10**5000)],
