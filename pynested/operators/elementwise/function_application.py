@@ -53,7 +53,7 @@ def apply_pair(
         _check_pair(name, refused, check, a, b)
         return primitive(a, b)  # type: ignore[no-any-return]
 
-    function = checked_primitive if refused else primitive
+    function = checked_primitive if refused or check else primitive
     if type(self) is not NestedArray and type(other) is not NestedArray:
         return function(*paired_operands(name, self, other))
     try:
