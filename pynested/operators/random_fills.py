@@ -35,8 +35,8 @@ Target = TypeVar("Target", Array, NestedArray)
 def uniform_(self: Target, low: float = 0.0, high: float = 1.0, generator: np.random.Generator | None = None) -> Target:
     """Write uniform random numbers from [low, high) into the array itself, and return it.
 
-    ``pn.empty(3).uniform_()`` draws the same numbers as ``pn.rand(3)``. After `torch.Tensor.uniform_`, whose parameters
-    are called ``from`` and ``to``.
+    Both ends are first rounded to the dtype of the array. ``pn.empty(3).uniform_()`` draws the same numbers as
+    ``pn.rand(3)``. After `torch.Tensor.uniform_`, whose parameters are called ``from`` and ``to``.
 
     Parameters
     ----------
@@ -128,12 +128,12 @@ def _checked_parameters(name: str, x: Any, **parameters: float) -> list[float]:
 
 def _fill(x: Target, name: str, draw: Callable[..., Any], scale: Callable[[NDArray[Any]], None]) -> Target:
     """Draw numbers in float64, into ``x`` itself if possible; scale them, round them once and write them into ``x``."""
+    check_write(x, name, ())
     if isinstance(x, NestedArray):
         packed = empty_like(x.detach())
         _fill(packed.data, name, draw, scale)
         return write_value(x, name, packed)
     draws_in_place = x.device == "cpu" and x.dtype == np.float64 and x.is_contiguous()
-    check_write(x, name, ())
     numbers = writable_view(x.data) if draws_in_place else empty(x.shape, np.float64)
     if LISTENERS:
         emit_around("kernel", name, draw, out=numbers)

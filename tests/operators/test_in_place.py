@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
+from pynested.autograd.array_methods import ArrayMethods
 from pynested.backends.errors import GradientError, PynestedError, ShapeError, StructureError
 
 from ..batches import Batch
@@ -108,6 +110,19 @@ def test_a_recorded_array_is_written_under_no_grad_only_and_gradients_notice(nam
             square.backward()
 
 
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_operands_by_name_are_refused_if_they_require_grad(name: str) -> None:
+    for call, kind in samples(every=True):
+        if call.op != name:
+            continue
+        arguments, keywords, _ = sample_arguments(call, Batch(kind, (2, 2) if kind is DENSE else (2, 0, 3)), grad=True)
+        bound = inspect.signature(getattr(pn, name)).bind(*arguments, **keywords).arguments
+        x, *operands = bound.values()
+        if isinstance(x, ArrayMethods) and any(getattr(operand, "requires_grad", False) for operand in operands):
+            with pytest.raises(GradientError, match=f"^{name}_: an operand requires grad"):
+                getattr(x.detach(), f"{name}_")(**dict([*bound.items()][1:]))
+
+
 def test_values_that_do_not_fit_leave_memory_as_it_was(layout: Any, placement: str) -> None:
     backwards, first = (slice(None), slice(None, None, -1)), (slice(None), 0)
     wider, counts = batch([(3, 5), (4, 5)]), (([0, 2], 2), (slice(None, None, 2), 2), ([], 0), (slice(0, 0), 0))
@@ -149,5 +164,16 @@ def test_uniform_and_normal_write_the_numbers_of_a_generator(dtype: Any) -> None
     epsilon = float(np.finfo(dtype).eps)  # the upper end is never drawn
     assert set(pn.empty(20_000, dtype=dtype).uniform_(1, 1 + 2 * epsilon).tolist()) == {1.0, 1.0 + epsilon}
     assert pn.empty(2, dtype=dtype).uniform_(3, 3).tolist() == [3.0, 3.0]
+    tenths = pn.empty(20_000, dtype=dtype).uniform_(0.1, 0.2).numpy()
+    assert np.asarray(0.1, dtype) <= tenths.min() and tenths.max() < np.asarray(0.2, dtype)
     wide = pn.empty(1000, dtype=dtype).uniform_(-60_000, 60_000).numpy()
     assert np.isfinite(wide).all() and wide.min() < -50_000 and wide.max() > 50_000
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", ["uniform_", "normal_"])
+def test_a_refused_write_draws_no_random_numbers(name: str, form: str) -> None:
+    x, generator = place(batch([(3, 2)] * 2), FORMS[form], grad=True).array, np.random.default_rng(7)
+    with pytest.raises(GradientError):
+        getattr(x, name)(generator=generator)
+    assert generator.random() == np.random.default_rng(7).random()

@@ -1,9 +1,10 @@
 """Writes in place into dense and nested arrays: ``x[index] = value``, ``x.fill_(value)``, ``x.add_(y)``.
 
-Every write is checked first. It must not change values that a recorded operation needs, it must not change read-only
-memory, and it must not write an element twice. Then the new values are converted to the dtype of the array and stored
-in the memory of the array, the *target*. Methods call three functions: `write_value` stores new values, `write_result`
-stores the result of an operator, and `setitem` writes to the elements of an index.
+Every write is checked first: a write that should be recorded, into read-only memory, or twice into one element, is
+refused. Then the new values are converted to the dtype of the array and stored in the memory of the array, the
+*target*. If a recorded operation needs the overwritten values, its derivative raises GradientError. Methods call three
+functions: `write_value` stores new values, `write_result` stores the result of an operator, and `setitem` writes to the
+elements of an index.
 """
 
 from __future__ import annotations
@@ -51,9 +52,8 @@ def write_result(target: Target, function: Callable[..., Any], *arguments: Any, 
     """Write ``function(target, *arguments, **options)`` into ``target``, and return ``target``."""
     name = f"{function.__name__}_"
     try:
-        check_write(target, name, arguments)
-        detached = [x.detach() if isinstance(x, NestedArray | Array) else x for x in arguments]
-        _store(target, name, function(target.detach(), *detached, **options))  # type: ignore[attr-defined]
+        check_write(target, name, (*arguments, *options.values()))
+        _store(target, name, function(target, *arguments, **options))  # nothing that the check accepts is recorded
     except (PynestedError, OverflowError) as error:
         text = str(error)
         if text.startswith(f"{function.__name__}:"):  # name add_ instead of add
@@ -213,8 +213,8 @@ def _list_to_numpy(name: str, value: Any) -> np.ndarray[Any, Any]:
 def _broadcast_copy(x: Array, value: Any) -> Array:
     """Return a copy of ``value``, broadcast to ``x``.
 
-    The components of ``x`` are written one after another, so ``value`` must not share their memory. A value with a
-    larger shape than ``x`` keeps its shape, and `_store_nested` raises an error.
+    The components of ``x`` are written one after another, so ``value`` must not share their memory. A value larger than
+    ``x`` is not cut; `_store_nested` refuses it.
     """
     xp = get_backend(x.device).xp
     raw_value = xp.asarray(raw(value))
