@@ -31,6 +31,7 @@ from pynested.operators.movement.splitting import select_nested
 from pynested.structure import Strided
 
 from .index_parsing import (
+    check_num_indexed,
     checked_entries,
     expand_ellipsis,
     first_entry,
@@ -60,9 +61,9 @@ def getitem(self: Operand, index: Index) -> NestedArray | Array:
     array. An empty slice gives empty components.
 
     A dense array, and the component that an integer selects, can be indexed by lists and arrays at any entry. The lists
-    and arrays broadcast and select together, as in NumPy: ``x[rows, :, columns]``. An index raises ArgumentError if
-    NumPy and PyTorch order the dimensions of its result differently. A mask without dimensions, as the first entry,
-    makes a first dimension of size 1 or 0.
+    and arrays of integers broadcast and select together, as in NumPy: ``x[rows, :, columns]``. A mask must be the only
+    list or array. An index raises ArgumentError if NumPy and PyTorch order the dimensions of its result differently. A
+    mask without dimensions, as the first entry, makes a first dimension of size 1 or 0.
 
     The result is a view in most cases, so that a write into the result changes ``self``. It is a copy in three cases:
     for a list, array or mask; for an integer, or a slice whose step is not 1, along the ragged dimension of a jagged
@@ -89,8 +90,8 @@ def getitem(self: Operand, index: Index) -> NestedArray | Array:
     StructureError
         For a nested mask whose component shapes are not the first sizes of the component shapes of ``self``.
     ArgumentError
-        For an entry of another kind, such as a bool or a float; for a slice of step 0; and for a list that is not the
-        first entry, unless the first entry is an integer.
+        For an entry of another kind, such as a bool or a float; for a slice of step 0; for a mask beside another list
+        or array; and for a list that is not the first entry, unless the first entry is an integer.
 
     Examples
     --------
@@ -152,14 +153,7 @@ def _getitem_nested(x: NestedArray, index: Any) -> NestedArray | Array:
 
 def _full_entries(index: Any, ndim: int) -> list[Any]:
     """Return the validated entries of an index without arrays, ``...`` replaced by full slices."""
-    entries = checked_entries(index)
-    num_indexed = sum(map(num_indexed_dims, entries))
-    if num_indexed > ndim:
-        raise DimensionError(f"index: {num_indexed} indices are too many for a nested array of {ndim} dimensions.")
-    dots = [i for i, entry in enumerate(entries) if entry is Ellipsis]
-    if len(dots) > 1:
-        raise DimensionError("index: an index can have only one ellipsis (...).")
-    return expand_ellipsis(entries, ndim)
+    return expand_ellipsis(checked_entries(index), ndim)
 
 
 def _select_by_mask(x: NestedArray, mask: NestedArray) -> NestedArray:
@@ -221,8 +215,9 @@ def getitem_dense(x: Array, index: Any) -> Array:
     try:
         return movement.slice_(x, tuple(entries))
     except IndexError as error:
-        error_class = DimensionError if _has_too_many_entries(entries, x.ndim) else IndexOutOfRange
-        raise error_class(f"index: {error} (the array has shape {x.shape}).") from None
+        problem = str(error).replace("axis", "dimension")
+    check_num_indexed(entries, x.ndim)
+    raise IndexOutOfRange(f"index: {problem}.")
 
 
 def without_scalar_mask(x: Array, index: Any) -> tuple[Array, Any]:
@@ -233,27 +228,25 @@ def without_scalar_mask(x: Array, index: Any) -> tuple[Array, Any]:
     return movement.slice_(x, (None,)), (read_array(mask, x).reshape(1), *later_entries)
 
 
-def _has_too_many_entries(entries: list[Any], ndim: int) -> bool:
-    """Return whether the entries index more dimensions than there are, or include several ``...``."""
-    return sum(map(num_indexed_dims, entries)) > ndim or sum(entry is ... for entry in entries) > 1
-
-
 def _select_by_arrays(x: Array, entries: list[Any]) -> Array:
     """Apply an index with parsed arrays: first all other entries, as a view, then the arrays together.
 
     The arrays select along several dimensions at once. If these are adjacent, the dimensions of the selection replace
     them; otherwise the dimensions of the selection come first.
     """
-    full_entries = entries if _has_too_many_entries(entries, x.ndim) else expand_ellipsis(entries, x.ndim)
+    full_entries = expand_ellipsis(entries, x.ndim)
     view, dims = _apply_other_entries(x, full_entries)
     are_adjacent = dims == [*range(dims[0], dims[-1] + 1)]
     target_dim = dims[0] if are_adjacent else 0
-    if target_dim and _is_integer_separate(entries):
+    if target_dim and _are_separate(entries):
         raise ArgumentError(
-            "index: a slice separates an integer from the lists and arrays. NumPy and PyTorch order the dimensions of "
-            "such a result differently. Index twice: x[0][:, [1, 2]]."
+            "index: a slice, None or ... separates the integers, lists and arrays. NumPy and PyTorch order the "
+            "dimensions of such a result differently. Index by integers first, x[0][:, [1, 2]], and leave out a ... "
+            "that stands for no dimensions."
         )
-    selected, num_selection_dims = _take_along_dims(view, dims, [entry for entry in entries if is_parsed_array(entry)])
+    arrays = {i: entry for i, entry in enumerate(full_entries) if is_parsed_array(entry)}
+    names = [f"dimension {sum(map(num_indexed_dims, full_entries[:i]))} of an array" for i in arrays]
+    selected, num_selection_dims = _take_along_dims(view, dims, [*arrays.values()], names)
     if not target_dim:
         return selected
     before = range(num_selection_dims, num_selection_dims + target_dim)
@@ -274,18 +267,20 @@ def _apply_other_entries(x: Array, entries: list[Any]) -> tuple[Array, list[int]
         else:
             other_entries.append(entry)
             dim += not is_scalar_entry(entry)
-    keeps_all = len(other_entries) <= x.ndim and all(entry == slice(None) for entry in other_entries)
+    keeps_all = all(entry == slice(None) for entry in other_entries)
     return x if keeps_all else getitem_dense(x, tuple(other_entries)), dims
 
 
-def _take_along_dims(view: Array, dims: list[int], indices: list[NDArray[Any]]) -> tuple[Array, int]:
+def _take_along_dims(
+    view: Array, dims: list[int], indices: list[NDArray[Any]], dim_names: list[str]
+) -> tuple[Array, int]:
     """Return the elements that arrays select along ``dims``, and the number of dimensions of the selection.
 
-    The dimensions of the selection come first in the result.
+    The dimensions of the selection come first in the result. Errors name the dimensions as in ``dim_names``.
     """
     other_dims = [dim for dim in range(view.ndim) if dim not in dims]
     sizes, other_sizes = (tuple(view.shape[dim] for dim in some_dims) for some_dims in (dims, other_dims))
-    row_numbers = flat_positions(indices, sizes, dims)
+    row_numbers = flat_positions(indices, sizes, dim_names)
     front = view if dims[-1] == len(dims) - 1 else movement.transpose(view, (*dims, *other_dims))
     rows = front if len(dims) == 1 else movement.reshape(front, (prod(sizes), *other_sizes))
     selected: Array = movement.take_rows(rows, row_numbers.reshape(-1))
@@ -294,7 +289,7 @@ def _take_along_dims(view: Array, dims: list[int], indices: list[NDArray[Any]]) 
     return selected, row_numbers.ndim
 
 
-def _is_integer_separate(entries: list[Any]) -> bool:
-    """Return whether a slice, None or ``...`` stands between the integers and the arrays."""
+def _are_separate(entries: list[Any]) -> bool:
+    """Return whether a slice, None or ``...`` stands between two of the integers and arrays."""
     selecting = [i for i, entry in enumerate(entries) if is_parsed_array(entry) or is_scalar_entry(entry)]
     return len(selecting) <= selecting[-1] - selecting[0]

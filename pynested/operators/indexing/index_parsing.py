@@ -16,7 +16,7 @@ from pynested.autograd import Array
 from pynested.autograd.arguments.operands import numpy_array
 from pynested.autograd.arguments.shapes import canonical_index_entry, canonical_slice, is_sequence
 from pynested.autograd.primitives.primitive import common_device
-from pynested.backends.errors import ArgumentError, IndexOutOfRange, ShapeError, StructureError
+from pynested.backends.errors import ArgumentError, DimensionError, IndexOutOfRange, ShapeError, StructureError
 from pynested.backends.host import to_host
 
 _TYPES_WITHOUT_ARRAYS = frozenset((int, slice, NoneType, EllipsisType))
@@ -83,9 +83,19 @@ def num_indexed_dims(entry: Any) -> int:
     return int(entry is not None and entry is not Ellipsis)
 
 
+def check_num_indexed(entries: list[Any], ndim: int) -> int:
+    """Return the number of indexed dimensions; raise if it is greater than ``ndim``, and for a second ``...``."""
+    num_indexed = sum(map(num_indexed_dims, entries))
+    if num_indexed > ndim:
+        raise DimensionError(f"index: {num_indexed} indices are too many for an array of {ndim} dimensions.")
+    if sum(entry is Ellipsis for entry in entries) > 1:
+        raise DimensionError("index: an index can have only one ellipsis (...).")
+    return num_indexed
+
+
 def expand_ellipsis(entries: list[Any], ndim: int) -> list[Any]:
-    """Replace ``...``, which occurs at most once, by full slices."""
-    missing = ndim - sum(map(num_indexed_dims, entries))
+    """Replace ``...`` by full slices; raise as `check_num_indexed` does."""
+    missing = ndim - check_num_indexed(entries, ndim)
     return [part for entry in entries for part in ([slice(None)] * missing if entry is ... else [entry])]
 
 
@@ -108,9 +118,9 @@ def read_array(entry: Any, indexed: Array) -> NDArray[Any]:
             raise ArgumentError(f"index: a list in an index must hold integers or bools ({error}).") from None
         parsed = parsed if parsed.size or not isinstance(entry, list) else parsed.astype(np.int64)
     if parsed.dtype.kind not in "biu":
-        raise ArgumentError(
-            f"index: an array in an index must hold integers or bools, not {parsed.dtype}. Convert it: a.to(pn.int64)."
-        )
+        advice = " Convert it: a.to(pn.int64)." if parsed.dtype.kind == "f" else ""
+        kind = type(parsed.item(0)).__name__ if parsed.size and not advice else parsed.dtype
+        raise ArgumentError(f"index: an array in an index must hold integers or bools, not {kind}.{advice}")
     return parsed
 
 
@@ -131,8 +141,8 @@ def positions(source: str, index: NDArray[Any], size: int) -> NDArray[np.int64]:
     return np.where(signed < 0, signed + size, signed)
 
 
-def flat_positions(indices: list[NDArray[Any]], sizes: tuple[int, ...], dims: list[int]) -> NDArray[np.int64]:
-    """Return the flat C-order positions that several arrays select together; dimensions ``dims`` have these ``sizes``.
+def flat_positions(indices: list[NDArray[Any]], sizes: tuple[int, ...], dim_names: list[str]) -> NDArray[np.int64]:
+    """Return the flat C-order positions that several arrays select together from dimensions of these ``sizes``.
 
     Arrays of integers, one for each dimension, broadcast against each other. One array of bools covers all dimensions.
     """
@@ -154,7 +164,7 @@ def flat_positions(indices: list[NDArray[Any]], sizes: tuple[int, ...], dims: li
     if len(indices) > 1 and 0 in shape:
         return np.zeros(shape, np.int64)
     flat = np.zeros((), np.int64)
-    for index, size, dim in zip(indices, sizes, dims, strict=True):
-        selected = positions(f"dimension {dim} of an array", index.reshape(-1), size)
+    for index, size, name in zip(indices, sizes, dim_names, strict=True):
+        selected = positions(name, index.reshape(-1), size)
         flat = flat * size + (selected if index.dtype == np.bool_ else selected.reshape(index.shape))
     return flat

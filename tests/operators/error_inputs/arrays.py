@@ -45,7 +45,7 @@ def view_in_no_grad(x: Any) -> Any:
 ALWAYS: list[ErrorInput] = [
     *[(lambda nest, index=index: nest(X)[index], kind, text) for index, kind, text in (
         ((None, ALL), DimensionError, "index: None before the batch dimension"),
-        ((ALL,) * 4, DimensionError, "index: 4 indices are too many for a nested array of 3"),
+        ((ALL,) * 4, DimensionError, "index: 4 indices are too many for an array of 3"),
         ((..., ..., 0), DimensionError, "index: an index can have only one ellipsis"),
         (slice(None, None, 0), ArgumentError, "step 0"),
         (pn.array(True), ArgumentError, "index: an index must be an integer, not array(True)"),
@@ -132,12 +132,18 @@ DENSE: list[ErrorInput] = [
     # indices
     *[(lambda index=index: A[index], kind, text) for index, kind, text in (
         (-(2**70), IndexOutOfRange, "beyond int64"), (slice(True), ArgumentError, "an end of a slice"),
-        (np.ones((2, 3, 1)) > 0, DimensionError, "3 were indexed (the array has shape (2, 3))"))],
+        (np.ones((2, 3, 1)) > 0, DimensionError, "index: 3 indices are too many for an array of 2 dimensions"),
+        (([0], ..., ...), DimensionError, "only one ellipsis"), ((1, 3), IndexOutOfRange, "dimension 1 with size 3"),
+        ([None], ArgumentError, "integers or bools, not NoneType."), (["a"], ArgumentError, "not str."),
+        ((0, [9]), IndexOutOfRange, "out of bounds for dimension 1 of an array of 3"),
+        ((None, [9]), IndexOutOfRange, "out of bounds for dimension 0 of an array of 2"),
+        ((0, [True]), IndexOutOfRange, "selects from dimension 1 of an array of 3"))],
     *[(lambda index=index: BLOCK[index], kind, text) for index, kind, text in (
         (([0], [2]), IndexOutOfRange, "2, at position 0 of the index, is out of bounds for dimension 1 of"),
         (([0, 1], [0, 1, 0]), ShapeError, "index: arrays of shapes (2,) and (3,) do not broadcast"),
         (([True, False, True, False], [0, 1]), ArgumentError, "a mask cannot be combined with other lists"),
-        ((ALL, 0, ..., [0]), ArgumentError, "Index twice: x[0][:, [1, 2]]"),
+        ((ALL, 0, ..., [0]), ArgumentError, "Index by integers first, x[0][:, [1, 2]]"),
+        ((ALL, [0], ..., [0]), ArgumentError, "leave out a ... that stands for no dimensions"),
         ((ALL, np.eye(2) > 0), IndexOutOfRange, "a mask of shape (2, 2) selects from sizes (2, 3) of an array"))],
     # conversion
     (lambda: pn.to_padded_array(A, 0.0), StructureError, "to_padded_array: the input must be nested, not Array"),
