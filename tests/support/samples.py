@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -40,14 +41,14 @@ def sample_arguments(
     Parameters
     ----------
     placement : where the components of nested operands lie
-    grad : floats require a gradient
+    grad : floats require a gradient, except the class weights of `cross_entropy`, the only array among the keywords
     change : function of the numbers of an array, and of the number of the component that they are
     convert : function of each array that is made
     gap : what gaps between floats contain
     """
     operands: list[Placed] = []
 
-    def make(value: Any) -> Any:
+    def make(value: Any, grad: bool = grad) -> Any:
         if not isinstance(value, Operand):
             numbers = change(value, None)
             return convert(pn.array(numbers, requires_grad=grad and numbers.dtype.kind == "f", device="cpu"))
@@ -58,7 +59,7 @@ def sample_arguments(
         operands.append(place(components, batch.kind.layout, placement, value.ragged, grad and is_float, gaps))
         return convert(operands[-1].array)
 
-    keywords = {name: mapped(make, value) for name, value in call.keywords.items()}
+    keywords = {name: mapped(partial(make, grad=False), value) for name, value in call.keywords.items()}
     return call.given(batch, make), keywords, operands
 
 
