@@ -140,7 +140,7 @@ def check_possible_shape(name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
     return shape
 
 
-def resolved_shape(name: str, shape: tuple[int, ...], old_shape: tuple[int, ...]) -> tuple[int, ...]:
+def resolved_shape(name: str, shape: tuple[int, ...], old_shape: tuple[int, ...], source: str = "") -> tuple[int, ...]:
     """Return ``shape`` with the size that its -1 stands for, so that it has as many elements as ``old_shape``."""
     if any(size < -1 for size in shape) or shape.count(-1) > 1:
         raise ShapeError(f"{name}: shape {shape} may hold one -1 and otherwise sizes of 0 or more.")
@@ -151,7 +151,8 @@ def resolved_shape(name: str, shape: tuple[int, ...], old_shape: tuple[int, ...]
         raise ShapeError(f"{name}: -1 in the shape {shape} could stand for any size. Name the size.")
     if -1 in shape or known != numel:
         raise ShapeError(
-            f"{name}: an array of shape {old_shape} has {numel} elements, which do not fill the shape {shape}."
+            f"{name}: {source or f'an array of shape {old_shape}'} has {numel} elements, which do not fill the shape "
+            f"{shape}."
         )
     return shape
 

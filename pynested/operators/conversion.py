@@ -73,11 +73,11 @@ def to(
 ) -> ArrayT:
     """Convert an array to a new dtype, device or layout: ``(B, *, D) -> (B, *, D)``.
 
-    This is the only operator that narrows numbers. The result has the same bits on every processor and device. A number
-    that becomes a float is rounded once; beyond the largest float it becomes an infinity. A float that becomes an
-    integer loses its fraction; outside the range it becomes the nearest end of the range, and NaN becomes 0. An integer
-    that becomes a narrower integer keeps its low bits. Only zeros become the bool False. Gradient: between floats the
-    cotangent, in the dtype and layout of ``self``. Clauses: TO-1 to TO-9. After `torch.Tensor.to`.
+    The result has the same bits on every processor and device. A number that becomes a float is rounded once; beyond
+    the largest float it becomes an infinity. A float that becomes an integer loses its fraction; outside the range it
+    becomes the nearest end of the range, and NaN becomes 0. An integer that becomes a narrower integer keeps its low
+    bits. Only zeros become the bool False. Gradient: between floats the cotangent, in the dtype and layout of ``self``.
+    Clauses: TO-1 to TO-9. After `torch.Tensor.to`.
 
     Parameters
     ----------
@@ -93,9 +93,9 @@ def to(
     Raises
     ------
     LayoutError
-        For more than one irregular dimension in the jagged layout.
+        If a jagged result would have several irregular dimensions.
     StructureError
-        For a dense array and a layout.
+        If a layout is given for a dense array.
     DTypeError
         For an unsupported dtype, and for a layout that is not the last target. For bfloat16 on ``"cpu"`` and
         ``"plain"``; use ``to("cpu", pn.float32)``.
@@ -166,14 +166,14 @@ def to_dense(self: NestedArray | Array) -> Array:
 
 @operator
 def pin_memory(self: Any) -> Any:
-    """Copy an array to page-locked memory: ``(B, *, D) -> (B, *, D)``. Without an accelerator it raises DeviceError.
+    """Raise DeviceError, as no device pins memory.
 
     >>> pn.nested_array([[1, 2]]).pin_memory()
     Traceback (most recent call last):
     pynested.backends.errors.DeviceError: pin_memory: an array on 'cpu' cannot be pinned; ...
     """
     x = self if isinstance(self, NestedArray) else as_array("pin_memory", self)
-    raise DeviceError(f"pin_memory: an array on {x.device!r} cannot be pinned; no accelerator is in use. Leave it out.")
+    raise DeviceError(f"pin_memory: an array on {x.device!r} cannot be pinned; no device pins memory. Leave it out.")
 
 
 @operator
@@ -205,7 +205,7 @@ def to_padded_array(
     DTypeError
         For a ``padding`` that no element can equal: 0.5, inf or NaN for integers, 2 for bools.
     OverflowError
-        For an integer outside the range of the integer dtype: 300 for int8.
+        For a number outside the range of the dtype: 300 for int8, 1e5 for float16.
 
     Examples
     --------
@@ -234,9 +234,8 @@ def _checked_output_size(output_size: Any, min_shape: tuple[int, ...]) -> tuple[
     for dim, (size, min_size) in enumerate(zip(shape, min_shape, strict=True)):
         if size < min_size:
             raise ShapeError(
-                "to_padded_array: Value in output_size is less than NestedArray padded size. Truncation is not "
-                f"supported: dimension {dim} needs {min_size}, output_size {shape} has {size}. Slice the nested array "
-                "first."
+                f"to_padded_array: dimension {dim} needs size {min_size} or more, and output_size {shape} has {size}. "
+                "Components are not truncated; slice the nested array first."
             )
     return shape
 

@@ -48,8 +48,8 @@ def matmul_dense(self: Any, other: Any) -> Array:
     inner = b.shape[-2] if b.ndim > 1 else b.shape[0]
     if a.shape[-1] != inner:
         raise ShapeError(
-            f"matmul: the rows of a left operand of shape {a.shape} have {a.shape[-1]} elements, and the columns of a "
-            f"right operand of shape {b.shape} have {inner}; the numbers must be equal."
+            f"matmul: the left operand of shape {a.shape} has {a.shape[-1]} columns, and the right operand of shape "
+            f"{b.shape} has {inner} rows; the numbers must be equal."
         )
     return _matmul(a, b)
 
@@ -59,7 +59,7 @@ def _matmul(a: Array, b: Array) -> Array:
     left = a if a.ndim > 1 else movement.reshape(a, (1, *a.shape))
     right = b if b.ndim > 1 else movement.reshape(b, (*b.shape, 1))
     batch_shape = broadcast_shape("matmul", left.shape[:-2], right.shape[:-2])
-    if not 0 < a.data.size * b.data.size <= MOST_ELEMENTS:
+    if not 0 < a.data.size * b.data.size <= MOST_ELEMENTS:  # otherwise the product has at most this many elements
         check_possible_shape("matmul", (*batch_shape, left.shape[-2], right.shape[-1]))
     product = matrix_primitives.matmul(left, right)
     if left is a and right is b:
@@ -180,7 +180,7 @@ def _product_extents(a: Any, b: Any) -> Ints:
     """
     left, left_regular = _factor_extents(a, b)
     right, right_regular = _factor_extents(b, a)
-    _check_inner_sizes(a, b, left[:, -1], right[:, -2:][:, 0])
+    _check_inner_sizes(a, b, left[:, -1], right[:, -2:][:, 0])  # the rows of a matrix, or the only size of a vector
     num_leading = max(left.shape[1], right.shape[1], 2) - 2
     left_leading, left_broadcasts = _leading_dims(left, left_regular, num_leading)
     right_leading, right_broadcasts = _leading_dims(right, right_regular, num_leading)
@@ -226,8 +226,8 @@ def _check_inner_sizes(a: Any, b: Any, left: Ints, right: Ints) -> None:
         i = difference[0]
         raise _component_error(
             a, b, i,
-            f"the rows of the left operand have {left[i % len(left)]} elements, and the columns of the right operand "
-            f"have {right[i % len(right)]}; the numbers must be equal.",
+            f"the left matrix has {left[i % len(left)]} columns, and the right matrix has {right[i % len(right)]} "
+            "rows; the numbers must be equal.",
         )  # fmt: skip
 
 

@@ -43,9 +43,9 @@ def softmax(self: ArrayT, dim: int | None = None, *, dtype: DType | None = None,
     """Return ``exp(x - max) / sum`` along ``dim``: ``(B, *, D) -> (B, *, D)``.
 
     The shift keeps finite input finite: (1000, 1001) and (0, 1) give the same result. An empty component stays empty.
-    -inf beside finite elements becomes +0. The elements along ``dim`` become all NaN if one of them is NaN or +inf, or
-    all are -inf; no others do. Gradient: ``y * (g - sum(y * g))`` with ``y`` the result. Clauses: SOFTMAX-1 to
-    SOFTMAX-9. After `torch.nn.functional.softmax`.
+    -inf beside finite elements becomes +0. A NaN or +inf, or nothing but -inf, makes every element along ``dim`` NaN,
+    and no element elsewhere. Gradient: ``y * (g - sum(y * g))`` with ``y`` the result. Clauses: SOFTMAX-1 to SOFTMAX-9.
+    After `torch.nn.functional.softmax`.
 
     >>> nt = pn.nested_array([[1000.0, 1000.0], [-np.inf, 3.0], []], layout=pn.jagged)
     >>> pn.softmax(nt, 1).unbind()
@@ -115,10 +115,11 @@ def layer_norm(
     """Compute ``(x - mean) / sqrt(variance + eps) * weight + bias`` of each block: ``(B, *, D) -> (B, *, D)``.
 
     A block is one slice along the last dimensions, of shape ``normalized_shape``. The shape, the layout and the dtype
-    stay. ``weight`` and ``bias`` are dense, with the shape of a block. A block of equal elements becomes ``bias``, or
-    +0; an empty component stays empty. A NaN or an infinity makes only its own block NaN. Gradient: the derivative of
-    the formula, and +0 for equal elements if ``eps`` is 0; ``weight`` and ``bias`` get the sums over all blocks, +0
-    without blocks. Clauses: LAYER_NORM-1 to LAYER_NORM-11. After `torch.nn.functional.layer_norm`.
+    stay. ``weight`` and ``bias`` are dense, with the shape of a block; they are rounded to the dtype of ``self``. A
+    block of equal elements becomes ``bias``, or +0; an empty component stays empty. A NaN or an infinity makes only its
+    own block NaN. Gradient: the derivative of the formula, and +0 for equal elements if ``eps`` is 0; ``weight`` and
+    ``bias`` get the sums over all blocks, +0 without blocks. Clauses: LAYER_NORM-1 to LAYER_NORM-11. After
+    `torch.nn.functional.layer_norm`.
 
     Parameters
     ----------
@@ -212,7 +213,7 @@ def _as_row(name: str, value: Array | None, shape: tuple[int, ...], dtype: np.dt
         return None
     if value.shape != shape:
         raise ShapeError(f"layer_norm: {name} must have shape {shape}, not {value.shape}.")
-    return _reshape(movement.to_dtype(check_float("layer_norm", value), dtype), (prod(shape),))
+    return _reshape(movement.to_dtype(check_float(f"layer_norm: {name}", value), dtype), (prod(shape),))
 
 
 @operator

@@ -90,19 +90,19 @@ def unflatten(self: ArrayT, dim: int, sizes: Sequence[int]) -> ArrayT:
     if not isinstance(self, NestedArray):
         x = as_array("unflatten", self)
         dim = canonical_dim("unflatten", dim, x.ndim)
-        return _divide_axis(x, dim, _factors(sizes, x.shape[dim]))
+        return _divide_axis(x, dim, _factors(sizes, x.shape[dim], dim))
     dim = canonical_component_dim("unflatten", dim, self.ndim)
     size = self.regular_size(dim)
     if size is None:
         raise DimensionError(f"unflatten: dimension {dim} is irregular; only a regular dimension can be divided.")
-    factors = _factors(sizes, size)
+    factors = _factors(sizes, size, dim)
     check_possible_ndim("unflatten", self.ndim - 1 + len(factors))
     return with_structure(self, self.structure.unflattened(dim - 1, factors), _divide_axis, dim - 1, factors)
 
 
-def _factors(sizes: Any, size: int) -> tuple[int, ...]:
+def _factors(sizes: Any, size: int, dim: int) -> tuple[int, ...]:
     """Return ``sizes`` with the missing size instead of -1; raise unless their product is ``size``."""
-    return resolved_shape("unflatten", canonical_shape("unflatten", (sizes,)), (size,))
+    return resolved_shape("unflatten", canonical_shape("unflatten", (sizes,)), (size,), f"dimension {dim}")
 
 
 def _divide_axis(x: Array, axis: int, factors: tuple[int, ...]) -> Array:

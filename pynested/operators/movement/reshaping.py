@@ -93,8 +93,8 @@ def _target_extents(name: str, x: NestedArray, shape: tuple[int, ...]) -> Ints:
     if not np.array_equal(old_numels, new_numels):
         i = int(np.flatnonzero(old_numels != new_numels)[0])
         raise ShapeError(
-            f"{name}: {component_text(i, len(x))} has shape {shape_text(extents[i])}, {old_numels[i]} elements, which "
-            f"do not fill {shape_text(target[i])} of shape {shape}.{_FLATTEN_HINT * (len(shape) == 1)}"
+            f"{name}: {component_text(i, len(x))} has shape {shape_text(extents[i])} and {old_numels[i]} elements; "
+            f"shape {shape} would give it shape {shape_text(target[i])}.{_FLATTEN_HINT * (len(shape) == 1)}"
         )
     return make_readonly(target)
 
@@ -162,7 +162,10 @@ def reshape_as(self: Operand, other: Operand) -> NestedArray | Array:
     if type(self) is not NestedArray and type(other) is not NestedArray:
         return _reshape_dense("reshape_as", as_array("reshape_as", self), as_array("reshape_as", other).shape, True)
     if type(self) is not NestedArray or type(other) is not NestedArray or len(self) != len(other):
-        raise ShapeError("reshape_as: both arrays must be nested and have equally many components.")
+        counts = [f"{len(x)} components" if type(x) is NestedArray else "a dense array" for x in (self, other)]
+        raise ShapeError(
+            f"reshape_as: both arrays must be nested and have equally many components, not {' and '.join(counts)}."
+        )
     extents = other.extents
     difference = first_difference(component_numels(extents)[:, None], component_numels(self.extents)[:, None])
     if difference:
@@ -266,7 +269,8 @@ def as_strided(x: Array, size: Sequence[int], stride: Sequence[int], storage_off
     offset = canonical_int("as_strided", "storage_offset", storage_offset)
     if len(sizes) != len(strides) or min((*sizes, *strides, offset), default=0) < 0:
         raise ShapeError(
-            f"as_strided: sizes {sizes} and strides {strides} must be equally many; they and the offset must be >= 0."
+            f"as_strided: sizes {sizes} and strides {strides} must be equally many; they and the offset {offset} must "
+            "be 0 or more."
         )
     last = offset + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
     if 0 not in sizes and last >= x.numel():

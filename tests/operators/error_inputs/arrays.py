@@ -61,7 +61,7 @@ ALWAYS: list[ErrorInput] = [
     # conversion
     *[(lambda nest, size=size: pn.to_padded_array(nest(X), 0.0, size), ShapeError, text) for size, text in (
         ((3, 4, 3, 1), "output_size (3, 4, 3, 1) has 4 sizes and the nested array has 3 dimensions"),
-        ((3, 4, 2), "Truncation is not supported: dimension 2"))],
+        ((3, 4, 2), "to_padded_array: dimension 2 needs size 3 or more, and output_size (3, 4, 2) has 2"))],
     (lambda nest: pn.to_padded_array(nest(X), 0.0, out=pn.zeros(3, 2, 2)), ShapeError, "to_padded_array: out has"),
     (lambda nest: pn.to_padded_array(x := wants_grad(nest(X)), 0.0, out=x.detach().to_padded_array(0.0)), GradientError,
      "out= cannot be"),

@@ -66,6 +66,7 @@ ALWAYS: list[ErrorInput] = [
     (lambda nest: pn.layer_norm(nest(WIDE), nest(WIDE).shape[1:]), StructureError, "includes an irregular"),
     (lambda nest: pn.layer_norm(nest(WIDE), 4), ShapeError, "has size 4 for dimension 2 of size 3"),
     (lambda nest: pn.layer_norm(nest(WIDE), 3, distinct((1, 3))), ShapeError, "weight must have shape (3,), not"),
+    (lambda nest: pn.layer_norm(nest(WIDE), 3, pn.ones(3), pn.arange(3)), DTypeError, "bias: the array must be"),
     (lambda nest: pn.linear(nest(WIDE), distinct((2, 3)).astype(complex)), DTypeError, "complex"),
     (lambda nest: pn.dropout(nest(X), 1.1), ArgumentError, "p must be"),
     # losses

@@ -36,6 +36,7 @@ def calls(table: list[tuple[str, Any, type[Exception], str]], x: Any) -> list[Er
 ALWAYS: list[ErrorInput] = [
     *calls([
         ("transpose", (0, 1), DimensionError, "transpose: dimension 0 is the batch"),
+        ("unflatten", (2, (3, -1)), ShapeError, "unflatten: dimension 2 has 4 elements, which do not fill"),
         ("unflatten", (1, (1, -1)), DimensionError, "unflatten: dimension 1 is irregular"),
         ("unflatten", (2, (2**32, 2**32)), ShapeError, "too many elements"),
         ("unflatten", (2, (1,) * 62 + (4,)), ShapeError, "at most 64 dimensions"),
@@ -68,7 +69,7 @@ ALWAYS: list[ErrorInput] = [
         ((-1, 4, None), "is a ragged size, and dimension 2 has size 4 in every component. Give an integer."),
         ((-1, -1, 4, None), "is a ragged size, and dimension 3 is new. Give an integer"))],
     (lambda nest: nest(X)[:0].chunk(2**40), ArgumentError, "chunk: 1099511627776 pieces without elements are"),
-    (lambda nest: pn.reshape_as(nest(X), X[0]), ShapeError, "both arrays must be nested and have equally many"),
+    (lambda nest: pn.reshape_as(nest(X), X[0]), ShapeError, "equally many components, not "),
     # joining
     (lambda nest: pn.cat([nest(X), nest(VECTORS)]), StructureError, "cat: array 1 has 2 dimensions and array 0 has 3"),
     (lambda nest: pn.cat([nest(X), pn.zeros(3, 2, 4)]), StructureError, "Nest its components first"),
@@ -86,7 +87,7 @@ ALWAYS: list[ErrorInput] = [
 
 FILLED: list[ErrorInput] = [
     *calls([
-        ("reshape", (3, -1, 5), ShapeError, "reshape: component 0 has shape (2, 4), 8 elements"),
+        ("reshape", (3, -1, 5), ShapeError, "has shape (2, 4) and 8 elements; shape (3, -1, 5) would give"),
         ("select", (1, 2), IndexOutOfRange, "components 0 (length 2), 1 (length 0)"),
         ("split", ((1, 1), 1), ShapeError, "of component 1 has size 0"),
     ], X),
@@ -104,10 +105,10 @@ FILLED: list[ErrorInput] = [
     (lambda nest: nest(batch([(2, 2, 3)] * 3)) @ nest(batch([(3, 3, 3)] * 3)), StructureError,
      "there is no product of shapes (2, 2, 3) and (3, 3, 3)"),
     (lambda nest: pn.matmul(nest(ROWS), distinct((4,))), ShapeError,
-     "matmul: at component 0, the rows of the left operand have 3 elements, and the columns of the right operand"),
+     "matmul: at component 0, the left matrix has 3 columns, and the right matrix has 4 rows"),
     (lambda nest: pn.matmul(nest(ROWS), distinct((2, 3, 2))), ShapeError, "must have 3 slices, one for each component"),
     (lambda nest: pn.bmm(nest(ROWS), nest(RIGHT[:1], 2)), StructureError, "the operands have batch sizes 3 and 1"),
-    (lambda nest: pn.bmm(nest(ROWS), nest(INNER)), StructureError, "bmm: at component 0, the rows"),
+    (lambda nest: pn.bmm(nest(ROWS), nest(INNER)), StructureError, "bmm: at component 0, the left matrix has 3"),
 ]  # fmt: skip
 
 M = pn.array(np.arange(6.0).reshape(2, 3))
@@ -137,7 +138,8 @@ DENSE: list[ErrorInput] = [
           for span in ((2, 2), (-4, 1), (0, -1), (4, 0))],
         ("chunk", (0,), ArgumentError, "chunk: chunks must be greater than 0, not 0"),
         ("as_strided", ((2,), (2**70,)), ShapeError, "reaches element"),
-        ("as_strided", ((2,), (-1,)), ShapeError, "as_strided: sizes (2,) and strides (-1,) must be equally many"))],
+        ("as_strided", ((2,), (-1,)), ShapeError, "as_strided: sizes (2,) and strides (-1,) must be equally many"),
+        ("as_strided", ((2,), (1,), -1), ShapeError, "and the offset -1 must be 0 or more"))],
     (lambda: M.T.view(6), ShapeError, "has no view of shape (6,)"),
     (lambda: M.T.as_strided((1,), (1,)), ShapeError, "as_strided: the array is not contiguous"),
     *[(lambda split=split: split(pn.zeros(2**40, 0)), ArgumentError, "pieces without elements are too many")
@@ -146,7 +148,7 @@ DENSE: list[ErrorInput] = [
     (lambda: pn.stack(1.0), ArgumentError, "stack: takes a list of arrays, not float"),
     *[(lambda join=join: join([M, M.T]), ShapeError, "array 1 has shape (3, 2) and array 0 has shape (2, 3)")
       for join in (pn.cat, pn.stack)],
-    (lambda: M @ M, ShapeError, "matmul: the rows of a left operand of shape (2, 3) have 3 elements"),
+    (lambda: M @ M, ShapeError, "matmul: the left operand of shape (2, 3) has 3 columns"),
     (lambda: M @ 2.0, ShapeError, "both need at least one dimension"),
     (lambda: pn.bmm(M, M), ShapeError, "bmm: shapes (2, 3) and (2, 3) must have three dimensions each"),
     # more elements, or dimensions, than any memory has
