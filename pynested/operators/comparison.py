@@ -78,9 +78,9 @@ def _have_equal_elements(device: str, a: Any, b: Any) -> bool:
 def allclose(self: Operand, other: Operand, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Return whether ``|self - other| <= atol + rtol * |other|`` everywhere: ``(B, *, D), (B, *, D) -> bool``.
 
-    The operands are compared as the nearest float64s. Two empty components are close; without any elements the result
-    is True. An infinity is close to itself only. No gradient. Clauses: ALLCLOSE-1 to ALLCLOSE-7. After
-    `torch.allclose`.
+    The operands broadcast, and are compared as the nearest float64s. Two empty components are close; without any
+    elements the result is True. An infinity is close to itself only. No gradient. Clauses: ALLCLOSE-1 to ALLCLOSE-7.
+    After `torch.allclose`.
 
     Parameters
     ----------
@@ -196,9 +196,9 @@ def masked_fill(self: Operand, mask: Operand, value: float) -> ArrayResult:
         For a mask that is not bool, and for a ``value`` that no element can equal: 0.5, inf or NaN for integers, 2 for
         bools.
     OverflowError
-        For an integer outside the range of the integer dtype of ``self``: 300 for int8.
+        For a number outside the range of the dtype of ``self``: 300 for int8, 1e5 for float16.
     StructureError
-        For a nested mask with different lengths, or a different number of components.
+        For a nested mask of a dense array, of different lengths or of another number of components.
 
     Examples
     --------

@@ -21,7 +21,7 @@ def dim_or_axis(name: str, dim: int | None, axis: int | None) -> int:
 
 def dims_or_axis(name: str, dim: Dims, keepdim: bool, axis: Dims, keepdims: bool | None) -> tuple[Dims, bool]:
     """Return the dimensions to reduce, None for all, and whether they stay with size 1."""
-    check_flags(name, keepdim=keepdim, keepdims=keepdims is not None and keepdims)
+    check_flags(name, keepdim=keepdim, keepdims=keepdims is not None and keepdims)  # None counts as False
     if axis is not None and dim is not None:
         raise _both_names_error(name, "dim", dim, "axis", axis)
     if keepdims is not None and keepdim:

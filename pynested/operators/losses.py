@@ -171,7 +171,7 @@ def _losses(
     losses = primitives.cross_entropy(rows, flat_targets, raw_weights, ignore, smoothing)
     if reduction != "none":
         losses = axis_primitives.sum_axes(losses, (0,))
-    if reduction == "mean":  # NaN if the weights add up to an infinity, or to 0, as they do if all targets are ignored
+    if reduction == "mean":  # The mean is NaN if the total weight is infinite or 0.
         total_weight = _total_weight(flat_targets, raw_weights, ignore)
         losses = losses / total_weight if 0 < abs(total_weight) < np.inf else losses * np.nan
     return movement.to_dtype(losses, scores.dtype)  # halves are rounded once, after the reduction
@@ -244,7 +244,7 @@ def _padding_row(padding_idx: int | None, table: Array) -> int | None:
 
 
 def _take_table_rows(x: NestedArray | Array, values: Array, table: Array, padding: int | None) -> Array:
-    """Select the rows of a table at ``values``, the values of ``x``: ``(...), (V, E) -> (..., E)``.
+    """Select the row of the table for each index in ``values``, the buffer of ``x``: ``(...), (V, E) -> (..., E)``.
 
     No gradient flows to the row ``padding``. An error names the position of an index in ``x``.
     """

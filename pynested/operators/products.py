@@ -41,8 +41,8 @@ def matmul(self: Operand, other: Operand) -> NestedArray | Array:
     ``(B, D, E)``. If both operands keep a ragged dimension, ``(B, *, D) @ (B, D, *)``, it is strided.
 
     The result has the promoted dtype; integers wrap. A sum over no products is +0. StructureError for nested operands
-    whose numbers of components or inner sizes differ; the message names the component and both sizes. StructureError
-    for components of fewer than two dimensions. ShapeError for a dense operand whose inner size or batch size does not
+    whose numbers of components or inner sizes differ; the message names both sizes, or both numbers. StructureError for
+    components of fewer than two dimensions. ShapeError for a dense operand whose inner size or batch size does not
     fit, or that has more dimensions than the nested operand. Gradient: ``g @ other.T`` and ``self.T @ g``; a dense
     operand that several components share gets the sum over them. Clauses: MATMUL-1 to MATMUL-11. After `torch.matmul`.
 

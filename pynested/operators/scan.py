@@ -39,6 +39,6 @@ def cumsum(self: ArrayT, dim: int | None = None, *, dtype: DType | None = None, 
 
 
 def _cumsum_of_axis(x: Array, axis: int) -> Array:
-    """Return the cumulative sums along an axis, as one segment of rows; a row is a slice along the other axes."""
+    """Take the slices across ``axis`` as the rows of one segment, and return its cumulative sums."""
     rows, segment = swap_axes(x, 0, axis), Segments(np.array([0, x.shape[axis]]))
     return swap_axes(segment_cumsum(rows, segment), 0, axis).contiguous()

@@ -1,8 +1,8 @@
 """Signatures of operators for type checkers: whether the result is dense or nested, from the types of the operands.
 
-A reduction of a dense operand, or over all dimensions, is dense. A function of two operands is nested if one of them
-is. Each decorator gives a function the overloads of one signature, and returns the function itself. The instance of a
-protocol is called ``this``, as ``self`` is the first operand.
+A reduction of a dense operand, or over all dimensions, is dense. The result of a function of two operands is nested if
+one of them is. Each decorator gives a function the overloads of one signature, and returns the function itself. The
+instance of a protocol is called ``this``, as ``self`` is the first operand.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The operand of a function of one element is a nested or a dense array: ``(B, *, D) -> (B, *, D)``. The result has the
 same component shapes and layout, and no gaps. If integers become floats, then bool, int8 and uint8 give float16, int16
-gives float32, int32 and int64 give float64.
+gives float32, int32 and int64 give float64; `reciprocal` gives float64, as `div` does.
 
 An operand of a function of two elements is a nested array, a dense array (an `Array` or NumPy's) or a number. A dense
 operand is aligned at the right with the shape ``(B, d1, ..., dk)`` of the nested operand. A dimension is *regular* if

@@ -79,7 +79,7 @@ def add(self: Operand, other: Operand, *, alpha: float = 1) -> ArrayResult:
 
     The result has the promoted dtype; integers wrap in it, and bool + bool is ``or``. Floats are rounded once; with
     ``alpha`` they can be rounded before the addition too. ShapeError for ``(B, *, D) + (B, D)``, whose message names
-    ``v[:, None, :]``. Gradient: ``g`` for ``self``, ``alpha * g`` for ``other``. Clauses: ADD-1 to ADD-11. After
+    ``v[:, None, ...]``. Gradient: ``g`` for ``self``, ``alpha * g`` for ``other``. Clauses: ADD-1 to ADD-11. After
     `torch.add`.
 
     >>> nt = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged)

@@ -76,8 +76,8 @@ def cat(arrays: Sequence[Any], dim: int = 0) -> NestedArray | Array:
 
     StructureError for an empty sequence, for dense arrays among nested arrays, and for nested arrays of different rank.
     If ``dim`` is not 0, also for different numbers of components, and for sizes that differ along a dimension other
-    than ``dim``; the message names the array, the component and both sizes. ShapeError for dense arrays whose shapes do
-    not fit. Gradient: each array gets its piece of the cotangent. Clauses: CAT-1 to CAT-8. After `torch.cat`.
+    than ``dim``; the message names the array and both sizes, or both numbers. ShapeError for dense arrays whose shapes
+    do not fit. Gradient: each array gets its piece of the cotangent. Clauses: CAT-1 to CAT-8. After `torch.cat`.
 
     >>> a, b = pn.nested_array([[1, 2], [3]], layout=pn.jagged), pn.nested_array([[4], [5, 6]], layout=pn.jagged)
     >>> pn.cat([a, b], 1).unbind()

@@ -4,8 +4,8 @@ The layout of the operand and the reduced dimensions decide whether a result is 
 jagged layout the result is dense if the ragged dimension is reduced, else jagged. In the strided layout it is dense
 ``(B,)`` if all dimensions of the components are reduced, else strided. If dimension 0 is reduced, the result is dense.
 Then components are aligned at the left, and the elements that exist at a position are reduced together; a kept
-irregular dimension is as long as the longest component. If all dimensions are reduced, the result is dense ``()``. Gaps
-have no effect.
+irregular dimension is as long as the longest component: [[1, 2], [3]] summed along 0 is [4, 2]. If all dimensions are
+reduced, the result is dense ``()``. Gaps have no effect.
 
 ``dim`` is the dimension to reduce, or a tuple of dimensions; None reduces all. ``keepdim`` keeps a reduced dimension,
 with size 1. ``axis`` and ``keepdims`` are NumPy's names of ``dim`` and ``keepdim``. If a ``dtype`` is given, every

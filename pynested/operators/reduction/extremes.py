@@ -60,7 +60,7 @@ def argmax(
 
     The result is int64. An index counts within its component; along dimension 0 it is the number of a component. If
     several elements are equal, the result is the index of the first. If a segment holds a NaN, the result is the index
-    of the first NaN. If ``dim`` is None, the index is that in the flattened array, which must be dense.
+    of the first NaN. ``dim`` None is for dense arrays only: the result is the index in the flattened array.
     EmptyReductionError for an empty segment. ArgumentError for several dimensions, and if ``dim`` of a nested array is
     None. No gradient. Clauses: ARGMAX-1 to ARGMAX-7, ARGMAX-9 to ARGMAX-12. After `torch.argmax`.
 
@@ -84,7 +84,7 @@ def argmin(
 
     The result is int64. An index counts within its component; along dimension 0 it is the number of a component. If
     several elements are equal, the result is the index of the first. If a segment holds a NaN, the result is the index
-    of the first NaN. If ``dim`` is None, the index is that in the flattened array, which must be dense.
+    of the first NaN. ``dim`` None is for dense arrays only: the result is the index in the flattened array.
     EmptyReductionError for an empty segment. ArgumentError for several dimensions, and if ``dim`` of a nested array is
     None. No gradient. Clauses: ARGMIN-1 to ARGMIN-7, ARGMIN-9 to ARGMIN-12. After `torch.argmin`.
 

@@ -83,8 +83,9 @@ def var(
     """Return the variance along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
 
     The mean is subtracted first. The divisor of the sum of squares is the number of elements less ``correction``, and
-    at least 0. The result is NaN for an empty segment, for one element with the correction 1, and for a segment that
-    holds a NaN or an infinity. Gradient: ``2 * g * (x - mean) / divisor``. Clauses: VAR-1 to VAR-10. After `torch.var`.
+    at least 0; for 0, elements that differ give an infinity. The result is NaN for an empty segment, for equal elements
+    and the divisor 0, and for a segment that holds a NaN or an infinity. Gradient: ``2 * g * (x - mean) / divisor``.
+    Clauses: VAR-1 to VAR-10. After `torch.var`.
 
     >>> nt = pn.nested_array([[1.0, 3.0], [], [5.0]], layout=pn.jagged)
     >>> pn.var(nt, 1), pn.var(nt, 1, correction=0)
