@@ -119,7 +119,8 @@ def getitem(self: Operand, index: Index) -> NestedArray | Array:
         if type(index) is tuple:
             raise ArgumentError("index: a nested mask stands alone; index its result: x[mask][:, 1:].")
         return _select_by_mask(self, leading_entry)
-    later_entries = tuple(_full_entries((slice(None), *index[1:]), self.ndim)) if isinstance(index, tuple) else ()
+    entries = (slice(None), *index[1:]) if isinstance(index, tuple) else ()
+    later_entries = tuple(expand_ellipsis(checked_entries(entries), self.ndim))
     selected = positions("a batch of components", read_array(leading_entry, self.data), len(self))
     result = repacked(wrap_unchecked(self.data, self.structure.select_components(selected).structure))
     return _getitem_nested(result, later_entries) if later_entries else result
@@ -132,7 +133,7 @@ def _getitem_nested(x: NestedArray, index: Any) -> NestedArray | Array:
     """Apply the entries of an index without arrays, in their order."""
     result: NestedArray | Array = x
     dim = 0
-    for entry in _full_entries(index, x.ndim):
+    for entry in expand_ellipsis(checked_entries(index), x.ndim):
         if isinstance(result, Array):  # an earlier integer has removed the batch or the ragged dimension
             result = getitem_dense(result, (*[slice(None)] * dim, entry))
             dim += entry is None or isinstance(entry, slice)
@@ -149,11 +150,6 @@ def _getitem_nested(x: NestedArray, index: Any) -> NestedArray | Array:
         else:
             result = select_nested("index", result, dim, entry)
     return result
-
-
-def _full_entries(index: Any, ndim: int) -> list[Any]:
-    """Return the validated entries of an index without arrays, ``...`` replaced by full slices."""
-    return expand_ellipsis(checked_entries(index), ndim)
 
 
 def _select_by_mask(x: NestedArray, mask: NestedArray) -> NestedArray:
@@ -240,9 +236,8 @@ def _select_by_arrays(x: Array, entries: list[Any]) -> Array:
     target_dim = dims[0] if are_adjacent else 0
     if target_dim and _are_separate(entries):
         raise ArgumentError(
-            "index: a slice, None or ... separates the integers, lists and arrays. NumPy and PyTorch order the "
-            "dimensions of such a result differently. Index by integers first, x[0][:, [1, 2]], and leave out a ... "
-            "that stands for no dimensions."
+            "index: a slice, None or ... separates the integers, lists and arrays. NumPy and PyTorch order the result "
+            "differently. Index by integers first, x[0][:, [1, 2]], and leave out a ... that stands for no dimensions."
         )
     arrays = {i: entry for i, entry in enumerate(full_entries) if is_parsed_array(entry)}
     names = [f"dimension {sum(map(num_indexed_dims, full_entries[:i]))} of an array" for i in arrays]

@@ -94,7 +94,7 @@ def check_num_indexed(entries: list[Any], ndim: int) -> int:
 
 
 def expand_ellipsis(entries: list[Any], ndim: int) -> list[Any]:
-    """Replace ``...`` by full slices; raise as `check_num_indexed` does."""
+    """Replace ``...`` by full slices. Raise DimensionError as `check_num_indexed` does."""
     missing = ndim - check_num_indexed(entries, ndim)
     return [part for entry in entries for part in ([slice(None)] * missing if entry is ... else [entry])]
 

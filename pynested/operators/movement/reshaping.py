@@ -162,10 +162,7 @@ def reshape_as(self: Operand, other: Operand) -> NestedArray | Array:
     if type(self) is not NestedArray and type(other) is not NestedArray:
         return _reshape_dense("reshape_as", as_array("reshape_as", self), as_array("reshape_as", other).shape, True)
     if type(self) is not NestedArray or type(other) is not NestedArray or len(self) != len(other):
-        counts = [f"{len(x)} components" if type(x) is NestedArray else "a dense array" for x in (self, other)]
-        raise ShapeError(
-            f"reshape_as: both arrays must be nested and have equally many components, not {' and '.join(counts)}."
-        )
+        raise ShapeError("reshape_as: both arrays must be nested and have equally many components.")
     extents = other.extents
     difference = first_difference(component_numels(extents)[:, None], component_numels(self.extents)[:, None])
     if difference:
@@ -269,8 +266,7 @@ def as_strided(x: Array, size: Sequence[int], stride: Sequence[int], storage_off
     offset = canonical_int("as_strided", "storage_offset", storage_offset)
     if len(sizes) != len(strides) or min((*sizes, *strides, offset), default=0) < 0:
         raise ShapeError(
-            f"as_strided: sizes {sizes} and strides {strides} must be equally many; they and the offset {offset} must "
-            "be 0 or more."
+            f"as_strided: sizes {sizes}, strides {strides} and offset {offset} must be >= 0, a stride for each size."
         )
     last = offset + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
     if 0 not in sizes and last >= x.numel():
