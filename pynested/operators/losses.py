@@ -100,13 +100,12 @@ def cross_entropy(
     smoothing = canonical_real("cross_entropy", "label_smoothing", label_smoothing, 0, 1)
     if type(self) is not NestedArray and type(target) is not NestedArray:
         x, targets, class_weights = as_arrays_on_one_device("cross_entropy", self, target, weight, optional=1)
-        scores = check_float("cross_entropy", x)
         if x.shape != (*targets.shape, *x.shape[-1:]) or not x.ndim:
             raise ShapeError(
                 f"cross_entropy: scores of shape {x.shape} and targets of shape {targets.shape} must have the same "
                 "shape, but for a last dimension of the scores, the classes."
             )
-        losses = _losses(scores, x.shape[-1], targets, targets, class_weights, reduction, ignore, smoothing)
+        losses = _losses(x, x.shape[-1], targets, class_weights, reduction, ignore, smoothing)
         return movement.reshape(losses, targets.shape) if reduction == "none" else losses
     nested, targets = _paired_operands(self, target)
     *_, class_weights = as_arrays_on_one_device("cross_entropy", nested.data, targets.data, weight, optional=1)
@@ -115,8 +114,7 @@ def cross_entropy(
         raise StructureError(
             "cross_entropy: the last dimension, the classes, is irregular. Every row must have equally many scores."
         )
-    scores = check_float("cross_entropy", elements(nested))
-    losses = _losses(scores, num_classes, targets, elements(targets), class_weights, reduction, ignore, smoothing)
+    losses = _losses(elements(nested), num_classes, targets, class_weights, reduction, ignore, smoothing)
     if reduction != "none":
         return losses
     extents = np.maximum(nested.extents[:, :-1], targets.extents)
@@ -145,16 +143,13 @@ def _paired_operands(scores: Any, target: Any) -> tuple[NestedArray, NestedArray
 
 
 def _losses(
-    scores: Array, num_classes: int, targets: NestedArray | Array, class_numbers: Array, weight: Array | None,
-    reduction: str, ignore: int, smoothing: float,
+    scores: Array, num_classes: int, targets: NestedArray | Array, weight: Array | None, reduction: str, ignore: int,
+    smoothing: float,
 ) -> Array:  # fmt: skip
-    """Return the losses of all rows as a flat array, 0 for an ignored target; or their sum or mean, see ``reduction``.
-
-    ``class_numbers`` are the elements of ``targets``. An error names a position in ``targets``.
-    """
-    if class_numbers.dtype.kind not in "iu":
-        raise DTypeError(f"cross_entropy: targets must be integers, which number classes, not {class_numbers.dtype}.")
-    flat_targets, is_outside = _flat_indices(class_numbers, num_classes, ignore)
+    """Return the losses of all rows as a flat array, 0 for an ignored target; or reduce them to a sum or mean."""
+    if targets.dtype.kind not in "iu":
+        raise DTypeError(f"cross_entropy: targets must be integers, which number classes, not {targets.dtype}.")
+    flat_targets, is_outside = _flat_indices(targets, num_classes, ignore)
     if is_outside.any():
         raise IndexOutOfRange(
             f"cross_entropy: target {_first_out_of_range(targets, num_classes, ignore)} is not one of the "
@@ -164,7 +159,7 @@ def _losses(
         raise GradientError("cross_entropy: weight requires grad, and has no derivative. Detach it: weight.detach().")
     if weight is not None and weight.shape != (num_classes,):
         raise ShapeError(f"cross_entropy: weight must have shape ({num_classes},), not {weight.shape}.")
-    x = movement.to_dtype(scores, computing_dtype(scores.dtype))
+    x = movement.to_dtype(check_float("cross_entropy", scores), computing_dtype(scores.dtype))
     # The raw weights are always a copy, which no later write changes.
     raw_weights = None if weight is None else get_backend(x.device).cast(weight.data, x.dtype)
     rows = movement.reshape(x, (flat_targets.size, num_classes))
@@ -262,16 +257,17 @@ def _take_table_rows(x: NestedArray | Array, values: Array, table: Array, paddin
     return movement.reshape(rows, (*values.shape, table.shape[1]))
 
 
-def _flat_indices(indices: Array, count: int, ignored: int | None = None) -> tuple[Any, Any]:
+def _flat_indices(indices: NestedArray | Array, count: int, ignored: int | None = None) -> tuple[Any, Any]:
     """Return indices as flat raw int64, and a mask of those outside 0 to ``count`` - 1; ``ignored`` is not outside."""
-    flat = indices.data.reshape(-1).astype(np.int64)
+    values = elements(indices) if isinstance(indices, NestedArray) else indices
+    flat = values.data.reshape(-1).astype(np.int64)
     is_outside = (flat < 0) | (flat >= count)
     return flat, is_outside if ignored is None else is_outside & (flat != ignored)
 
 
 def _first_out_of_range(x: NestedArray | Array, count: int, ignored: int | None = None) -> str:
     """Return the first element that is out of range, as in `_flat_indices`, and its position, as text."""
-    flat, is_outside = _flat_indices(elements(x) if isinstance(x, NestedArray) else x, count, ignored)
+    flat, is_outside = _flat_indices(x, count, ignored)
     flat_position = int(np.flatnonzero(is_outside)[0])
     if not isinstance(x, NestedArray):
         return f"{flat[flat_position]} at flat position {flat_position}"
