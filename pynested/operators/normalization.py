@@ -146,13 +146,11 @@ def layer_norm(
     (array([[-1.,  1.]]), array([[0., 0.]]))
     """
     shape = _regular_shape(normalized_shape)
-    if not isinstance(self, NestedArray):
-        x = as_array("layer_norm", self)
-        _check_trailing_dense(x, shape)
-        return _normalize(check_float("layer_norm", x), shape, weight, bias, eps)
-    check_float("layer_norm", self.data)
-    _check_trailing(self, shape)
-    x = contiguous(self)  # every block is contiguous, whichever dimension is ragged
+    x = self if isinstance(self, NestedArray) else as_array("layer_norm", self)
+    _check_trailing(x, shape)
+    if isinstance(x, Array):
+        return _normalize(x, shape, weight, bias, eps)
+    x = contiguous(x)  # every block is contiguous, whichever dimension is ragged
     return wrap_unchecked(_normalize(x.data, shape, weight, bias, eps), x.structure)
 
 
@@ -167,29 +165,24 @@ def _regular_shape(normalized_shape: Any) -> tuple[int, ...]:
     return canonical_shape("layer_norm", (sizes,))
 
 
-def _check_trailing(x: NestedArray, shape: tuple[int, ...]) -> None:
-    """Check that the last dimensions of the components are regular and have the sizes ``shape``."""
-    ndim, sizes = x.ndim, x.regular_sizes
-    if not shape or len(shape) >= ndim:
+def _check_trailing(x: NestedArray | Array, shape: tuple[int, ...]) -> None:
+    """Check that the last sizes of a dense array, or of all components, are ``shape``."""
+    sizes = x.regular_sizes if isinstance(x, NestedArray) else x.shape
+    if shape and sizes[max(len(sizes) - len(shape), 0) :] == shape:
+        return
+    if not isinstance(x, NestedArray):
+        raise ShapeError(f"layer_norm: normalized_shape {shape} must be the last sizes of an array of shape {x.shape}.")
+    if not shape or len(shape) > len(sizes):
         raise StructureError(
-            f"layer_norm: normalized_shape {shape} must be the last sizes of the components, which have {ndim - 1} "
+            f"layer_norm: normalized_shape {shape} must be the last sizes of the components, which have {len(sizes)} "
             "dimensions without the batch."
         )
-    for dim, size in enumerate(shape, ndim - len(shape)):
+    for dim, size in enumerate(shape, x.ndim - len(shape)):
+        problem = f"layer_norm: normalized_shape {shape} has size {size} for dimension {dim}"
         if sizes[dim - 1] is None:
-            raise StructureError(
-                f"layer_norm: normalized_shape {shape} has size {size} for dimension {dim}, which is irregular."
-            )
+            raise StructureError(f"{problem}, which is irregular.")
         if sizes[dim - 1] != size:
-            raise ShapeError(
-                f"layer_norm: normalized_shape {shape} has size {size} for dimension {dim} of size {sizes[dim - 1]}."
-            )
-
-
-def _check_trailing_dense(x: Array, shape: tuple[int, ...]) -> None:
-    """Check that the last sizes of a dense array are ``shape``."""
-    if not shape or x.shape[max(x.ndim - len(shape), 0) :] != shape:
-        raise ShapeError(f"layer_norm: normalized_shape {shape} must be the last sizes of an array of shape {x.shape}.")
+            raise ShapeError(f"{problem} of size {sizes[dim - 1]}.")
 
 
 def _normalize(x: Array, shape: tuple[int, ...], weight: Any, bias: Any, eps: float) -> Array:
@@ -197,8 +190,8 @@ def _normalize(x: Array, shape: tuple[int, ...], weight: Any, bias: Any, eps: fl
     eps = canonical_real("layer_norm", "eps", eps, 0)
     size = prod(shape)
     x, weight, bias = as_arrays_on_one_device("layer_norm", x, weight, bias, optional=2)
+    rows = _reshape(check_float("layer_norm", x), (x.numel() // max(size, 1), size))  # no rows for a size of 0
     scale, shift = _as_row("weight", weight, shape, x.dtype), _as_row("bias", bias, shape, x.dtype)
-    rows = _reshape(x, (x.numel() // max(size, 1), size))  # no rows if a row would have no elements
     return _reshape(primitives.layer_norm(rows, scale, shift, eps), x.shape)
 
 
