@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, overload
 
 from pynested.autograd import Array
@@ -104,9 +103,7 @@ def bmm(self: Operand, mat2: Operand) -> NestedArray | Array:
     (array([[21],
            [43]]), array([[6]]))
     """
-    product: Callable[[Any, Any], NestedArray | Array] = matmul
     if type(self) is not NestedArray and type(mat2) is not NestedArray:
-        product = matmul_dense
         a, b = operands.as_arrays_on_one_device("bmm", self, mat2)
         if a.ndim != 3 or b.ndim != 3 or a.shape[0] != b.shape[0]:
             raise ShapeError(
@@ -123,7 +120,7 @@ def bmm(self: Operand, mat2: Operand) -> NestedArray | Array:
             error_class = StructureError if type(a) is type(b) else ShapeError
             raise error_class(f"bmm: the operands have batch sizes {len(a)} and {len(b)}; they must be equal.")
     try:
-        return product(a, b)
+        return matmul(a, b)  # type: ignore[no-any-return]
     except PynestedError as error:  # the message names bmm instead of matmul
         raise type(error)(str(error).replace("matmul:", "bmm:", 1)) from None
 

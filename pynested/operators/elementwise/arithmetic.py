@@ -15,11 +15,11 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.operands import as_array, device_of
-from pynested.autograd.arguments.scalars import canonical_number, checked_scalar, promote_dtype, value_text
+from pynested.autograd.arguments.scalars import canonical_number, checked_scalar, value_text
 from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import binary, movement, unary
 from pynested.autograd.primitives.primitive import common_device
-from pynested.backends.dtypes import is_float, promoted
+from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DTypeError
 from pynested.lifting.mapping import map_elementwise
 from pynested.nested.nested_array import NestedArray
@@ -40,16 +40,13 @@ def _scaled_operand(name: str, a: Any, b: Any, alpha: Any) -> Any:
     factor = canonical_number(name, "alpha", alpha)
     if type(factor) is bool:
         raise ArgumentError(f"{name}: alpha must be a number, not {factor!r}.")
+    dtype = binary.common_dtype(a, b)
     if type(a) is Array and type(b) is Array:
         common_device(name, (a, b))
-        dtype = promoted(a.dtype, b.dtype)
-    elif type(b) is Array:
-        dtype = promote_dtype(a, b.dtype)
-        if not is_float(dtype):
-            # The dtype must represent the number, even if a floating alpha widens the result.
-            checked_scalar(name, a, dtype)
-    else:
-        dtype = promote_dtype(b, a.dtype)
+    elif type(b) is Array and not is_float(dtype):
+        # The dtype must represent the number, even if a floating alpha widens the result.
+        checked_scalar(name, a, dtype)
+    elif type(b) is not Array:
         b = as_array(name, checked_scalar(name, b, np.dtype(np.float64) if is_float(dtype) else dtype), device_of(a))
     try:
         return binary.mul(movement.to_dtype(b, dtype), factor)
