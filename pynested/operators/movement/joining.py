@@ -1,8 +1,7 @@
 """Joining of nested or dense arrays along an existing dimension (`cat`) or along a new dimension (`stack`).
 
-Nested arrays are concatenated in one of four ways: jagged or strided, along the batch or along a dimension of the
-components. The *extents* of an array are the table of its component sizes (see `pynested/structure/extents.py`). A
-dimension is *regular* if all components have the same size along it.
+The *extents* of an array are the table of its component sizes (see `pynested/structure/extents.py`). A dimension is
+*regular* if all components have the same size along it.
 """
 
 from __future__ import annotations
