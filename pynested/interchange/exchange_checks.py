@@ -126,8 +126,7 @@ def check_exportable(name: str, x: Any, copy: bool | None = None) -> None:
         )
     if x.requires_grad:
         raise GradientError(
-            f"{name}: this array requires grad, and gradients do not cross to other libraries. Detach it: "
-            f"{name}(x.detach())."
+            f"{name}: this array requires grad, and its history cannot be exported. Detach it: {name}(x.detach())."
         )
 
 

@@ -10,8 +10,8 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,7 @@ def save(path: str | os.PathLike[str], arrays: AnyArray | Mapping[str, AnyArray]
     """Write one array, or arrays by name, into a file, with their layouts and dtypes.
 
     Only the elements of each array are written, without gaps. Elements that repeat along a dimension of stride 0 are
-    written once.
+    written once. A file that exists is replaced once the new one is complete; arrays that lie in it stay valid.
 
     The entry ``pynested`` of the file is JSON: the version of the format, which is 1, and for every array its layout
     and the shape of its values. The other entries are the parts: ``name/values``, ``name/offsets`` and so on.
@@ -56,7 +56,8 @@ def save(path: str | os.PathLike[str], arrays: AnyArray | Mapping[str, AnyArray]
     Raises
     ------
     ArgumentError
-        For a path with another ending, for a name that is empty or no string, and for a value that is not an array.
+        For a path with another ending, for a value that is not an array, and for a name that is not a string, or is
+        empty, or contains a null character.
     GradientError
         For the result of a recorded operation; ``detach`` it first. A leaf that requires grad can be saved.
 
@@ -77,7 +78,10 @@ def save(path: str | os.PathLike[str], arrays: AnyArray | Mapping[str, AnyArray]
             check_exportable("save", x)
         header["arrays"][name], array_parts = _split_parts(x.detach())
         parts.update({f"{name}/{part}": values for part, values in array_parts.items()})
-    write(Path(path), json.dumps(header), parts)
+    target = Path(path).resolve()
+    with TemporaryDirectory(dir=target.parent) as folder:
+        write(Path(folder, target.name), json.dumps(header), parts)
+        os.replace(Path(folder, target.name), target)
 
 
 def _checked_arrays(arrays: Any) -> Mapping[str, AnyArray]:
@@ -85,7 +89,7 @@ def _checked_arrays(arrays: Any) -> Mapping[str, AnyArray]:
     if not isinstance(arrays, Mapping):
         raise ArgumentError(f"save: takes an array, or a mapping from names (str) to arrays, not {named_type(arrays)}.")
     for name, x in arrays.items():
-        if not isinstance(name, str) or name == _UNNAMED:
+        if not isinstance(name, str) or name == _UNNAMED or "\0" in name:
             raise ArgumentError(f"save: takes an array, or a mapping from names (str) to arrays; {name!r} is no name.")
         if not isinstance(x, Array | NestedArray):
             raise ArgumentError(
@@ -113,6 +117,8 @@ def _split_parts(x: AnyArray) -> tuple[dict[str, Any], Parts]:
 def load(path: str | os.PathLike[str]) -> AnyArray | dict[str, AnyArray]:
     """Read a file that `save` wrote: one array, or a dict of arrays by name, on the CPU, without gradients.
 
+    The arrays of a ``.arrow`` file are read-only; ``clone`` them before a write.
+
     ExchangeError for a file that `save` did not write, that is damaged or incomplete, or that has a newer version.
     StructureError for parts that do not fit each other.
 
@@ -126,14 +132,14 @@ def load(path: str | os.PathLike[str]) -> AnyArray | dict[str, AnyArray]:
         header = json.loads(text)
         version, headers = header["version"], header["arrays"]
         arrays = {name: _join_parts(headers[name], name, parts) for name in headers if version == VERSION}
-    except PynestedError:
+    except (PynestedError, FileNotFoundError, IsADirectoryError, PermissionError):
         raise
     except KeyError as missing:
         raise ExchangeError(
             f"load: the entry {missing.args[0]!r} of {path} is missing. The file is incomplete or was changed."
         ) from None
-    except (AttributeError, TypeError, ValueError, EOFError, BadZipFile):
-        raise ExchangeError(f"load: {path} was not written by pynested.save, or it is damaged.") from None
+    except Exception as error:  # the readers raise errors of many classes for damaged files
+        raise ExchangeError(f"load: {path} was not written by pynested.save, or it is damaged.") from error
     if version != VERSION:
         raise ExchangeError(
             f"load: {path} has version {version!r}, and this pynested reads version {VERSION}. Use a newer pynested."
@@ -204,6 +210,7 @@ def _read_arrow(path: Path) -> tuple[str, Parts]:
     pa = import_optional("load", "pyarrow")
     with pa.memory_map(os.fspath(path)) as file:
         table = pa.ipc.open_file(file).read_all()
+    table.validate(full=True)  # pyarrow aborts the process at lists that end behind their numbers
     metadata = table.schema.metadata or {}
     if _HEADER.encode() not in metadata:
         return "", {}

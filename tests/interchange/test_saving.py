@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import pickle
@@ -15,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 
 import pynested as pn
-from pynested.backends.errors import ArgumentError, ExchangeError, GradientError, StructureError
+from pynested.backends.errors import ArgumentError, DTypeError, ExchangeError, GradientError, StructureError
 
 from ..nests import LAYOUTS, assert_same, nest, place
 from .drawn import GAP, Drawn, arrays
@@ -146,6 +147,25 @@ def test_named_arrays_come_back(ending: str, tmp_path: Path) -> None:
     assert again["two"].tolist() == [[1, 2]] and again["a/b"].tolist() == 1.5
 
 
+@pytest.mark.parametrize("ending", [".npz", ".arrow"])
+def test_a_file_is_replaced_by_a_complete_one(ending: str, tmp_path: Path) -> None:
+    """Loaded arrays, which can lie in the file, stay valid, also as the arrays that are saved."""
+    if ending == ".arrow":
+        pytest.importorskip("pyarrow")
+    path = tmp_path / f"x{ending}"
+    pn.save(path, {"w": pn.ones(9_000), "b": pn.ones(9_000)})
+    first: Any = pn.load(path)
+    for _ in range(2):
+        loaded: Any = pn.load(path)
+        pn.save(path, {"w": loaded["w"] + 1, "b": loaded["b"]})
+    pn.save(path, pn.zeros(1))
+    for named, total in ((first, 2.0), (loaded, 3.0)):
+        assert pn.equal(named["w"] + named["b"], pn.full(9_000, total))
+    with pytest.raises(ValueError, match="surrogates"):
+        pn.save(path, {"\ud800": pn.ones(1)})
+    assert pn.load(path).tolist() == [0.0] and list(tmp_path.iterdir()) == [path]  # type: ignore[union-attr]
+
+
 def test_numpy_reads_a_file_alone_and_a_file_that_is_cut_short_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.npz"
     pn.save(path, {"x": pn.nested_array([[1.0], [2.0, 3.0]], layout=pn.jagged)})
@@ -190,13 +210,30 @@ def test_damaged_files(tmp_path: Path, head: Any, entries: Any, error: type[Exce
         pn.load(path)
 
 
+@pytest.mark.parametrize("ending", [".npz", ".arrow"])
+def test_files_that_are_cut_short_or_have_a_wrong_byte(ending: str, tmp_path: Path) -> None:
+    if ending == ".arrow":
+        pytest.importorskip("pyarrow")
+    path = tmp_path / f"x{ending}"
+    pn.save(path, {"x": pn.nested_array([[1.0], [2.0, 3.0]], layout=pn.jagged)})
+    written = path.read_bytes()
+    for i in range(0, len(written), 3):
+        path.unlink()
+        path.write_bytes(written[:i] + bytes([255 - written[i]]) + written[i + 1 :])
+        with contextlib.suppress(ExchangeError, StructureError, DTypeError):  # or another number in an array
+            pn.load(path)
+    path.write_bytes(written[:-9])
+    with pytest.raises(ExchangeError, match="or it is damaged"):
+        pn.load(path)
+
+
 NOT_SAVED = [
     (pn.ones(1), "x.npz", "the first argument must be a path, a str or a Path, not an Array"),
     (b"x.npz", pn.ones(1), "must be a path, a str or a Path, not a bytes"),
     (3, pn.ones(1), "must be a path, a str or a Path, not an int"),
     ("x.pt", pn.ones(1), r"ends in '\.pt'\. Use one of \.npz, \.arrow"),
     *(("x.npz", value, "save: takes an array, or a mapping")
-      for value in ({1: pn.ones(1)}, {"": pn.ones(1)}, {"x": np.ones(1)}, [1])),
+      for value in ({1: pn.ones(1)}, {"": pn.ones(1)}, {"a\0b": pn.ones(1)}, {"x": np.ones(1)}, [1])),
 ]  # fmt: skip
 
 
