@@ -38,17 +38,17 @@ __all__ = ["adam", "adamw", "batches", "clip_by_norm", "from_state_dict", "sgd"]
 
 
 class SGDState(NamedTuple):
-    """State of `sgd`: a velocity for each parameter."""
+    """State of `sgd`: a velocity for each parameter, an array of the same structure."""
 
-    velocities: list[Array]
+    velocities: list[Any]
 
 
 class AdamState(NamedTuple):
     """State of `adam`: the number of steps, and running averages of each gradient and of its square."""
 
     steps: int
-    means: list[Array]
-    squares: list[Array]
+    means: list[Any]
+    squares: list[Any]
 
 
 @operator
@@ -82,7 +82,7 @@ def sgd(
     ArgumentError
         For a negative or infinite number, gradients in another tree, and a state of another function or other shapes.
     ShapeError, StructureError
-        For a gradient of another shape or dtype.
+        For a gradient of another shape or dtype, and for a state of components of other shapes.
     DTypeError
         For a parameter that is not floating point.
 
@@ -187,43 +187,44 @@ def _adam(
 
 def _step(
     name: str, parameters: Any, gradients: Any, state: Any, kind: type[Any], step: Callable[..., tuple[Array, ...]]
-) -> tuple[Any, list[list[Array]]]:
+) -> tuple[Any, list[list[Any]]]:
     """Return the new parameters, which require grad if the old ones did, and the arrays of the new state.
 
     ``step(parameter, gradient, *arrays)`` returns the new parameter and the new arrays; at first there are no arrays.
     """
-    paths, (arrays, rebuild) = _array_paths(f"{name}: parameters", parameters), flatten(parameters)
+    array_by_path, (arrays, rebuild) = _arrays_by_path(f"{name}: parameters", parameters), flatten(parameters)
     if not arrays:
         raise ArgumentError(f"{name}: there is no array among the parameters.")
     slopes: list[Any] = flatten_like(f"{name}: the gradients", parameters, gradients, is_tangent=True)
-    for path, array, slope in zip(paths, arrays, slopes, strict=True):
+    for path, array, slope in zip(array_by_path, arrays, slopes, strict=True):
         if slope is None:
             raise ArgumentError(f"{path} has no gradient. Differentiate the same tree: pn.grad(loss, parameters).")
         if not is_float(array.dtype):
             raise DTypeError(f"{path} has dtype {array.dtype}. Leave it out, or convert it: x.to(dtype=pn.float32).")
         check_gradient(f"{path} has", slope, array.shape, array.dtype, array.device, error=ShapeError)
-    kinds = [f"{x.dtype} {x.shape}" for x in arrays]
-    if state is not None and not (isinstance(state, kind) and [f"{x.dtype} {x.shape}" for x in state[-1]] == kinds):
+    kinds, listed = [f"{x.dtype} {x.shape}" for x in arrays], list(array_by_path.values())
+    is_state = isinstance(state, kind) and [f"{x.dtype} {x.shape}" for x in flatten(state[-1])[0]] == kinds
+    if state is not None and not is_state:
         raise ArgumentError(
             f"{name}: the state must be None, for the first step, or the {kind.__name__} that the previous step "
             f"returned for the same parameters, here {', '.join(kinds)}; not this {type(state).__name__}."
         )
-    columns = [column for column in state or () if not isinstance(column, int)]
+    columns = [flatten_like(f"{name}: the state", listed, x, True) for x in state or () if not isinstance(x, int)]
     with no_grad():
         rows = [step(p.detach(), g.detach(), *old) for p, g, *old in zip(arrays, slopes, *columns, strict=True)]
     leaves, *new_columns = map(list, zip(*rows, strict=True))
     leaves = [new.requires_grad_(old.requires_grad) for new, old in zip(leaves, arrays, strict=True)]
-    return rebuild(leaves), new_columns
+    return rebuild(leaves), [flatten(listed)[1](column) for column in new_columns]
 
 
-def _array_paths(path: str, tree: Any) -> list[str]:
-    """Return ``path``, continued to each array of a tree, as in ``path['layers'][0]``."""
+def _arrays_by_path(path: str, tree: Any) -> dict[str, Any]:
+    """Return the arrays of a tree by ``path``, continued to each array, as in ``path['layers'][0]``."""
     if isinstance(tree, np.ndarray):
         raise ArgumentError(f"{path} is an array of NumPy. Convert it: pn.array(x).")
     if not isinstance(tree, dict | list | tuple):
-        return [path] if flatten(tree)[0] else []
+        return {path: tree} if flatten(tree)[0] else {}
     entries = tree.items() if isinstance(tree, dict) else enumerate(tree)
-    return [found for key, entry in entries for found in _array_paths(f"{path}[{key!r}]", entry)]
+    return {p: x for key, entry in entries for p, x in _arrays_by_path(f"{path}[{key!r}]", entry).items()}
 
 
 def _as_floats(name: str, **numbers: float) -> list[float]:
@@ -250,7 +251,7 @@ def clip_by_norm(gradients: Any, most: float) -> tuple[Any, float]:
     if not (isinstance(most, Real) and most > 0):
         raise ArgumentError(f"clip_by_norm: most must be above 0, not {most!r}.")
     arrays, rebuild = flatten(gradients)
-    if not _array_paths("clip_by_norm: gradients", gradients):
+    if not _arrays_by_path("clip_by_norm: gradients", gradients):
         raise ArgumentError("clip_by_norm: there is no array among the gradients.")
     measured: list[Any] = flatten_like("clip_by_norm", gradients, gradients, is_tangent=True)  # with zeros in gaps
     values = np.concatenate([to_host(array.data).astype(np.float64).reshape(-1) for array in measured])
@@ -285,7 +286,7 @@ def batches(
         The largest sum of the lengths of a batch, and the largest number of sequences. A sequence longer than
         ``most_elements`` is a batch of its own. At least one limit must be given, 1 or above.
     seed : int, optional
-        Draws the order of the batches, and of sequences of equal length. Without a seed, the shortest come first.
+        Shuffles the batches, and sequences of equal length among each other. Without a seed, the shortest come first.
 
     Raises
     ------
@@ -326,10 +327,9 @@ def batches(
 def from_state_dict(state: Mapping[str, Any], *, requires_grad: bool = True) -> dict[str, Array]:
     """Copy the parameters of a PyTorch module by name: ``from_state_dict(module.state_dict())``.
 
-    `pynested.transformer_encoder_layer` has the same names of weights. If ``requires_grad`` is true, floating point
-    parameters require grad; integers never do. Errors: ArgumentError for an argument that is no mapping, and for a
-    value that is no tensor, naming it. DTypeError for a dtype that pynested does not have, such as bfloat16 on the CPU.
-    MissingDependency if PyTorch is not installed.
+    `pynested.transformer_encoder_layer` has the same names. A `state_dict` has buffers as well, and tied weights
+    twice; ``dict(module.named_parameters())`` has neither. Floats require grad if ``requires_grad`` is true, integers
+    never. ArgumentError unless ``state`` maps names to tensors. DTypeError and MissingDependency as for `from_torch`.
 
     Examples
     --------

@@ -71,6 +71,7 @@ def test_trees_keep_their_form_and_the_old_parameters_stay() -> None:
 
 
 W, G, NESTED = pn.array([1.0]), pn.array([1.0]), pn.nested_array([[1.0]])
+SPLIT = [pn.nested_array(rows, layout=pn.jagged) for rows in ([[1.0], [2.0, 3.0]], [[1.0, 2.0], [3.0]])]
 training: Any = pn.training
 adam, sgd, clip, batches = training.adam, training.sgd, training.clip_by_norm, training.batches
 MOMENTUM, MOMENTS = sgd(W, G, learning_rate=0.1)[1], adam(W, G)[1]
@@ -104,6 +105,9 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
     (lambda: adam([W, W], [G, G], MOMENTS), ArgumentError, r"here float64 \(1,\), float64 \(1,\);"),
     (lambda: adam([W, W.to(pn.float32)], [G, G.to(pn.float32)], adam([W, W], [G, G])[1]), ArgumentError,
      r"here float64 \(1,\), float32 \(1,\);"),
+    (lambda: sgd(SPLIT[0], SPLIT[0], sgd(SPLIT[1], SPLIT[1], learning_rate=0.1)[1], learning_rate=0.1), StructureError,
+     "sgd: the state.*component 0"),
+    (lambda: adam(W, G, training.AdamState(1, [], [G])), ArgumentError, "the state: a list of 0 does not have"),
     # Norms and weights.
     (lambda: clip(G, 0.0), ArgumentError, "most must be above 0"),
     (lambda: clip(G, "1"), ArgumentError, "most must be above 0"),
