@@ -42,15 +42,16 @@ def from_csr(matrix: Any, *, copy: bool | None = None) -> NestedArray:
         )
     starts = np.asarray(matrix.indptr, np.int64)
     lengths = np.diff(starts)
-    wrong = np.flatnonzero(matrix.indices != np.arange(starts[-1]) - np.repeat(starts[:-1], lengths))
+    data, columns = matrix.data[: starts[-1]], matrix.indices[: starts[-1]]  # without spare capacity
+    wrong = np.flatnonzero(columns != np.arange(starts[-1]) - np.repeat(starts[:-1], lengths))
     if wrong.size:
         row = int(np.searchsorted(starts, wrong[0], "right")) - 1
         raise ExchangeError(
-            f"from_csr: row {row} has an entry in column {matrix.indices[wrong[0]]} instead of column "
+            f"from_csr: row {row} has an entry in column {columns[wrong[0]]} instead of column "
             f"{wrong[0] - starts[row]}, so the column numbers would be lost. Use the parts: "
             "pn.nested_array_from_jagged(a.data, a.indptr)."
         )
-    return nested_array_from_jagged(Array.from_memory(values_for_import("from_csr", matrix.data, copy)), starts)
+    return nested_array_from_jagged(Array.from_memory(values_for_import("from_csr", data, copy)), starts)
 
 
 @operator
