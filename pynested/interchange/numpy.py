@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pynested.autograd import Array
 from pynested.autograd.call_errors import check_optional_flags
 from pynested.autograd.decorators import operator
-from pynested.backends.errors import ExchangeError, StructureError
+from pynested.backends.errors import ExchangeError, GradientError, StructureError
 from pynested.construct import nested_array
 from pynested.nested.nested_array import NestedArray
 from pynested.structure.layout import Layout, canonical_layout
@@ -36,6 +36,8 @@ def from_numpy(array: NDArray[Any], *, layout: Layout | None = None, copy: bool 
     ExchangeError
         For an object that is not a NumPy array, for an object array of other than one dimension, and for a component
         that is None.
+    GradientError
+        For a component that requires grad.
     StructureError
         For the layout of a dense array.
 
@@ -61,9 +63,11 @@ def from_numpy(array: NDArray[Any], *, layout: Layout | None = None, copy: bool 
         raise ExchangeError(
             f"from_numpy: an object array must have one dimension, with an entry for each component, not {array.ndim}."
         )
-    missing = [i for i, component in enumerate(array) if component is None]
-    if missing:
-        raise ExchangeError(f"from_numpy: component {missing[0]} is None. Drop it, or put an empty array there.")
+    for i, component in enumerate(array):
+        if component is None:
+            raise ExchangeError(f"from_numpy: component {i} is None. Drop it, or put an empty array there.")
+        if getattr(component, "requires_grad", False):
+            raise GradientError(f"from_numpy: component {i} requires grad. Use pn.as_nested_array, or detach it.")
     check_may_copy("from_numpy", copy, "the components of an object array lie apart")
     components = [
         values_for_import("from_numpy", component, None) if isinstance(component, np.ndarray) else component
