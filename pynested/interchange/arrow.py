@@ -9,7 +9,7 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.call_errors import check_optional_flags
 from pynested.autograd.decorators import operator
-from pynested.backends.errors import ExchangeError
+from pynested.backends.errors import ExchangeError, named_type
 from pynested.nested.nested_array import NestedArray
 from pynested.structure import Jagged
 
@@ -37,14 +37,21 @@ def from_arrow(array: Any, *, copy: bool | None = None) -> NestedArray | Array:
             check_may_copy("from_arrow", copy, f"there are {array.num_chunks} chunks")
         array = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
     elif not isinstance(array, pa.Array):
-        array = pa.array(array)
+        if not (isinstance(array, np.ndarray) or hasattr(array, "__arrow_c_array__")):
+            check_may_copy("from_arrow", copy, f"{named_type(array)} is no array of Arrow")
+        try:
+            array = pa.array(array)
+        except (pa.ArrowException, TypeError) as error:
+            raise ExchangeError(
+                f"from_arrow: {named_type(array)} is no array of Arrow, or lists of numbers."
+            ) from error
     return from_lists("from_arrow", _to_nested_lists(pa, array, copy), copy)
 
 
 def _to_nested_lists(pa: Any, outer: Any, copy: bool | None) -> NestedLists:
     """Return the levels of an Arrow array, outermost first, and the numbers inside."""
-    levels: list[Jagged | int] = []  # the offsets of lists of different lengths, or the length of all lists
-    shape: tuple[int, ...] = ()
+    levels: list[Jagged | int] = []  # for each level: a Jagged, or an int if all its lists have that length
+    shape: tuple[int, ...] | None = None
     array = outer
     while True:
         _check_no_nulls(array, len(levels))
@@ -68,7 +75,7 @@ def _to_nested_lists(pa: Any, outer: Any, copy: bool | None) -> NestedLists:
                 levels.append(level_from_starts(array.offsets.to_numpy(), array.sizes.to_numpy()))
                 array = array.values
         else:
-            if shape:
+            if shape is not None:
                 levels[-1:] = shape  # tensors are stored as lists, whose length is the product of the sizes
             return NestedLists(tuple(levels), _numbers(pa, array, copy), len(outer))
 
@@ -102,6 +109,8 @@ def _check_no_nulls(array: Any, depth: int) -> None:
 def _numbers(pa: Any, array: Any, copy: bool | None) -> Any:
     """Return an Arrow array of numbers as a NumPy array; raise ExchangeError for a type that is not a number."""
     arrow_type = array.type
+    if pa.types.is_null(arrow_type):  # of empty lists alone
+        return np.zeros(0)
     is_bool = pa.types.is_boolean(arrow_type)
     if not (is_bool or pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type)):
         raise ExchangeError(

@@ -9,7 +9,7 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.call_errors import check_optional_flags
 from pynested.autograd.decorators import operator
-from pynested.backends.errors import ExchangeError
+from pynested.backends.errors import ExchangeError, named_type
 from pynested.nested.nested_array import NestedArray
 from pynested.structure import Jagged
 
@@ -35,7 +35,13 @@ def from_awkward(array: Any, *, copy: bool | None = None) -> NestedArray | Array
     """
     check_optional_flags("from_awkward", copy=copy)
     ak = import_optional("from_awkward", "awkward")
-    return from_lists("from_awkward", _to_nested_lists(ak, ak.to_layout(array), copy), copy)
+    if not isinstance(array, ak.Array | ak.contents.Content | np.ndarray):
+        check_may_copy("from_awkward", copy, f"{named_type(array)} is no array of awkward")
+    try:
+        layout = ak.to_layout(array, allow_record=False)
+    except (TypeError, ValueError):
+        raise ExchangeError(f"from_awkward: takes an array of awkward, or lists, not {named_type(array)}.") from None
+    return from_lists("from_awkward", _to_nested_lists(ak, layout, copy), copy)
 
 
 def _to_nested_lists(ak: Any, outer: Any, copy: bool | None) -> NestedLists:
@@ -43,7 +49,7 @@ def _to_nested_lists(ak: Any, outer: Any, copy: bool | None) -> NestedLists:
 
     Only the outermost lists of a nested array can have gaps. If inner lists have gaps, the layout is packed first.
     """
-    levels: list[Jagged | int] = []  # the offsets of lists of different lengths, or the length of all lists
+    levels: list[Jagged | int] = []  # for each level: a Jagged, or an int if all its lists have that length
     layout, has_gaps = outer, False
     while not layout.is_numpy or layout.parameter("__array__") is not None:  # strings are arrays of "char"
         if layout.is_unknown:
@@ -52,7 +58,7 @@ def _to_nested_lists(ak: Any, outer: Any, copy: bool | None) -> NestedLists:
             layout = _without_index_or_mask(ak, layout, len(levels), copy)
         elif layout.parameter("__array__") is not None or not layout.is_list:
             type_name = layout.parameter("__array__") or type(layout).__name__.removesuffix("Array").lower()
-            raise ExchangeError(f"from_awkward: a {type_name} holds no numbers. Select one that holds numbers.")
+            raise ExchangeError(f"from_awkward: a {type_name} holds no numbers. Select a field of numbers.")
         elif layout.is_regular:
             levels.append(layout.size)
             layout = layout.content[: layout.length * layout.size]

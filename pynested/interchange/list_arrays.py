@@ -31,8 +31,8 @@ class NestedLists:
     Attributes
     ----------
     levels : tuple of Jagged or int
-        From the outermost lists inwards. The components of a structure are the lists of its level; their rows are the
-        lists of the next level, or elements of the content. An integer is the length of all lists of its level.
+        From the outermost lists inwards. Component i of a `Jagged` is list i of its level. Its rows are lists of the
+        next level; at the last level, rows of ``content``. An integer is the length of all lists of its level.
     content : ndarray
         The rows of the innermost lists.
     count : int
@@ -70,7 +70,9 @@ def to_lists(receiver: Receiver, x: NestedArray, copy: bool | None) -> NestedLis
     """
     structure = x.structure
     if x.ndim == 1:
-        raise ExchangeError(f"{receiver.function}: components without dimensions are no lists. Use nt.values().")
+        raise ExchangeError(
+            f"{receiver.function}: each component is one number; a list needs a dimension. Use nt.values()."
+        )
     if isinstance(structure, Jagged) and structure.ragged_dim == 1:
         return NestedLists((structure,), values_for_export(receiver, x.data, copy), len(x))
     if isinstance(structure, Jagged) or not structure.is_contiguous:
