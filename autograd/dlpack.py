@@ -11,6 +11,7 @@ from typing import Any
 from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, ExchangeError, PynestedError
 from pynested.backends.host import refuse_masked
+from pynested.backends.repeating_views import without_repeated_writes
 
 from .arguments.operands import canonical_dtype
 from .array import Array
@@ -54,7 +55,8 @@ def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = Non
     The result is a leaf that does not require grad; call ``requires_grad_`` on it if it should. pynested counts its own
     writes, through every array that shares the memory, and notices a write that would make a gradient wrong. It does
     not notice writes of the other side: let it write before the memory is used, or after the backward pass. pynested
-    does not write to memory that the other side declares read-only; other libraries may, as PyTorch does.
+    does not write to memory that the other side declares read-only, or that repeats elements, as expanded tensors do;
+    other libraries may, as PyTorch does.
 
     After `torch.from_dlpack`, and ``from_dlpack`` of the Python array API standard.
 
@@ -105,6 +107,8 @@ def _raw_array(x: Any, device: str) -> Any:
     """Return ``x`` as a raw array of the device's array module."""
     xp = get_backend(device).xp
     refuse_masked("from_dlpack", x)
+    if hasattr(x, "is_neg") and x.is_neg():  # PyTorch exports the memory without its sign
+        raise ExchangeError("from_dlpack: this tensor is a negative view of its memory. Copy it: x.resolve_neg().")
     try:
         values = xp.from_dlpack(x) if hasattr(x, "__dlpack__") else xp.asarray(x)
     except PynestedError:
@@ -114,4 +118,4 @@ def _raw_array(x: Any, device: str) -> Any:
     except (RuntimeError, TypeError) as error:  # NumPy, or CuPy, does not have the dtype
         raise DTypeError(f"from_dlpack: {getattr(x, 'dtype', type(x).__name__)}: {error}") from error
     canonical_dtype("from_dlpack", values.dtype, device)
-    return values
+    return without_repeated_writes(values)

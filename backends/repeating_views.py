@@ -55,6 +55,14 @@ def writable_view(x: Any) -> Any:
     return view_with_base(x, base.base, is_read_only=False)
 
 
+def without_repeated_writes(x: Any) -> Any:
+    """Return ``x``, or a read-only view of it if it is an array of NumPy that holds a place twice."""
+    if isinstance(x, np.ndarray) and x.flags.writeable and has_repeated_places(x):
+        x = x.view()
+        x.flags.writeable = False
+    return x
+
+
 def has_repeated_places(x: Any) -> bool:
     """Return whether an array holds a place twice."""
     sizes, strides = np.array([x.shape], np.int64), abs(np.array([x.strides], np.int64)) // x.itemsize

@@ -9,8 +9,8 @@ Rules of all functions:
 
 - ``copy=None`` shares memory if possible and copies otherwise. ``copy=False`` raises ExchangeError if a copy is needed,
   with the reason. ``copy=True`` always copies. A write into shared memory changes both arrays. Memory that is read-only
-  in the other library is read-only here.
-- Offsets, lengths, sizes and strides are always copied: no other library can change the structure of an array.
+  in the other library, or repeats elements, is read-only here.
+- Offsets, lengths, sizes and strides are copied, or read-only: no other library can change the structure of an array.
 - Gradients are not exchanged. An array that requires grad raises GradientError; ``detach()`` it first.
 - No information is lost silently. A missing value and a string raise ExchangeError. A dtype that pynested or the other
   library does not have raises DTypeError. A component that is not a rectangle raises StructureError. The messages name

@@ -26,6 +26,7 @@ from pynested.backends.errors import (
     MissingDependency,
     named_type,
 )
+from pynested.backends.repeating_views import without_repeated_writes
 from pynested.backends.storage import address
 from pynested.nested.nested_array import NestedArray
 
@@ -49,7 +50,7 @@ class Receiver:
     alignment : int
         The alignment in bytes that operators of the library need; 0 for the alignment of one element.
     strides : str
-        The strides that the library supports: ``"any"``, ``"not negative"``, or ``"C order"``.
+        The strides that the library supports: ``"any"``, ``"not negative"`` by whole elements, or ``"C order"``.
     accepts_read_only : bool
         Whether the library supports read-only memory.
     """
@@ -84,17 +85,6 @@ TO_CSR = Receiver(
     strides="C order",
 )
 
-# From a library to pynested: the library's call that converts a dtype. pynested supports any alignment, any strides and
-# read-only memory. It has no bfloat16 on the CPU.
-CONVERSIONS = {
-    "from_numpy": "array.astype(numpy.{dtype})",
-    "from_torch": "tensor.to(torch.{dtype})",
-    "from_awkward": "awkward.values_astype(array, numpy.{dtype})",
-    "from_arrow": "array.cast(...) to a type over {dtype}",
-    "from_tensorflow": "tensorflow.cast(tensor, tensorflow.{dtype})",
-    "from_jax": "values.astype(jax.numpy.{dtype})",
-    "from_csr": "matrix.astype(numpy.{dtype})",
-}
 _NARROWER = {"int64": "int32", "float64": "float32"}
 _WIDER = {"bfloat16": "float32", "uint16": "int32", "uint32": "int64"}
 
@@ -137,15 +127,10 @@ def check_may_copy(name: str, copy: bool | None, reason: str) -> None:
 
 
 def check_known_dtype(name: str, dtype: str) -> None:
-    """Raise DTypeError for a dtype that pynested does not have on the CPU; the message shows how to convert it."""
-    if dtype in ALL_DTYPES:
-        return
-    wider = _WIDER.get(dtype)
-    targets = f" to one of {', '.join(map(str, DTYPES))}" if wider is None else ""
-    raise DTypeError(
-        f"{name}: pynested has no {dtype} on the CPU. Convert it{targets} first: "
-        f"{CONVERSIONS[name].format(dtype=wider or '...')}."
-    )
+    """Raise DTypeError for a dtype that pynested does not have on the CPU; the message names a wider one."""
+    if dtype not in ALL_DTYPES:
+        advice = f"Convert it to {_WIDER[dtype]} first" if dtype in _WIDER else f"It has {', '.join(map(str, DTYPES))}"
+        raise DTypeError(f"{name}: pynested has no {dtype} on the CPU. {advice}.")
 
 
 # ---- from pynested to a library -------------------------------------------------------------------------------------
@@ -188,8 +173,8 @@ def _reasons_to_copy(receiver: Receiver, values: NDArray[Any], is_writable: bool
         yield f"{library} needs memory aligned to {alignment} bytes, and the values lie {misaligned_by} bytes off"
     if receiver.strides == "C order" and not values.flags.c_contiguous:
         yield f"values of strides {values.strides} are not in C order"
-    if receiver.strides == "not negative" and min(values.strides, default=0) < 0:
-        yield f"values of strides {values.strides} go backwards"
+    if receiver.strides == "not negative" and any(step < 0 or step % values.itemsize for step in values.strides):
+        yield f"values of strides {values.strides} go backwards, or not by whole elements"
     if not receiver.accepts_read_only and not is_writable:
         yield f"the memory is read-only, and {library} needs writable memory"
 
@@ -213,4 +198,4 @@ def values_for_import(name: str, values: NDArray[Any], copy: bool | None) -> NDA
     if values.dtype != native_dtype:
         check_may_copy(name, copy, "the bytes of its numbers are not in native order")
         return checked_ndarray(name, values.astype(native_dtype))
-    return checked_ndarray(name, values.copy() if copy else values)
+    return checked_ndarray(name, values.copy() if copy else without_repeated_writes(values))

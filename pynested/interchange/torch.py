@@ -15,14 +15,22 @@ from pynested.construct.from_buffers import nested_array_from_jagged, nested_arr
 from pynested.nested.nested_array import NestedArray
 from pynested.structure import Jagged
 
-from .exchange_checks import TO_TORCH, check_exportable, check_known_dtype, import_optional, values_for_export
+from .exchange_checks import (
+    TO_TORCH,
+    check_exportable,
+    check_known_dtype,
+    check_may_copy,
+    import_optional,
+    values_for_export,
+)
 
 
 @operator
 def from_torch(tensor: Any, *, copy: bool | None = None) -> NestedArray | Array:
     """Convert a tensor, or a nested tensor of either layout, without a copy; gaps between components are kept.
 
-    DTypeError for a dtype that pynested does not have, such as bfloat16 on the CPU.
+    A negative view, as ``x.conj().imag`` is, is copied. DTypeError for a dtype that pynested does not have, such as
+    bfloat16 on the CPU.
 
     >>> import torch  # doctest: +SKIP
     >>> pn.from_torch(torch.ones(2))  # doctest: +SKIP
@@ -40,8 +48,8 @@ def from_torch(tensor: Any, *, copy: bool | None = None) -> NestedArray | Array:
     if tensor.device.type == "cpu":
         check_known_dtype("from_torch", str(tensor.dtype).removeprefix("torch."))
     if not tensor.is_nested:
-        return from_dlpack(tensor, copy=copy)
-    values = from_dlpack(tensor.values(), copy=copy)
+        return _dense_from_torch(tensor, copy)
+    values = _dense_from_torch(tensor.values(), copy)
     if tensor.layout == torch.jagged:
         lengths = None if tensor.lengths() is None else _as_int64(tensor.lengths())
         return nested_array_from_jagged(values, _as_int64(tensor.offsets()), lengths, jagged_dim=tensor._ragged_idx)
@@ -52,6 +60,12 @@ def from_torch(tensor: Any, *, copy: bool | None = None) -> NestedArray | Array:
             "torch.jagged."
         )
     return nested_array_from_strided(values, *map(_as_int64, (sizes, strides, tensor._nested_tensor_storage_offsets())))
+
+
+def _dense_from_torch(tensor: Any, copy: bool | None) -> Array:
+    if tensor.is_neg():
+        check_may_copy("from_torch", copy, "the tensor is a negative view of its memory")
+    return from_dlpack(tensor.resolve_neg(), copy=copy)
 
 
 def _as_int64(tensor: Any) -> Any:
