@@ -9,8 +9,8 @@
 
 pytest shows ``test_softmax[SOFTMAX-1]`` and so on. ``clause.check`` has the parameters of `pynested.conformance.check`,
 except ``op``. The first test runs all cases, and every difference fails the test of the one clause that it breaks. The
-clauses of ``expect`` are expected failures; the test of one that holds fails, so that the list stays true. A test is
-skipped if no case of its clause can be run.
+clauses of ``expect``, with reasons, are expected failures. An expected failure that passes is reported as a failure
+(strict xfail). A test is skipped if no case of its clause can be run.
 
 The module ``pynested_pytest`` registers the mark with pytest, and imports this module for the first marked test.
 """
@@ -90,4 +90,6 @@ def parametrize(metafunc: pytest.Metafunc, mark: pytest.Mark) -> None:
 
 
 def pynested_mark(op: str, expect: Mapping[str, str] | None = None) -> tuple[str, Mapping[str, str]]:
+    if not isinstance(expect, Mapping | None):
+        raise TypeError(f"expect maps clauses to reasons, and {expect!r} does not")
     return op, expect or {}

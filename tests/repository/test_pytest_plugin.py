@@ -76,6 +76,7 @@ def test_functions_that_are_not_implemented_are_skipped(suite: pytest.Pytester) 
     ("SOFTMAX-4", "SOFTMAX-99", "no case of softmax is about SOFTMAX-99"),
     ("test_softmax(clause)", "test_softmax()", "takes the argument `clause`"),
     ('"softmax", expect', "expect", "pynested_mark() missing 1 required positional argument: 'op'"),
+    ("expect=", "expect=3 or ", "expect maps clauses to reasons, and 3 does not"),
     ("expect=", "expected=", "pynested_mark() got an unexpected keyword argument 'expected'"),
 ])  # fmt: skip
 def test_a_wrong_mark_is_one_sentence(suite: pytest.Pytester, old: str, new: str, message: str) -> None:
