@@ -35,7 +35,9 @@ def _reduction_with_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _reduction_with_ddof(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda a, axis=None, *, ddof=0, keepdims=False: function(a, axis, keepdims, correction=ddof)
+    return lambda a, axis=None, *, ddof=0, keepdims=False, correction=0: function(
+        a, axis, keepdims, correction=correction or ddof
+    )
 
 
 # Each entry has the parameters of NumPy's function that pynested supports.
@@ -64,6 +66,7 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.where: lambda condition, x, y, /: ops.where(condition, x, y),
     np.array_equal: lambda a1, a2: ops.equal(a1, a2),
     np.allclose: lambda a, b, rtol=1e-5, atol=1e-8, equal_nan=False: ops.allclose(a, b, rtol, atol, equal_nan),
+    np.squeeze: lambda a, axis=None: ops.squeeze(a) if axis is None else ops.squeeze(a, axis),
     np.copy: lambda a: ops.clone(a),
     np.shape: lambda a: a.shape,
     np.ndim: lambda a: a.ndim,
@@ -76,7 +79,7 @@ _REPLACEMENTS = {
     np.dot: "pn.matmul(a, b)", np.vstack: "pn.cat([a, b], 0)", np.hstack: "pn.cat([a, b], 1)",
     np.expand_dims: "pn.unsqueeze(x, dim)", np.reshape: "pn.reshape(x, shape)",
     np.transpose: "pn.permute(x, dims)", np.swapaxes: "pn.transpose(x, dim0, dim1)",
-    np.squeeze: "pn.squeeze(x, dim)", np.split: "pn.split(x, sizes, dim)", np.array_split: "pn.chunk(x, chunks, dim)",
+    np.split: "pn.split(x, sizes, dim)", np.array_split: "pn.chunk(x, chunks, dim)",
     np.ravel: "pn.flatten(x, 1), or nt.values()",
 }  # fmt: skip
 _SIGNATURES = {function: inspect.signature(adapter) for function, adapter in _FUNCTIONS.items()}
@@ -87,6 +90,7 @@ def call_function(function: Any, types: Any, inputs: tuple[Any, ...], options: d
     """Compute NumPy's ``function``; ``types`` are the classes of the arrays among the inputs."""
     if NestedArray not in types and not {*types} <= _DENSE_TYPES:
         return NotImplemented  # the other class computes the function
+    options = {name: option for name, option in options.items() if name != "out" or option is not None}
     problem = _call_problem(function, inputs, options)
     if not problem:
         return _FUNCTIONS[function](*inputs, **options)
