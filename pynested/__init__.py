@@ -82,7 +82,7 @@ bool = _np.dtype(_np.bool_)
 int8, int16, int32, int64 = _np.dtype(_np.int8), _np.dtype(_np.int16), _np.dtype(_np.int32), _np.dtype(_np.int64)
 uint8 = _np.dtype(_np.uint8)
 float16, float32, float64 = _np.dtype(_np.float16), _np.dtype(_np.float32), _np.dtype(_np.float64)
-# PyTorch's other names. They are not in __all__, so that a star import does not replace Python's float and int.
+# PyTorch's other names. They are not in __all__: a star import keeps Python's float and int.
 half, float, double, int, long = float16, float32, float64, int32, int64
 
 __all__ = [

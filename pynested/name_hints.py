@@ -10,7 +10,7 @@ METHOD_REPLACEMENTS = {
     "long": "x.to(pn.int64)", "cpu": 'x.to("cpu")', "cuda": 'x.to("cuda")', "copy": "x.clone()",
     "numpy": "[component.numpy() for component in x], or pn.to_padded_array(x, 0.0).numpy()",
     "item": "x[i].item() of a component of one element", "max": "x.amax(dim)", "min": "x.amin(dim)",
-    "swapaxes": "x.transpose(dim0, dim1)", "mT": "x.transpose(-2, -1)", "ravel": "x.flatten(1), or x.values()",
+    "swapaxes": "x.transpose(dim0, dim1)", "mT": "x.transpose(-2, -1)", "ravel": "x.flatten(), or nt.values()",
     "T": "x.transpose(1, 2), or x.permute(0, ...) with the other dimensions in any order: the batch stays the first",
     "flip": "x[:, ::-1]", "concat": "pn.cat([a, b], dim)", "expand_dims": "x.unsqueeze(dim)",
 }  # fmt: skip
