@@ -1,22 +1,16 @@
 """Exchange of nested arrays with other libraries, in shared memory if possible, and with files.
 
-There are two functions for each library, for example `from_torch` and `to_torch`. A library is imported at the first
-call of its function, which raises MissingDependency if the library is not installed. `exchange_checks` has the rules of
-all exchanges. `list_arrays` has the lists within lists that Arrow, awkward and TensorFlow share. Each library has a
-short module; `save_load` writes and reads files.
-
-Rules of all functions:
+`exchange_checks` has the rules of all exchanges. `list_arrays` has the lists within lists that Arrow, awkward and
+TensorFlow share. Each library has a module, and is imported at the first call; `save_load` writes and reads files.
 
 - ``copy=None`` shares memory if possible and copies otherwise. ``copy=False`` raises ExchangeError if a copy is needed,
   with the reason. ``copy=True`` always copies. A write into shared memory changes both arrays. Memory that is read-only
-  in the other library, or repeats elements, is read-only here.
-- Offsets, lengths, sizes and strides are copied, or read-only: no other library can change the structure of an array.
+  in the other library, or repeats elements, is read-only here. Integers of a structure are copied, or read-only.
 - Gradients are not exchanged. An array that requires grad raises GradientError; ``detach()`` it first.
-- No information is lost silently. A missing value and a string raise ExchangeError. A dtype that pynested or the other
-  library does not have raises DTypeError. A component that is not a rectangle raises StructureError. The messages name
-  the position. The components of an object array raise the errors of `pynested.nested_array` instead.
-- There is one exception: a component of size 0 holds no inner lists, so its size along a following irregular dimension
-  is lost. A component of shape ``(0, 5)`` returns as ``(0, 0)``.
+- No value is lost silently. A missing value and a string raise ExchangeError, a dtype that one side does not have
+  raises DTypeError, and a component that is not a rectangle raises StructureError. The messages name the position.
+- Lists within lists do not keep the layout, nor the size of an empty component along a following irregular dimension:
+  ``(0, 5)`` returns as ``(0, 0)``.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -92,9 +93,7 @@ def _tensor_shape(tensor_type: Any) -> tuple[int, ...]:
     """Return the shape of row-major tensors of a fixed shape."""
     order = tensor_type.permutation
     if order is not None and list(order) != sorted(order):
-        raise ExchangeError(
-            f"from_arrow: tensors whose dimensions are stored in the order {list(order)} are not supported."
-        )
+        raise ExchangeError(f"from_arrow: tensors with dimensions in the order {list(order)} are not supported.")
     return tuple(tensor_type.shape)
 
 
@@ -113,9 +112,7 @@ def _numbers(pa: Any, array: Any, copy: bool | None) -> Any:
         return np.zeros(0)
     is_bool = pa.types.is_boolean(arrow_type)
     if not (is_bool or pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type)):
-        raise ExchangeError(
-            f"from_arrow: {arrow_type} holds no numbers. Select a field of numbers, or convert it first."
-        )
+        raise ExchangeError(f"from_arrow: {arrow_type} holds no numbers. Select a field of numbers.")
     if is_bool:
         check_may_copy("from_arrow", copy, "Arrow packs the bits of bools")
     return array.to_numpy(zero_copy_only=False)
@@ -139,11 +136,9 @@ def to_arrow(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     if isinstance(x, Array):
         return _dense_to_arrow(pa, values_for_export(TO_ARROW, x, copy))
     lists = to_lists(TO_ARROW, x, copy)
-    result = pa.array(lists.content.reshape(-1))
-    list_counts = list(np.cumprod(lists.content.shape))
-    for size in reversed(lists.content.shape[1:]):
-        list_counts.pop()
-        result = _fixed_size_lists(pa, result, size, int(list_counts[-1]))
+    result, shape = pa.array(lists.content.reshape(-1)), lists.content.shape
+    for dim in range(len(shape) - 1, 0, -1):
+        result = _fixed_size_lists(pa, result, shape[dim], math.prod(shape[:dim]))
     for level, count in zip(reversed(lists.levels), reversed(_list_counts(lists)), strict=True):
         if isinstance(level, int):
             result = _fixed_size_lists(pa, result, level, count)

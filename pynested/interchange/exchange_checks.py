@@ -1,8 +1,7 @@
 """Rules of every exchange: memory and dtypes that each library accepts, and the checks of copies, gradients and dtypes.
 
-A library can need a different alignment, different strides, writable memory or a different byte order. Then the values
-are copied; ``copy=False`` raises an error instead. A dtype that the receiver does not have, or would narrow, always
-raises an error. An array that shares memory keeps the owner of the memory alive, in both directions.
+A dtype that the receiver does not have, or would narrow, always raises an error. An array that shares memory keeps the
+owner of the memory alive, in both directions.
 """
 
 from __future__ import annotations

@@ -50,12 +50,12 @@ def from_jax(values: Any, offsets: Any = None, lengths: Any = None, *, copy: boo
     (2, j1)
     """
     check_optional_flags("from_jax", copy=copy)
-    check_known_dtype("from_jax", str(getattr(values, "dtype", "float64")))
     if not hasattr(values, "__dlpack__"):
         raise ArgumentError(
             f"from_jax: values must be an array of JAX, not {named_type(values)}. The parts that to_jax returns are "
             "separate arguments: pn.from_jax(*parts)."
         )
+    check_known_dtype("from_jax", str(getattr(values, "dtype", "float64")))
     host_offsets, host_lengths = [
         None if integers is None else as_integers("from_jax", argument, integers)
         for argument, integers in (("offsets", offsets), ("lengths", lengths))
@@ -85,7 +85,7 @@ def to_jax(x: NestedArray, *, copy: bool | None = None) -> JaxParts:
         raise ArgumentError("to_jax: takes a nested array, not a dense array. Use jax.numpy.from_dlpack(x).")
     structure = x.structure
     if not isinstance(structure, Jagged) or structure.ragged_dim != 1:
-        raise LayoutError("to_jax: this array is not jagged along dimension 1. Convert it: x.to(layout=pn.jagged).")
+        raise LayoutError("to_jax: x is not jagged along dimension 1. Transpose it, or take x.to(layout=pn.jagged).")
     is_x64_enabled = jnp.arange(0).dtype == np.int64
     if not is_x64_enabled and structure.offsets.max() > np.iinfo(np.int32).max:
         raise DTypeError(

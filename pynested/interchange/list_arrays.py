@@ -70,9 +70,7 @@ def to_lists(receiver: Receiver, x: NestedArray, copy: bool | None) -> NestedLis
     """
     structure = x.structure
     if x.ndim == 1:
-        raise ExchangeError(
-            f"{receiver.function}: each component is one number; a list needs a dimension. Use nt.values()."
-        )
+        raise ExchangeError(f"{receiver.function}: each component is one number, no list. Use nt.values().")
     if isinstance(structure, Jagged) and structure.ragged_dim == 1:
         return NestedLists((structure,), values_for_export(receiver, x.data, copy), len(x))
     if isinstance(structure, Jagged) or not structure.is_contiguous:

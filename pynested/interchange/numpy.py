@@ -51,18 +51,13 @@ def from_numpy(array: NDArray[Any], *, layout: Layout | None = None, copy: bool 
     """
     check_optional_flags("from_numpy", copy=copy)
     if not isinstance(array, np.ndarray):
-        raise ExchangeError(
-            f"from_numpy: takes an array of NumPy, not {type(array).__name__}. Use pn.array, or pn.nested_array for a "
-            "list of components."
-        )
+        raise ExchangeError(f"from_numpy: takes an array of NumPy, not {type(array).__name__}. Use pn.nested_array.")
     if array.dtype != object:
         if layout is not None:
             raise StructureError("from_numpy: a dense array has no nested layout; use pn.as_nested_array(x, layout=…).")
         return Array.from_memory(values_for_import("from_numpy", array, copy))
     if array.ndim != 1:
-        raise ExchangeError(
-            f"from_numpy: an object array must have one dimension, with an entry for each component, not {array.ndim}."
-        )
+        raise ExchangeError(f"from_numpy: an object array of components must have one dimension, not {array.ndim}.")
     for i, component in enumerate(array):
         if component is None:
             raise ExchangeError(f"from_numpy: component {i} is None. Drop it, or put an empty array there.")

@@ -20,8 +20,8 @@ from .numpy import from_numpy
 def from_pandas(series: Any, *, copy: bool | None = None) -> NestedArray | Array:
     """Convert a column of lists to ``(B, *)``. The index is not kept.
 
-    A column with an Arrow list type shares its memory. A column of objects, which are lists or arrays that differ along
-    one dimension, is copied. ExchangeError for a missing entry, and for a column that holds no lists.
+    A column with an Arrow type shares its memory; it is dense if it holds numbers. A column of objects, which are lists
+    or arrays that differ along one dimension, is copied. ExchangeError for a missing entry, and for any other column.
 
     >>> import pandas  # doctest: +SKIP
     >>> pn.from_pandas(pandas.Series([[1, 2], [3]])).offsets()  # doctest: +SKIP

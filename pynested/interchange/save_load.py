@@ -1,7 +1,7 @@
 """Storage of arrays in files: ``.npz`` of NumPy, ``.arrow`` of pyarrow.
 
-The parts of an array are stored: its values and, if it is nested, the arrays of its structure. The entry ``pynested``
-is JSON that describes all arrays of the file.
+The parts of an array are stored: ``name/values`` and, if it is nested, the arrays of its structure, ``name/offsets``
+and so on. The entry ``pynested`` is JSON: the version of the format and, for each array, its layout and shape.
 """
 
 from __future__ import annotations
@@ -41,9 +41,6 @@ def save(path: str | os.PathLike[str], arrays: AnyArray | Mapping[str, AnyArray]
 
     Only the elements of each array are written, without gaps. Elements that repeat along a dimension of stride 0 are
     written once. A file that exists is replaced once the new one is complete; arrays that lie in it stay valid.
-
-    The entry ``pynested`` of the file is JSON: the version of the format, which is 1, and for every array its layout
-    and the shape of its values. The other entries are the parts: ``name/values``, ``name/offsets`` and so on.
 
     Parameters
     ----------
@@ -86,16 +83,14 @@ def save(path: str | os.PathLike[str], arrays: AnyArray | Mapping[str, AnyArray]
 
 def _checked_arrays(arrays: Any) -> Mapping[str, AnyArray]:
     """Return ``arrays``; raise ArgumentError unless it maps names to arrays."""
+    takes = "save: takes an array, or a mapping from names (str) to arrays"
     if not isinstance(arrays, Mapping):
-        raise ArgumentError(f"save: takes an array, or a mapping from names (str) to arrays, not {named_type(arrays)}.")
+        raise ArgumentError(f"{takes}, not {named_type(arrays)}.")
     for name, x in arrays.items():
         if not isinstance(name, str) or name == _UNNAMED or "\0" in name:
-            raise ArgumentError(f"save: takes an array, or a mapping from names (str) to arrays; {name!r} is no name.")
+            raise ArgumentError(f"{takes}; {name!r} is no name.")
         if not isinstance(x, Array | NestedArray):
-            raise ArgumentError(
-                f"save: takes an array, or a mapping from names (str) to arrays; {name!r} is {named_type(x)}. Make "
-                "an array of it: pn.array(x), or pn.nested_array(x)."
-            )
+            raise ArgumentError(f"{takes}; {name!r} is {named_type(x)}. Convert it: pn.array(x), pn.nested_array(x).")
     return arrays
 
 

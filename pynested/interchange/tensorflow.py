@@ -42,7 +42,7 @@ def from_tensorflow(tensor: Any, *, copy: bool | None = None) -> NestedArray | A
         levels = tuple(level_from_offsets(splits.numpy())[0] for splits in tensor.nested_row_splits)
         lists = NestedLists(levels, _memory_of(tensor.flat_values), levels[0].count)
         return from_lists("from_tensorflow", lists, copy)
-    if not hasattr(tensor, "numpy"):
+    if not (tf.is_tensor(tensor) and hasattr(tensor, "numpy")):
         raise ExchangeError(f"from_tensorflow: takes an eager tensor or a ragged tensor, not {type(tensor).__name__}.")
     return Array.from_memory(values_for_import("from_tensorflow", _memory_of(tensor), copy))
 

@@ -15,14 +15,7 @@ from pynested.construct.from_buffers import nested_array_from_jagged, nested_arr
 from pynested.nested.nested_array import NestedArray
 from pynested.structure import Jagged
 
-from .exchange_checks import (
-    TO_TORCH,
-    check_exportable,
-    check_known_dtype,
-    check_may_copy,
-    import_optional,
-    values_for_export,
-)
+from .exchange_checks import TO_TORCH, check_exportable, check_known_dtype, import_optional, values_for_export
 
 
 @operator
@@ -63,9 +56,7 @@ def from_torch(tensor: Any, *, copy: bool | None = None) -> NestedArray | Array:
 
 
 def _dense_from_torch(tensor: Any, copy: bool | None) -> Array:
-    if tensor.is_neg():
-        check_may_copy("from_torch", copy, "the tensor is a negative view of its memory")
-    return from_dlpack(tensor.resolve_neg(), copy=copy)
+    return from_dlpack(tensor if copy is False else tensor.resolve_neg(), copy=copy)
 
 
 def _as_int64(tensor: Any) -> Any:

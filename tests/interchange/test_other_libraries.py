@@ -217,7 +217,7 @@ REFUSED: list[tuple[str, Make, type[Exception], str]] = [
     ("scipy.sparse", lambda s: s.csr_array([[1, 2, 0], [0, 0, 3]]), ExchangeError, "row 1 has an entry in column 2"),
     ("scipy.sparse", lambda s: np.ones((2, 2)), ExchangeError, "takes a matrix in the format csr, not"),
     ("numpy", lambda np: [1, 2], ExchangeError, "takes an array of NumPy, not list"),
-    ("numpy", lambda np: np.array([[None]]), ExchangeError, "must have one dimension, .* not 2"),
+    ("numpy", lambda np: np.array([[None]]), ExchangeError, "must have one dimension, not 2"),
     ("numpy", lambda np: np.array([[1], None], dtype=object), ExchangeError, "component 1 is None"),
     ("numpy", lambda np: np.array(["a"]), DTypeError, "pynested has no <U1"),
     ("numpy", lambda np: np.zeros(2, np.uint16), DTypeError, "no uint16 on the CPU. Convert it to int32"),
@@ -237,7 +237,7 @@ NO_COPY: list[tuple[str, Make, str]] = [
     ("pyarrow", lambda pa: pa.array([[True]]), "Arrow packs the bits of bools"),
     ("pyarrow", lambda pa: [[1, 2], [3]], "a list is no array of Arrow, so the memory cannot be shared"),
     ("awkward", lambda ak: [[1, 2], [3]], "a list is no array of awkward, so the memory cannot be shared"),
-    ("torch", lambda t: negative(t), "a negative view of its memory, so the memory cannot be shared"),
+    ("torch", lambda t: negative(t), "a negative view of its memory"),
 ]  # fmt: skip
 ALL_REFUSED = [(*row, {}) for row in REFUSED]
 ALL_REFUSED += [(name, make, ExchangeError, text, {"copy": False}) for name, make, text in NO_COPY]
@@ -286,7 +286,7 @@ OUT: list[tuple[str, Callable[..., Any], Any, type[Exception], str]] = [
     ("scipy", pn.to_csr, pn.nested_array([[[1.0]]]), pn.errors.ShapeError, "two dimensions"),
     ("scipy", pn.to_csr, pn.ones((2, 2)), pn.errors.ShapeError,
      "takes a nested array of two dimensions.*not an Array of 2"),
-    *((name, out, EMPTY, ExchangeError, "each component is one number; a list needs a dimension")
+    *((name, out, EMPTY, ExchangeError, "each component is one number, no list")
       for name, out in (("awkward", pn.to_awkward), ("pyarrow", pn.to_arrow), ("tensorflow", pn.to_tensorflow))),
     ("awkward", pn.to_awkward, pn.array(1.0), ExchangeError, "no array without dimensions"),
     ("pyarrow", pn.to_arrow, pn.array(1.0), ExchangeError, "an array without dimensions is not a column"),
