@@ -68,8 +68,8 @@ def _to_nested_lists(pa: Any, outer: Any, copy: bool | None) -> NestedLists:
             array = array.values[listed]
         elif _is_list_view(pa, arrow_type):
             inner = arrow_type.value_type
-            if levels or _is_list(pa, inner) or _is_list_view(pa, inner):
-                check_may_copy("from_arrow", copy, "lists within lists are views")
+            if levels or _is_list(pa, inner) or _is_list_view(pa, inner) or array.values.null_count:
+                check_may_copy("from_arrow", copy, "lists within lists, or of nulls, are views")
                 levels.append(level_from_offsets(np.append(0, np.cumsum(array.sizes.to_numpy())))[0])
                 array = array.flatten()
             else:

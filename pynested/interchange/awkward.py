@@ -66,11 +66,11 @@ def _to_nested_lists(ak: Any, outer: Any, copy: bool | None) -> NestedLists:
             level, listed = level_from_offsets(layout.offsets.data)
             levels.append(level)
             layout = layout.content[listed]
-        elif not levels:
+        elif not levels and not (layout.content.is_option and layout.content.mask_as_bool(valid_when=False).any()):
             levels.append(level_from_starts(layout.starts.data, layout.stops.data - layout.starts.data))
             layout, has_gaps = layout.content, True
         else:
-            check_may_copy("from_awkward", copy, "lists within lists do not lie one after another")
+            check_may_copy("from_awkward", copy, "lists within lists, or of options, do not lie one after another")
             return _to_nested_lists(ak, ak.to_packed(outer, highlevel=False), copy)
     return NestedLists(tuple(levels), np.asarray(layout.data), outer.length)
 

@@ -77,6 +77,9 @@ NESTED: list[tuple[str, Make, Any]] = [
     ("scipy.sparse", csr_with_spare_capacity, [[1, 2], [3]]),
     *((library, lambda _: [[1, 2], [3]], [[1, 2], [3]]) for library in ("awkward", "pyarrow")),
     ("pyarrow", lambda pa: pa.array([[], []]), [[], []]),
+    # A missing value in a gap is in no component.
+    ("pyarrow", lambda pa: pa.ListViewArray.from_arrays([2, 0], [1, 1], pa.array([1, None, 3])), [[3], [1]]),
+    ("awkward", lambda ak: ak.Array([[1], [None], [3]])[[2, 0]], [[3], [1]]),
     ("numpy", lambda np: objects(np.array([1.0, 2.0], ">f8")), [[1, 2]]),
     ("pandas", lambda pd: pd.Series([[1, 2], [3]]), [[1, 2], [3]]),
     ("pandas", lambda pd: pd.Series([np.ones(1), np.zeros(2)], index=["a", "b"]), [[1], [0, 0]]),
@@ -227,12 +230,14 @@ REFUSED: list[tuple[str, Make, type[Exception], str]] = [
     ("awkward", lambda ak: {"x": [1]}, ExchangeError, "takes an array of awkward, or lists, not a dict"),
     ("pyarrow", lambda pa: pa.table({"x": [1]}), ExchangeError, "a Table is no array of Arrow, or lists of numbers"),
     *((library, lambda _: None, ExchangeError, "NoneType") for library in ("awkward", "pyarrow")),
+    ("pyarrow", lambda pa: pa.ListViewArray.from_arrays([0, 1], [1, 1], pa.array([1, None])), ExchangeError, "is null"),
+    ("awkward", lambda ak: ak.Array([[1], [None], [3]])[[2, 1]], ExchangeError, "at depth 1 is missing"),
     ("pyarrow", lambda pa: pa.nulls(2), ExchangeError, "entry 0 is null"),
 ]  # fmt: skip
 NO_COPY: list[tuple[str, Make, str]] = [
     ("numpy", lambda np: np.array([1.0], ">f8"), "bytes of its numbers are not in native order, .* copy=False"),
     ("awkward", lambda ak: ak.Array([[[1, 2], [3, 4]], [[5]]])[[1, 0]],
-     "lists within lists do not lie one after another"),
+     "lists within lists, or of options, do not lie one after another"),
     ("pyarrow", lambda pa: pa.chunked_array([[[1]], [[2]]]), "there are 2 chunks, so the memory cannot be shared"),
     ("pyarrow", lambda pa: pa.array([[True]]), "Arrow packs the bits of bools"),
     ("pyarrow", lambda pa: [[1, 2], [3]], "a list is no array of Arrow, so the memory cannot be shared"),
