@@ -1,8 +1,7 @@
 """Flatten containers of arrays into a list of arrays, and rebuild them: pytrees.
 
-Tuples, lists and dicts are containers; other classes register functions with `register_container`. The class of nested
-arrays does so, and therefore the functions of `pynested.autograd.functional` accept nested arrays. A dict of a derived
-class, such as an OrderedDict, is rebuilt as a dict.
+Tuples, lists and dicts (of any class, rebuilt as dict) are containers; other classes register functions with
+`register_container`. Nested arrays do so, and therefore the functions of `pynested.autograd.functional` accept them.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from pynested.backends import canonical_device, get_backend
+from pynested.backends import get_backend
 from pynested.backends.errors import DeviceError, DTypeError
 
 from .decorators import operator
@@ -64,8 +64,7 @@ def set_default_device(device: str | None) -> ValueChange[str]:
 def checked_device(name: str, device: str) -> str:
     """Return ``device`` without the number 0; raise DeviceError, which begins with ``name``, for a missing device."""
     try:
-        get_backend(device)
-        return canonical_device(device)
+        return get_backend(device).device
     except DeviceError as error:
         raise DeviceError(f"{name}: {error}") from error.__cause__
 

@@ -55,8 +55,7 @@ def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = Non
     The result is a leaf that does not require grad; call ``requires_grad_`` on it if it should. pynested counts its own
     writes, through every array that shares the memory, and notices a write that would make a gradient wrong. It does
     not notice writes of the other side: let it write before the memory is used, or after the backward pass. pynested
-    does not write to memory that the other side declares read-only, or that repeats elements, as expanded tensors do;
-    other libraries may, as PyTorch does.
+    does not write to memory that the other side declares read-only, or that repeats elements; PyTorch may.
 
     After `torch.from_dlpack`, and ``from_dlpack`` of the Python array API standard.
 

@@ -107,17 +107,15 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any
 
 @operator
 def jvp(function: Callable[..., Any], primals: Any, tangents: Any) -> tuple[Any, Any]:
-    """Return ``function(*primals)`` and its directional derivative along ``tangents``, by forward mode.
-
-    The derivative of an output that is not an array is None.
+    """Return ``function(*primals)`` and its directional derivative along ``tangents``; None for what is no array.
 
     Parameters
     ----------
     function : callable
         As for `vjp`.
     primals, tangents : tuple
-        As many tangents as primals, in the same containers and of the same shapes. Tangents are cast to the dtypes of
-        the primals. A single primal and its tangent need no tuple, unless the primal is itself a tuple or a list.
+        As many tangents as primals, in the same containers and shapes; they are cast to the dtypes of the primals. A
+        single primal and its tangent need no tuple, unless the primal is itself a tuple or a list.
 
     Raises
     ------

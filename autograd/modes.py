@@ -45,8 +45,7 @@ class Mode(ContextDecorator):
         if any(is_kind(function) for is_kind in _KINDS_WITH_STEPS):
             raise ArgumentError(
                 f"{name}: {getattr(function, '__name__', function)} is a generator or a coroutine; between its steps, "
-                f"code of its caller would run in this mode. Write `with pn.{name}():` inside its body, around "
-                "statements without yield and await."
+                f"code of its caller would run in this mode. Write `with pn.{name}():` inside, without a yield."
             )
         return super().__call__(function)
 

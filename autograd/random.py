@@ -1,8 +1,7 @@
 """New arrays of random numbers, and the default generator of each thread, which `manual_seed` restarts.
 
-A generator is a `numpy.random.Generator`. It draws the same numbers for every device. Without `manual_seed` the default
-generator of a thread begins with a seed from the operating system. So does that of a forked process, even if its parent
-called `manual_seed`. *Clauses* are statements of the specification.
+A generator is a `numpy.random.Generator`. It draws the same numbers for every device. That of a thread without
+`manual_seed`, and of a forked process, has a seed from the system. *Clauses* are statements of the specification.
 """
 
 from __future__ import annotations
@@ -48,18 +47,15 @@ def manual_seed(seed: int) -> np.random.Generator:
     return default_generator.value
 
 
-def check_generator(name: str, generator: Any) -> None:
-    """Raise ArgumentError unless ``generator`` is a generator of NumPy, or None."""
-    if generator is not None and not isinstance(generator, np.random.Generator):
+def canonical_generator(name: str, generator: Any) -> np.random.Generator:
+    """Return ``generator``, or the default one of this thread for None; raise unless it is a generator of NumPy."""
+    generator = default_generator.value if generator is None else generator
+    if not isinstance(generator, np.random.Generator):
         raise ArgumentError(
             f"{name}: generator must be a numpy.random.Generator, not {named_type(generator)}. "
             "Make one with numpy.random.default_rng(seed)."
         )
-
-
-def generator_or_default(generator: np.random.Generator | None) -> np.random.Generator:
-    """Return ``generator``, or the default one of this thread for None."""
-    return default_generator.value if generator is None else generator
+    return generator
 
 
 def generator_state() -> Any:
@@ -104,7 +100,7 @@ def rand(
     True
     """
     check_flags("rand", requires_grad=requires_grad)
-    check_generator("rand", generator)
+    canonical_generator("rand", generator)
     return empty_floats("rand", shape, dtype, device).uniform_(0.0, 1.0, generator).requires_grad_(requires_grad)
 
 
@@ -129,7 +125,7 @@ def randn(
     True
     """
     check_flags("randn", requires_grad=requires_grad)
-    check_generator("randn", generator)
+    canonical_generator("randn", generator)
     return empty_floats("randn", shape, dtype, device).normal_(0.0, 1.0, generator).requires_grad_(requires_grad)
 
 
@@ -174,7 +170,7 @@ def integers(
     name: str, low: Any, high: Any, shape: Any, dtype: DTypeLike | None, device: str | None, generator: Any
 ) -> Array:
     """Return what `randint` returns; errors begin with ``name``, the function that is called."""
-    check_generator(name, generator)
+    generator = canonical_generator(name, generator)
     low, high = (0, low) if high is None else (low, high)
     low, high = canonical_int(name, "low", low), canonical_int(name, "high", high)
     if low >= high:
@@ -187,5 +183,5 @@ def integers(
     ends = [low, min(low + 1, high - 1), max(low, high - 2), high - 1]  # a dtype that rounds changes one of a pair
     if [int(x) for x in np.array(ends, np.int64).astype(dtype)] != ends:
         raise OverflowError(f"{name}: dtype {dtype} does not represent every integer from {low} to {high - 1}.")
-    numbers = generator_or_default(generator).integers(low, high, nonnegative_shape(name, (shape,)), dtype=np.int64)
+    numbers = generator.integers(low, high, nonnegative_shape(name, (shape,)), dtype=np.int64)
     return array(numbers, dtype=dtype, device=device)

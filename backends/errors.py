@@ -5,8 +5,6 @@ A message says what is wrong, where (component, dimension, both sizes) and what 
 
 from __future__ import annotations
 
-import re
-
 
 class PynestedError(Exception):
     """The base class of all errors that pynested raises on purpose."""
@@ -78,8 +76,8 @@ def named_type(value: object) -> str:
 
 
 def with_article(name: str) -> str:
-    """Return a name with its article, by its sound: "an Array", "a tuple", "a ufunc", "an ndarray"."""
-    return f"{'an' if re.match('[AEIOaeio]|[Uu]n(?!i)|nd|[FHLMNRSX][A-Z]', name) else 'a'} {name}"
+    """Return a name with its article: "an Array", "a tuple", "a ufunc", "an ndarray"."""
+    return f"{'an' if name[0] in 'AEIOaeio' or name.lower() == 'ndarray' else 'a'} {name}"
 
 
 INSTALL_CUPY = "pip install 'pynested[cuda12]' or 'pynested[cuda13]'"

@@ -84,8 +84,7 @@ def relu(x: RawArray, /) -> RawArray:
 def _relu_of_blocks(x: RawArray, /, *, out: RawArray) -> None:
     out.fill(0)
     # The result for -0 is +0: of two zeros NumPy returns the first one in float16, and the second one in other dtypes.
-    operands = (out, x) if is_half(x.dtype) else (x, out)
-    np.maximum(*operands, out=out)
+    np.maximum(*((out, x) if is_half(x.dtype) else (x, out)), out=out)
 
 
 @blockwise

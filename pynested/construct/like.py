@@ -21,7 +21,7 @@ from pynested.autograd import Array, creation
 from pynested.autograd.arguments.operands import as_array, canonical_dtype, chosen_device
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.decorators import operator
-from pynested.autograd.random import check_generator, empty_floats, integers
+from pynested.autograd.random import canonical_generator, empty_floats, integers
 from pynested.backends.errors import StructureError
 from pynested.nested.layout_conversion import to_layout
 from pynested.nested.nested_array import NestedArray
@@ -131,7 +131,7 @@ def rand_like(
     >>> drawn.shape, bool((drawn.values() < 1).numpy().all())
     ((2, j1), True)
     """
-    check_generator("rand_like", generator)
+    canonical_generator("rand_like", generator)
     return _like(
         "rand_like", x, dtype, requires_grad,
         lambda shape, dtype, device: empty_floats("rand_like", shape, dtype, device).uniform_(generator=generator),
@@ -151,7 +151,7 @@ def randn_like(
     >>> pn.equal(first, second)
     True
     """
-    check_generator("randn_like", generator)
+    canonical_generator("randn_like", generator)
     return _like(
         "randn_like", x, dtype, requires_grad,
         lambda shape, dtype, device: empty_floats("randn_like", shape, dtype, device).normal_(generator=generator),

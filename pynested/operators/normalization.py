@@ -243,7 +243,7 @@ def dropout(
     (array([ 0., nan]), array([0.]))
     """
     check_flags("dropout", training=training)
-    random.check_generator("dropout", generator)
+    generator = random.canonical_generator("dropout", generator)
     probability = canonical_real("dropout", "p", p, 0, 1) * bool(training)
     if not isinstance(self, NestedArray):
         return _drop(as_array("dropout", self), probability, generator)
@@ -251,9 +251,9 @@ def dropout(
     return NestedArray(_drop(x.data, probability, generator), x.structure)
 
 
-def _drop(x: Array, probability: float, generator: np.random.Generator | None) -> Array:
+def _drop(x: Array, probability: float, generator: np.random.Generator) -> Array:
     check_float("dropout", x)
     if not probability:
         return movement.alias(x)
-    is_kept = from_host(random.generator_or_default(generator).random(x.shape) >= probability, x.device)
+    is_kept = from_host(generator.random(x.shape) >= probability, x.device)
     return binary.dropout(x, is_kept, probability)

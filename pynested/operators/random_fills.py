@@ -57,7 +57,7 @@ def uniform_(self: Target, low: float = 0.0, high: float = 1.0, generator: np.ra
     >>> all(2 <= number < 3 for component in nt.tolist() for number in component)
     True
     """
-    random.check_generator("uniform_", generator)
+    generator = random.canonical_generator("uniform_", generator)
     lower, upper = _checked_parameters("uniform_", self, low=low, high=high)
     if lower > upper:
         raise ArgumentError(f"uniform_: low is {value_text(low)} and high is {value_text(high)}. Exchange them.")
@@ -73,7 +73,7 @@ def uniform_(self: Target, low: float = 0.0, high: float = 1.0, generator: np.ra
             numbers += lower
         np.minimum(numbers, largest, out=numbers)
 
-    return _fill(self, "uniform_", random.generator_or_default(generator).random, scale)
+    return _fill(self, "uniform_", generator.random, scale)
 
 
 @operator
@@ -99,7 +99,7 @@ def normal_(self: Target, mean: float = 0.0, std: float = 1.0, generator: np.ran
     >>> pn.empty(2).normal_(5, 0)
     array([5., 5.])
     """
-    random.check_generator("normal_", generator)
+    generator = random.canonical_generator("normal_", generator)
     center, deviation = _checked_parameters("normal_", self, mean=mean, std=std)
     if deviation < 0:
         raise ArgumentError(f"normal_: std must be 0 or more, not {value_text(std)}.")
@@ -109,7 +109,7 @@ def normal_(self: Target, mean: float = 0.0, std: float = 1.0, generator: np.ran
             numbers *= deviation
             numbers += center
 
-    return _fill(self, "normal_", random.generator_or_default(generator).standard_normal, scale)
+    return _fill(self, "normal_", generator.standard_normal, scale)
 
 
 def _checked_parameters(name: str, x: Any, **parameters: float) -> list[float]:

@@ -12,7 +12,7 @@ from pynested.autograd.arguments.scalars import canonical_real
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.decorators import operator
 from pynested.autograd.primitives import attention as attention_primitives
-from pynested.autograd.random import check_generator
+from pynested.autograd.random import canonical_generator
 from pynested.backends.errors import ArgumentError
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import Dense, Operand
@@ -125,7 +125,7 @@ def attention_and_weights(
 ) -> tuple[NestedArray | Array, Any]:  # fmt: skip
     """Return the result, and the weights of all heads after dropout if they are needed, otherwise None."""
     dropout_p = canonical_real(op, "dropout_p", dropout_p, 0, 1)
-    check_generator(op, generator)
+    canonical_generator(op, generator)
     if mask is not None and is_causal:
         raise ArgumentError(f"{op}: is_causal=True is a mask, and attn_mask another one; give one of them.")
     aligned = align_heads(op, query, key, value, mask, is_causal=is_causal, scale=scale, enable_gqa=enable_gqa)

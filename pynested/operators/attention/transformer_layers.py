@@ -11,7 +11,7 @@ import numpy as np
 from pynested.autograd.arguments.operands import as_operand
 from pynested.autograd.call_errors import check_flags
 from pynested.autograd.decorators import operator
-from pynested.autograd.random import check_generator
+from pynested.autograd.random import canonical_generator
 from pynested.backends.errors import ArgumentError, ShapeError, StructureError
 from pynested.nested.nested_array import NestedArray
 from pynested.nested.operands import check_devices
@@ -184,7 +184,7 @@ def _run_layer(
     """
     if not isinstance(activation, str) or activation not in ACTIVATIONS:
         raise ArgumentError(f"{op}: activation must be 'relu' or 'gelu', not {activation!r}.")
-    check_generator(op, generator)
+    canonical_generator(op, generator)
     arrays = _checked_parameters(op, parameters, [*attentions], row_width(x))
     memories_and_masks = [operand for memory, mask, _ in attentions.values() for operand in (memory, mask)]
     check_devices(op, [x, *memories_and_masks, *arrays.values()])
