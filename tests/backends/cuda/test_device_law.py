@@ -51,14 +51,14 @@ def computed(
     leaves = []
 
     def moved(x: Any) -> Any:
-        if x.dtype.kind != "f":
-            return x.to(device)
+        if not x.requires_grad:
+            return x.to(device, dtype) if x.dtype.kind == "f" else x.to(device)
         leaves.append(x.to(device, dtype).detach().requires_grad_())
         return leaves[-1]
 
     batches = [Batch(kind, (2, 2))] if kind is DENSE else [Batch(kind, lengths) for lengths in BATCHES]
     batch = next(batch for batch in batches if call.refuses(batch) is None)
-    arguments, keywords, _ = sample_arguments(call, batch, PLACEMENTS[placement], convert=moved)
+    arguments, keywords, _ = sample_arguments(call, batch, PLACEMENTS[placement], True, convert=moved)
     synchronized.clear()
     result = call.function(*arguments, **keywords)
     outputs = [y for y in flatten(result)[0] if y.requires_grad]
