@@ -234,7 +234,8 @@ def _select_by_arrays(x: Array, entries: list[Any]) -> Array:
     view, dims = _apply_other_entries(x, full_entries)
     are_adjacent = dims == [*range(dims[0], dims[-1] + 1)]
     target_dim = dims[0] if are_adjacent else 0
-    if target_dim and _are_separate(entries):
+    selecting = [i for i, entry in enumerate(entries) if is_parsed_array(entry) or is_scalar_entry(entry)]
+    if target_dim and len(selecting) <= selecting[-1] - selecting[0]:  # another entry stands between two of them
         raise ArgumentError(
             "index: a slice, None or ... separates the integers, lists and arrays. NumPy and PyTorch order the result "
             "differently. Index by integers first, x[0][:, [1, 2]], and leave out a ... that stands for no dimensions."
@@ -282,9 +283,3 @@ def _take_along_dims(
     if row_numbers.ndim != 1:
         selected = movement.reshape(selected, (*row_numbers.shape, *other_sizes))
     return selected, row_numbers.ndim
-
-
-def _are_separate(entries: list[Any]) -> bool:
-    """Return whether a slice, None or ``...`` stands between two of the integers and arrays."""
-    selecting = [i for i, entry in enumerate(entries) if is_parsed_array(entry) or is_scalar_entry(entry)]
-    return len(selecting) <= selecting[-1] - selecting[0]
