@@ -51,7 +51,7 @@ def test_a_mode_decorates_functions_that_are_neither_generators_nor_coroutines()
         yield
 
     for function in (lambda: (yield), coroutine, asynchronous_generator, partial(coroutine)):
-        with pytest.raises(ArgumentError, match="generator or a coroutine.*Write `with pn.no_grad.*without yield"):
+        with pytest.raises(ArgumentError, match="generator or a coroutine.*Write `with pn.no_grad.*without a yield"):
             no_grad(function)
     for mode, name in ((no_grad, "no_grad"), (enable_grad, "enable_grad"), (anomaly, "anomaly")):
         with pytest.raises(ArgumentError, match=f"{name}: a bool is no function. Write `with pn.{name}"):
