@@ -53,8 +53,9 @@ class FlexCall(NamedTuple):
             whole = PairRange(i, num_heads, range(num_queries), range(num_keys))
             parts = []
             for all_keys in whole.strips(MOST_SCORES):
-                mask = self.block_mask
-                strip = all_keys if mask is None else all_keys._replace(keys=active_key_range(mask, all_keys))
+                strip = all_keys
+                if self.block_mask is not None and all_keys.num_pairs:
+                    strip = all_keys._replace(keys=active_key_range(self.block_mask, all_keys))
                 rows = (queries[i], strip.queries), (keys[i], strip.keys), (values[i], strip.keys)
                 parts.append(checkpoint(self.flex_attention, strip, *[_rows(x, indices) for x, indices in rows]))
             joined = _concatenated(parts, axis=1)

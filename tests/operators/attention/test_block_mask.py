@@ -165,6 +165,8 @@ def test_sizes() -> None:
     for operands in ((Q[:0], K[:0]), (pn.nested_array([[[[1.0]]], [[[1.0]]] * 2])[:0],)):  # of unknown heads
         empty = pn.create_nested_block_mask(causal, *operands)
         assert len(empty.to_dense()) == len(empty.kv_num_blocks) == empty.numel() == 0
+        for score_mod in (None, lambda s, b, h, i, j: s):
+            assert flex(operands[0], operands[-1], operands[-1], score_mod, empty).shape == operands[0].shape
 
 
 ALL = slice(None)
