@@ -74,8 +74,11 @@ def _take_apart(d: Draft) -> None:
 def _finished(d: Draft) -> Slope | None:
     """The chain with what is to be differentiated, if anything is."""
     outs = [ref for ref in d.arrays if ref.kind == "y" and d.value(ref).dtype.kind == "f"]
-    floats = [i for i, memory in enumerate(d.memories) if memory.numbers.dtype.kind == "f"]
-    if not outs or not floats:
+    weights = [step.kwargs["weight"] for step in d.steps if step.op == "cross_entropy" and "weight" in step.kwargs]
+    constants = [d.operands[ref.number].memory for ref in weights if ref.kind == "x"]  # which must not require grad
+    numbers = [memory.numbers for memory in d.memories]
+    floats = [i for i, array in enumerate(numbers) if array.dtype.kind == "f" and i not in constants]
+    if not outs or not floats or len(constants) < len(weights):
         return None
     chance, out = d.chance, outs[-1]
     several = chance.happens(0.6)  # or one alone, so that nothing else meets its tangent on the way
