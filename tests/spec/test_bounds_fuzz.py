@@ -209,6 +209,8 @@ def differences(call: Drawn, seed: int = 0, device: str = "cpu") -> Iterator[str
         back = gradient_fields(replace(case, cotangent=cotangent), run.arguments, run.result, run.exact, run.dtype)
     args = [handed(call, value, device) for value in call.args]
     kwargs = {name: handed(call, value, device) for name, value in call.kwargs.items()}
+    without_gradient = kwargs.keys() - back.get("gradient_kwargs", {})
+    kwargs |= {name: kwargs[name].detach() for name in without_gradient if isinstance(kwargs[name], pn.Array)}
     result = (BY_NAME.get(call.op) or getattr(pn, call.op))(*args, **kwargs)
     found = compare(read(result), expected)
     if found is not None:
