@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from ..caching_allocator import LARGE, empty
 from ..dtypes import is_half
-from ..plain.elementwise import relu as plain_relu
 from ..plain.widening import RawArray
 from .blocks import compute_rows, run_shares
 
@@ -77,7 +76,8 @@ def _in_pieces(ufunc: np.ufunc, *operands: Any) -> Any:
 
 def relu(x: RawArray, /) -> RawArray:
     """Compute the formula of the plain kernel; many elements are compared with an array of zeros, which is quicker."""
-    return plain_relu(x) if x.size < FEW_ELEMENTS else _relu_of_blocks(x)
+    is_quick = x.size < FEW_ELEMENTS and not is_half(x.dtype)
+    return np.maximum(x, x.dtype.type(0), order="C") if is_quick else _relu_of_blocks(x)
 
 
 @blockwise
