@@ -19,8 +19,7 @@ def register_allocator(device: str, allocate: Allocator) -> None:
     """Let ``allocate(shape, dtype)`` return the new arrays of ``device``. It replaces the allocator of the device."""
     if not callable(allocate):
         raise ArgumentError(f"register_allocator: `allocate` must be a function, not {named_type(allocate)}.")
-    device = canonical_device(device)
-    ALLOCATORS[device] = allocate
+    ALLOCATORS[canonical_device(device)] = allocate
 
 
 def allocator(device: str) -> Allocator:
