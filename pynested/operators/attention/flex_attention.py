@@ -16,7 +16,7 @@ from pynested.nested.operands import Dense, Operand
 
 from ..block_masks.active_pairs import check_operands, dense_masks
 from ..block_masks.block_mask import BlockMask
-from ..block_masks.mask_functions import SCORE_PARAMETERS, ScoreMod, check_function
+from ..block_masks.mask_functions import SCORE_PARAMETERS, ScoreMod, check_mod
 from .flex_strips import NAME, FlexCall
 from .head_alignment import align_heads
 
@@ -164,7 +164,7 @@ def flex_attention(
     """
     check_flags(NAME, enable_gqa=enable_gqa, return_lse=return_lse)
     if score_mod is not None:
-        check_function(NAME, "score_mod", score_mod, SCORE_PARAMETERS)
+        check_mod(NAME, "score_mod", score_mod, SCORE_PARAMETERS)
     if block_mask is not None and not isinstance(block_mask, BlockMask):
         raise ArgumentError(
             f"{NAME}: block_mask must be a BlockMask, not {value_text(block_mask)}. Make one of a function: "

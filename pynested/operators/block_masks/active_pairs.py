@@ -13,12 +13,12 @@ from pynested.structure import Ints
 
 from .block_mask import BlockMask
 from .block_mask_lists import EMPTY, FULL
-from .mask_functions import MASK_PARAMETERS, PairRange, check_function, evaluate_mask
+from .mask_functions import MASK_PARAMETERS, PairRange, check_mod, evaluate_mask
 
 
 def check_operands(op: str, mask: BlockMask, layout: HeadLayout, is_nested: bool) -> None:
     """Raise unless a mask fits operands. A dense mask of one component serves any number of components."""
-    check_function(op, "mask_mod", mask.mask_mod, MASK_PARAMETERS)  # users can replace it
+    check_mod(op, "mask_mod", mask.mask_mod, MASK_PARAMETERS)  # users can replace it
     error_class, count, mask_count = StructureError if is_nested else ShapeError, len(layout.sizes), len(mask.blocks)
     if mask_count != count and (mask_count != 1 or mask.is_nested):
         raise error_class(

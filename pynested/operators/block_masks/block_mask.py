@@ -22,7 +22,7 @@ from pynested.structure.validation import as_integers
 
 from ..indexing.index_parsing import index_entries, is_array_entry, positions, read_array
 from .block_mask_lists import EMPTY, FULL, PARTIAL, States, lists_of_blocks, states_of_lists
-from .mask_functions import MASK_PARAMETERS, MaskMod, check_function, checked_size, checked_size_pair, noop_mask
+from .mask_functions import MASK_PARAMETERS, MaskMod, check_mod, checked_size, checked_size_pair, noop_mask
 
 ALL = slice(None)
 CHARACTERS = np.array(["·", "░", "█"])  # empty, partial, full
@@ -135,7 +135,7 @@ class BlockMask:
         """
         op = "from_kv_blocks"
         mask_mod = noop_mask if mask_mod is None else mask_mod
-        check_function(op, "mask_mod", mask_mod, MASK_PARAMETERS)
+        check_mod(op, "mask_mod", mask_mod, MASK_PARAMETERS)
         block_size = q_size, kv_size = checked_size_pair(op, "BLOCK_SIZE", BLOCK_SIZE, 1)
         blocks, is_nested = states_of_lists(kv_num_blocks, kv_indices, full_kv_num_blocks, full_kv_indices)
         shapes = [states.shape for states in blocks] or [(0, 0, 0)]
@@ -252,7 +252,7 @@ class BlockMask:
     full_q_indices = _list_property(FULL, "queries", is_index=True)
 
     def states_of_all_heads(self) -> list[States]:
-        """Return (heads, rows, columns) for each component; if there is none, for a component of empty blocks."""
+        """Return the states of each component, (heads, rows, columns). No components count as one of empty blocks."""
         sizes = np.maximum(self.extents, 0)  # unknown sizes are -1
         blocks = self.blocks or [np.zeros((1, *-(-sizes[0, 1:] // self.BLOCK_SIZE)), np.int8)]
         return [np.broadcast_to(x, (heads, *x.shape[1:])) for x, heads in zip(blocks, sizes[:, 0], strict=True)]

@@ -21,7 +21,7 @@ from .mask_functions import (
     MASK_PARAMETERS,
     MaskMod,
     PairRange,
-    check_function,
+    check_mod,
     checked_size_pair,
     checked_sizes,
     evaluate_mask,
@@ -174,7 +174,7 @@ def _block_mask(
 
     If the function ignores the head in a component, the states of one head are kept for it.
     """
-    check_function(op, "mask_mod", mod, MASK_PARAMETERS)
+    check_mod(op, "mask_mod", mod, MASK_PARAMETERS)
     block_sizes = checked_size_pair(op, "BLOCK_SIZE", block_size, 1)
     blocks = []
     for component, (heads, queries, keys) in enumerate(extents[:count].tolist()):

@@ -71,7 +71,7 @@ class PairRange(NamedTuple):
 # ---- checks of arguments --------------------------------------------------------------------------------------------
 
 
-def check_function(op: str, name: str, function: Any, *parameter_tuples: tuple[str, ...]) -> tuple[str, ...]:
+def check_mod(op: str, name: str, function: Any, *parameter_tuples: tuple[str, ...]) -> tuple[str, ...]:
     """Return the parameters with which a function can be called: the first tuple that fits; raise if none fits."""
     if not callable(function):
         raise ArgumentError(f"{op}: {name} must be a function, not {value_text(function)}.")
@@ -199,7 +199,7 @@ def create_mask(
     count, heads, queries, keys = checked_sizes(op, B, H, Q_LEN, KV_LEN)
     device = chosen_device(op, device)
     mod: Any = mod_fn
-    is_of_masks = check_function(op, "mod_fn", mod, MASK_PARAMETERS, SCORE_PARAMETERS) == MASK_PARAMETERS
+    is_of_masks = check_mod(op, "mod_fn", mod, MASK_PARAMETERS, SCORE_PARAMETERS) == MASK_PARAMETERS
     xp = get_backend(device).xp
     mask = xp.zeros((count, heads, queries, keys), np.bool_)
     for component in range(count):
@@ -274,7 +274,7 @@ def _joined(op: str, mask_mods: tuple[MaskMod, ...], join: Any, neutral: Any) ->
     ``neutral(b, b)`` is its result for no function: True by `eq`, or False by `ne`, on the device of the operands.
     """
     for mod in mask_mods:
-        check_function(op, "each argument", mod, MASK_PARAMETERS)
+        check_mod(op, "each argument", mod, MASK_PARAMETERS)
 
     def joined(b: Array, h: Array, q_idx: Array, kv_idx: Array) -> Array:
         result: Array = reduce(join, [mod(b, h, q_idx, kv_idx) for mod in mask_mods], neutral(b, b))
