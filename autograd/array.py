@@ -202,7 +202,7 @@ class Array(ArrayMethods, ArrayProtocols):
 
     @property
     def requires_grad(self) -> bool:
-        """Whether the array gets gradients, or passes them on. Setting it calls `requires_grad_`."""
+        """Whether gradients flow to the array or through it. An assignment calls `requires_grad_`."""
         return self.tracked
 
     @requires_grad.setter

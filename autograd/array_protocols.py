@@ -120,7 +120,7 @@ class ArrayProtocols:
     def __round__(self: Any, ndigits: int | None = None) -> Any:
         if not self.ndim or (ndigits is not None and self.numel() == 1):
             return round(self._only_element("round"), ndigits)
-        return self.round() if ndigits is None else self.round(ndigits)  # which refuses the digits
+        return self.round() if ndigits is None else self.round(ndigits)  # raises for digits
 
     def __index__(self: Any) -> int:
         if self.dtype.kind not in "iu":

@@ -253,7 +253,7 @@ LISTED_OUTPUT = ListedOutput()
 
 
 def attach_outputs(results: Sequence[Array | None], node: Node, is_tracked: Sequence[bool] | None = None) -> None:
-    """Make ``results[i]`` output ``i`` of ``node``, unless it is None or no float, or ``is_tracked[i]`` is False."""
+    """Make each ``results[i]`` that is a float array output ``i`` of ``node``, unless ``is_tracked[i]`` is False."""
     node.num_listed_outputs = len(results)
     for i, result in enumerate(results):
         if result is not None and is_float(result.dtype) and (is_tracked is None or is_tracked[i]):

@@ -47,7 +47,7 @@ def layer_norm(
 def layer_norm_backward(
     cotangent: RawArray, x: RawArray, weight: RawArray | None, mean: RawArray, std: RawArray, /
 ) -> tuple[RawArray, RawArray | None, RawArray]:
-    """Return the cotangents of x, of the weight (None if there is none) and of the bias."""
+    """Return the cotangents of ``x``, of ``weight`` (None without a weight) and of the bias."""
     mean, std = wide(mean)[:, None], wide(std)[:, None]
     normalized = 2 * ((wide(x) / 2 - mean / 2) / std)  # elements are divided by 2: no difference overflows
     weighted = wide(cotangent) * (1 if weight is None else weight)

@@ -44,14 +44,14 @@ class CodeLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One call, by the name of the function: ``exp`` for ``pn.exp(x)`` and for ``x.exp()``; its results are a tree."""
+    """One call, by the name of the function: ``exp`` for ``pn.exp(x)`` and for ``x.exp()``."""
 
     name: str
     kind: str
     function: Callable[..., Any]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
-    results: Any  # constants among them are the same in each replay
+    results: Any  # a tree of values, and of constants that are the same in each replay
     mode: int | None  # the gradient mode if the function itself set one, for example by ``with pn.no_grad()``
     effect: bool  # whether the call writes, draws random numbers, or runs a function of the user
     line: CodeLine  # of the user's code that made the call

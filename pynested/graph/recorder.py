@@ -34,7 +34,7 @@ _CAPTURED = (*_ARRAYS, np.random.Generator)
 
 
 class Recorder:
-    """One run of ``function``."""
+    """One run of a function on stand-ins, which records its calls."""
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         self.function, self.definition, self.num_mode_blocks = function, definition_of(function), num_mode_blocks()

@@ -249,7 +249,7 @@ class NestedArray(ArrayMethods):
         raise ArgumentError("bool: the truth of a nested array is ambiguous. Use one element, or pn.equal(a, b).")
 
     def __round__(self: Any, ndigits: int | None = None) -> Any:
-        return self.round() if ndigits is None else self.round(ndigits)  # which refuses the digits
+        return self.round() if ndigits is None else self.round(ndigits)  # raises for digits
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return self._functions.as_ndarray(self, dtype, copy)  # type: ignore[no-any-return]

@@ -179,7 +179,7 @@ class Strided(ImmutableStructure):
 
     @cached_property
     def _is_repacked(self) -> bool:
-        """Whether the structure is equal to `repacked`, even in offsets and strides that no element depends on."""
+        """Whether the structure is equal to `repacked`, also in offsets and strides that no element depends on."""
         return self.is_contiguous and self.same_placement(self.repacked)
 
     @cached_property

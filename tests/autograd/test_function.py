@@ -79,7 +79,7 @@ def test_values_and_gradients() -> None:
     assert grad(sums["sum"].sum(), x, retain_graph=True).tolist() == [1, 1]
     assert grad(product.sum(), x).tolist() == B.tolist()
     broken((None, None)).apply(x := leaf(), 2.0).sum().backward()
-    assert x.grad is None  # which stands for 0
+    assert x.grad is None  # None stands for a gradient of 0
 
 
 def test_every_order_through_saved_inputs_and_outputs() -> None:

@@ -66,7 +66,7 @@ def test_many_segments_of_a_thousand_rows() -> None:
 @pytest.mark.parametrize("columns", [1, 2])
 @pytest.mark.parametrize(("dtype", "term"), [(np.float32, 0.1), (np.float16, 0.0003)])
 def test_a_hundred_thousand_equal_terms(dtype: Any, term: float, columns: int) -> None:
-    """One after the other, in float32, they would make an error of 1 in 1,000."""
+    """A sum that adds one term after the other in float32 is wrong by 1 in 1,000."""
     x = np.full((10**5, columns), term, dtype)
     nested = jagged(x).requires_grad_()
     sums = pn.cumsum(nested, 1)

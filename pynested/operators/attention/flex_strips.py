@@ -33,7 +33,7 @@ Results = tuple[Array | None, ...]  # the output, log-sums and greatest scores; 
 
 
 class FlexCall(NamedTuple):
-    """What a call of `flex_attention` computes. Scores and active pairs have the shape (heads, queries, keys)."""
+    """The functions and requests of one `flex_attention` call. Scores and active pairs are (heads, queries, keys)."""
 
     score_mod: ScoreMod | None
     block_mask: BlockMask | None
