@@ -98,8 +98,7 @@ class _Reduction:
     def reduce_axes(self, x: Array, axes: tuple[int, ...]) -> Array:
         """Reduce the axes of a dense array."""
         empty_axes = [axis for axis in axes if not x.shape[axis]]
-        # A result without elements reduces nothing, so it is no error.
-        if empty_axes and self.if_empty is None and x.shape.count(0) == len(empty_axes):
+        if empty_axes and self.if_empty is None and x.shape.count(0) == len(empty_axes):  # the result needs elements
             what = f"dimension {empty_axes[0]} of an array of shape {x.shape} is empty"
             if isinstance(self.operand, NestedArray):
                 what = f"a nested array of shape {self.operand.shape} has no elements along dim"
